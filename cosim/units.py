@@ -1,0 +1,54 @@
+"""Units: the suffixes of our names, physical constants, and the only decibel conversions.
+
+Inside the engine every number is SI and linear; decibels live in configurations and reports.
+"""
+
+import math
+
+SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
+THERMAL_NOISE_DBM_PER_HZ = -174.0
+"""Thermal noise density at 290 K, rounded as the papers round it."""
+
+SUFFIXES = {
+    "_w_per_hz": "W/Hz",
+    "_dbm_per_hz": "dBm/Hz",
+    "_m_per_s": "m/s",
+    "_j_per_hz2": "J/Hz²",
+    "_per_s": "1/s",
+    "_cycles": "cycles",
+    "_bits": "bit",
+    "_bps": "bit/s",
+    "_dbm": "dBm",
+    "_db": "dB",
+    "_hz": "Hz",
+    "_s": "s",
+    "_w": "W",
+    "_j": "J",
+    "_m": "m",
+}
+"""Name suffix to printed unit; longer suffixes first, because the first match wins."""
+
+
+def unit_of(name: str) -> str:
+    """The unit that a name carries in its suffix, or "" for a number without one."""
+    return next((unit for suffix, unit in SUFFIXES.items() if name.endswith(suffix)), "")
+
+
+def db_to_linear(ratio_db: float) -> float:
+    """Power ratio of a level in dB."""
+    return 10.0 ** (ratio_db / 10.0)
+
+
+def linear_to_db(ratio: float) -> float:
+    """Level in dB of a power ratio above zero."""
+    return 10.0 * math.log10(ratio)
+
+
+def dbm_to_w(power_dbm: float) -> float:
+    """Power in watt of a level in dBm."""
+    return 1e-3 * db_to_linear(power_dbm)
+
+
+def w_to_dbm(power_w: float) -> float:
+    """Level in dBm of a power in watt above zero."""
+    return linear_to_db(power_w / 1e-3)
