@@ -1,0 +1,103 @@
+"""Plots that a paper could print: units on axes, legends, readable in grey.
+
+Usage::
+
+    figure = overview(Result.load("runs/a"))
+    figure.savefig("overview.png", dpi=150)
+"""
+
+from collections.abc import Iterator
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from cosim.records import DONE
+from cosim.results import Result
+
+matplotlib.rcParams["hatch.linewidth"] = 0.6
+
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+MARKERS = "osD^vP"
+COLOURS = ("#0b3c5d", "#d1495b", "#3a7d44", "#e08e0b", "#6a4c93", "#4a4a4a")
+"""Dark to light in grey, and told apart by line and marker as well."""
+
+_ACTIVITIES = {
+    "train": {"facecolor": "#0b3c5d", "edgecolor": "#0b3c5d"},
+    "send": {"facecolor": "#9cc5e3", "edgecolor": "#0b3c5d", "hatch": "////"},
+    "receive": {"facecolor": "#ffffff", "edgecolor": "#0b3c5d"},
+}
+_WAIT = {"facecolor": "#dddddd", "edgecolor": "none"}
+_CUT = {"color": "#c1121f", "marker": "x", "linestyle": "none", "markersize": 5, "markeredgewidth": 1.4}
+
+
+def overview(result: Result) -> Figure:
+    """Accuracy over simulated time, and the timeline of one global round."""
+    clients = result.transfers["client"].nunique()
+    figure = Figure(figsize=(11.0, max(4.2, 1.8 + 0.16 * clients)), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(2, 3))
+    accuracy_over_time(left, result.evaluations)
+    timeline(right, result, telling_round(result))
+    return figure
+
+
+def accuracy_over_time(axes: Axes, evaluations: pd.DataFrame) -> None:
+    """Test accuracy of the global model over simulated time."""
+    axes.plot(evaluations["time_s"], 100 * evaluations["accuracy"], color=COLOURS[0], marker="o", markersize=3)
+    axes.set_xlabel("simulated time (s)")
+    axes.set_ylabel("test accuracy (%)")
+    axes.set_ylim(0, 100)
+    axes.grid(alpha=0.3)
+    axes.set_title("Global model")
+
+
+def telling_round(result: Result) -> int:
+    """The first global round in which an update was dropped, or else the first."""
+    edge_rounds = result.rounds[result.rounds["level"] == "edge"]
+    dropped = edge_rounds[edge_rounds["num_arrived"] < edge_rounds["num_participants"]]
+    rounds = dropped if len(dropped) else edge_rounds
+    return int(rounds["global_round"].min()) if len(rounds) else 1
+
+
+def timeline(axes: Axes, result: Result, global_round: int) -> None:
+    """Who computed, sent, waited and was cut off in one global round, client by client."""
+    rounds = result.rounds[result.rounds["global_round"] == global_round]
+    whole = rounds[rounds["level"] == "global"]
+    if whole.empty:
+        axes.text(0.5, 0.5, f"global round {global_round} did not end", ha="center", transform=axes.transAxes)
+        return
+    start_s, end_s = float(whole["start_s"].iloc[0]), float(whole["end_s"].iloc[0])
+    spans = result.spans[(result.spans["start_s"] >= start_s) & (result.spans["end_s"] <= end_s)]
+    clients = sorted(name for name in spans["node"].unique() if name.startswith("client"))
+    scale, unit = (1e3, "ms") if end_s - start_s < 1.0 else (1.0, "s")
+    for row, client in enumerate(clients):
+        own = spans[spans["node"] == client].sort_values("start_s")
+        axes.barh(row, scale * (end_s - start_s), left=0.0, height=0.25, **_WAIT)
+        for span in own.itertuples():
+            left_ms, width_ms = scale * (span.start_s - start_s), scale * (span.end_s - span.start_s)
+            axes.barh(row, width_ms, left=left_ms, height=0.8, linewidth=0.4, **_ACTIVITIES[str(span.activity)])
+        cut = own[own["outcome"] != DONE]
+        axes.plot(scale * (cut["end_s"] - start_s), [row] * len(cut), **_CUT)
+    for end in _edge_round_ends(rounds):
+        axes.axvline(scale * (end - start_s), color="#888888", linewidth=0.6, linestyle=":")
+    axes.set_yticks(range(len(clients)), [name.removeprefix("client-").lstrip("0") or "0" for name in clients])
+    axes.tick_params(axis="y", labelsize=7 if len(clients) < 40 else 5)
+    axes.set_ylim(len(clients) - 0.4, -0.6)
+    axes.set_xlim(0, scale * (end_s - start_s) * 1.005)
+    axes.set_xlabel(f"time in global round {global_round} ({unit})")
+    axes.set_ylabel("client")
+    axes.set_title(f"Global round {global_round}; dotted: an edge round ends", pad=26)
+    axes.legend(handles=list(_legend()), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize=8, frameon=False)
+
+
+def _edge_round_ends(rounds: pd.DataFrame) -> list[float]:
+    return sorted(set(rounds[rounds["level"] == "edge"]["end_s"]))
+
+
+def _legend() -> Iterator[object]:
+    yield Patch(label="trains", **_ACTIVITIES["train"])
+    yield Patch(label="sends", **_ACTIVITIES["send"])
+    yield Patch(label="waits", **_WAIT)
+    yield matplotlib.lines.Line2D([], [], label="cut off", **_CUT)

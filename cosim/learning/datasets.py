@@ -1,0 +1,159 @@
+"""Data sets: labelled samples, the same on every machine and in every run.
+
+| name | samples (train / test) | features | classes | from |
+|---|---|---|---|---|
+| fashion-mnist | 60,000 / 10,000 | 784 in [-1, 1] | 10 | four files on disk, see `fashion_mnist` |
+| digits | 1,442 / 355 | 64 in [-1, 1] | 10 | comes with scikit-learn |
+| synthetic | 1,200 / 400 | 12, normal | 4 | computed, for tests |
+
+Scope and limitations: classification of flat feature vectors that fit in memory; a model that wants images
+reshapes them (28 x 28 and 8 x 8, rows first). No augmentation, no validation part, no draw of any random stream:
+what differs between runs is `partition`. "digits" is split inside every writer's samples, so its test part says
+nothing about unknown writers.
+
+Usage::
+
+    dataset = load("fashion-mnist", data_dir=Path("data"))
+    dataset.train_x[samples], dataset.train_y[samples]
+
+Source: each loader names its own.
+"""
+
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError
+from cosim.learning import fashion_mnist
+
+DatasetName = Literal["fashion-mnist", "digits", "synthetic"]
+NAMES: tuple[str, ...] = get_args(DatasetName)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Dataset:
+    """Samples with labels, for training and for testing. Two data sets are equal only if they are one object.
+
+    Attributes:
+        name: What a table calls it.
+        train_x: Training features, shape (training samples, features), float32, C-contiguous.
+        train_y: Training labels from 0 to num_classes - 1, shape (training samples,), int64.
+        test_x: Test features, shape (test samples, features), as train_x.
+        test_y: Test labels, shape (test samples,), as train_y.
+        num_classes: Number of classes.
+
+    Raises:
+        ConfigurationError: shapes, types or labels that break these rules.
+    """
+
+    name: str
+    train_x: NDArray[np.float32] = attrs.field(repr=False)
+    train_y: NDArray[np.int64] = attrs.field(repr=False)
+    test_x: NDArray[np.float32] = attrs.field(repr=False)
+    test_y: NDArray[np.int64] = attrs.field(repr=False)
+    num_classes: int
+
+    def __attrs_post_init__(self) -> None:
+        for part, x, y in (("train", self.train_x, self.train_y), ("test", self.test_x, self.test_y)):
+            if x.ndim != 2 or x.dtype != np.float32 or not x.flags.c_contiguous:
+                rule = "must be C-contiguous float32 of shape (samples, features)"
+                raise self._broken(f"{part}_x", x, rule, "np.ascontiguousarray(x, np.float32)")
+            if y.shape != x.shape[:1] or y.dtype != np.int64 or not len(y):
+                rule = f"must be one int64 label for each of the {len(x)} rows of {part}_x, at least one"
+                raise self._broken(f"{part}_y", y, rule, "y.astype(np.int64)")
+            if y.min() < 0 or y.max() >= self.num_classes:
+                rule = f"must lie from 0 to {self.num_classes - 1}, but goes from {y.min()} to {y.max()}"
+                raise self._broken(f"{part}_y", y, rule, "number the classes from 0")
+        if self.train_x.shape[1] != self.test_x.shape[1]:
+            rule = f"must have as many features as train_x, {self.train_x.shape[1]}"
+            raise self._broken("test_x", self.test_x, rule, "cut both from one array")
+
+    def _broken(self, name: str, array: NDArray[Any], rule: str, fix: str) -> ConfigurationError:
+        found = f"{array.dtype} of shape {array.shape}"
+        return ConfigurationError(f"Dataset {self.name!r}: {name}, {found}, {rule}. Usual fix: {fix}.")
+
+
+def load(name: DatasetName | str, data_dir: Path | None = None) -> Dataset:
+    """A data set by its name.
+
+    Args:
+        name: One of `NAMES`.
+        data_dir: Folder with the files of "fashion-mnist"; None looks where `fashion_mnist.find` says. The other
+            sets have no files and take no notice of it.
+
+    Raises:
+        ConfigurationError: unknown name, or files that are missing or wrong.
+    """
+    match name:
+        case "fashion-mnist":
+            return _fashion_mnist(data_dir)
+        case "digits":
+            return _digits()
+        case "synthetic":
+            return _synthetic()
+    raise ConfigurationError(f"data set {name!r} is unknown. Known data sets: {', '.join(NAMES)}.")
+
+
+def _fashion_mnist(data_dir: Path | None) -> Dataset:
+    """Fashion-MNIST, grey levels scaled to [-1, 1] as the public code of the HIST authors scales them."""
+    train_images, train_labels, test_images, test_labels = fashion_mnist.read(fashion_mnist.find(data_dir))
+    return Dataset(
+        name="fashion-mnist",
+        train_x=_scaled(train_images, half_range=127.5),
+        train_y=train_labels.astype(np.int64),
+        test_x=_scaled(test_images, half_range=127.5),
+        test_y=test_labels.astype(np.int64),
+        num_classes=fashion_mnist.NUM_CLASSES,
+    )
+
+
+def _scaled(images: NDArray[Any], half_range: float) -> NDArray[np.float32]:
+    """Grey levels from 0 to 2 half_range as rows of float32 in [-1, 1]."""
+    x = np.divide(images.reshape(len(images), -1), np.float32(half_range), dtype=np.float32)
+    x -= 1
+    return x
+
+
+def _digits() -> Dataset:
+    """Handwritten digits of 8 x 8 pixels, the test part of the UCI set that scikit-learn carries.
+
+    The levels 0 to 16 are scaled to [-1, 1], the range of Fashion-MNIST, so that a learning rate means the same on
+    both. The test part is every fifth sample of each class in the set's own order.
+
+    Source: Alpaydin, Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository, 1998.
+    """
+    from sklearn.datasets import load_digits  # a second to import, and only needed here
+
+    levels, labels = load_digits(return_X_y=True)
+    test = np.zeros(len(labels), dtype=bool)
+    for label in range(10):
+        test[np.flatnonzero(labels == label)[4::5]] = True
+    x, y = _scaled(levels, half_range=8.0), labels.astype(np.int64)
+    return Dataset(
+        name="digits", train_x=x[~test], train_y=y[~test], test_x=x[test], test_y=y[test], num_classes=10
+    )
+
+
+def _synthetic() -> Dataset:
+    """A mixture of four normal distributions in twelve dimensions, each class a quarter of each part.
+
+    Class c has mean 1.5 in features 3c to 3c + 2 and mean 0 elsewhere; all variances are 1. The best possible
+    classifier is right with probability int phi(x - a) Phi(x)^3 dx = 0.919 for a = 1.5 sqrt(3). The numbers have no
+    source; values are rounded to 1/1024, so that machines whose logarithms differ in the last bit agree.
+    """
+    num_train, num_test, num_classes = 1200, 400, 4
+    y = np.arange(num_train + num_test, dtype=np.int64) % num_classes
+    means = 1.5 * np.repeat(np.eye(num_classes), 3, axis=1)
+    noise = np.random.default_rng(20240501).standard_normal((len(y), means.shape[1]))
+    x = (np.round((means[y] + noise) * 1024) / 1024).astype(np.float32)
+    return Dataset(
+        name="synthetic",
+        train_x=x[:num_train],
+        train_y=y[:num_train],
+        test_x=x[num_train:],
+        test_y=y[num_train:],
+        num_classes=num_classes,
+    )

@@ -1,0 +1,287 @@
+"""Fashion-MNIST on disk: find its four IDX files, check them, download them.
+
+The set is 60,000 training and 10,000 test images of 28 x 28 grey levels in ten classes, one file each for
+images and labels, plain or gzipped. A file is taken only if its content is the published one to the bit, so a
+truncated file, swapped names or MNIST (same names, same sizes) under this name never reach a learner.
+
+Scope and limitations: this one data set; whole files in memory (55 MB); the checksums are of the decompressed
+content, because the same content is gzipped in more than one way. The files of Debian's package
+`dataset-fashion-mnist` differ byte-wise from the upstream ones, in the gzip header only: Debian drops the file
+name and resets the time. With upstream's name and time put back they have the published MD5 sums, which a test
+repeats; so the SHA-256 sums below, of Debian's content, are those of upstream's content too.
+
+Usage::
+
+    train_images, train_labels, test_images, test_labels = read(find())
+    download(cache_folder(), progress=lambda name, fraction: print(f"{name} {fraction:.0%}"))
+
+Source: Xiao, Rasul, Vollgraf, "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning
+Algorithms", arXiv:1708.07747; files and MD5 sums at https://github.com/zalandoresearch/fashion-mnist.
+"""
+
+import gzip
+import hashlib
+import http.client
+import os
+import struct
+import tempfile
+import urllib.error
+import urllib.request
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError
+
+NUM_CLASSES = 10
+DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")
+"""Where Debian's package `dataset-fashion-mnist` puts the files."""
+BASE_URL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
+"""The authors' repository; their older address, an S3 web site, has no https."""
+TIMEOUT_S = 30.0
+"""How long a silent server is waited for (no source)."""
+
+_WAYS = (
+    "`apt-get install dataset-fashion-mnist`, or download it with `cosim data fashion-mnist`, or copy its four "
+    "IDX files from elsewhere and name their folder with --data-dir or $COSIM_DATA"
+)
+
+Progress = Callable[[str, float], None]
+"""Gets a file's name and the fraction of it that has arrived, from 0 to 1."""
+
+
+class MissingFiles(ConfigurationError):
+    """The files are not where they were looked for; files that are there but wrong are another error."""
+
+
+@attrs.frozen
+class IdxFile:
+    """One file of the set.
+
+    Attributes:
+        name: Its name without ".gz".
+        shape: (images, rows, columns) or (labels,), which its IDX header must state.
+        sha256: Of its decompressed content, in hexadecimal digits.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    sha256: str
+
+
+FILES = (
+    IdxFile(
+        "train-images-idx3-ubyte",
+        (60_000, 28, 28),
+        "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+    ),
+    IdxFile(
+        "train-labels-idx1-ubyte",
+        (60_000,),
+        "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+    ),
+    IdxFile(
+        "t10k-images-idx3-ubyte",
+        (10_000, 28, 28),
+        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+    ),
+    IdxFile(
+        "t10k-labels-idx1-ubyte",
+        (10_000,),
+        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+    ),
+)
+"""In the order of `read`."""
+
+
+def cache_folder() -> Path:
+    """The user's own folder for the set, to which `cosim data fashion-mnist` downloads."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(cache) / "cosim" / "fashion-mnist"
+
+
+def find(data_dir: Path | None = None) -> Path:
+    """The folder with all four files.
+
+    A folder that the user names, `data_dir` or else $COSIM_DATA, is the only one looked at. With none named:
+    `cache_folder()`, then `DEBIAN_FOLDER`.
+
+    Raises:
+        MissingFiles: the named folder, or each of the others, lacks a file.
+    """
+    if data_dir is not None:
+        return _named(data_dir, "--data-dir")
+    if variable := os.environ.get("COSIM_DATA"):
+        return _named(Path(variable), "$COSIM_DATA")
+    usual = (cache_folder(), DEBIAN_FOLDER)
+    for folder in usual:
+        if not _lack(folder):
+            return folder
+    looked_at = "; ".join(f"{folder} {_lack(folder)}" for folder in usual)
+    raise MissingFiles(f"Fashion-MNIST is not on this machine: {looked_at}. Usual fix: {_WAYS}.")
+
+
+def read(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
+    """The set as it lies in a folder; of a gzipped and a plain file of one name, the gzipped one.
+
+    Returns:
+        Training images, shape (60000, 28, 28), grey levels from 0 to 255; training labels, shape (60000,), from
+        0 to 9; test images, shape (10000, 28, 28); test labels, shape (10000,). The arrays are read-only.
+
+    Raises:
+        MissingFiles: the folder lacks a file.
+        ConfigurationError: a file is unreadable, truncated, corrupt, another file or of another set.
+    """
+    _named(folder, "the folder to read")
+    train_images, train_labels, test_images, test_labels = (_read_file(folder, file) for file in FILES)
+    return train_images, train_labels, test_images, test_labels
+
+
+def download(folder: Path, *, base_url: str = BASE_URL, progress: Progress | None = None) -> tuple[str, ...]:
+    """Bring the four files into a folder, made if need be; files that are there and right stay as they are.
+
+    A file is checked before it is written, and appears under its name all at once.
+
+    Returns:
+        The names of the files that were downloaded.
+
+    Raises:
+        ConfigurationError: no network, no such file, not the published content, or a folder that cannot be
+            written to. Files that had arrived before stay; of the one that failed nothing is left.
+    """
+    downloaded = []
+    for file in FILES:
+        name = f"{file.name}.gz"
+        if not _is_there(folder, file):
+            _write(folder / name, _fetch(base_url.rstrip("/") + "/" + name, file, progress))
+            downloaded.append(name)
+        if progress:
+            progress(name, 1.0)
+    return tuple(downloaded)
+
+
+def _path(folder: Path, file: IdxFile) -> Path | None:
+    candidates = (folder / f"{file.name}.gz", folder / file.name)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _lack(folder: Path) -> str:
+    """What keeps the folder from holding the set, as the end of a sentence; "" if nothing does."""
+    if not folder.is_dir():
+        return "is no folder"
+    missing = [f"{file.name}[.gz]" for file in FILES if _path(folder, file) is None]
+    return f"lacks {', '.join(missing)}" if missing else ""
+
+
+def _named(folder: Path, source: str) -> Path:
+    if lack := _lack(folder):
+        raise MissingFiles(
+            f"{source} = {folder} {lack}: Fashion-MNIST is four IDX files. Usual fix: name the folder in which "
+            f"they lie, or none to look in the usual ones; to get the files: {_WAYS}."
+        )
+    return folder
+
+
+def _is_there(folder: Path, file: IdxFile) -> bool:
+    try:
+        return _path(folder, file) is not None and _read_file(folder, file) is not None
+    except ConfigurationError:
+        return False
+
+
+def _read_file(folder: Path, file: IdxFile) -> NDArray[np.uint8]:
+    path = _path(folder, file) or folder / file.name
+    try:
+        return _checked(path.read_bytes(), file)
+    except (OSError, _Wrong) as error:
+        raise ConfigurationError(
+            f"{path}: {error}. Usual fix: remove this file and get the set again: {_WAYS}."
+        ) from None
+
+
+class _Wrong(ValueError):
+    """What is wrong with a file's content, as a sentence."""
+
+
+def _checked(content: bytes, file: IdxFile) -> NDArray[np.uint8]:
+    """The array in a file's content, gzipped or not; the content, not the name, says which it is."""
+    if content[:2] == b"\x1f\x8b":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise _Wrong(f"truncated or corrupt gzip ({error})") from None
+    shape, data = _idx(content)
+    if shape != file.shape:
+        same = next((other.name for other in FILES if other.shape == shape), "")
+        hint = f"; this looks like {same} under a wrong name" if same else ""
+        raise _Wrong(f"holds {_items(shape)}, not the {_items(file.shape)} of {file.name}{hint}")
+    num_missing = int(np.prod(shape)) - len(data)
+    if num_missing:
+        fault = (
+            f"truncated, {num_missing} bytes missing" if num_missing > 0 else f"{-num_missing} bytes too long"
+        )
+        raise _Wrong(f"{fault}: its header promises {_items(shape)}")
+    array = np.frombuffer(data, np.uint8).reshape(shape)
+    if len(shape) == 1 and array.max() >= NUM_CLASSES:
+        raise _Wrong(f"has a label {array.max()}, but the labels are 0 to {NUM_CLASSES - 1}")
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise _Wrong(
+            "well formed, but not the published content of Fashion-MNIST (SHA-256 differs): changed, corrupt, or "
+            "another set, as MNIST, whose files have the same names and sizes"
+        )
+    return array
+
+
+def _idx(content: bytes) -> tuple[tuple[int, ...], memoryview]:
+    """Shape and data of an IDX file of bytes: 0, 0, 8 (bytes), number of axes; each axis as four bytes; data."""
+    num_axes = content[3] if len(content) >= 4 and content[:3] == b"\0\0\x08" else 0
+    start = 4 + 4 * num_axes
+    if num_axes == 0 or len(content) < start:
+        found = f"it starts with {content[:4].hex(' ')}" if content else "it is empty"
+        raise _Wrong(f"no IDX file of bytes: {found}, not with the magic number 00 00 08 and its axes")
+    return struct.unpack(f">{num_axes}I", content[4:start]), memoryview(content)[start:]
+
+
+def _items(shape: tuple[int, ...]) -> str:
+    kind = {1: "labels", 3: f"images of {' x '.join(map(str, shape[1:]))}"}.get(
+        len(shape), f"items {shape[1:]}"
+    )
+    return f"{shape[0]} {kind}"
+
+
+def _fetch(url: str, file: IdxFile, progress: Progress | None) -> bytes:
+    content = bytearray()
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
+            num_bytes = int(answer.headers.get("Content-Length") or 0)
+            while chunk := answer.read(1 << 18):
+                content += chunk
+                if progress and num_bytes:
+                    progress(f"{file.name}.gz", min(1.0, len(content) / num_bytes))
+        _checked(bytes(content), file)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+        what = "what the server sent is wrong: " if isinstance(error, _Wrong) else ""
+        raise ConfigurationError(
+            f"cannot download {url}: {what}{error}. Usual fix: try again; without a network: {_WAYS}."
+        ) from None
+    return bytes(content)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All at once: whoever looks at the path sees the whole file or none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".cosim-", dir=path.parent) as unfinished:
+            part = Path(unfinished) / path.name
+            part.write_bytes(content)
+            part.replace(path)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot write {path}: {error}. Usual fix: name a folder that you may write to, with enough space."
+        ) from None

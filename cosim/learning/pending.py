@@ -1,0 +1,232 @@
+"""Pending models and updates: learning that is asked for now and computed when first read.
+
+The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or `Learner.evaluate`
+reads a model. Requests are stateless: start, data, steps and a key determine an update wholly.
+
+Scope and limitations: an aggregation is linear in the updates, so a client's weights live only until they are
+added to a sum. Shared updates are trained again for each read that needs them.
+
+To add a way to combine, write a subclass of `PendingModel`: hand `parents`, `updates` and their coefficients to its
+constructor and say in `combine` what comes of them::
+
+    class GradientStep(PendingModel):
+        \"\"\"start + sum of coefficient times (update - its start).\"\"\"
+
+        def __init__(self, start, updates, coefficients):
+            super().__init__((start, *(u.start for u in updates)), updates, coefficients)
+
+        def combine(self, shape, models, update_sum):
+            ...
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError, at_least, field, not_empty, positive
+from cosim.learning.submodels import NetworkShape, Part
+from cosim.learning.weights import WeightedSum, Weights, assemble as assembled_weights, cut
+
+
+class PendingModel:
+    """A model that is determined but not computed yet.
+
+    Args:
+        parents: Models whose weights `combine` needs.
+        updates: Client updates whose weighted sum `combine` needs.
+        coefficients: One per update.
+    """
+
+    __slots__ = ("__weakref__", "coefficients", "parents", "updates", "weights")
+
+    def __init__(
+        self,
+        parents: Sequence["PendingModel"] = (),
+        updates: Sequence["PendingUpdate"] = (),
+        coefficients: Sequence[float] = (),
+    ) -> None:
+        self.parents = tuple(parents)
+        self.updates = tuple(updates)
+        self.coefficients = tuple(coefficients)
+        self.weights: Weights | None = None
+
+    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+        """The weights of this model.
+
+        Args:
+            shape: The full network.
+            models: Weights of the parents, float32.
+            update_sum: Sum of coefficient times updated weights, float64; None without updates.
+        """
+        raise NotImplementedError
+
+    def settle(self, weights: Weights) -> None:
+        """Keep the weights and let go of everything they came from."""
+        self.weights = weights
+        self.parents = self.updates = self.coefficients = ()
+
+
+def _key_rule(value: int) -> str | None:
+    return None if 0 <= value < 2**64 else "must lie from 0 to 2**64 - 1"
+
+
+def _indices(samples: Any) -> NDArray[np.int64]:
+    array = np.asarray(samples)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise ConfigurationError(
+            "PendingUpdate.samples: must be a one-dimensional array of training-set indices."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+@attrs.frozen(eq=False, repr=False, kw_only=True)
+class PendingUpdate:
+    """One client's local training by plain SGD.
+
+    Mini-batches are cut from random permutations of the samples laid back to back, so every batch is full: the
+    batch that crosses the end of an epoch takes the rest from the next.
+
+    Attributes:
+        client: Name; sums go in the order of names.
+        start: The model that training starts from.
+        samples: Training-set indices, shape (samples,).
+        num_steps: SGD steps.
+        batch_size: Samples per step.
+        learning_rate: Step size.
+        key: Determines the mini-batches, 0 to 2**64 - 1.
+    """
+
+    client: str
+    start: PendingModel
+    samples: NDArray[np.int64] = field(attrs.NOTHING, not_empty)
+    num_steps: int = field(attrs.NOTHING, at_least(1))
+    batch_size: int = field(attrs.NOTHING, at_least(1))
+    learning_rate: float = field(attrs.NOTHING, positive)
+    key: int = field(attrs.NOTHING, _key_rule)
+
+
+class StoredModel(PendingModel):
+    """A model whose weights are known: a checkpoint."""
+
+    __slots__ = ()
+
+    def __init__(self, weights: Weights) -> None:
+        super().__init__()
+        self.settle(weights)
+
+
+class UpdateSum(PendingModel):
+    """Sum of coefficient times updated weights."""
+
+    __slots__ = ()
+
+    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+        assert update_sum is not None
+        return update_sum
+
+
+class ModelSum(PendingModel):
+    """Sum of factor times weights over models."""
+
+    __slots__ = ("factors",)
+
+    def __init__(self, models: Sequence[PendingModel], factors: Sequence[float]) -> None:
+        super().__init__(models)
+        self.factors = tuple(factors)
+
+    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+        running = WeightedSum()
+        for factor, weights in zip(self.factors, models, strict=True):
+            running.add(factor, weights)
+        return running.total
+
+
+class Submodel(PendingModel):
+    """The part of a full model that one cell trains."""
+
+    __slots__ = ("part",)
+
+    def __init__(self, model: PendingModel, part: Part) -> None:
+        super().__init__((model,))
+        self.part = part
+
+    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+        return cut(models[0], shape, self.part)
+
+
+class AssembledModel(PendingModel):
+    """A full model put together from the models of disjoint parts."""
+
+    __slots__ = ("parts",)
+
+    def __init__(
+        self, parts: Sequence[Part], models: Sequence[PendingModel], base: PendingModel | None
+    ) -> None:
+        super().__init__((*models, *(() if base is None else (base,))))
+        self.parts = tuple(parts)
+
+    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+        num_parts = len(self.parts)
+        base = models[num_parts] if len(models) > num_parts else None
+        return assembled_weights(shape, self.parts, models[:num_parts], base)
+
+
+def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = None) -> PendingModel:
+    """Mean of updated models. [HIST journal, equation 6]
+
+    Args:
+        updates: At least one.
+        weights: Relative weight of each, for example its number of samples; divided by their sum. None: equal.
+    """
+    return UpdateSum(updates=updates, coefficients=_shares(len(updates), weights))
+
+
+def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | None = None) -> PendingModel:
+    """Mean of models, as a cloud averages its edges' models.
+
+    Args:
+        models: At least one.
+        weights: Relative weight of each, divided by their sum. None: equal.
+    """
+    return ModelSum(models, _shares(len(models), weights))
+
+
+def submodel(model: PendingModel, part: Part) -> PendingModel:
+    """The part of a full model that one cell trains. [HIST journal, equation 4]"""
+    return Submodel(model, part)
+
+
+def assemble(
+    parts: Sequence[Part], models: Sequence[PendingModel], base: PendingModel | None = None
+) -> PendingModel:
+    """The full model from the models of disjoint parts. [HIST journal, equation 7]
+
+    Args:
+        parts: Disjoint parts.
+        models: The model of each part.
+        base: The full model that holds where no part does (a cell that sent nothing). None: parts cover all.
+    """
+    if len(parts) != len(models) or not parts:
+        raise ConfigurationError(
+            f"{len(parts)} parts and {len(models)} models: one model per part, at least one."
+        )
+    return AssembledModel(parts, models, base)
+
+
+def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
+    if count == 0:
+        raise ConfigurationError("a mean of nothing. Usual fix: keep the old model when no update arrived.")
+    relative = np.ones(count) if weights is None else np.asarray(weights, dtype=float)
+    if (
+        relative.shape != (count,)
+        or not np.isfinite(relative).all()
+        or relative.min() < 0
+        or relative.sum() <= 0
+    ):
+        raise ConfigurationError(
+            f"weights = {weights}: must be {count} numbers, none below 0, one of them above 0."
+        )
+    return tuple(float(share) for share in relative / relative.sum())

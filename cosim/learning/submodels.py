@@ -1,0 +1,210 @@
+"""Submodels: random disjoint parts of a network, one per cell, that add up to the whole.
+
+A network declares groups of units (`unit_groups`: group name -> (parameter, axis) pairs). A part holds some units
+of every group. Cutting a network by a part keeps the rows and columns of its units: a smaller, dense network.
+Because no parameter is cut by two groups, disjoint parts that cover all units hold each cut parameter element
+exactly once. [HIST journal, Section II-B, Fig. 1b, equations 2, 3]
+
+Scope and limitations: parameters that no group cuts (an output bias, the last matrix of a network with an even
+number of hidden layers) are whole in every part; equation 3 does not hold for them, and `weights.assemble`
+averages them over cells. Numbers only here; weights are cut in `weights.py`.
+
+Usage::
+
+    shape = NetworkShape.of(network)
+    parts = draw_parts(shape.num_units, even_counts(shape.num_units, num_cells=4), rng)
+    upload_bits = 32 * shape.num_parameters(parts[0])
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError
+
+Shapes = dict[str, tuple[int, ...]]
+"""Parameter name -> its shape."""
+
+
+def _sorted_units(units: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
+    made = {}
+    for group, indices in units.items():
+        array = np.array(indices, dtype=np.int64)
+        if array.ndim != 1 or len(array) == 0 or array[0] < 0 or (np.diff(array) <= 0).any():
+            raise ConfigurationError(
+                f"Part.units[{group!r}] = {array}: must be unit indices in rising order, at least one."
+            )
+        array.flags.writeable = False
+        made[group] = array
+    return made
+
+
+@attrs.frozen(eq=False)
+class Part:
+    """The units of one cell.
+
+    Attributes:
+        units: Group name -> unit indices in rising order, shape (units of the cell,).
+    """
+
+    units: Mapping[str, NDArray[np.int64]] = attrs.field(converter=_sorted_units)
+
+
+@attrs.frozen
+class NetworkShape:
+    """Names and shapes of a network's parameters and what its groups of units cut.
+
+    Attributes:
+        parameters: Parameter name -> shape.
+        unit_groups: Group name -> (parameter name, axis) pairs.
+
+    Raises:
+        ConfigurationError: a pair names no axis of a parameter, two groups cut one parameter, or the axes of one
+            group differ in length.
+    """
+
+    parameters: Shapes
+    unit_groups: Mapping[str, tuple[tuple[str, int], ...]] = attrs.field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        cut_by: dict[str, str] = {}
+        for group, cuts in self.unit_groups.items():
+            for name, axis in cuts:
+                if name not in self.parameters or not 0 <= axis < len(self.parameters[name]):
+                    raise ConfigurationError(
+                        f"unit_groups[{group!r}]: no axis {axis} of a parameter {name!r}. "
+                        f"Known: {self.parameters}."
+                    )
+                if name in cut_by:
+                    raise ConfigurationError(
+                        f"unit_groups: both {cut_by[name]!r} and {group!r} cut {name!r}, so parts would not add up "
+                        "to the whole. Usual fix: groups on every second layer."
+                    )
+                cut_by[name] = group
+            if len({self.parameters[name][axis] for name, axis in cuts}) != 1:
+                raise ConfigurationError(f"unit_groups[{group!r}]: its axes differ in length: {cuts}.")
+
+    @classmethod
+    def of(cls, network: Any) -> Self:
+        """The shape of a `torch.nn.Module`; without `unit_groups` it cannot be split, only trained whole."""
+        parameters = {name: tuple(p.shape) for name, p in network.named_parameters()}
+        return cls(parameters, getattr(network, "unit_groups", {}))
+
+    @property
+    def num_units(self) -> dict[str, int]:
+        """Group name -> its number of units."""
+        return {group: self.parameters[cuts[0][0]][cuts[0][1]] for group, cuts in self.unit_groups.items()}
+
+    def cut(self, part: Part) -> Shapes:
+        """Parameter name -> its shape within a part.
+
+        Raises:
+            ConfigurationError: the part and the network differ in their groups, or a unit is not there.
+        """
+        if part.units.keys() != self.unit_groups.keys():
+            raise ConfigurationError(
+                f"a part of groups {list(part.units)} for groups {list(self.unit_groups)}."
+            )
+        shapes = dict(self.parameters)
+        for group, cuts in self.unit_groups.items():
+            units = part.units[group]
+            if units[-1] >= self.num_units[group]:
+                raise ConfigurationError(
+                    f"part of {group!r} names unit {units[-1]} of {self.num_units[group]}: no such unit."
+                )
+            for name, axis in cuts:
+                shape = list(shapes[name])
+                shape[axis] = len(units)
+                shapes[name] = tuple(shape)
+        return shapes
+
+    def num_parameters(self, part: Part | None = None) -> int:
+        """Number of parameters of a part, or of the whole network for None."""
+        shapes = self.parameters if part is None else self.cut(part)
+        return sum(math.prod(shape) for shape in shapes.values())
+
+
+Counts = dict[str, tuple[int, ...]]
+"""Group name -> units per cell."""
+
+
+def even_counts(num_units: Mapping[str, int], num_cells: int) -> Counts:
+    """Units per cell, as even as possible; the first cells have one more where it does not divide.
+
+    Raises:
+        ConfigurationError: no cell, or more cells than units of a group.
+    """
+    if num_cells < 1:
+        raise ConfigurationError(f"{num_cells} cells: a network is split over at least one.")
+    return proportional_counts(num_units, [1 / num_cells] * num_cells)
+
+
+def proportional_counts(num_units: Mapping[str, int], fractions: Sequence[float]) -> Counts:
+    """Units per cell in proportion to fractions, at least one each, rounded by largest remainder.
+
+    Args:
+        num_units: Group name -> its number of units.
+        fractions: Share of each cell, above 0, sum 1.
+
+    Raises:
+        ConfigurationError: bad fractions, or more cells than units of a group.
+    """
+    shares = np.asarray(fractions, dtype=float)
+    if shares.ndim != 1 or not (shares > 0).all() or not math.isclose(shares.sum(), 1.0, abs_tol=1e-9):
+        raise ConfigurationError(
+            f"fractions = {list(fractions)}: must be above 0 and sum to 1. Usual fix: divide by their sum."
+        )
+    counts = {}
+    for group, total in num_units.items():
+        _check_num_cells(group, total, len(shares))
+        exact = shares * total
+        whole = np.maximum(np.floor(exact + 1e-9).astype(np.int64), 1)
+        while whole.sum() < total:
+            whole[np.argmax(np.round(exact - whole, 9))] += 1
+        while whole.sum() > total:
+            surplus = np.where(whole > 1, whole - exact, -np.inf)
+            whole[np.argmax(np.round(surplus, 9))] -= 1
+        counts[group] = tuple(int(n) for n in whole)
+    return counts
+
+
+def draw_parts(
+    num_units: Mapping[str, int], counts: Mapping[str, Sequence[int]], rng: np.random.Generator
+) -> tuple[Part, ...]:
+    """Random disjoint parts that cover all units, one per cell. [HIST journal, equation 3]
+
+    Args:
+        num_units: Group name -> its number of units.
+        counts: Group name -> units per cell, at least one each; they sum to the units of the group.
+        rng: Draws one permutation per group, in the order of the groups.
+
+    Raises:
+        ConfigurationError: counts that do not cover a group exactly, or differ in their number of cells.
+    """
+    if counts.keys() != num_units.keys() or len({len(c) for c in counts.values()}) != 1:
+        raise ConfigurationError(
+            f"counts = {dict(counts)}: must give every cell's units for each of {list(num_units)}. "
+            "Usual fix: even_counts or proportional_counts; a network without groups cannot be split."
+        )
+    pieces = {}
+    for group, total in num_units.items():
+        _check_num_cells(group, total, len(counts[group]))
+        if min(counts[group]) < 1 or sum(counts[group]) != total:
+            raise ConfigurationError(
+                f"counts[{group!r}] = {list(counts[group])}: must be at least 1 and sum to {total} units."
+            )
+        pieces[group] = np.split(rng.permutation(total), np.cumsum(counts[group])[:-1])
+    num_cells = len(next(iter(counts.values())))
+    return tuple(Part({group: np.sort(pieces[group][i]) for group in pieces}) for i in range(num_cells))
+
+
+def _check_num_cells(group: str, num_units: int, num_cells: int) -> None:
+    if num_cells > num_units:
+        raise ConfigurationError(
+            f"{num_cells} cells for the {num_units} units of {group!r}: a cell would train no unit. "
+            "Usual fix: fewer cells or a wider layer."
+        )

@@ -1,0 +1,114 @@
+"""Weights: the tensors of a model by name, cut into submodels, assembled, and summed.
+
+Sums are kept in float64: an accumulated gradient is a small difference of sums of float32 weights, and it
+should not lose its digits because the difference is taken after the sum.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from cosim.configuration import ConfigurationError
+from cosim.learning.submodels import NetworkShape, Part
+
+Weights = dict[str, Tensor]
+"""Parameter name -> its values, in the order of the network's parameters."""
+
+
+def initial_weights(network: nn.Module, key: int) -> Weights:
+    """Weights that the network's own `reset_parameters` draws from a key; no global generator moves.
+
+    Raises:
+        ConfigurationError: a layer holds parameters and cannot reset them.
+    """
+    fresh = copy.deepcopy(network)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(key)
+        for layer in fresh.modules():
+            reset = getattr(layer, "reset_parameters", None)
+            if reset is not None:
+                reset()
+            elif next(layer.parameters(recurse=False), None) is not None:
+                raise ConfigurationError(
+                    f"{type(layer).__name__} has parameters of its own but no reset_parameters(), so no key "
+                    "determines them. Usual fix: define it."
+                )
+    return {name: p.detach().to(torch.float32) for name, p in fresh.named_parameters()}
+
+
+def cut(weights: Weights, shape: NetworkShape, part: Part) -> Weights:
+    """The smaller dense weights of a part. [HIST journal, equations 2, 4]"""
+    shape.cut(part)
+    smaller = dict(weights)
+    for group, cuts in shape.unit_groups.items():
+        for name, axis in cuts:
+            units = torch.tensor(part.units[group], device=weights[name].device)
+            smaller[name] = weights[name].index_select(axis, units)
+    return smaller
+
+
+def assemble(
+    shape: NetworkShape, parts: Sequence[Part], weights: Sequence[Weights], base: Weights | None = None
+) -> Weights:
+    """The full weights from the weights of disjoint parts. [HIST journal, equation 7]
+
+    Parameters that no group cuts are averaged over the parts; the paper has none such.
+
+    Args:
+        shape: The full network.
+        parts: Disjoint parts.
+        weights: The weights of each part.
+        base: Full weights that hold where no part does (a cell that sent nothing); None: parts cover everything.
+
+    Raises:
+        ConfigurationError: parts overlap, or cover too little without a base.
+    """
+    _check_disjoint(shape, parts, covering=base is None)
+    groups = {name: (group, axis) for group, cuts in shape.unit_groups.items() for name, axis in cuts}
+    full: Weights = {}
+    for name, size in shape.parameters.items():
+        if name not in groups:
+            full[name] = torch.stack([w[name] for w in weights]).mean(0, dtype=torch.float64).float()
+            continue
+        group, axis = groups[name]
+        full[name] = weights[0][name].new_empty(size) if base is None else base[name].clone()
+        for part, smaller in zip(parts, weights, strict=True):
+            units = torch.tensor(part.units[group], device=full[name].device)
+            full[name].index_copy_(axis, units, smaller[name])
+    return full
+
+
+def _check_disjoint(shape: NetworkShape, parts: Sequence[Part], covering: bool) -> None:
+    for group, total in shape.num_units.items():
+        held = sorted(int(unit) for part in parts for unit in part.units[group])
+        if len(set(held)) < len(held):
+            raise ConfigurationError(f"parts overlap in {group!r}: an assembled unit has one source.")
+        if covering and held != list(range(total)):
+            raise ConfigurationError(
+                f"parts hold {len(held)} of the {total} units of {group!r}. Usual fix: give the base model."
+            )
+
+
+class WeightedSum:
+    """A running sum of weights times coefficients, in float64."""
+
+    def __init__(self) -> None:
+        self.total: Weights = {}
+
+    def add(self, coefficient: float, weights: Mapping[str, Tensor]) -> None:
+        """Add coefficient times weights.
+
+        Raises:
+            ConfigurationError: weights of another shape (parts of different cells do not sum).
+        """
+        for name, values in weights.items():
+            if name not in self.total:
+                self.total[name] = torch.zeros(values.shape, dtype=torch.float64, device=values.device)
+            elif self.total[name].shape != values.shape:
+                raise ConfigurationError(
+                    f"{name} has shapes {tuple(self.total[name].shape)} and {tuple(values.shape)} in one sum. "
+                    "Usual fix: assemble submodels of different cells."
+                )
+            self.total[name].add_(values, alpha=coefficient)

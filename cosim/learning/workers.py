@@ -1,0 +1,70 @@
+"""Worker threads, each computing with one torch thread, whose results come back in order.
+
+Small matrix products gain nothing from several threads each; several products side by side do. The caller's own
+torch settings stay as they are.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+T = TypeVar("T")
+
+
+def num_cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Workers:
+    """A fixed number of threads.
+
+    Args:
+        num_workers: Threads; they start with the first task.
+    """
+
+    def __init__(self, num_workers: int) -> None:
+        self.num_workers = num_workers
+        self._pool: ThreadPoolExecutor | None = None
+
+    def in_order(self, tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
+        """Results in the order of the tasks; at most one task per worker, and one more, is ahead of the reader."""
+        pool = self._started()
+        running: deque[Future[T]] = deque()
+        try:
+            for task in tasks:
+                running.append(pool.submit(_without_gradients, task))
+                if len(running) > self.num_workers:
+                    yield running.popleft().result()
+            while running:
+                yield running.popleft().result()
+        finally:
+            for future in running:
+                future.cancel()
+
+    def _started(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            # torch keeps one thread count per thread and one for threads to come: get_num_threads fixes the caller's
+            # own, the barrier makes every worker set its own, and the last line puts back that of threads to come.
+            num_threads = torch.get_num_threads()
+            barrier = threading.Barrier(self.num_workers)
+            self._pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="learner")
+            for future in [self._pool.submit(_one_torch_thread, barrier) for _ in range(self.num_workers)]:
+                future.result()
+            torch.set_num_threads(num_threads)
+        return self._pool
+
+
+def _one_torch_thread(barrier: threading.Barrier) -> None:
+    torch.set_num_threads(1)
+    barrier.wait()
+
+
+def _without_gradients(task: Callable[[], T]) -> T:
+    with torch.no_grad():
+        return task()

@@ -1,0 +1,79 @@
+"""Edge training: what one cell does in a global round.
+
+The edge server gets a model from the cloud, plays E edge rounds of H local steps with its clients, replaces
+its model by the mean of what arrived (HIST journal paper, eqs. 5 and 6), and sends the last one back.
+
+Scope and limitations: every client takes the same number of steps; an edge round ends when all have arrived
+or at the deadline. If nothing arrived the edge model stays, and the round's record says so (num_arrived 0).
+"""
+
+from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
+from cosim.learning.pending import PendingModel, mean
+from cosim.nodes import Cloud, EdgeServer, Work
+from cosim.simulation import Simulation, Story
+
+
+@configuration
+class EdgeTraining:
+    """Rounds and steps within a cell.
+
+    Attributes:
+        num_edge_rounds: Edge rounds E in a global round. [HIST journal, Section VI-B]
+        num_local_steps: Local steps H in an edge round. [HIST journal, Section VI-B]
+        batch_size: Samples in a mini-batch; mini-batches by shuffled epochs. [authors' public code]
+        learning_rate: Step size of plain SGD; the authors' public code has 0.01. [no source]
+        num_participants: Clients of a cell that take part in an edge round, drawn uniformly; none: all. [HIST journal, Section VI-B]
+        deadline_s: Length of an edge round after which late updates are dropped; none: wait for all. [HIST journal: none]
+    """
+
+    num_edge_rounds: int = field(5, at_least(1))
+    num_local_steps: int = field(20, at_least(1))
+    batch_size: int = field(50, at_least(1))
+    learning_rate: float = field(0.05, positive)
+    num_participants: int | None = field(None, at_least(1))
+    deadline_s: float | None = field(None, positive)
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse more participants than the smallest cell has clients."""
+        smallest = min(len(edge.clients) for edge in cloud.edges)
+        if self.num_participants is not None and self.num_participants > smallest:
+            raise ConfigurationError(
+                f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} clients. "
+                f"Usual fix: at most {smallest}, or none for all."
+            )
+
+    def play(
+        self,
+        sim: Simulation,
+        cloud: Cloud,
+        edge: EdgeServer,
+        model: PendingModel,
+        num_parameters: int,
+        global_round: int,
+    ) -> Story:
+        """One cell's global round; returns the edge model as it reaches the cloud.
+
+        Args:
+            model: What the cell trains, the whole model or a part, of so many parameters.
+            global_round: Its number, from 1.
+        """
+        payload_bits = num_parameters * cloud.bits_per_parameter
+        step_cycles = cloud.step_cycles * num_parameters / cloud.shape.num_parameters()
+        yield from edge.receive(sim, payload_bits)
+        for edge_round in range(self.num_edge_rounds):
+            work = Work(
+                global_round=global_round,
+                edge_round=edge_round,
+                start=model,
+                num_steps=self.num_local_steps,
+                batch_size=self.batch_size,
+                learning_rate=self.learning_rate,
+                cycles=self.num_local_steps * step_cycles,
+                payload_bits=payload_bits,
+            )
+            participants = edge.participants(sim, self.num_participants)
+            updates = yield from edge.edge_round(sim, work, participants, self.deadline_s)
+            if updates:
+                model = mean(updates)
+        yield from edge.send(sim, payload_bits)
+        return model

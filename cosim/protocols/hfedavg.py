@@ -1,0 +1,47 @@
+"""HFedAvg: hierarchical federated averaging.
+
+In every global round each cell trains the whole model (`edge_training`) and the cloud takes the mean of the
+edge models, equal weights for all cells (HIST journal paper, eq. 1). Plain FedAvg is one cell with one edge
+round.
+
+Scope and limitations: the cloud waits for every cell; cells of different size weigh the same.
+
+Source: Liu et al., "Hierarchical federated learning with quantization", IEEE Trans. Wireless Commun. 2022,
+as the HIST journal paper uses it (Section VI-B).
+"""
+
+from cosim.configuration import at_least, configuration, field
+from cosim.learning.pending import mean_of_models
+from cosim.nodes import Cloud
+from cosim.protocols.edge_training import EdgeTraining
+from cosim.simulation import Simulation, Story
+
+
+@configuration
+class HFedAvg:
+    """Hierarchical federated averaging.
+
+    Attributes:
+        num_global_rounds: Global rounds. [no source]
+        training: What a cell does in a global round.
+    """
+
+    num_global_rounds: int = field(10, at_least(1))
+    training: EdgeTraining = EdgeTraining()
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what this network cannot play, before the clock starts."""
+        self.training.check(cloud)
+
+    def play(self, sim: Simulation, cloud: Cloud) -> Story:
+        """All global rounds; returns the global model."""
+        model = cloud.initial_model(sim)
+        for global_round in range(1, self.num_global_rounds + 1):
+            start_s = sim.now_s
+            cells = [
+                self.training.play(sim, cloud, edge, model, cloud.shape.num_parameters(), global_round)
+                for edge in cloud.edges
+            ]
+            model = mean_of_models((yield from sim.together(cells)))
+            cloud.close_round(sim, global_round, start_s, model)
+        return model

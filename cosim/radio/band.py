@@ -1,0 +1,114 @@
+"""Bandwidth sharing: the uplink band of one cell, divided by frequency among those who send.
+
+With *fixed* shares each of the n clients that take part in an edge round has B / n until the round ends
+(HIST journal paper, Section IV-A). With *redivided* shares those still sending split the whole band anew
+whenever somebody starts or ends. An upload lives through such changes, and through changes of its fading
+block: it knows the bits it has left and its current rate.
+
+Scope and limitations: the shares are equal; guard bands, framing and retransmissions are not modelled.
+"""
+
+import math
+
+from cosim.radio.link import Channel
+from cosim.simulation import Event, Simulation
+
+
+class Upload:
+    """A running upload: bits left at an instant, and the rate since then."""
+
+    def __init__(self, client: str, channel: Channel, bits: int, block: tuple[int, ...], sim: Simulation) -> None:
+        self.client = client
+        self.done: Event = sim.event()
+        self.bits_left = float(bits)
+        self._channel = channel
+        self._block = block
+        self._block_end_s = channel.fading.block_end_s(block)
+        self._sim = sim
+        self._share_hz = 0.0
+        self._rate_bps = 0.0
+        self._since_s = sim.now_s
+        self._end_s = math.inf
+
+    @property
+    def next_change_s(self) -> float:
+        """When the upload ends at its current rate, or its fading block does."""
+        return min(self._end_s, self._block_end_s)
+
+    def has_ended(self) -> bool:
+        """Whether all bits are through at this instant."""
+        return self._end_s <= self._sim.now_s
+
+    def update(self, share_hz: float) -> None:
+        """Go on with this share of the band and with the fading block of this instant."""
+        fades = self._block_end_s <= self._sim.now_s
+        if share_hz == self._share_hz and not fades:
+            return
+        self.pause()
+        if fades:
+            self._block = (self._block[0] + 1,)
+            self._block_end_s = self._channel.fading.block_end_s(self._block)
+        self._share_hz = share_hz
+        self._rate_bps = self._channel.rate_bps(share_hz, self._block)
+        self._end_s = self._sim.now_s + self.bits_left / self._rate_bps
+
+    def pause(self) -> None:
+        """Count what has been sent until now."""
+        sent_bits = self._rate_bps * (self._sim.now_s - self._since_s)
+        self.bits_left = 0.0 if self.has_ended() else max(0.0, self.bits_left - sent_bits)
+        self._since_s = self._sim.now_s
+
+
+class Band:
+    """The uplink band of one cell.
+
+    Args:
+        bandwidth_hz: The whole band.
+        redivided: Whether those still sending split the whole band anew at every start and end.
+    """
+
+    def __init__(self, sim: Simulation, bandwidth_hz: float, *, redivided: bool) -> None:
+        self._sim = sim
+        self._bandwidth_hz = bandwidth_hz
+        self._redivided = redivided
+        self._num_shares = 1
+        self._uploads: dict[str, Upload] = {}
+        self._next_timer: Event | None = None
+
+    def divide_among(self, num_clients: int) -> None:
+        """Fix the shares of the coming edge round."""
+        self._num_shares = num_clients
+
+    def open(self, client: str, channel: Channel, bits: int, block: tuple[int, ...]) -> Upload:
+        """Start an upload; its `done` comes when all bits are through."""
+        upload = self._uploads[client] = Upload(client, channel, bits, block, self._sim)
+        self._divide()
+        return upload
+
+    def close(self, upload: Upload) -> None:
+        """End an upload, also before all its bits are through."""
+        if self._uploads.get(upload.client) is upload:
+            upload.pause()
+            del self._uploads[upload.client]
+            self._divide()
+
+    def _divide(self) -> None:
+        if not self._uploads:
+            self._next_timer = None
+            return
+        share_hz = self._bandwidth_hz / (len(self._uploads) if self._redivided else self._num_shares)
+        for upload in self._uploads.values():
+            upload.update(share_hz)
+        next_change_s = min(upload.next_change_s for upload in self._uploads.values())
+        self._next_timer = timer = self._sim.timer(max(0.0, next_change_s - self._sim.now_s))
+        timer.callbacks.append(self._change)  # type: ignore[union-attr]
+
+    def _change(self, timer: Event) -> None:
+        """End what has ended and divide anew; a timer that a later division has replaced does nothing."""
+        if timer is not self._next_timer:
+            return
+        for upload in [upload for upload in self._uploads.values() if upload.has_ended()]:
+            upload.pause()
+            del self._uploads[upload.client]
+            upload.done.succeed()
+        self._divide()

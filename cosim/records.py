@@ -1,0 +1,79 @@
+"""Records: the flat rows that a run writes, and the trace that collects them.
+
+Everything reported about a run (latency, energy, dropped updates, bits) is read off these rows.
+"""
+
+from typing import NamedTuple
+
+DONE = "done"
+"""The outcome of what ran to its end; anything else is the reason why it was cut short."""
+
+
+class Span(NamedTuple):
+    """One activity of one node, and the energy that it took."""
+
+    node: str
+    activity: str
+    start_s: float
+    end_s: float
+    energy_j: float
+    outcome: str
+
+
+class Transfer(NamedTuple):
+    """One upload: the bits of its payload, and the bits that had been sent when it ended."""
+
+    client: str
+    edge: str
+    global_round: int
+    edge_round: int
+    start_s: float
+    end_s: float
+    payload_bits: int
+    sent_bits: float
+    arrived: bool
+
+
+class Round(NamedTuple):
+    """One edge round of a cell, or (level "global", edge_round -1) one global round of the cloud."""
+
+    level: str
+    node: str
+    global_round: int
+    edge_round: int
+    start_s: float
+    end_s: float
+    num_participants: int
+    num_arrived: int
+
+
+class Evaluation(NamedTuple):
+    """The global model on the test set, after a global round (0: before the first)."""
+
+    time_s: float
+    global_round: int
+    accuracy: float
+    loss_nats: float
+
+
+Row = Span | Transfer | Round | Evaluation
+
+
+class Trace:
+    """The rows of one run, a list per kind, in the order in which they ended."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.transfers: list[Transfer] = []
+        self.rounds: list[Round] = []
+        self.evaluations: list[Evaluation] = []
+        self._lists = {
+            Span: self.spans,
+            Transfer: self.transfers,
+            Round: self.rounds,
+            Evaluation: self.evaluations,
+        }
+
+    def record(self, row: Row) -> None:
+        """Keep one row."""
+        self._lists[type(row)].append(row)  # type: ignore[arg-type]

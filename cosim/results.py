@@ -1,0 +1,177 @@
+"""Results: the tables of one run, and the folder that holds them.
+
+A run folder has `config.json` (reloads to the same run), `provenance.json`, `spans.parquet`,
+`transfers.parquet`, `rounds.parquet`, `evaluations.parquet` and `summary.json`. Every file is written whole or
+not at all. Rows are sorted by time and node name, so that the same seed gives the same files, bit for bit.
+
+Usage::
+
+    result = Result.load("runs/a")
+    result.evaluations[["time_s", "accuracy"]]
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
+import pandas as pd
+
+from cosim.configuration import ConfigurationError
+from cosim.records import Evaluation, Round, Span, Trace, Transfer
+
+TABLES = {"spans": Span, "transfers": Transfer, "rounds": Round, "evaluations": Evaluation}
+_DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
+_ORDER = {
+    "spans": ["start_s", "node", "end_s"],
+    "transfers": ["start_s", "client"],
+    "rounds": ["end_s", "level", "node"],
+    "evaluations": ["global_round"],
+}
+
+
+class Summary(NamedTuple):
+    """One run in one line.
+
+    `accuracy` is that of the last evaluation (None without one); `bits_per_client` counts what was really
+    sent, dropped uploads included.
+    """
+
+    status: str
+    num_global_rounds: int
+    time_s: float
+    accuracy: float | None
+    energy_j: float
+    num_updates: int
+    num_dropped: int
+    bits_per_client: float
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Result:
+    """What a run wrote.
+
+    Attributes:
+        config: The configuration, as in config.json.
+        spans: One row per activity (`records.Span`).
+        transfers: One row per upload (`records.Transfer`).
+        rounds: One row per edge round and global round (`records.Round`).
+        evaluations: One row per evaluation (`records.Evaluation`), with `energy_j`, the energy of all clients,
+            and `bits_per_client`, the mean of the bits sent, both up to that time.
+        folder: Where it lies, or None.
+    """
+
+    config: dict[str, Any]
+    summary: Summary
+    spans: pd.DataFrame
+    transfers: pd.DataFrame
+    rounds: pd.DataFrame
+    evaluations: pd.DataFrame
+    folder: Path | None = None
+
+    @classmethod
+    def of(cls, trace: Trace, config: dict[str, Any], num_clients: int, status: str, folder: Path | None) -> "Result":
+        """The tables of a trace."""
+        frames = {name: _frame(name, getattr(trace, name)) for name in TABLES}
+        spans, transfers, rounds, evaluations = frames.values()
+        evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
+        sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])
+        evaluations["bits_per_client"] = sent_bits / num_clients
+        edge_rounds = rounds[rounds["level"] == "edge"]
+        num_updates = int(edge_rounds["num_participants"].sum())
+        global_rounds = rounds[rounds["level"] == "global"]
+        summary = Summary(
+            status=status,
+            num_global_rounds=len(global_rounds),
+            time_s=float(global_rounds["end_s"].max()) if len(global_rounds) else 0.0,
+            accuracy=float(evaluations["accuracy"].iloc[-1]) if len(evaluations) else None,
+            energy_j=float(spans["energy_j"].sum()),
+            num_updates=num_updates,
+            num_dropped=num_updates - int(edge_rounds["num_arrived"].sum()),
+            bits_per_client=float(transfers["sent_bits"].sum()) / num_clients,
+        )
+        return cls(config=config, summary=summary, folder=folder, **frames)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Result":
+        """Read a run folder.
+
+        Raises:
+            ConfigurationError: The folder is not a run folder, or a file is missing or damaged.
+        """
+        folder = Path(folder)
+        try:
+            config = json.loads((folder / "config.json").read_text())
+            summary = Summary(**json.loads((folder / "summary.json").read_text()))
+            frames = {name: pd.read_parquet(folder / f"{name}.parquet") for name in TABLES}
+        except (OSError, ValueError, TypeError) as error:
+            raise ConfigurationError(
+                f"{folder} cannot be read as a run folder: {error}. Usual fix: give the folder that a run printed."
+            ) from None
+        return cls(config=config, summary=summary, folder=folder, **frames)
+
+    def save(self) -> None:
+        """Write tables and summary into the folder, each file whole or not at all."""
+        if self.folder is None:
+            return
+        for name in TABLES:
+            frame: pd.DataFrame = getattr(self, name)
+            _replace(self.folder / f"{name}.parquet", lambda path, f=frame: f.to_parquet(path, index=False))
+        write_json(self.folder / "summary.json", self.summary._asdict())
+
+    def time_to_accuracy_s(self, accuracy: float) -> float | None:
+        """Simulated time of the first evaluation that reaches an accuracy, or None."""
+        reached = self.evaluations[self.evaluations["accuracy"] >= accuracy]
+        return float(reached["time_s"].iloc[0]) if len(reached) else None
+
+    def bits_to_accuracy(self, accuracy: float) -> float | None:
+        """Bits sent per client up to the first evaluation that reaches an accuracy, or None."""
+        reached = self.evaluations[self.evaluations["accuracy"] >= accuracy]
+        return float(reached["bits_per_client"].iloc[0]) if len(reached) else None
+
+
+def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, Any]) -> None:
+    """Make a run folder with its configuration and provenance.
+
+    Raises:
+        ConfigurationError: It exists, or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True)
+        write_json(folder / "config.json", config)
+        write_json(folder / "provenance.json", provenance)
+    except FileExistsError:
+        raise ConfigurationError(
+            f"out = {folder}: exists, and finished runs are not overwritten. Usual fix: another --out, or remove it."
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
+        ) from None
+
+
+def write_json(path: Path, values: dict[str, Any]) -> None:
+    """Write a JSON file, whole or not at all."""
+    _replace(path, lambda partial: partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n"))
+
+
+def _replace(path: Path, write: Any) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    write(partial)
+    os.replace(partial, path)
+
+
+def _frame(name: str, rows: list[Any]) -> pd.DataFrame:
+    kind = TABLES[name]
+    frame = pd.DataFrame(rows, columns=list(kind._fields))
+    dtypes = {column: _DTYPES[annotation] for column, annotation in kind.__annotations__.items()}
+    return frame.astype(dtypes).sort_values(_ORDER[name], kind="stable", ignore_index=True)
+
+
+def _total_until(time_s: pd.Series, end_s: pd.Series, amount: pd.Series) -> np.ndarray:
+    """Sum of the amounts that ended at or before each time."""
+    order = np.argsort(end_s.to_numpy(), kind="stable")
+    total = np.concatenate(([0.0], np.cumsum(amount.to_numpy()[order])))
+    return total[np.searchsorted(end_s.to_numpy()[order], time_s.to_numpy(), side="right")]

@@ -1,0 +1,96 @@
+"""Run: one system from its configuration to its tables.
+
+Everything is checked before the clock starts and before a folder is made. The tables are saved when the run
+ends, when it is interrupted (Ctrl-C), and now and then between, so that a killed run leaves what it had finished.
+
+Usage::
+
+    result = run(System(), models.build("relu-784-300-10"), out="runs/a")
+    print(result.summary)
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cosim.configuration import ConfigurationError, from_dict, to_dict
+from cosim.learning.datasets import load
+from cosim.learning.learner import Learner
+from cosim.learning.workers import num_cores
+from cosim.nodes import RoundReport
+from cosim.provenance import provenance
+from cosim.results import Result, create_folder
+from cosim.simulation import Simulation
+from cosim.system import System
+
+_SAVE_EVERY_WALL_S = 15.0
+
+
+def run(
+    system: System,
+    network: Any,
+    *,
+    out: str | Path | None = None,
+    scenario: str | None = None,
+    data_dir: str | Path | None = None,
+    num_workers: int | None = None,
+    device: str = "cpu",
+    listener: Callable[[RoundReport], None] = lambda report: None,
+    shuffle_ties: int | None = None,
+) -> Result:
+    """Play a system to its end.
+
+    Args:
+        network: The torch.nn.Module that is trained; its weights are drawn anew from the seed.
+        out: Run folder to make; None keeps the tables in memory only.
+        scenario: Name under which `cosim run --config` finds the network again.
+        data_dir: Folder of the data set's files; None looks in the usual places.
+        num_workers: Threads that learn; None: one per available core. The results do not depend on it.
+        device: "cpu" or "cuda".
+        listener: Hears of every global round as it ends.
+        shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
+
+    Raises:
+        ConfigurationError: Anything that cannot be run, before the clock starts.
+    """
+    config = {"scenario": scenario, "system": to_dict(system)}
+    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
+    dataset = load(system.data.name, None if data_dir is None else Path(data_dir))
+    num_workers = num_workers or num_cores()
+    learner = Learner(network, dataset, device=device, num_workers=num_workers)
+    folder = None if out is None else Path(out)
+    saved = time.monotonic()
+
+    def result(status: str) -> Result:
+        return Result.of(sim.trace, config, system.num_clients, status, folder)
+
+    def heard(report: RoundReport) -> None:
+        nonlocal saved
+        if time.monotonic() - saved > _SAVE_EVERY_WALL_S:
+            result("running").save()
+            saved = time.monotonic()
+        listener(report)
+
+    cloud = system.build(sim, learner, dataset, heard)
+    if folder is not None:
+        create_folder(folder, config, provenance(system.seed, num_workers, device))
+    status = "interrupted"
+    try:
+        sim.run(system.protocol.play(sim, cloud))
+        status = "complete"
+    finally:
+        final = result(status)
+        final.save()
+    return final
+
+
+def load_system(config: dict[str, Any]) -> System:
+    """The system of a config.json.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if not isinstance(config, dict) or "system" not in config:
+        raise ConfigurationError("no 'system' in it. Usual fix: give the config.json of a run folder.")
+    return from_dict(System, config["system"])

@@ -1,0 +1,209 @@
+"""The clock: the only place where time passes.
+
+A *story* is a generator that yields from `spend` and from other stories; `together`, `with_deadline` and
+`first` run several stories side by side. The contract:
+
+- Time never goes back; no duration is negative.
+- What arrives at exactly the deadline has arrived: an alarm comes after everything else of its instant.
+- Simultaneous events come in the order (time, priority, insertion). Nothing of what a run writes may hang
+  on that insertion order: ties that matter (sums, who is first) go by node name. `shuffle_ties` puts
+  simultaneous events into a random order, so that a test can show it.
+- An activity cut short writes its span and the energy it took up to the cut; the story around it ends, and
+  `Dropped(reason)` is what `with_deadline`, `first` or `together` return in its place.
+
+Randomness has names: `stream(node, purpose)` is a generator that depends on nothing but the run's seed and
+these names, so another client or another bandwidth moves nobody's draws.
+
+Usage::
+
+    sim = Simulation(seed=1)
+
+    def client(name):
+        yield from sim.spend(name, "train", 2.0, power_w=0.5)
+        return name
+
+    arrived = sim.run(sim.with_deadline([client("a"), client("b")], deadline_s=3.0))
+
+Records written: `Span`, one per activity that took time.
+"""
+
+import hashlib
+import math
+from collections.abc import Generator, Iterable, Mapping
+from heapq import heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+import simpy
+from simpy.events import NORMAL
+
+from cosim.records import DONE, Span, Trace
+
+Story = Generator[simpy.Event, Any, Any]
+Event = simpy.Event
+
+_LATE = NORMAL + 1
+"""SimPy priority of alarms: after all other events of the same instant."""
+
+
+class Dropped(NamedTuple):
+    """What a story returns that was cut short, and why."""
+
+    reason: str
+
+
+class Simulation:
+    """One run's clock, random streams and trace.
+
+    Args:
+        seed: Names the run's randomness, any whole number.
+        shuffle_ties: None keeps simultaneous events in insertion order; a number orders them at random.
+    """
+
+    def __init__(self, seed: int, *, shuffle_ties: int | None = None) -> None:
+        self.seed = seed
+        self.trace = Trace()
+        self._environment = simpy.Environment(0.0) if shuffle_ties is None else _Shuffled(shuffle_ties)
+        self._streams: dict[tuple[str, str], np.random.Generator] = {}
+
+    @property
+    def now_s(self) -> float:
+        """Simulated time since the start."""
+        return self._environment.now
+
+    def run(self, story: Story) -> Any:
+        """Play a story to its end and return its value."""
+        return self._environment.run(until=self._environment.process(_cuttable(story)))
+
+    def spend(self, node: str, activity: str, until: float | Event, power_w: float = 0.0) -> Story:
+        """Let time pass for one node, for a duration in seconds or until an event has come.
+
+        Writes one span with energy `power_w` times the time that passed; an activity that takes no time
+        writes none. Returns the event's value.
+
+        Raises:
+            ValueError: The duration is negative or not finite.
+        """
+        if not isinstance(until, simpy.Event):
+            if not 0.0 <= until < math.inf:
+                raise ValueError(f"{node} cannot {activity} for {until} s: time passes forwards, and ends")
+            if until == 0.0:
+                return None
+            until = self._environment.timeout(until)
+        start_s = self._environment.now
+        try:
+            value = yield until
+        except simpy.Interrupt as cut:
+            self._write_span(node, activity, start_s, power_w, cut.cause.reason)
+            raise
+        self._write_span(node, activity, start_s, power_w, DONE)
+        return value
+
+    def _write_span(self, node: str, activity: str, start_s: float, power_w: float, outcome: str) -> None:
+        end_s = self._environment.now
+        if end_s > start_s:
+            energy_j = power_w * (end_s - start_s)
+            self.trace.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome))
+
+    def together(self, stories: Iterable[Story]) -> Story:
+        """Play stories side by side until all have ended; returns their values in the given order."""
+        return (yield from self.with_deadline(stories, None))
+
+    def with_deadline(self, stories: Iterable[Story], deadline_s: float | None) -> Story:
+        """Play stories side by side for at most `deadline_s` from now (None: without end).
+
+        Returns their values in the given order, with `Dropped("deadline")` for each that was cut.
+
+        Raises:
+            ValueError: The deadline is not above 0, or not finite.
+        """
+        if deadline_s is not None and not 0.0 < deadline_s < math.inf:
+            raise ValueError(f"a deadline of {deadline_s} s: must be above 0 and finite, or None")
+        processes = [self._environment.process(_cuttable(story)) for story in stories]
+        ended = self._environment.all_of(processes)
+        try:
+            if deadline_s is None:
+                yield ended
+            else:
+                yield ended | _Alarm(self._environment, deadline_s)
+                yield from self._cut(processes, Dropped("deadline"))
+        except simpy.Interrupt as cut:
+            yield from self._cut(processes, cut.cause)
+            raise
+        return [process.value for process in processes]
+
+    def first(self, stories: Mapping[str, Story]) -> Story:
+        """Play named stories side by side until one has ended, and cut the others.
+
+        Returns the name and the value of the first; of several that end at once, the first by name.
+        """
+        processes = {name: self._environment.process(_cuttable(story)) for name, story in stories.items()}
+        try:
+            yield self._environment.any_of(processes.values())
+            yield _Alarm(self._environment, 0.0)
+            winner = min(name for name, process in processes.items() if process.triggered)
+            yield from self._cut(processes.values(), Dropped(f"{winner} was first"))
+        except simpy.Interrupt as cut:
+            yield from self._cut(processes.values(), cut.cause)
+            raise
+        return winner, processes[winner].value
+
+    def _cut(self, processes: Iterable[simpy.Process], reason: Dropped) -> Story:
+        cut = [process for process in processes if process.is_alive]
+        for process in cut:
+            process.interrupt(reason)
+        if cut:
+            yield self._environment.all_of(cut)
+
+    def event(self) -> Event:
+        """An event of this clock that nothing has triggered yet."""
+        return self._environment.event()
+
+    def timer(self, delay_s: float) -> Event:
+        """An event that comes after a delay; for parts that bend running activities, such as a shared band."""
+        return self._environment.timeout(delay_s)
+
+    def stream(self, node: str, purpose: str, *index: int) -> np.random.Generator:
+        """The generator of these names: one that lives as long as the run, or, with an index, a fresh one."""
+        if index:
+            return np.random.Generator(np.random.Philox(key=self.key(node, purpose, *index)))
+        known = self._streams.get((node, purpose))
+        if known is None:
+            known = np.random.Generator(np.random.Philox(key=self.key(node, purpose)))
+            self._streams[node, purpose] = known
+        return known
+
+    def key(self, node: str, purpose: str, *index: int) -> int:
+        """A 63-bit number that depends on nothing but the run's seed and these names."""
+        names = "\0".join((str(self.seed), node, purpose, *map(str, index)))
+        return int.from_bytes(hashlib.blake2b(names.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def _cuttable(story: Story) -> Story:
+    """Where a cut ends: it comes out of the story as a value, not as an exception."""
+    try:
+        return (yield from story)
+    except simpy.Interrupt as cut:
+        return cut.cause
+
+
+class _Alarm(simpy.Event):
+    """A timeout that comes after all other events of its instant."""
+
+    def __init__(self, environment: simpy.Environment, delay_s: float) -> None:
+        super().__init__(environment)
+        self._ok = True
+        self._value = None
+        environment.schedule(self, _LATE, delay_s)  # type: ignore[arg-type]
+
+
+class _Shuffled(simpy.Environment):
+    """An environment that orders events of the same time and priority at random."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(0.0)
+        self._order = np.random.Generator(np.random.Philox(key=seed))
+
+    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
+        order = (self._order.random(), next(self._eid))
+        heappush(self._queue, (self._now + delay, priority, order, event))  # type: ignore[misc]

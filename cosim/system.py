@@ -1,0 +1,153 @@
+"""System: the whole configuration of a run, and the network of nodes that it describes.
+
+The defaults are those of the HIST journal paper, Section VI. A variation is `attrs.evolve` of a system.
+
+Usage::
+
+    system = System(num_cells=2, radio=Radio(bandwidth_hz=5e6), protocol=HFedAvg())
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from cosim.compute import Compute
+from cosim.configuration import at_least, configuration, field, not_empty, not_negative, positive, refuse
+from cosim.learning.datasets import Dataset
+from cosim.learning.learner import Learner
+from cosim.learning.partition import partition
+from cosim.learning.submodels import NetworkShape
+from cosim.nodes import Client, Cloud, EdgeServer, RoundReport
+from cosim.protocols.hfedavg import HFedAvg
+from cosim.protocols.hist import Hist
+from cosim.radio.band import Band
+from cosim.radio.uplink import Radio
+from cosim.simulation import Simulation
+from cosim.topology import CLOUD, Topology, client_name, edge_name, even_cells, spread
+
+
+@configuration
+class Data:
+    """What is learned, and who holds which samples.
+
+    Attributes:
+        name: Data set: fashion-mnist, digits (scikit-learn's), or synthetic (for tests). [HIST journal, Section VI-B]
+        split: Shards: fully non-i.i.d.; cell-iid: i.i.d. over cells, shards within; dirichlet; iid. [HIST journal, Section VI-A]
+        shards_per_client: Shards of the samples sorted by label that each client is dealt. [HIST conference, Section V-A]
+        dirichlet_alpha: Concentration of the classes' proportions over clients; smaller is less even. [no source]
+    """
+
+    name: Literal["fashion-mnist", "digits", "synthetic"] = "fashion-mnist"
+    split: Literal["shards", "cell-iid", "dirichlet", "iid"] = "shards"
+    shards_per_client: int = field(2, at_least(1))
+    dirichlet_alpha: float = field(0.3, positive)
+
+
+@configuration
+class System:
+    """Everything that decides a run.
+
+    Attributes:
+        seed: Names the run's randomness. [no source]
+        num_cells: Cells, each with an edge server. [HIST journal, Section VI-B]
+        num_clients: Clients in all cells together, dealt as evenly as they go. [HIST journal, Section VI-A]
+        cell_sizes: Clients of each cell, where they are not dealt evenly; none: evenly. [HIST journal, Section VI-A: evenly]
+        model: Network by name: relu (no biases) or mlp (biases), then its layer sizes. [HIST journal, Section VI-B]
+        data: What is learned, and who holds which samples.
+        topology: Where the nodes stand.
+        compute: The clients' processors.
+        radio: The uplink of every cell.
+        protocol: Who trains what, and how it is combined.
+        evaluate_every: Global rounds between evaluations on the test set (the first and the last model always); none: timing only, nothing is learned. [no source]
+    """
+
+    seed: int = field(1, not_negative)
+    num_cells: int = field(4, at_least(1))
+    num_clients: int = field(60, at_least(1))
+    cell_sizes: tuple[int, ...] | None = field(None, not_empty, at_least(1))
+    model: str = "relu-784-300-10"
+    data: Data = Data()
+    topology: Topology = Topology()
+    compute: Compute = Compute()
+    radio: Radio = Radio()
+    protocol: Hist | HFedAvg = Hist()
+    evaluate_every: int | None = field(1, at_least(1))
+
+    def __attrs_post_init__(self) -> None:
+        if self.num_cells > self.num_clients:
+            rule = f"more cells than clients ({self.num_clients}), so some would have nobody to train"
+            raise refuse("System", "num_cells", self.num_cells, rule, f"at most {self.num_clients} cells")
+        if self.cell_sizes is not None and (len(self.cell_sizes), sum(self.cell_sizes)) != (
+            self.num_cells,
+            self.num_clients,
+        ):
+            rule = f"must be num_cells = {self.num_cells} numbers that add up to num_clients = {self.num_clients}"
+            raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
+        for owner, name, values in (
+            ("Compute", "min_frequency_hz", self.compute.min_frequency_hz),
+            ("Compute", "max_frequency_hz", self.compute.max_frequency_hz),
+            ("Radio", "snr_db", self.radio.snr_db),
+        ):
+            if len(values) > max(2, self.num_cells) and len(values) != self.num_clients:
+                rule = f"{len(values)} values for {self.num_cells} cells and {self.num_clients} clients"
+                raise refuse(owner, name, values, rule, "one for all, one for each cell, or one for each client")
+
+    def sizes(self) -> tuple[int, ...]:
+        """Clients of each cell."""
+        return self.cell_sizes or even_cells(self.num_clients, self.num_cells)
+
+    def build(
+        self, sim: Simulation, learner: Learner, dataset: Dataset, listener: Callable[[RoundReport], None]
+    ) -> Cloud:
+        """The nodes of this system on a clock.
+
+        Raises:
+            ConfigurationError: Parts that do not fit together.
+        """
+        sizes = self.sizes()
+        graph = self.topology.graph(sizes, sim)
+        samples = partition(
+            dataset.train_y,
+            sizes,
+            self.data.split,
+            sim.stream(CLOUD, "partition"),
+            shards_per_client=self.data.shards_per_client,
+            dirichlet_alpha=self.data.dirichlet_alpha,
+        )
+        edges, number = [], 0
+        for cell, size in enumerate(sizes):
+            edge = edge_name(cell)
+            band = Band(sim, self.radio.bandwidth_hz, redivided=self.radio.sharing == "redivided")
+            clients = []
+            for _ in range(size):
+                name = client_name(number)
+                place = (cell, number, self.num_cells, self.num_clients)
+                distance_m = graph.edges[edge, name]["distance_m"]
+                clients.append(
+                    Client(
+                        name=name,
+                        edge=edge,
+                        cpu=self.compute.cpu(
+                            spread(self.compute.min_frequency_hz, *place),
+                            spread(self.compute.max_frequency_hz, *place),
+                            sim.stream(name, "cpu"),
+                        ),
+                        channel=self.radio.channel(sim, name, distance_m, spread(self.radio.snr_db, *place)),
+                        band=band,
+                        tx_power_w=self.radio.tx_power_w,
+                        samples=samples[number],
+                    )
+                )
+                number += 1
+            edges.append(EdgeServer(name=edge, clients=tuple(clients), band=band, backhaul=self.topology))
+        cloud = Cloud(
+            edges=tuple(edges),
+            learner=learner,
+            shape=learner.shape,
+            num_global_rounds=self.protocol.num_global_rounds,
+            step_cycles=self.compute.step_cycles,
+            bits_per_parameter=self.radio.bits_per_parameter,
+            evaluate_every=self.evaluate_every,
+            listener=listener,
+        )
+        self.protocol.check(cloud)
+        return cloud

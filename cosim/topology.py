@@ -1,0 +1,117 @@
+"""Topology: the cloud, its edge servers and their clients, as a networkx graph with positions.
+
+Edge servers stand on a hexagonal grid, spiralling outwards from the origin; the clients of a cell are
+uniform in the disc around their edge server, no nearer than a minimum distance. Nodes are named "cloud",
+"edge-00", "client-0000"; clients are numbered through all cells, a cell is a block of consecutive clients.
+
+Scope and limitations: one tier of edge servers; nobody moves; a client belongs to its cell, also where
+another edge server is nearer. The backhaul is a fixed delay and a rate, without queueing.
+
+Usage::
+
+    graph = Topology().graph(cell_sizes=(15, 15), sim=sim)
+    graph.edges["edge-00", "client-0003"]["distance_m"]
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import networkx as nx
+
+from cosim.configuration import configuration, field, not_negative, positive, refuse
+from cosim.simulation import Simulation
+
+CLOUD = "cloud"
+
+
+@configuration
+class Topology:
+    """Where the nodes stand, and what the way between edge and cloud costs.
+
+    Attributes:
+        cell_radius_m: Radius of the disc in which the clients of a cell are placed. [no source]
+        min_distance_m: Smallest distance of a client to its edge server. [3GPP TR 38.901, Table 7.2-1, UMa]
+        backhaul_delay_s: One-way delay between edge server and cloud. [HIST journal, Section IV-A: none]
+        backhaul_rate_bps: Rate between edge server and cloud; None: unlimited. [HIST journal, Section IV-A: unlimited]
+    """
+
+    cell_radius_m: float = field(500.0, positive)
+    min_distance_m: float = field(35.0, not_negative)
+    backhaul_delay_s: float = field(0.0, not_negative)
+    backhaul_rate_bps: float | None = field(None, positive)
+
+    def __attrs_post_init__(self) -> None:
+        if self.min_distance_m >= self.cell_radius_m:
+            rule = f"must lie below cell_radius_m = {self.cell_radius_m:g}, else no place is left for clients"
+            raise refuse("Topology", "min_distance_m", self.min_distance_m, rule, 35.0)
+
+    def graph(self, cell_sizes: Sequence[int], sim: Simulation) -> nx.Graph:
+        """The network: nodes with `kind`, `position_m` and (edges, clients) `cell`; links with `distance_m`."""
+        graph = nx.Graph()
+        graph.add_node(CLOUD, kind="cloud", position_m=(0.0, 0.0))
+        client = 0
+        for cell, site in enumerate(islice(_hexagonal_grid(math.sqrt(3.0) * self.cell_radius_m), len(cell_sizes))):
+            edge = edge_name(cell)
+            graph.add_node(edge, kind="edge", cell=cell, position_m=site)
+            graph.add_edge(CLOUD, edge, distance_m=math.hypot(*site))
+            for _ in range(cell_sizes[cell]):
+                name = client_name(client)
+                distance_m, x_m, y_m = self._place(name, sim)
+                graph.add_node(name, kind="client", cell=cell, position_m=(site[0] + x_m, site[1] + y_m))
+                graph.add_edge(edge, name, distance_m=distance_m)
+                client += 1
+        return graph
+
+    def _place(self, client: str, sim: Simulation) -> tuple[float, float, float]:
+        """Distance and offset from the edge server, uniform over the ring's area."""
+        area, angle = sim.stream(client, "position").random(2)
+        inner, outer = self.min_distance_m**2, self.cell_radius_m**2
+        distance_m = math.sqrt(inner + (outer - inner) * area)
+        turn = 2.0 * math.pi * angle
+        return distance_m, distance_m * math.cos(turn), distance_m * math.sin(turn)
+
+    def backhaul_s(self, bits: int) -> float:
+        """Time that a message takes between an edge server and the cloud."""
+        return self.backhaul_delay_s + (bits / self.backhaul_rate_bps if self.backhaul_rate_bps else 0.0)
+
+
+def edge_name(cell: int) -> str:
+    """Name of a cell's edge server; names sort as numbers do."""
+    return f"edge-{cell:02d}"
+
+
+def client_name(number: int) -> str:
+    """Name of a client; names sort as numbers do."""
+    return f"client-{number:04d}"
+
+
+def even_cells(num_clients: int, num_cells: int) -> tuple[int, ...]:
+    """Cell sizes as even as they go, larger cells first."""
+    size, larger = divmod(num_clients, num_cells)
+    return tuple(size + (cell < larger) for cell in range(num_cells))
+
+
+def spread(values: Sequence[float], cell: int, client: int, num_cells: int, num_clients: int) -> float:
+    """A client's value of a tuple given for all, per group of cells, or per client.
+
+    With k values, cell j of N (from 1) belongs to group ceil(j k / N): for k = 2 the first floor(N / 2)
+    cells get the first value, as in Section VI-C of the HIST journal paper. As many values as clients are
+    one for each.
+    """
+    if len(values) == num_clients:
+        return values[client]
+    return values[((cell + 1) * len(values) - 1) // num_cells]
+
+
+def _hexagonal_grid(spacing_m: float) -> Iterator[tuple[float, float]]:
+    """Sites of a hexagonal grid, ring by ring around the origin."""
+    axes = [(math.cos(math.pi / 3 * k), math.sin(math.pi / 3 * k)) for k in range(6)]
+    yield 0.0, 0.0
+    ring = 1
+    while True:
+        for side in range(6):
+            (x, y), (turn_x, turn_y) = axes[side], axes[(side + 2) % 6]
+            for step in range(ring):
+                yield spacing_m * (ring * x + step * turn_x), spacing_m * (ring * y + step * turn_y)
+        ring += 1

@@ -1,0 +1,46 @@
+"""Multilayer perceptron: fully connected layers with biases and ReLU between."""
+
+import torch
+from torch import Tensor, nn
+
+from models.relu_network import UnitGroups
+
+
+class Mlp(nn.Module):
+    """Fully connected layers with biases, ReLU between.
+
+    Every second hidden layer (first, third, ...) is a group of units: a unit is one row of the weight and one
+    element of the bias before it, and one column of the weight after it. [HIST journal, Section II-B, Fig. 1b]
+
+    Parameters that no group cuts (the bias of the output and of each second hidden layer; the last weight of
+    a network with an even number of hidden layers) are whole in every cell, and averaged over the cells when
+    a model is assembled.
+
+    Args:
+        sizes: Units per layer, inputs first, classes last.
+
+    Attributes:
+        unit_groups: Group name -> (parameter name, axis) pairs.
+    """
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Linear(num_inputs, num_outputs)
+            for num_inputs, num_outputs in zip(sizes[:-1], sizes[1:], strict=True)
+        )
+        self.unit_groups: UnitGroups = {
+            f"hidden{i + 1}": (
+                (f"layers.{i}.weight", 0),
+                (f"layers.{i}.bias", 0),
+                (f"layers.{i + 1}.weight", 1),
+            )
+            for i in range(0, len(self.layers) - 1, 2)
+        }
+
+    def forward(self, x_BD: Tensor) -> Tensor:
+        """Class scores (logits), shape (batch, classes), of samples of shape (batch, inputs)."""
+        *hidden, last = self.layers
+        for layer in hidden:
+            x_BD = torch.relu(layer(x_BD))
+        return last(x_BD)

@@ -1,0 +1,47 @@
+"""ReLU network without biases: the fully connected network of the HIST paper.
+
+784-300-10 has 238,200 parameters, 0.909 MiB in float32. [HIST journal, Section VI-A]
+"""
+
+import torch
+from torch import Tensor, nn
+
+UnitGroups = dict[str, tuple[tuple[str, int], ...]]
+"""Group name -> (parameter name, axis) pairs that the units of the group cut."""
+
+
+class ReluNetwork(nn.Module):
+    """Matrices with ReLU between, no biases.
+
+    Every second hidden layer (first, third, ...) is a group of units: a unit is one row of the weight before
+    it and one column of the weight after it. [HIST journal, Section II-B, Fig. 1b]
+
+    A weight that no group cuts (the last one of a network with an even number of hidden layers; the only one
+    of a network with none) is whole in every cell, and averaged over the cells when a model is assembled.
+
+    Args:
+        sizes: Units per layer, inputs first, classes last.
+
+    Attributes:
+        unit_groups: Group name -> (parameter name, axis) pairs.
+        relu_layers: Weight names in order; each weight has shape (outputs, inputs).
+    """
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Linear(num_inputs, num_outputs, bias=False)
+            for num_inputs, num_outputs in zip(sizes[:-1], sizes[1:], strict=True)
+        )
+        self.relu_layers = tuple(f"layers.{i}.weight" for i in range(len(self.layers)))
+        self.unit_groups: UnitGroups = {
+            f"hidden{i + 1}": ((f"layers.{i}.weight", 0), (f"layers.{i + 1}.weight", 1))
+            for i in range(0, len(self.layers) - 1, 2)
+        }
+
+    def forward(self, x_BD: Tensor) -> Tensor:
+        """Class scores (logits), shape (batch, classes), of samples of shape (batch, inputs)."""
+        *hidden, last = self.layers
+        for layer in hidden:
+            x_BD = torch.relu(layer(x_BD))
+        return last(x_BD)

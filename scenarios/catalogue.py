@@ -1,0 +1,37 @@
+"""Catalogue: the scenarios, reproductions and validations that the command line finds by name.
+
+A scenario is a module with a function `system`; a reproduction or validation is a module with a function
+`main`. The first line of a module's docstring is what `cosim list` prints.
+"""
+
+import difflib
+import importlib
+from types import ModuleType
+
+from cosim import ConfigurationError
+
+SCENARIOS = {
+    "quickstart": "scenarios.quickstart",
+    "hist": "scenarios.hist",
+    "hfedavg": "scenarios.hfedavg",
+}
+REPRODUCTIONS = {
+    "hist-fig4": "scenarios.reproduce_hist_fig4",
+    "hist-fig5": "scenarios.reproduce_hist_fig5",
+    "hist-fig6": "scenarios.reproduce_hist_fig6",
+    "hist-fig7": "scenarios.reproduce_hist_fig7",
+}
+VALIDATIONS = {"round-latency": "scenarios.validate_round_latency"}
+
+
+def find(kind: str, catalogue: dict[str, str], name: str) -> ModuleType:
+    """The module of a name.
+
+    Raises:
+        ConfigurationError: There is none; names those that are.
+    """
+    if name not in catalogue:
+        close = difflib.get_close_matches(name, catalogue, n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise ConfigurationError(f"no {kind} {name!r}.{hint} Known: {', '.join(catalogue)}.")
+    return importlib.import_module(catalogue[name])

@@ -1,0 +1,200 @@
+"""Command line: `cosim`.
+
+Every field of a scenario's configuration is an option, because the options are made from its classes.
+"""
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+import docstring_parser
+import tyro
+from rich.table import Table
+
+from cosim import ConfigurationError, System
+from cosim.configuration import is_configuration
+from cosim.run import load_system
+from cosim.units import unit_of
+from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
+from scenarios.console import Options, console, play
+
+USAGE = """\
+cosim: a discrete-event network-and-learning co-simulator for wireless federated learning
+
+  cosim list                            what there is
+  cosim show hist                       a scenario's whole configuration, with units and sources
+  cosim run quickstart                  run a scenario; --help names every field
+  cosim run hist --num-cells 2 --radio.bandwidth-hz 5e6 --seed 7 --out runs/a
+  cosim run --config runs/a/config.json      repeat a run exactly
+  cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
+  cosim validate round-latency          simulation against theory; exit code 1 where they disagree
+  cosim data fashion-mnist              download a data set
+
+Exit codes: 0 done, 1 a check failed, 2 bad input, 130 interrupted.
+"""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of the command `cosim`."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        if command in ("-h", "--help"):
+            print(USAGE, end="")
+            code = 0
+        elif command in _COMMANDS:
+            code = _COMMANDS[command](rest)
+        else:
+            raise ConfigurationError(f"no command {command!r}. Known: {', '.join(_COMMANDS)}; see cosim --help.")
+    except ConfigurationError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        code = 2
+    except KeyboardInterrupt:
+        print("Interrupted. A run folder keeps what was finished.", file=sys.stderr)
+        code = 130
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments and not arguments[0].startswith("-"):
+        name, arguments = arguments[0], arguments[1:]
+        system = find("scenario", SCENARIOS, name).system()
+    elif "--config" in arguments[:1] and len(arguments) > 1:
+        path, arguments = Path(arguments[1]), arguments[2:]
+        name, system = _read_config(path)
+    else:
+        print(f"usage: cosim run SCENARIO [options]\n       cosim run --config FILE [options]\n\n{_names(SCENARIOS)}")
+        return 0 if arguments in ([], ["-h"], ["--help"]) else 2
+
+    @attrs.frozen(kw_only=True)
+    class Invocation:
+        """Options of a run, then every field of the scenario's configuration."""
+
+        options: Annotated[Options, tyro.conf.arg(name="")]
+        system: Annotated[System, tyro.conf.arg(name="")]
+
+    invocation = _parse(Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system))
+    play(name, invocation.system, invocation.options)
+    return 0
+
+
+def _read_config(path: Path) -> tuple[str, System]:
+    try:
+        config = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"--config {path}: cannot be read as JSON ({error}). Usual fix: a run's config.json.") from None
+    try:
+        return config.get("scenario") or path.parent.name or "run", load_system(config)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"--config {path}: {error}") from None
+
+
+def _show(arguments: list[str]) -> int:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(f"usage: cosim show SCENARIO\n\n{_names(SCENARIOS)}")
+        return 0 if arguments in ([], ["-h"], ["--help"]) else 2
+    system = find("scenario", SCENARIOS, arguments[0]).system()
+    table = Table(title=f"{arguments[0]}: the whole configuration", title_justify="left")
+    for heading in ("field", "value", "unit", "source", "what it is"):
+        table.add_column(heading, overflow="fold")
+    for row in _rows(system, System(), ""):
+        table.add_row(*row)
+    console.print(table)
+    return 0
+
+
+def _rows(config: Any, default: Any, prefix: str) -> list[tuple[str, ...]]:
+    """Field, value, unit, source and meaning of every field, nested ones last."""
+    texts = {p.arg_name: p.description or "" for p in docstring_parser.parse(type(config).__doc__ or "").params}
+    own, nested = [], []
+    for attribute in attrs.fields(type(config)):
+        value, usual = getattr(config, attribute.name), getattr(default, attribute.name, attribute.default)
+        if is_configuration(type(value)):
+            nested += _rows(value, usual, f"{prefix}{attribute.name}.")
+            continue
+        meaning, _, source = texts[attribute.name].partition(" [")
+        if value != usual:
+            source = "chosen in this scenario]"
+        own.append((prefix + attribute.name, _shown(value), unit_of(attribute.name), source.removesuffix("]"), meaning))
+    return own + nested
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none (off)"
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _list(arguments: list[str]) -> int:
+    table = Table(show_edge=False)
+    for heading in ("command", "question"):
+        table.add_column(heading)
+    for command, catalogue in (("run", SCENARIOS), ("reproduce", REPRODUCTIONS), ("validate", VALIDATIONS)):
+        for name in catalogue:
+            question = (find(command, catalogue, name).__doc__ or "").partition("\n")[0]
+            table.add_row(f"cosim {command} {name}", question)
+    console.print(table)
+    return 0
+
+
+def _reproduce(arguments: list[str]) -> int:
+    return _play_study("reproduce", REPRODUCTIONS, arguments)
+
+
+def _validate(arguments: list[str]) -> int:
+    return _play_study("validate", VALIDATIONS, arguments)
+
+
+def _play_study(command: str, catalogue: dict[str, str], arguments: list[str]) -> int:
+    if not arguments or arguments[0].startswith("-"):
+        print(f"usage: cosim {command} NAME [options]\n\n{_names(catalogue)}")
+        return 0 if arguments in ([], ["-h"], ["--help"]) else 2
+    module = find(command, catalogue, arguments[0])
+    return module.main(_parse(module.Options, f"cosim {command} {arguments[0]}", arguments[1:], module.Options()))
+
+
+def _data(arguments: list[str]) -> int:
+    from cosim.learning.fashion_mnist import download
+
+    @attrs.frozen(kw_only=True)
+    class Fetch:
+        """Download the four files of Fashion-MNIST, with checksums.
+
+        Attributes:
+            data_dir: Folder to put them into; none: the user's cache folder, where runs look for them.
+        """
+
+        data_dir: Path | None = None
+
+    if arguments[:1] != ["fashion-mnist"]:
+        print("usage: cosim data fashion-mnist [--data-dir FOLDER]")
+        return 0 if arguments in ([], ["-h"], ["--help"]) else 2
+    options = _parse(Fetch, "cosim data fashion-mnist", arguments[1:], Fetch())
+    console.print(f"Fashion-MNIST lies in {download(options.data_dir)}")
+    return 0
+
+
+def _parse(kind: Any, program: str, arguments: list[str], default: Any) -> Any:
+    return tyro.cli(
+        kind, prog=program, args=arguments, default=default, config=(tyro.conf.AvoidSubcommands,)
+    )
+
+
+def _names(catalogue: dict[str, str]) -> str:
+    return "Known: " + ", ".join(catalogue)
+
+
+_COMMANDS = {
+    "run": _run,
+    "list": _list,
+    "show": _show,
+    "reproduce": _reproduce,
+    "validate": _validate,
+    "data": _data,
+}

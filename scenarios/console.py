@@ -1,0 +1,141 @@
+"""Console: how a run shows itself in a terminal, and the one way in which scenarios are run.
+
+Usage::
+
+    if __name__ == "__main__":
+        play("hist", System())
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+import rich.console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+import models
+from analysis.plots import overview
+from cosim import ConfigurationError, Result, System, run
+from cosim.nodes import RoundReport
+
+console = rich.console.Console(highlight=False)
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """How a run is carried out; none of these changes its results.
+
+    Attributes:
+        out: Run folder to make; none: the next free one under runs/.
+        data_dir: Folder with the data set's files; none: $COSIM_DATA, the cache folder, Debian's folder.
+        workers: Threads that learn; none: one per core.
+        device: Where the learning is computed: cpu or cuda.
+        quiet: Print the table and the folder only.
+    """
+
+    out: Path | None = None
+    data_dir: Path | None = None
+    workers: int | None = None
+    device: str = "cpu"
+    quiet: bool = False
+
+
+def play(scenario: str, system: System, options: Options | None = None) -> Result:
+    """Run a system with progress, print its table, draw its picture."""
+    options = options or Options()
+    out = options.out or next_free_folder(Path("runs"), scenario)
+    with progress_of(scenario, system.protocol.num_global_rounds, options.quiet) as listener:
+        result = run(
+            system,
+            network(system.model),
+            out=out,
+            scenario=scenario,
+            data_dir=options.data_dir,
+            num_workers=options.workers,
+            device=options.device,
+            listener=listener,
+        )
+    picture = out / "overview.png"
+    overview(result).savefig(picture, dpi=150)
+    console.print(summary_table(scenario, result))
+    console.print(f"Run folder: {out}\nPicture:    {picture}")
+    return result
+
+
+def network(name: str) -> models.nn.Module:
+    """The network of a name.
+
+    Raises:
+        ConfigurationError: There is none.
+    """
+    try:
+        return models.build(name)
+    except ValueError as error:
+        raise ConfigurationError(f"System.model: {error}") from None
+
+
+def next_free_folder(parent: Path, name: str) -> Path:
+    """`name-1`, or the first number that is not taken."""
+    number = 1
+    while (parent / f"{name}-{number}").exists():
+        number += 1
+    return parent / f"{name}-{number}"
+
+
+def summary_table(name: str, result: Result) -> Table:
+    """A run in one line."""
+    summary = result.summary
+    share = summary.num_dropped / summary.num_updates if summary.num_updates else 0.0
+    accuracy = "-" if summary.accuracy is None else f"{100 * summary.accuracy:.1f} %"
+    table = Table(title=f"{name}: {summary.num_global_rounds} global rounds, {summary.status}", title_justify="left")
+    for heading in ("simulated time", "test accuracy", "energy", "dropped updates", "bits per client"):
+        table.add_column(heading, justify="right")
+    table.add_row(
+        f"{summary.time_s:.4g} s",
+        accuracy,
+        f"{summary.energy_j:.4g} J",
+        f"{summary.num_dropped} of {summary.num_updates} ({100 * share:.1f} %)",
+        f"{summary.bits_per_client / 1e6:.4g} Mbit",
+    )
+    return table
+
+
+@contextmanager
+def progress_of(name: str, num_rounds: int, quiet: bool = False) -> Iterator[Callable[[RoundReport], None]]:
+    """A listener that shows rounds, simulated time and accuracy: a bar, or ten lines where nobody watches."""
+    if quiet:
+        yield lambda report: None
+    elif console.is_terminal:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn(),
+            TextColumn("rounds  {task.fields[simulated]}  {task.fields[accuracy]}"),
+            TimeRemainingColumn(compact=True),
+        )
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task(name, total=num_rounds, simulated="", accuracy="")
+
+            def advance(report: RoundReport) -> None:
+                simulated, accuracy = _words(report)
+                progress.update(task, completed=report.global_round, simulated=simulated, accuracy=accuracy)
+
+            yield advance
+    else:
+        started = time.monotonic()
+
+        def line(report: RoundReport) -> None:
+            if report.global_round * 10 // num_rounds > (report.global_round - 1) * 10 // num_rounds:
+                done = f"{name}: {report.global_round} of {num_rounds} rounds"
+                print(f"{done}, {', '.join(_words(report))}, {time.monotonic() - started:.0f} s", file=sys.stderr)
+
+        yield line
+
+
+def _words(report: RoundReport) -> tuple[str, str]:
+    simulated = f"simulated {report.time_s:.4g} s"
+    return simulated, f"accuracy {100 * report.evaluation.accuracy:.1f} %" if report.evaluation else "no evaluation"

@@ -1,0 +1,19 @@
+"""Fixtures of all tests."""
+
+import os
+
+import pytest
+
+from cosim.learning.datasets import Dataset, load
+from cosim.learning.fashion_mnist import MissingFiles
+
+
+@pytest.fixture(scope="session")
+def fashion_mnist() -> Dataset:
+    """The real data set. Without its files the test is skipped, or fails where COSIM_REQUIRE_DATA is 1."""
+    try:
+        return load("fashion-mnist")
+    except MissingFiles as missing:
+        if os.environ.get("COSIM_REQUIRE_DATA") == "1":
+            pytest.fail(f"COSIM_REQUIRE_DATA is 1, but: {missing}", pytrace=False)
+        pytest.skip(str(missing))
