@@ -12,6 +12,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from cosim.records import DONE
@@ -72,32 +73,77 @@ def timeline(axes: Axes, result: Result, global_round: int) -> None:
     spans = result.spans[(result.spans["start_s"] >= start_s) & (result.spans["end_s"] <= end_s)]
     clients = sorted(name for name in spans["node"].unique() if name.startswith("client"))
     scale, unit = (1e3, "ms") if end_s - start_s < 1.0 else (1.0, "s")
+    edge_of = dict(zip(result.transfers["client"], result.transfers["edge"], strict=True))
     for row, client in enumerate(clients):
         own = spans[spans["node"] == client].sort_values("start_s")
         axes.barh(row, scale * (end_s - start_s), left=0.0, height=0.25, **_WAIT)
         for span in own.itertuples():
             left_ms, width_ms = scale * (span.start_s - start_s), scale * (span.end_s - span.start_s)
             axes.barh(row, width_ms, left=left_ms, height=0.8, linewidth=0.4, **_ACTIVITIES[str(span.activity)])
+        ends_s = rounds[rounds["node"] == edge_of.get(client)]["end_s"]
+        axes.vlines(scale * (ends_s - start_s), row - 0.5, row + 0.5, color="black", linewidth=1.0)
+        if row and edge_of.get(client) != edge_of.get(clients[row - 1]):
+            axes.axhline(row - 0.5, color="black", linewidth=0.5, linestyle=":")
         cut = own[own["outcome"] != DONE]
         axes.plot(scale * (cut["end_s"] - start_s), [row] * len(cut), **_CUT)
-    for end in _edge_round_ends(rounds):
-        axes.axvline(scale * (end - start_s), color="#888888", linewidth=0.6, linestyle=":")
     axes.set_yticks(range(len(clients)), [name.removeprefix("client-").lstrip("0") or "0" for name in clients])
     axes.tick_params(axis="y", labelsize=7 if len(clients) < 40 else 5)
     axes.set_ylim(len(clients) - 0.4, -0.6)
     axes.set_xlim(0, scale * (end_s - start_s) * 1.005)
     axes.set_xlabel(f"time in global round {global_round} ({unit})")
     axes.set_ylabel("client")
-    axes.set_title(f"Global round {global_round}; dotted: an edge round ends", pad=26)
-    axes.legend(handles=list(_legend()), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize=8, frameon=False)
-
-
-def _edge_round_ends(rounds: pd.DataFrame) -> list[float]:
-    return sorted(set(rounds[rounds["level"] == "edge"]["end_s"]))
+    axes.set_title(f"Global round {global_round}, cell by cell", pad=26)
+    axes.legend(handles=list(_legend()), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, fontsize=8, frameon=False)
 
 
 def _legend() -> Iterator[object]:
     yield Patch(label="trains", **_ACTIVITIES["train"])
     yield Patch(label="sends", **_ACTIVITIES["send"])
     yield Patch(label="waits", **_WAIT)
-    yield matplotlib.lines.Line2D([], [], label="cut off", **_CUT)
+    yield Line2D([], [], label="cut off", **_CUT)
+    yield Line2D([], [], label="edge round ends", color="black", linewidth=1.0, marker="|", linestyle="none")
+
+
+def curves(axes: Axes, lines: dict[str, tuple[pd.Series, pd.Series]], x_label: str) -> None:
+    """Test accuracy over something, one line per label; told apart by dash and marker as well as by colour."""
+    for index, (label, (x, accuracy)) in enumerate(lines.items()):
+        axes.plot(
+            x,
+            100 * accuracy,
+            label=label,
+            color=COLOURS[index % len(COLOURS)],
+            linestyle=LINES[index % len(LINES)],
+            marker=MARKERS[index % len(MARKERS)],
+            markersize=3.5,
+            markevery=max(1, len(x) // 12),
+            linewidth=1.2,
+        )
+    axes.set_xlabel(x_label)
+    axes.set_ylabel("test accuracy (%)")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+
+
+def bars(axes: Axes, groups: dict[str, dict[str, float | None]], y_label: str) -> None:
+    """Bars by group label and series label; what was not reached is marked so."""
+    series = list(dict.fromkeys(label for values in groups.values() for label in values))
+    width = 0.8 / len(series)
+    for index, label in enumerate(series):
+        heights = [values.get(label) for values in groups.values()]
+        places = [place + (index - (len(series) - 1) / 2) * width for place in range(len(groups))]
+        axes.bar(
+            places,
+            [height or 0.0 for height in heights],
+            width=0.9 * width,
+            label=label,
+            facecolor="white" if index % 2 else COLOURS[0],
+            edgecolor=COLOURS[0],
+            hatch="////" if index % 2 else None,
+        )
+        for place, height in zip(places, heights, strict=True):
+            text = "not\nreached" if height is None else f"{height:.3g}"
+            axes.annotate(text, (place, height or 0.0), ha="center", va="bottom", fontsize=7)
+    axes.set_xticks(range(len(groups)), list(groups))
+    axes.margins(y=0.12)
+    axes.set_ylabel(y_label)
+    axes.legend(fontsize=8)

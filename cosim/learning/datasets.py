@@ -7,9 +7,9 @@
 | synthetic | 1,200 / 400 | 12, normal | 4 | computed, for tests |
 
 Scope and limitations: classification of flat feature vectors that fit in memory; a model that wants images
-reshapes them (28 x 28 and 8 x 8, rows first). No augmentation, no validation part, no draw of any random stream:
-what differs between runs is `partition`. "digits" is split inside every writer's samples, so its test part says
-nothing about unknown writers.
+reshapes them (28 x 28 and 8 x 8, rows first). No augmentation, no validation part, and no draw from a run's
+random streams: what differs between runs is `partition`. The parts of "digits" may share writers, so its test
+accuracy says nothing about unknown ones.
 
 Usage::
 
@@ -81,8 +81,8 @@ def load(name: DatasetName | str, data_dir: Path | None = None) -> Dataset:
 
     Args:
         name: One of `NAMES`.
-        data_dir: Folder with the files of "fashion-mnist"; None looks where `fashion_mnist.find` says. The other
-            sets have no files and take no notice of it.
+        data_dir: Folder with the files of "fashion-mnist"; None looks where `fashion_mnist.find` says. The
+            other sets have no files and take no notice of it.
 
     Raises:
         ConfigurationError: unknown name, or files that are missing or wrong.
@@ -120,10 +120,10 @@ def _scaled(images: NDArray[Any], half_range: float) -> NDArray[np.float32]:
 def _digits() -> Dataset:
     """Handwritten digits of 8 x 8 pixels, the test part of the UCI set that scikit-learn carries.
 
-    The levels 0 to 16 are scaled to [-1, 1], the range of Fashion-MNIST, so that a learning rate means the same on
-    both. The test part is every fifth sample of each class in the set's own order.
+    The levels 0 to 16 are scaled to [-1, 1], the range of Fashion-MNIST, so that a learning rate means much the
+    same on both. The test part is every fifth sample of each class in the set's own order.
 
-    Source: Alpaydin, Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository, 1998.
+    Source: Alpaydin, Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository.
     """
     from sklearn.datasets import load_digits  # a second to import, and only needed here
 
@@ -141,8 +141,8 @@ def _synthetic() -> Dataset:
     """A mixture of four normal distributions in twelve dimensions, each class a quarter of each part.
 
     Class c has mean 1.5 in features 3c to 3c + 2 and mean 0 elsewhere; all variances are 1. The best possible
-    classifier is right with probability int phi(x - a) Phi(x)^3 dx = 0.919 for a = 1.5 sqrt(3). The numbers have no
-    source; values are rounded to 1/1024, so that machines whose logarithms differ in the last bit agree.
+    classifier is right with probability int phi(x - a) Phi(x)^3 dx = 0.919 for a = 1.5 sqrt(3). The numbers
+    have no source. Values are rounded to 1/1024, so that machines whose logarithms differ in the last bit agree.
     """
     num_train, num_test, num_classes = 1200, 400, 4
     y = np.arange(num_train + num_test, dtype=np.int64) % num_classes

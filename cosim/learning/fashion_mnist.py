@@ -6,9 +6,9 @@ truncated file, swapped names or MNIST (same names, same sizes) under this name 
 
 Scope and limitations: this one data set; whole files in memory (55 MB); the checksums are of the decompressed
 content, because the same content is gzipped in more than one way. The files of Debian's package
-`dataset-fashion-mnist` differ byte-wise from the upstream ones, in the gzip header only: Debian drops the file
-name and resets the time. With upstream's name and time put back they have the published MD5 sums, which a test
-repeats; so the SHA-256 sums below, of Debian's content, are those of upstream's content too.
+`dataset-fashion-mnist` differ byte-wise from the upstream ones, in the gzip header only: Debian drops the
+file name and sets another time. With upstream's name and time put back they have the published MD5 sums, as a
+test shows; so the SHA-256 sums below, of Debian's content, are those of upstream's content too.
 
 Usage::
 
@@ -19,15 +19,12 @@ Source: Xiao, Rasul, Vollgraf, "Fashion-MNIST: a Novel Image Dataset for Benchma
 Algorithms", arXiv:1708.07747; files and MD5 sums at https://github.com/zalandoresearch/fashion-mnist.
 """
 
-import gzip
 import hashlib
 import http.client
 import os
-import struct
 import tempfile
 import urllib.error
 import urllib.request
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
+from cosim.learning import idx
 
 NUM_CLASSES = 10
 DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")
@@ -46,8 +44,8 @@ TIMEOUT_S = 30.0
 """How long a silent server is waited for (no source)."""
 
 _WAYS = (
-    "`apt-get install dataset-fashion-mnist`, or download it with `cosim data fashion-mnist`, or copy its four "
-    "IDX files from elsewhere and name their folder with --data-dir or $COSIM_DATA"
+    "`apt-get install dataset-fashion-mnist`, or download it with `cosim data fashion-mnist`, or copy its "
+    "four IDX files from elsewhere and name their folder with --data-dir or $COSIM_DATA"
 )
 
 Progress = Callable[[str, float], None]
@@ -126,11 +124,11 @@ def find(data_dir: Path | None = None) -> Path:
 
 
 def read(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
-    """The set as it lies in a folder; of a gzipped and a plain file of one name, the gzipped one.
+    """The set as it lies in a folder; of a gzipped and a plain file of one name, the gzipped.
 
     Returns:
-        Training images, shape (60000, 28, 28), grey levels from 0 to 255; training labels, shape (60000,), from
-        0 to 9; test images, shape (10000, 28, 28); test labels, shape (10000,). The arrays are read-only.
+        Training images, shape (60000, 28, 28), grey levels from 0 to 255; training labels, shape (60000,),
+        from 0 to 9; test images, shape (10000, 28, 28); test labels, shape (10000,). All read-only.
 
     Raises:
         MissingFiles: the folder lacks a file.
@@ -180,8 +178,8 @@ def _lack(folder: Path) -> str:
 def _named(folder: Path, source: str) -> Path:
     if lack := _lack(folder):
         raise MissingFiles(
-            f"{source} = {folder} {lack}: Fashion-MNIST is four IDX files. Usual fix: name the folder in which "
-            f"they lie, or none to look in the usual ones; to get the files: {_WAYS}."
+            f"{source} = {folder} {lack}: Fashion-MNIST is four IDX files. Usual fix: name the folder in "
+            f"which they lie, or none to look in the usual ones; to get the files: {_WAYS}."
         )
     return folder
 
@@ -197,60 +195,35 @@ def _read_file(folder: Path, file: IdxFile) -> NDArray[np.uint8]:
     path = _path(folder, file) or folder / file.name
     try:
         return _checked(path.read_bytes(), file)
-    except (OSError, _Wrong) as error:
+    except (OSError, idx.WrongContent) as error:
         raise ConfigurationError(
             f"{path}: {error}. Usual fix: remove this file and get the set again: {_WAYS}."
         ) from None
 
 
-class _Wrong(ValueError):
-    """What is wrong with a file's content, as a sentence."""
-
-
 def _checked(content: bytes, file: IdxFile) -> NDArray[np.uint8]:
-    """The array in a file's content, gzipped or not; the content, not the name, says which it is."""
-    if content[:2] == b"\x1f\x8b":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise _Wrong(f"truncated or corrupt gzip ({error})") from None
-    shape, data = _idx(content)
-    if shape != file.shape:
-        same = next((other.name for other in FILES if other.shape == shape), "")
+    content = idx.unzipped(content)
+    array = idx.array(content)
+    if array.shape != file.shape:
+        same = next((other.name for other in FILES if other.shape == array.shape), "")
         hint = f"; this looks like {same} under a wrong name" if same else ""
-        raise _Wrong(f"holds {_items(shape)}, not the {_items(file.shape)} of {file.name}{hint}")
-    num_missing = int(np.prod(shape)) - len(data)
-    if num_missing:
-        fault = (
-            f"truncated, {num_missing} bytes missing" if num_missing > 0 else f"{-num_missing} bytes too long"
+        raise idx.WrongContent(
+            f"holds {_items(array.shape)}, not the {_items(file.shape)} of {file.name}{hint}"
         )
-        raise _Wrong(f"{fault}: its header promises {_items(shape)}")
-    array = np.frombuffer(data, np.uint8).reshape(shape)
-    if len(shape) == 1 and array.max() >= NUM_CLASSES:
-        raise _Wrong(f"has a label {array.max()}, but the labels are 0 to {NUM_CLASSES - 1}")
+    if array.ndim == 1 and array.max() >= NUM_CLASSES:
+        raise idx.WrongContent(f"has a label {array.max()}, but the labels are 0 to {NUM_CLASSES - 1}")
     if hashlib.sha256(content).hexdigest() != file.sha256:
-        raise _Wrong(
-            "well formed, but not the published content of Fashion-MNIST (SHA-256 differs): changed, corrupt, or "
-            "another set, as MNIST, whose files have the same names and sizes"
+        raise idx.WrongContent(
+            "well formed, but not the published content of Fashion-MNIST (SHA-256 differs): changed, corrupt, "
+            "or another set, as MNIST, whose files have the same names and sizes"
         )
     return array
 
 
-def _idx(content: bytes) -> tuple[tuple[int, ...], memoryview]:
-    """Shape and data of an IDX file of bytes: 0, 0, 8 (bytes), number of axes; each axis as four bytes; data."""
-    num_axes = content[3] if len(content) >= 4 and content[:3] == b"\0\0\x08" else 0
-    start = 4 + 4 * num_axes
-    if num_axes == 0 or len(content) < start:
-        found = f"it starts with {content[:4].hex(' ')}" if content else "it is empty"
-        raise _Wrong(f"no IDX file of bytes: {found}, not with the magic number 00 00 08 and its axes")
-    return struct.unpack(f">{num_axes}I", content[4:start]), memoryview(content)[start:]
-
-
 def _items(shape: tuple[int, ...]) -> str:
-    kind = {1: "labels", 3: f"images of {' x '.join(map(str, shape[1:]))}"}.get(
-        len(shape), f"items {shape[1:]}"
-    )
-    return f"{shape[0]} {kind}"
+    if len(shape) == 1:
+        return f"{shape[0]} labels"
+    return f"{shape[0]} {'images' if len(shape) == 3 else 'items'} of {' x '.join(map(str, shape[1:]))}"
 
 
 def _fetch(url: str, file: IdxFile, progress: Progress | None) -> bytes:
@@ -266,7 +239,7 @@ def _fetch(url: str, file: IdxFile, progress: Progress | None) -> bytes:
     except (OSError, http.client.HTTPException, ValueError) as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()
-        what = "what the server sent is wrong: " if isinstance(error, _Wrong) else ""
+        what = "what the server sent is wrong: " if isinstance(error, idx.WrongContent) else ""
         raise ConfigurationError(
             f"cannot download {url}: {what}{error}. Usual fix: try again; without a network: {_WAYS}."
         ) from None
@@ -283,5 +256,5 @@ def _write(path: Path, content: bytes) -> None:
             part.replace(path)
     except OSError as error:
         raise ConfigurationError(
-            f"cannot write {path}: {error}. Usual fix: name a folder that you may write to, with enough space."
+            f"cannot write {path}: {error}. Usual fix: a folder that you may write to, with enough space."
         ) from None

@@ -1,0 +1,57 @@
+"""IDX, the file format of the MNIST family: an array of bytes behind a short header, often gzipped.
+
+Scope and limitations: unsigned bytes only (type 8), which is all that the family uses; whole files in memory.
+
+Usage::
+
+    images = idx.array(idx.unzipped(path.read_bytes()))
+
+Source: LeCun, Cortes, Burges, "The MNIST database of handwritten digits", section "File formats".
+"""
+
+import gzip
+import math
+import struct
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class WrongContent(ValueError):
+    """What is wrong with the content of a file, as half a sentence."""
+
+
+def unzipped(content: bytes) -> bytes:
+    """The content behind gzip, or as it is; the content, not the name of the file, says which.
+
+    Raises:
+        WrongContent: gzip that is truncated or corrupt.
+    """
+    if content[:2] != b"\x1f\x8b":
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise WrongContent(f"truncated or corrupt gzip ({error})") from None
+
+
+def array(content: bytes) -> NDArray[np.uint8]:
+    """The array, read-only, in the shape that the header states.
+
+    The header is 0, 0, 8 (unsigned bytes), the number of axes, and the length of each axis as four bytes.
+
+    Raises:
+        WrongContent: no such header, or fewer or more bytes than it promises.
+    """
+    num_axes = content[3] if len(content) >= 4 and content[:3] == b"\0\0\x08" else 0
+    start = 4 + 4 * num_axes
+    if num_axes == 0 or len(content) < start:
+        found = f"it starts with {content[:4].hex(' ')}" if content else "it is empty"
+        raise WrongContent(f"no IDX file of bytes: {found}, not with the magic number 00 00 08 and its axes")
+    shape = struct.unpack(f">{num_axes}I", content[4:start])
+    num_promised, num_found = math.prod(shape), len(content) - start
+    if num_promised != num_found:
+        fault = "truncated" if num_found < num_promised else "too long"
+        raise WrongContent(f"{fault}: its header promises {num_promised} bytes of data, not {num_found}")
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)

@@ -1,0 +1,99 @@
+"""Fig. 4 of the HIST journal paper: accuracy over upload per client, HIST against HFedAvg, for N cells.
+
+    cosim reproduce hist-fig4 --quick
+"""
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+import cosim
+from analysis.plots import curves
+from scenarios.hist_figures import (
+    SPLITS,
+    Claim,
+    Options,
+    accuracy_at,
+    amount,
+    hist_system,
+    percent,
+    play_all,
+    uploads,
+    uploads_to,
+    write_figure,
+)
+
+__all__ = ["Options", "main"]
+
+FIGURE = "hist-fig4"
+
+
+def main(options: Options) -> int:
+    """Run, draw, compare."""
+    cells = (4,) if options.quick else (2, 4, 6)
+    hfedavg_rounds = options.rounds(5, 20)
+    systems = {
+        f"{name} N={num_cells}, {split}": hist_system(
+            options,
+            num_cells=num_cells,
+            split=split,
+            whole_model=name == "HFedAvg",
+            num_global_rounds=hfedavg_rounds * (1 if name == "HFedAvg" else num_cells),
+        )
+        for split in SPLITS
+        for num_cells in cells
+        for name in ("HIST", "HFedAvg")
+    }
+    results = play_all(FIGURE, systems, options)
+    return write_figure(FIGURE, options, results, _claims(results, cells), lambda path: _draw(results, path))
+
+
+def _claims(results: dict[str, cosim.Result], cells: tuple[int, ...]) -> list[Claim]:
+    target = 0.75
+    claims = []
+    for split, words in SPLITS.items():
+        for num_cells in cells:
+            hist, hfedavg = (results[f"{name} N={num_cells}, {split}"] for name in ("HIST", "HFedAvg"))
+            ours, theirs = uploads_to(hist, target), uploads_to(hfedavg, target)
+            claims.append(
+                Claim(
+                    f"N = {num_cells}, {words}: HIST needs less upload than HFedAvg for the same accuracy",
+                    f"to 75 %: HIST {amount(ours)}, HFedAvg {amount(theirs)}",
+                    ours is not None and (theirs is None or ours < theirs),
+                    required=num_cells == 4 and split == "shards",
+                )
+            )
+            ratio = hist.transfers["payload_bits"].iloc[0] / hfedavg.transfers["payload_bits"].iloc[0]
+            claims.append(
+                Claim(
+                    f"N = {num_cells}: HIST sends 1/N of HFedAvg's bits per client and edge round",
+                    f"{ratio:.6f} of them",
+                    ratio * num_cells == 1.0,
+                    required=True,
+                )
+            )
+        if len(cells) > 1:
+            budget = min(float(uploads(results[f"HIST N={n}, {split}"]).iloc[-1]) for n in cells) / 4
+            reached = [accuracy_at(results[f"HIST N={n}, {split}"], budget) for n in cells]
+            claims.append(
+                Claim(
+                    f"{words}: HIST gets more accurate at equal upload from N = 2 to 6",
+                    f"after {budget:g} uploads: {', '.join(map(percent, reached))}",
+                    reached == sorted(reached),
+                )
+            )
+    return claims
+
+
+def _draw(results: dict[str, cosim.Result], path: Path) -> None:
+    figure = Figure(figsize=(10.0, 4.2), layout="constrained")
+    for axes, (split, words) in zip(figure.subplots(1, 2, sharey=True), SPLITS.items(), strict=True):
+        lines = {
+            label.removesuffix(f", {split}"): (uploads(result), result.evaluations["accuracy"])
+            for label, result in results.items()
+            if label.endswith(split)
+        }
+        curves(axes, lines, "upload per client (whole models)")
+        axes.set_title(words)
+        axes.set_ylim(30, 90)
+    figure.savefig(path, dpi=200)

@@ -1,0 +1,74 @@
+"""Fig. 7 of the HIST journal paper: effect of the number n' of clients that take part, for N = 3, H = 20, E = 15.
+
+    cosim reproduce hist-fig7 --quick
+"""
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+import cosim
+from analysis.plots import curves
+from scenarios.hist_figures import SPLITS, Claim, Options, hist_system, percent, play_all, write_figure
+from scenarios.reproduce_hist_fig6 import mean_accuracy
+
+__all__ = ["Options", "main"]
+
+FIGURE = "hist-fig7"
+
+
+def main(options: Options) -> int:
+    """Run, draw, compare."""
+    splits = ("shards",) if options.quick else tuple(SPLITS)
+    participants = (5, 10, 20) if options.quick else (5, 10, 15, 20)
+    systems = {
+        f"n'={number}, {split}": hist_system(
+            options,
+            num_cells=3,
+            split=split,
+            num_global_rounds=options.rounds(12, 30),
+            num_edge_rounds=15,
+            num_participants=number,
+        )
+        for split in splits
+        for number in participants
+    }
+    results = play_all(FIGURE, systems, options)
+    claims = [_claim(results, split) for split in splits]
+    if len(splits) > 1:
+        gains = [_gain(results, split) for split in splits]
+        claims.append(
+            Claim(
+                "participation matters more where the cells differ as well",
+                f"mean accuracy, n' = 20 less n' = 5: {', '.join(map(percent, gains))}",
+                gains[0] > gains[1],
+            )
+        )
+    return write_figure(FIGURE, options, results, claims, lambda path: _draw(results, splits, path))
+
+
+def _claim(results: dict[str, cosim.Result], split: str) -> Claim:
+    means = {label.partition(",")[0]: mean_accuracy(r) for label, r in results.items() if label.endswith(split)}
+    return Claim(
+        f"{SPLITS[split]}: more participants n' learn faster",
+        "mean accuracy: " + ", ".join(f"{label} {percent(a)}" for label, a in means.items()),
+        list(means.values()) == sorted(means.values()),
+    )
+
+
+def _gain(results: dict[str, cosim.Result], split: str) -> float:
+    return mean_accuracy(results[f"n'=20, {split}"]) - mean_accuracy(results[f"n'=5, {split}"])
+
+
+def _draw(results: dict[str, cosim.Result], splits: tuple[str, ...], path: Path) -> None:
+    figure = Figure(figsize=(5.0 * len(splits), 4.2), layout="constrained")
+    for axes, split in zip(figure.subplots(1, len(splits), squeeze=False, sharey=True)[0], splits, strict=True):
+        lines = {
+            label.partition(",")[0]: (result.evaluations["global_round"], result.evaluations["accuracy"])
+            for label, result in results.items()
+            if label.endswith(split)
+        }
+        curves(axes, lines, "global rounds")
+        axes.set_title(f"N = 3, E = 15, {SPLITS[split]}")
+        axes.set_ylim(30, 90)
+    figure.savefig(path, dpi=200)
