@@ -121,7 +121,7 @@ def curves(axes: Axes, lines: dict[str, tuple[pd.Series, pd.Series]], x_label: s
     axes.set_xlabel(x_label)
     axes.set_ylabel("test accuracy (%)")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(loc="lower right", fontsize=8)
 
 
 def bars(axes: Axes, groups: dict[str, dict[str, float | None]], y_label: str) -> None:

@@ -32,6 +32,6 @@ def build(name: str) -> nn.Module:
     if family not in FAMILIES or len(sizes) < 2 or not all(s.isdecimal() and int(s) > 0 for s in sizes):
         known = ", ".join(f'"{f}-<inputs>-<hidden>-...-<outputs>"' for f in FAMILIES)
         raise ValueError(
-            f"no network {name!r}. Known: {known}, with sizes above 0. Usual fix: a name such as relu-784-300-10."
+            f"no network {name!r}. Known: {known}, all sizes above 0. Usual fix: such as relu-784-300-10."
         )
     return FAMILIES[family](tuple(int(s) for s in sizes))

@@ -1,5 +1,7 @@
 """Multilayer perceptron: fully connected layers with biases and ReLU between."""
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
@@ -10,7 +12,7 @@ class Mlp(nn.Module):
     """Fully connected layers with biases, ReLU between.
 
     Every second hidden layer (first, third, ...) is a group of units: a unit is one row of the weight and one
-    element of the bias before it, and one column of the weight after it. [HIST journal, Section II-B, Fig. 1b]
+    element of the bias before it, and one column of the weight after it. [HIST journal, Section II-B]
 
     Parameters that no group cuts (the bias of the output and of each second hidden layer; the last weight of
     a network with an even number of hidden layers) are whole in every cell, and averaged over the cells when
@@ -26,8 +28,7 @@ class Mlp(nn.Module):
     def __init__(self, sizes: tuple[int, ...]) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            nn.Linear(num_inputs, num_outputs)
-            for num_inputs, num_outputs in zip(sizes[:-1], sizes[1:], strict=True)
+            nn.Linear(num_inputs, num_outputs) for num_inputs, num_outputs in pairwise(sizes)
         )
         self.unit_groups: UnitGroups = {
             f"hidden{i + 1}": (

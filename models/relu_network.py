@@ -3,6 +3,8 @@
 784-300-10 has 238,200 parameters, 0.909 MiB in float32. [HIST journal, Section VI-A]
 """
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
@@ -30,8 +32,7 @@ class ReluNetwork(nn.Module):
     def __init__(self, sizes: tuple[int, ...]) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            nn.Linear(num_inputs, num_outputs, bias=False)
-            for num_inputs, num_outputs in zip(sizes[:-1], sizes[1:], strict=True)
+            nn.Linear(num_inputs, num_outputs, bias=False) for num_inputs, num_outputs in pairwise(sizes)
         )
         self.relu_layers = tuple(f"layers.{i}.weight" for i in range(len(self.layers)))
         self.unit_groups: UnitGroups = {

@@ -92,8 +92,8 @@ def summary_table(name: str, result: Result) -> Table:
     share = summary.num_dropped / summary.num_updates if summary.num_updates else 0.0
     accuracy = "-" if summary.accuracy is None else f"{100 * summary.accuracy:.1f} %"
     table = Table(title=f"{name}: {summary.num_global_rounds} global rounds, {summary.status}", title_justify="left")
-    for heading in ("simulated time", "test accuracy", "energy", "dropped updates", "bits per client"):
-        table.add_column(heading, justify="right")
+    for heading in ("simulated", "accuracy", "energy", "dropped updates", "bits per client"):
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_row(
         f"{summary.time_s:.4g} s",
         accuracy,

@@ -120,14 +120,14 @@ def _scaled(images: NDArray[Any], half_range: float) -> NDArray[np.float32]:
 def _digits() -> Dataset:
     """Handwritten digits of 8 x 8 pixels, the test part of the UCI set that scikit-learn carries.
 
-    The levels 0 to 16 are scaled to [-1, 1], the range of Fashion-MNIST, so that a learning rate means much the
-    same on both. The test part is every fifth sample of each class in the set's own order.
+    The levels 0 to 16 are scaled to [-1, 1], the range of Fashion-MNIST, so that a learning rate means much
+    the same on both. The test part is every fifth sample of each class in the set's own order.
 
     Source: Alpaydin, Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository.
     """
     from sklearn.datasets import load_digits  # a second to import, and only needed here
 
-    levels, labels = load_digits(return_X_y=True)
+    levels, labels = map(np.asarray, load_digits(return_X_y=True))
     test = np.zeros(len(labels), dtype=bool)
     for label in range(10):
         test[np.flatnonzero(labels == label)[4::5]] = True
@@ -142,7 +142,8 @@ def _synthetic() -> Dataset:
 
     Class c has mean 1.5 in features 3c to 3c + 2 and mean 0 elsewhere; all variances are 1. The best possible
     classifier is right with probability int phi(x - a) Phi(x)^3 dx = 0.919 for a = 1.5 sqrt(3). The numbers
-    have no source. Values are rounded to 1/1024, so that machines whose logarithms differ in the last bit agree.
+    have no source. Values are rounded to 1/1024, so that machines whose logarithms differ in the last bit
+    agree.
     """
     num_train, num_test, num_classes = 1200, 400, 4
     y = np.arange(num_train + num_test, dtype=np.int64) % num_classes

@@ -13,7 +13,7 @@ test shows; so the SHA-256 sums below, of Debian's content, are those of upstrea
 Usage::
 
     train_images, train_labels, test_images, test_labels = read(find())
-    download(cache_folder(), progress=lambda name, fraction: print(f"{name} {fraction:.0%}"))
+    download(progress=lambda name, fraction: print(f"{name} {fraction:.0%}"))
 
 Source: Xiao, Rasul, Vollgraf, "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning
 Algorithms", arXiv:1708.07747; files and MD5 sums at https://github.com/zalandoresearch/fashion-mnist.
@@ -139,27 +139,33 @@ def read(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np
     return train_images, train_labels, test_images, test_labels
 
 
-def download(folder: Path, *, base_url: str = BASE_URL, progress: Progress | None = None) -> tuple[str, ...]:
+def download(
+    folder: Path | None = None, *, base_url: str = BASE_URL, progress: Progress | None = None
+) -> Path:
     """Bring the four files into a folder, made if need be; files that are there and right stay as they are.
 
     A file is checked before it is written, and appears under its name all at once.
 
+    Args:
+        folder: Where to; None: `cache_folder()`.
+        base_url: Folder on the network.
+        progress: Called as a file arrives, and once with 1 when it is in place.
+
     Returns:
-        The names of the files that were downloaded.
+        The folder.
 
     Raises:
         ConfigurationError: no network, no such file, not the published content, or a folder that cannot be
             written to. Files that had arrived before stay; of the one that failed nothing is left.
     """
-    downloaded = []
+    folder = folder or cache_folder()
     for file in FILES:
         name = f"{file.name}.gz"
         if not _is_there(folder, file):
-            _write(folder / name, _fetch(base_url.rstrip("/") + "/" + name, file, progress))
-            downloaded.append(name)
+            _write(folder / name, _fetch(f"{base_url.rstrip('/')}/{name}", file, progress))
         if progress:
             progress(name, 1.0)
-    return tuple(downloaded)
+    return folder
 
 
 def _path(folder: Path, file: IdxFile) -> Path | None:
@@ -207,14 +213,13 @@ def _checked(content: bytes, file: IdxFile) -> NDArray[np.uint8]:
     if array.shape != file.shape:
         same = next((other.name for other in FILES if other.shape == array.shape), "")
         hint = f"; this looks like {same} under a wrong name" if same else ""
-        raise idx.WrongContent(
-            f"holds {_items(array.shape)}, not the {_items(file.shape)} of {file.name}{hint}"
-        )
+        wanted = f"{_items(file.shape)} of {file.name}"
+        raise idx.WrongContent(f"holds {_items(array.shape)}, not the {wanted}{hint}")
     if array.ndim == 1 and array.max() >= NUM_CLASSES:
         raise idx.WrongContent(f"has a label {array.max()}, but the labels are 0 to {NUM_CLASSES - 1}")
     if hashlib.sha256(content).hexdigest() != file.sha256:
         raise idx.WrongContent(
-            "well formed, but not the published content of Fashion-MNIST (SHA-256 differs): changed, corrupt, "
+            "well formed, but not the published content of Fashion-MNIST (SHA-256 differs): changed, corrupt "
             "or another set, as MNIST, whose files have the same names and sizes"
         )
     return array

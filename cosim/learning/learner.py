@@ -1,42 +1,46 @@
 """The learner: pending models are computed here, when first read, and no earlier.
 
-Reading a model resolves exactly its ancestors, level by level: all client updates of one level, over all cells,
-together; grouped into cohorts that share shapes, steps, batch and rate; each cohort one batched torch program on one
-torch thread; added to the sums in the order of client names, so that a client's weights live only while its cohort
-does. An update that nobody reads is never computed. Event times do not depend on weights, so this is exact.
+Reading a model resolves exactly its ancestors, level by level: all client updates of one level, over all
+cells, together; grouped into cohorts that share shapes, steps, batch and rate; each cohort one batched torch
+program on one torch thread; added to the sums in the order of client names, so that a client's weights live
+only while its cohort does. An update that nobody reads is never computed. Event times do not depend on
+weights, so this is exact.
 
 Usage::
 
     learner = Learner(network, dataset)
-    cloud_model = learner.initial_model(key=1)
+    model = learner.initial_model(key=1)
+    work = dict(num_steps=20, batch_size=50, learning_rate=0.1)
     updates = [
-        PendingUpdate(
-            client=name, start=cloud_model, samples=indices, num_steps=20, batch_size=50, learning_rate=0.1, key=7
-        )
-        for name, indices in samples.items()
+        PendingUpdate(client=name, start=model, samples=indices, key=key, **work)
+        for key, (name, indices) in enumerate(samples_of_clients.items())
     ]
-    cloud_model = mean(updates)  # or mean(updates, weights=num_samples); nothing is computed yet
-    score = learner.evaluate(cloud_model)  # now: Score(accuracy, loss_nats)
-    arrays = learner.weights(cloud_model)  # name -> float32 array, for a checkpoint
-    again = learner.stored_model(arrays)
+    model = mean(updates)  # or mean(updates, weights=num_samples); nothing is computed yet
+    score = learner.evaluate(model)  # now: Score(accuracy, loss_nats)
+    arrays = learner.weights(model)  # name -> float32 array, for a checkpoint
+    model = learner.stored_model(arrays)
 
     # HIST: one disjoint part per cell
     num_units = learner.shape.num_units
     parts = draw_parts(num_units, even_counts(num_units, num_cells=4), rng)
-    cell_models = [submodel(cloud_model, part) for part in parts]
-    ...
-    cloud_model = assemble(parts, cell_models)
+    cells = [submodel(model, part) for part in parts]
+    ...  # each cell trains its own: cells[j] = mean(updates that start from cells[j])
+    model = assemble(parts, cells)
     upload_bits = 32 * learner.shape.num_parameters(parts[0])
 
-Scope and limitations: float32 weights, float64 sums; classification by cross entropy; plain SGD; forward passes
-without randomness and without buffers. The same graph gives the same bits with any number of workers; updates that
-are grouped otherwise agree to float32 tolerance. Diverged training shows as a loss that is not a number.
+Scope and limitations: float32 weights, float64 sums; classification by cross entropy; plain SGD; forward
+passes without randomness and without buffers. The same graph read the same way gives the same bits with any
+number of workers; read otherwise (updates fall into other cohorts) it agrees to float32 tolerance. Diverged
+training shows as a loss that is not a number. Not for several calling threads at once.
+
+Validation: tests/learning against a sequential loop of torch.optim.SGD; speed in benchmarks/learner.py.
 """
 
+import copy
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -45,37 +49,17 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.local_training import mini_batches, own_copy, train_by_autograd, train_relu_cohort
-from cosim.learning.pending import PendingModel, PendingUpdate, StoredModel
+from cosim.learning.cohorts import WORKING_SETS, cohorts
+from cosim.learning.datasets import Dataset
+from cosim.learning.levels import levels
+from cosim.learning.local_training import mini_batches, train_by_autograd, train_relu_layers
+from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
 from cosim.learning.submodels import NetworkShape
-from cosim.learning.weights import WeightedSum, Weights, initial_weights
+from cosim.learning.weights import WeightedSum
 from cosim.learning.workers import Workers, num_cores
 
-COHORT_BYTES = {"cpu": 8 * 2**20, "cuda": 2**30}
 EVALUATION_SAMPLES = 1000
-
-
-class Data(Protocol):
-    """What the learner reads of a data set.
-
-    Attributes:
-        train_x: float32, shape (samples, features).
-        train_y: int64 class indices, shape (samples,).
-        test_x: As train_x.
-        test_y: As train_y.
-        num_classes: Classes.
-    """
-
-    @property
-    def train_x(self) -> NDArray[np.float32]: ...
-    @property
-    def train_y(self) -> NDArray[np.int64]: ...
-    @property
-    def test_x(self) -> NDArray[np.float32]: ...
-    @property
-    def test_y(self) -> NDArray[np.int64]: ...
-    @property
-    def num_classes(self) -> int: ...
+"""Test samples per task; a constant, because the loss is summed task by task."""
 
 
 class Score(NamedTuple):
@@ -90,24 +74,12 @@ class Score(NamedTuple):
     loss_nats: float
 
 
-class InitialModel(PendingModel):
-    """The network as its own initialisation draws it from a key."""
-
-    __slots__ = ("key", "network")
-
-    def __init__(self, network: nn.Module, key: int) -> None:
-        super().__init__()
-        self.network, self.key = network, key
-
-    def combine(self, shape: Any, models: Any, update_sum: Any) -> Weights:
-        return initial_weights(self.network, self.key)
-
-
 class Learner:
     """Computes pending models on one device.
 
     Args:
-        network: Any module; where it declares `unit_groups` it can be split, where `relu_layers` it trains faster.
+        network: Any module. Where it declares `unit_groups` it can be split, where `relu_layers` it trains
+            faster.
         dataset: Training and test set.
         device: "cpu" or "cuda".
         num_workers: Threads; None: one per core that the process may use, one on CUDA.
@@ -115,26 +87,34 @@ class Learner:
     Attributes:
         shape: Parameter names and shapes, groups of units.
         num_local_steps: SGD steps computed so far, over all clients.
+        workers: The threads.
+
+    Raises:
+        ConfigurationError: a device that is not there; a network with buffers, with other outputs than the
+            data set has classes, or whose `relu_layers` are not all it has.
     """
 
     def __init__(
-        self, network: nn.Module, dataset: Data, device: str = "cpu", num_workers: int | None = None
+        self, network: nn.Module, dataset: Dataset, device: str = "cpu", num_workers: int | None = None
     ) -> None:
-        if device not in COHORT_BYTES:
-            raise ConfigurationError(f"Learner.device = {device!r}: must be one of {list(COHORT_BYTES)}.")
-        if device == "cuda" and not torch.cuda.is_available():
+        if device not in WORKING_SETS:
             raise ConfigurationError(
-                'Learner.device = "cuda": this torch sees no CUDA device. Usual fix: device="cpu".'
+                f"Learner.device = {device!r}: must be one of {', '.join(WORKING_SETS)}."
             )
-        if next(network.buffers(), None) is not None:
-            raise ConfigurationError("the network has buffers (running statistics). Usual fix: GroupNorm.")
+        if device == "cuda" and not torch.cuda.is_available():
+            raise ConfigurationError('Learner.device = "cuda": no CUDA device here. Usual fix: device="cpu".')
+        if num_workers is None:
+            num_workers = num_cores() if device == "cpu" else 1
+        if num_workers < 1:
+            raise ConfigurationError(f"Learner.num_workers = {num_workers}: must be at least 1.")
         self.shape = NetworkShape.of(network)
         self.num_local_steps = 0
-        self._network = network
         self._device = device
+        self._network = copy.deepcopy(network)
         self._train_x, self._train_y = self._tensors(dataset.train_x, dataset.train_y)
         self._test_x, self._test_y = self._tensors(dataset.test_x, dataset.test_y)
-        self._workers = Workers(num_workers or (num_cores() if device == "cpu" else 1))
+        self._check_network(dataset.num_classes)
+        self.workers = Workers(num_workers)
         self._networks = threading.local()
 
     def initial_model(self, key: int) -> PendingModel:
@@ -142,47 +122,99 @@ class Learner:
         return InitialModel(self._network, key)
 
     def stored_model(self, weights: Mapping[str, NDArray[np.float32]]) -> PendingModel:
-        """A model from weights that `weights` gave, as a checkpoint keeps them.
+        """A model from arrays that `weights` gave, as a checkpoint keeps them.
 
         Raises:
             ConfigurationError: names or shapes are not those of the whole network.
         """
-        given = {name: tuple(values.shape) for name, values in weights.items()}
+        given = {name: np.shape(values) for name, values in weights.items()}
         if given != self.shape.parameters:
-            raise ConfigurationError(
-                f"weights of shapes {given}, but the network has {self.shape.parameters}."
-            )
+            raise ConfigurationError(f"stored weights are {given}, the network has {self.shape.parameters}.")
+        names = self.shape.parameters
         return StoredModel(
-            {
-                name: torch.tensor(weights[name], dtype=torch.float32, device=self._device)
-                for name in self.shape.parameters
-            }
+            {n: torch.tensor(weights[n], dtype=torch.float32, device=self._device) for n in names}
         )
 
     def weights(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
-        """Parameter name -> values, computing what is not computed yet."""
-        return {name: values.cpu().numpy().copy() for name, values in self._resolved(model).items()}
+        """Parameter name -> a copy of its values, computing what is not computed yet."""
+        self._resolve(model)
+        return {name: values.cpu().numpy().copy() for name, values in model.settled.items()}
 
     def evaluate(self, model: PendingModel) -> Score:
-        """Accuracy and loss on the test set, computing what is not computed yet."""
-        weights = self._resolved(model)
-        starts = range(0, len(self._test_y), EVALUATION_SAMPLES)
-        right, loss = 0, 0.0
-        for chunk_right, chunk_loss in self._workers.in_order(
-            partial(self._score, weights, start) for start in starts
-        ):
-            right, loss = right + chunk_right, loss + chunk_loss
-        return Score(right / len(self._test_y), loss / len(self._test_y))
+        """Accuracy and loss on the test set, computing what is not computed yet; submodels too."""
+        self._resolve(model)
+        num_samples = len(self._test_y)
+        tasks = [partial(self._score, model, i) for i in range(0, num_samples, EVALUATION_SAMPLES)]
+        num_right, loss_nats = 0, 0.0
+        for task_right, task_loss_nats in self.workers.in_order(tasks):
+            num_right, loss_nats = num_right + task_right, loss_nats + task_loss_nats
+        return Score(num_right / num_samples, loss_nats / num_samples)
 
-    def _score(self, weights: Weights, start: int) -> tuple[int, float]:
-        chunk = slice(start, start + EVALUATION_SAMPLES)
-        scores_BK = functional_call(self._own_network(), weights, (self._test_x[chunk],))
-        loss = nn.functional.cross_entropy(scores_BK, self._test_y[chunk], reduction="sum")
-        return int((scores_BK.argmax(1) == self._test_y[chunk]).sum()), float(loss)
+    def _score(self, model: PendingModel, first: int) -> tuple[int, float]:
+        x_BD = self._test_x[first : first + EVALUATION_SAMPLES]
+        y_B = self._test_y[first : first + EVALUATION_SAMPLES]
+        logits_BK = functional_call(self._own_network(), model.settled, (x_BD,))
+        loss_nats = nn.functional.cross_entropy(logits_BK.double(), y_B, reduction="sum")
+        return int((logits_BK.argmax(1) == y_B).sum()), float(loss_nats)
+
+    def _resolve(self, model: PendingModel) -> None:
+        for level in levels(model):
+            sums = self._update_sums([node for node in level if node.updates])
+            for node in level:
+                models = [parent.settled for parent in node.parents]
+                weights = node.combine(self.shape, models, sums[node].total if node in sums else None)
+                node.settle({k: v.to(self._device, torch.float32) for k, v in weights.items()})
+
+    def _update_sums(self, nodes: Sequence[PendingModel]) -> dict[PendingModel, WeightedSum]:
+        """The weighted sums of updates that models of one level need."""
+        sums = {node: WeightedSum() for node in nodes}
+        uses: dict[PendingUpdate, list[tuple[PendingModel, float]]] = {}
+        for node in nodes:
+            for update, coefficient in zip(node.updates, node.coefficients, strict=True):
+                uses.setdefault(update, []).append((node, coefficient))
+        planned = list(cohorts(uses, self._train_x.shape[1], WORKING_SETS[self._device]))
+        tasks = (partial(self._train, cohort, uses) for cohort in planned)
+        for cohort, partial_sums in zip(planned, self.workers.in_order(tasks), strict=True):
+            self.num_local_steps += sum(update.num_steps for update in cohort)
+            for node, partial_sum in partial_sums.items():
+                sums[node].add(1.0, partial_sum.total)
+        return sums
+
+    def _train(
+        self,
+        cohort: Sequence[PendingUpdate],
+        uses: Mapping[PendingUpdate, Sequence[tuple[PendingModel, float]]],
+    ) -> dict[PendingModel, WeightedSum]:
+        """Train a cohort; what it adds to each model's sum."""
+        starts = [update.start.settled for update in cohort]
+        weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
+        batches_CSB = torch.from_numpy(np.stack([self._mini_batches(update) for update in cohort]))
+        data = (self._train_x, self._train_y, batches_CSB.to(self._device), cohort[0].learning_rate)
+        relu_layers = getattr(self._network, "relu_layers", None)
+        if relu_layers is None:
+            train_by_autograd(self._own_network(), weights_C, *data)
+        else:
+            train_relu_layers([weights_C[name] for name in relu_layers], *data)
+        sums: dict[PendingModel, WeightedSum] = {}
+        for client, update in enumerate(cohort):
+            updated = {name: values_C[client] for name, values_C in weights_C.items()}
+            for node, coefficient in uses[update]:
+                sums.setdefault(node, WeightedSum()).add(coefficient, updated)
+        return sums
+
+    def _mini_batches(self, update: PendingUpdate) -> NDArray[np.int64]:
+        least, most = update.samples.min(), update.samples.max()
+        if least < 0 or most >= len(self._train_y):
+            raise ConfigurationError(
+                f"samples of client {update.client!r} run from {least} to {most}; the training set has "
+                f"{len(self._train_y)}."
+            )
+        return mini_batches(update.samples, update.num_steps, update.batch_size, update.key)
 
     def _own_network(self) -> nn.Module:
+        """This thread's copy: functional_call swaps a module's parameters while it runs."""
         if not hasattr(self._networks, "own"):
-            self._networks.own = own_copy(self._network).to(self._device)
+            self._networks.own = copy.deepcopy(self._network).to(self._device)
         return self._networks.own
 
     def _tensors(self, x: NDArray[np.float32], y: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
@@ -191,99 +223,22 @@ class Learner:
             torch.tensor(y, dtype=torch.int64, device=self._device),
         )
 
-    def _resolved(self, model: PendingModel) -> Weights:
-        for level in _levels(model):
-            sums = self._train([node for node in level if node.updates])
-            for node in level:
-                total = sums[node].total if node in sums else None
-                models = [_settled(parent) for parent in node.parents]
-                weights = node.combine(self.shape, models, total)
-                node.settle({k: v.to(self._device, torch.float32) for k, v in weights.items()})
-        return _settled(model)
-
-    def _train(self, nodes: list[PendingModel]) -> dict[PendingModel, WeightedSum]:
-        sums = {node: WeightedSum() for node in nodes}
-        wanted: dict[PendingUpdate, list[tuple[PendingModel, float]]] = {}
-        for node in nodes:
-            for update, coefficient in zip(node.updates, node.coefficients, strict=True):
-                wanted.setdefault(update, []).append((node, coefficient))
-        cohorts = list(_cohorts(list(wanted), COHORT_BYTES[self._device]))
-        for partial_sums in self._workers.in_order(
-            partial(self._train_cohort, cohort, wanted) for cohort in cohorts
-        ):
-            for node, partial_sum in partial_sums.items():
-                sums[node].add(1.0, partial_sum.total)
-        return sums
-
-    def _train_cohort(
-        self, cohort: list[PendingUpdate], wanted: dict[PendingUpdate, list[tuple[PendingModel, float]]]
-    ) -> dict[PendingModel, WeightedSum]:
-        starts = [_settled(update.start) for update in cohort]
-        weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
-        first = cohort[0]
-        batches = [mini_batches(u.samples, u.num_steps, u.batch_size, u.key) for u in cohort]
-        batches_CSB = torch.from_numpy(np.stack(batches)).to(self._device)
-        relu_layers = getattr(self._network, "relu_layers", None)
-        if relu_layers is not None:
-            layers_COI = [weights_C[name] for name in relu_layers]
-            train_relu_cohort(layers_COI, self._train_x, self._train_y, batches_CSB, first.learning_rate)
-        else:
-            network = self._own_network()
-            train_by_autograd(
-                network, weights_C, self._train_x, self._train_y, batches_CSB, first.learning_rate
+    def _check_network(self, num_classes: int) -> None:
+        if next(self._network.buffers(), None) is not None:
+            raise ConfigurationError(
+                "the network keeps buffers (running statistics), which clients would have to send. "
+                "Usual fix: a normalisation without them, such as GroupNorm."
             )
-        self.num_local_steps += len(cohort) * first.num_steps
-        sums: dict[PendingModel, WeightedSum] = {}
-        for position, update in enumerate(cohort):
-            updated = {name: values[position] for name, values in weights_C.items()}
-            for node, coefficient in wanted[update]:
-                sums.setdefault(node, WeightedSum()).add(coefficient, updated)
-        return sums
-
-
-def _settled(model: PendingModel) -> Weights:
-    assert model.weights is not None
-    return model.weights
-
-
-def _dependencies(node: PendingModel) -> Iterator[PendingModel]:
-    yield from node.parents
-    for update in node.updates:
-        yield update.start
-
-
-def _levels(model: PendingModel) -> Iterator[list[PendingModel]]:
-    """Unresolved ancestors by the number of trainings on the longest way to them, dependencies first."""
-    depth: dict[PendingModel, int] = {}
-    levels: list[list[PendingModel]] = []
-    stack = [model]
-    while stack:
-        node = stack[-1]
-        if node in depth or node.weights is not None:
-            stack.pop()
-            continue
-        open_nodes = [d for d in _dependencies(node) if d.weights is None and d not in depth]
-        if open_nodes:
-            stack.extend(open_nodes)
-            continue
-        stack.pop()
-        below = max((depth[d] for d in _dependencies(node) if d.weights is None), default=0)
-        depth[node] = below + bool(node.updates)
-        levels.extend([] for _ in range(depth[node] + 1 - len(levels)))
-        levels[depth[node]].append(node)
-    depth.clear()
-    levels.reverse()
-    while levels:
-        yield levels.pop()
-
-
-def _cohorts(updates: list[PendingUpdate], cohort_bytes: int) -> Iterator[list[PendingUpdate]]:
-    groups: dict[Any, list[PendingUpdate]] = {}
-    for update in sorted(updates, key=lambda u: (u.client, u.key)):
-        shapes = tuple(v.shape for v in _settled(update.start).values())
-        program = (shapes, update.num_steps, update.batch_size, update.learning_rate)
-        groups.setdefault(program, []).append(update)
-    for (shapes, *_), group in groups.items():
-        size = max(1, cohort_bytes // (4 * sum(s.numel() for s in shapes)))
-        for first in range(0, len(group), size):
-            yield group[first : first + size]
+        relu_layers = getattr(self._network, "relu_layers", None)
+        if relu_layers is not None and tuple(relu_layers) != tuple(self.shape.parameters):
+            raise ConfigurationError(
+                f"relu_layers = {relu_layers} must name all of {tuple(self.shape.parameters)} in order. "
+                "Usual fix: leave it out where a network is more than matrices with ReLU between."
+            )
+        with torch.no_grad():
+            found = tuple(copy.deepcopy(self._network).to(self._device)(self._test_x[:1]).shape)
+        if found != (1, num_classes):
+            raise ConfigurationError(
+                f"the network gives outputs of shape {found} for one sample: must be (1, {num_classes}), one for "
+                "each class. Usual fix: a network with the data set's classes as its last size."
+            )

@@ -9,22 +9,22 @@
 
 Every sample goes to exactly one client, and every client gets at least one.
 
-Scope and limitations: labels alone decide; features play no part. Samples are never copied or left out, so sizes
-that do not divide evenly differ: by at most one sample between shards and between "iid" clients. (The public code of
-the HIST authors leaves such samples out.) A cell of "cell-iid" gets samples in proportion to its clients, to within
-one. "dirichlet" clients differ in size.
+Scope and limitations: labels alone decide; features play no part. Samples are never copied or left out, so
+where numbers do not divide evenly, shards and "iid" clients differ in size by one sample. (The public code of
+the HIST authors leaves the rest out.) A cell of "cell-iid" gets samples in proportion to its clients, to
+within one. "dirichlet" clients differ in size.
 
 Usage::
 
     clients = partition(dataset.train_y, [30, 30], "cell-iid", sim.stream("cloud", "partition"))
     dataset.train_x[clients[0]]
 
-Validation: the label counts of clients and cells against the hypergeometric and the Dirichlet distribution, in
-`tests/learning/test_partition.py`.
+Validation: `tests/learning/test_partition.py` checks the label counts of clients and cells against the
+hypergeometric and the Dirichlet distribution.
 
-Source: "shards" and "cell-iid": HIST conference paper, Section V-A, cases (i) and (ii); two shards per client as
-there. "dirichlet": Yurochkin et al., "Bayesian Nonparametric Federated Learning of Neural Networks", ICML 2019, with
-its concentration 0.5.
+Source: "shards" and "cell-iid": HIST conference paper, Section V-A, cases (i) and (ii); two shards per client
+as there. "dirichlet": Yurochkin et al., "Bayesian Nonparametric Federated Learning of Neural Networks", ICML
+2019, with its concentration 0.5.
 """
 
 from collections.abc import Sequence
@@ -54,14 +54,15 @@ def partition(
 ) -> list[Samples]:
     """Give every sample to one client.
 
-    "shards" sorts the samples by label, equal labels by index, cuts the row into clients x shards_per_client shards
-    and deals them to the clients at random; what is in a shard is therefore the same in every run.
-    "cell-iid" gives every cell a uniformly random part of the samples, then does the same inside each cell.
-    "dirichlet" draws, for every label, the clients' shares of its samples from a symmetric Dirichlet distribution and
-    deals its samples in random order, shares rounded to whole samples. A client left with none then takes a random
-    sample of whoever has the most: this moves at most one sample per client, whereas drawing again would change the
-    distribution and, for a small concentration, never end.
-    "iid" shuffles and cuts into equal parts.
+    - "shards" sorts the samples by label, equal labels by index, cuts the row into clients x
+      shards_per_client shards and deals them to the clients at random; what is in a shard is therefore the
+      same in every run.
+    - "cell-iid" gives every cell a uniformly random part of the samples, then does the same in each cell.
+    - "dirichlet" draws for every label the clients' shares of its samples from a symmetric Dirichlet
+      distribution, rounds them to whole samples and deals the samples in random order. A client left with
+      none then takes a random sample of whoever has the most. This moves at most one sample per client;
+      drawing again would change the distribution and, for a small concentration, never end.
+    - "iid" shuffles and cuts into equal parts.
 
     Args:
         labels: Whole numbers, shape (samples,).
@@ -69,8 +70,8 @@ def partition(
         split: One of `SPLITS`.
         rng: All randomness; the same state gives the same partition.
         shards_per_client: For "shards" and "cell-iid".
-        dirichlet_alpha: Concentration, for "dirichlet": near 0 each label sits with one client, 1 makes all shares
-            equally likely, large values give every client an equal share of each label.
+        dirichlet_alpha: Concentration, for "dirichlet": near 0 each label sits with one client, 1 makes all
+            shares equally likely, large values give every client an equal share of each label.
 
     Returns:
         For every client the indices of its samples, ascending, shape (samples of the client,), int64.
@@ -146,21 +147,22 @@ def _check(
         raise ConfigurationError(f"split {split!r} is unknown. Known splits: {', '.join(SPLITS)}.")
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
         raise ConfigurationError(
-            f"labels to partition: {labels.dtype} of shape {labels.shape}, must be whole numbers of shape (samples,). "
-            "Usual fix: Dataset.train_y."
+            f"labels to partition: {labels.dtype} of shape {labels.shape}, must be whole numbers of shape "
+            "(samples,). Usual fix: Dataset.train_y."
         )
     if not len(cell_sizes) or min(cell_sizes) < 1:
         raise ConfigurationError(
-            f"cell_sizes = {list(cell_sizes)}: every cell must have at least 1 client. Usual fix: leave empty cells out."
+            f"cell_sizes = {list(cell_sizes)}: there must be a cell, and at least 1 client in each. "
+            "Usual fix: leave empty cells out."
         )
     if shards_per_client < 1:
         raise ConfigurationError(
-            f"shards_per_client = {shards_per_client}: must be at least 1. Usual fix: 2, as in the HIST papers."
+            f"shards_per_client = {shards_per_client}: must be at least 1. Usual fix: 2, as in HIST."
         )
     if not 0 < dirichlet_alpha <= MAX_DIRICHLET_ALPHA:
         raise ConfigurationError(
-            f"dirichlet_alpha = {dirichlet_alpha:g}: must be above 0 and at most {MAX_DIRICHLET_ALPHA:g}. Usual fix: "
-            "0.5, or the split 'iid' for equal shares."
+            f"dirichlet_alpha = {dirichlet_alpha:g}: must be above 0 and at most {MAX_DIRICHLET_ALPHA:g}. "
+            "Usual fix: 0.5, or the split 'iid' for equal shares."
         )
     if len(labels) < num_hands:
         num_clients = sum(cell_sizes)
@@ -168,6 +170,6 @@ def _check(
         if num_hands > num_clients:
             what += f" x {shards_per_client} shards per client = {num_hands} shards"
         raise ConfigurationError(
-            f"{len(labels)} samples cannot go to {what}: one would be empty. Usual fix: fewer clients, fewer shards "
-            "per client or a larger data set."
+            f"{len(labels)} samples cannot go to {what}: one would be empty. Usual fix: fewer clients, fewer "
+            "shards per client or a larger data set."
         )

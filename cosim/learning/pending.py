@@ -1,22 +1,25 @@
 """Pending models and updates: learning that is asked for now and computed when first read.
 
-The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or `Learner.evaluate`
-reads a model. Requests are stateless: start, data, steps and a key determine an update wholly.
+The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or
+`Learner.evaluate` reads a model. Requests are stateless: start, samples, steps and a key determine an update
+wholly.
 
-Scope and limitations: an aggregation is linear in the updates, so a client's weights live only until they are
-added to a sum. Shared updates are trained again for each read that needs them.
+Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights
+live only until they are added. An update that several reads need is trained for each.
 
-To add a way to combine, write a subclass of `PendingModel`: hand `parents`, `updates` and their coefficients to its
-constructor and say in `combine` what comes of them::
+To add a way to combine (accumulated gradients, noise), write a subclass; the learner stays as it is::
 
     class GradientStep(PendingModel):
-        \"\"\"start + sum of coefficient times (update - its start).\"\"\"
+        \"\"\"start + sum of coefficient times (update - start): accumulated gradients times the rate.\"\"\"
+
+        __slots__ = ("total",)
 
         def __init__(self, start, updates, coefficients):
-            super().__init__((start, *(u.start for u in updates)), updates, coefficients)
+            super().__init__((start,), updates, coefficients)
+            self.total = sum(coefficients)
 
         def combine(self, shape, models, update_sum):
-            ...
+            return {name: (1 - self.total) * w + update_sum[name] for name, w in models[0].items()}
 """
 
 from collections.abc import Sequence
@@ -25,10 +28,11 @@ from typing import Any
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
-from cosim.configuration import ConfigurationError, at_least, field, not_empty, positive
+from cosim.configuration import ConfigurationError, refuse
 from cosim.learning.submodels import NetworkShape, Part
-from cosim.learning.weights import WeightedSum, Weights, assemble as assembled_weights, cut
+from cosim.learning.weights import WeightedSum, Weights, assembled, cut, initial_weights
 
 
 class PendingModel:
@@ -38,6 +42,9 @@ class PendingModel:
         parents: Models whose weights `combine` needs.
         updates: Client updates whose weighted sum `combine` needs.
         coefficients: One per update.
+
+    Attributes:
+        weights: None until computed; then float32, never changed in place.
     """
 
     __slots__ = ("__weakref__", "coefficients", "parents", "updates", "weights")
@@ -58,7 +65,7 @@ class PendingModel:
 
         Args:
             shape: The full network.
-            models: Weights of the parents, float32.
+            models: Weights of the parents, float32, not to be changed.
             update_sum: Sum of coefficient times updated weights, float64; None without updates.
         """
         raise NotImplementedError
@@ -68,31 +75,35 @@ class PendingModel:
         self.weights = weights
         self.parents = self.updates = self.coefficients = ()
 
+    @property
+    def settled(self) -> Weights:
+        """The weights of a model that is computed."""
+        assert self.weights is not None, "read through a learner"
+        return self.weights
 
-def _key_rule(value: int) -> str | None:
-    return None if 0 <= value < 2**64 else "must lie from 0 to 2**64 - 1"
 
-
-def _indices(samples: Any) -> NDArray[np.int64]:
+def _own_indices(samples: Any) -> NDArray[np.int64]:
     array = np.asarray(samples)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise ConfigurationError(
-            "PendingUpdate.samples: must be a one-dimensional array of training-set indices."
-        )
-    return array.astype(np.int64, copy=False)
+    if array.ndim != 1 or not len(array) or not np.issubdtype(array.dtype, np.integer):
+        raise refuse("PendingUpdate", "samples", samples, "must be training-set indices, at least one")
+    if array.dtype == np.int64 and array.base is None and not array.flags.writeable:
+        return array
+    array = array.astype(np.int64)
+    array.flags.writeable = False
+    return array
 
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
 class PendingUpdate:
-    """One client's local training by plain SGD.
+    """One client's local training by plain SGD, on the samples it has at this instant.
 
-    Mini-batches are cut from random permutations of the samples laid back to back, so every batch is full: the
-    batch that crosses the end of an epoch takes the rest from the next.
+    Mini-batches are cut from random permutations of the samples laid back to back, so every batch is full:
+    the batch that crosses the end of an epoch takes the rest from the next.
 
     Attributes:
         client: Name; sums go in the order of names.
         start: The model that training starts from.
-        samples: Training-set indices, shape (samples,).
+        samples: Training-set indices, shape (samples,); copied unless read-only.
         num_steps: SGD steps.
         batch_size: Samples per step.
         learning_rate: Step size.
@@ -101,11 +112,39 @@ class PendingUpdate:
 
     client: str
     start: PendingModel
-    samples: NDArray[np.int64] = field(attrs.NOTHING, not_empty)
-    num_steps: int = field(attrs.NOTHING, at_least(1))
-    batch_size: int = field(attrs.NOTHING, at_least(1))
-    learning_rate: float = field(attrs.NOTHING, positive)
-    key: int = field(attrs.NOTHING, _key_rule)
+    samples: NDArray[np.int64] = attrs.field(converter=_own_indices)
+    num_steps: int
+    batch_size: int
+    learning_rate: float
+    key: int
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("num_steps", "batch_size"):
+            count = getattr(self, name)
+            if not isinstance(count, int | np.integer) or count < 1:
+                raise refuse(type(self), name, count, "must be a whole number of at least 1")
+        if not 0 < self.learning_rate < np.inf:
+            raise refuse(type(self), "learning_rate", self.learning_rate, "must be finite and above 0")
+        _check_key(type(self), self.key)
+
+
+def _check_key(owner: type, key: int) -> None:
+    if not isinstance(key, int | np.integer) or not 0 <= key < 2**64:
+        raise refuse(owner, "key", key, "must be a whole number from 0 to 2**64 - 1")
+
+
+class InitialModel(PendingModel):
+    """A network as its own initialisation draws it from a key."""
+
+    __slots__ = ("key", "network")
+
+    def __init__(self, network: nn.Module, key: int) -> None:
+        _check_key(type(self), key)
+        super().__init__()
+        self.network, self.key = network, key
+
+    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+        return initial_weights(self.network, self.key)
 
 
 class StoredModel(PendingModel):
@@ -171,7 +210,7 @@ class AssembledModel(PendingModel):
     def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
         num_parts = len(self.parts)
         base = models[num_parts] if len(models) > num_parts else None
-        return assembled_weights(shape, self.parts, models[:num_parts], base)
+        return assembled(shape, self.parts, models[:num_parts], base)
 
 
 def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = None) -> PendingModel:
@@ -179,7 +218,8 @@ def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = Non
 
     Args:
         updates: At least one.
-        weights: Relative weight of each, for example its number of samples; divided by their sum. None: equal.
+        weights: Relative weight of each, for example its number of samples, divided by their sum; None:
+            equal.
     """
     return UpdateSum(updates=updates, coefficients=_shares(len(updates), weights))
 
@@ -189,7 +229,7 @@ def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | No
 
     Args:
         models: At least one.
-        weights: Relative weight of each, divided by their sum. None: equal.
+        weights: Relative weight of each, divided by their sum; None: equal.
     """
     return ModelSum(models, _shares(len(models), weights))
 
@@ -207,7 +247,8 @@ def assemble(
     Args:
         parts: Disjoint parts.
         models: The model of each part.
-        base: The full model that holds where no part does (a cell that sent nothing). None: parts cover all.
+        base: The full model that holds where no part does (a cell that sent nothing); None: the
+            parts cover everything.
     """
     if len(parts) != len(models) or not parts:
         raise ConfigurationError(

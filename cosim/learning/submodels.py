@@ -1,13 +1,14 @@
 """Submodels: random disjoint parts of a network, one per cell, that add up to the whole.
 
-A network declares groups of units (`unit_groups`: group name -> (parameter, axis) pairs). A part holds some units
-of every group. Cutting a network by a part keeps the rows and columns of its units: a smaller, dense network.
-Because no parameter is cut by two groups, disjoint parts that cover all units hold each cut parameter element
-exactly once. [HIST journal, Section II-B, Fig. 1b, equations 2, 3]
+A network declares groups of units (`unit_groups`: group name -> (parameter, axis) pairs). A part holds some
+units of every group. Cutting a network by a part keeps the rows and columns of its units: a smaller, dense
+network. Because no parameter is cut by two groups, disjoint parts that cover all units hold each element of a
+cut parameter exactly once. [HIST journal, Section II-B, Fig. 1b, equations 2, 3]
 
-Scope and limitations: parameters that no group cuts (an output bias, the last matrix of a network with an even
-number of hidden layers) are whole in every part; equation 3 does not hold for them, and `weights.assemble`
-averages them over cells. Numbers only here; weights are cut in `weights.py`.
+Scope and limitations: parameters that no group cuts (an output bias, the last matrix of a network with an
+even number of hidden layers) are whole in every part. Equation 3 does not hold for them; they are averaged
+over cells when a model is assembled. Shapes and indices only, for the event side; weights are cut in
+`weights.py`.
 
 Usage::
 
@@ -63,8 +64,8 @@ class NetworkShape:
         unit_groups: Group name -> (parameter name, axis) pairs.
 
     Raises:
-        ConfigurationError: a pair names no axis of a parameter, two groups cut one parameter, or the axes of one
-            group differ in length.
+        ConfigurationError: a pair names no axis of a parameter, two cuts fall on one parameter, or the axes
+            of one group differ in length.
     """
 
     parameters: Shapes
@@ -81,8 +82,8 @@ class NetworkShape:
                     )
                 if name in cut_by:
                     raise ConfigurationError(
-                        f"unit_groups: both {cut_by[name]!r} and {group!r} cut {name!r}, so parts would not add up "
-                        "to the whole. Usual fix: groups on every second layer."
+                        f"unit_groups: {cut_by[name]!r} and {group!r} cut {name!r}, so parts would not add "
+                        "up to the whole. Usual fix: groups on every second layer."
                     )
                 cut_by[name] = group
             if len({self.parameters[name][axis] for name, axis in cuts}) != 1:

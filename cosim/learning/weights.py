@@ -49,7 +49,7 @@ def cut(weights: Weights, shape: NetworkShape, part: Part) -> Weights:
     return smaller
 
 
-def assemble(
+def assembled(
     shape: NetworkShape, parts: Sequence[Part], weights: Sequence[Weights], base: Weights | None = None
 ) -> Weights:
     """The full weights from the weights of disjoint parts. [HIST journal, equation 7]
@@ -60,7 +60,7 @@ def assemble(
         shape: The full network.
         parts: Disjoint parts.
         weights: The weights of each part.
-        base: Full weights that hold where no part does (a cell that sent nothing); None: parts cover everything.
+        base: Full weights that hold where no part does; None: the parts cover everything.
 
     Raises:
         ConfigurationError: parts overlap, or cover too little without a base.
@@ -108,7 +108,7 @@ class WeightedSum:
                 self.total[name] = torch.zeros(values.shape, dtype=torch.float64, device=values.device)
             elif self.total[name].shape != values.shape:
                 raise ConfigurationError(
-                    f"{name} has shapes {tuple(self.total[name].shape)} and {tuple(values.shape)} in one sum. "
+                    f"{name} in one sum: shapes {tuple(self.total[name].shape)} and {tuple(values.shape)}. "
                     "Usual fix: assemble submodels of different cells."
                 )
             self.total[name].add_(values, alpha=coefficient)

@@ -1,7 +1,7 @@
 """Worker threads, each computing with one torch thread, whose results come back in order.
 
-Small matrix products gain nothing from several threads each; several products side by side do. The caller's own
-torch settings stay as they are.
+Small matrix products gain little from several threads each; several products side by side do. The caller's
+own torch settings stay as they are.
 """
 
 import os
@@ -33,7 +33,8 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
 
     def in_order(self, tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
-        """Results in the order of the tasks; at most one task per worker, and one more, is ahead of the reader."""
+        """Results in the order of the tasks; no more than one task per worker, and one, ahead of the
+        reader."""
         pool = self._started()
         running: deque[Future[T]] = deque()
         try:
@@ -49,18 +50,20 @@ class Workers:
 
     def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
-            # torch keeps one thread count per thread and one for threads to come: get_num_threads fixes the caller's
-            # own, the barrier makes every worker set its own, and the last line puts back that of threads to come.
+            # torch keeps a thread count per thread and one for threads to come. Reading fixes the caller's
+            # own; the barrier makes every worker set its own; the last line restores that for threads to
+            # come.
             num_threads = torch.get_num_threads()
             barrier = threading.Barrier(self.num_workers)
-            self._pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="learner")
-            for future in [self._pool.submit(_one_torch_thread, barrier) for _ in range(self.num_workers)]:
+            pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="learner")
+            for future in [pool.submit(_use_one_thread, barrier) for _ in range(self.num_workers)]:
                 future.result()
             torch.set_num_threads(num_threads)
+            self._pool = pool
         return self._pool
 
 
-def _one_torch_thread(barrier: threading.Barrier) -> None:
+def _use_one_thread(barrier: threading.Barrier) -> None:
     torch.set_num_threads(1)
     barrier.wait()
 
