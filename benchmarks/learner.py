@@ -48,7 +48,12 @@ def synthetic_dataset(num_features: int, num_classes: int) -> Dataset:
 
     (train_x, train_y), (test_x, test_y) = draw(1000 * NUM_CLIENTS), draw(1000)
     return Dataset(
-        name="benchmark", train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y, num_classes=num_classes
+        name="benchmark",
+        train_x=train_x,
+        train_y=train_y,
+        test_x=test_x,
+        test_y=test_y,
+        num_classes=num_classes,
     )
 
 
@@ -156,7 +161,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="NAME", help="ReLU networks by name")
+    parser.add_argument(
+        "--networks", nargs="+", default=NETWORKS, metavar="NAME", help="ReLU networks by name"
+    )
     parser.add_argument("--repetitions", type=int, default=7, help="timings of each way (default: 7)")
     parser.add_argument("--num-workers", type=int, help="the learner's threads (default: one per core)")
     options = parser.parse_args()

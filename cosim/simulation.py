@@ -4,7 +4,8 @@ A *story* is a generator that yields from `spend` and from other stories; `toget
 `first` run several stories side by side. The contract:
 
 - Time never goes back; no duration is negative.
-- What arrives at exactly the deadline has arrived: an alarm comes after everything else of its instant.
+- What arrives at exactly the deadline has arrived: an alarm comes after everything else of its instant, and
+  of several alarms the innermost comes first, so that a story ending by its own alarm has still arrived.
 - Simultaneous events come in the order (time, priority, insertion). Nothing of what a run writes may hang
   on that insertion order: ties that matter (sums, who is first) go by node name. `shuffle_ties` puts
   simultaneous events into a random order, so that a test can show it.
@@ -29,6 +30,7 @@ Records written: `Span`, one per activity that took time.
 
 import hashlib
 import math
+import sys
 from collections.abc import Generator, Iterable, Mapping
 from heapq import heappush
 from typing import Any, NamedTuple
@@ -41,9 +43,6 @@ from cosim.records import DONE, Span, Trace
 
 Story = Generator[simpy.Event, Any, Any]
 Event = simpy.Event
-
-_LATE = NORMAL + 1
-"""SimPy priority of alarms: after all other events of the same instant."""
 
 
 class Dropped(NamedTuple):
@@ -73,7 +72,7 @@ class Simulation:
 
     def run(self, story: Story) -> Any:
         """Play a story to its end and return its value."""
-        return self._environment.run(until=self._environment.process(_cuttable(story)))
+        return self._environment.run(until=_Branch(self._environment, story))
 
     def spend(self, node: str, activity: str, until: float | Event, power_w: float = 0.0) -> Story:
         """Let time pass for one node, for a duration in seconds or until an event has come.
@@ -119,7 +118,7 @@ class Simulation:
         """
         if deadline_s is not None and not 0.0 < deadline_s < math.inf:
             raise ValueError(f"a deadline of {deadline_s} s: must be above 0 and finite, or None")
-        processes = [self._environment.process(_cuttable(story)) for story in stories]
+        processes = [_Branch(self._environment, story) for story in stories]
         ended = self._environment.all_of(processes)
         try:
             if deadline_s is None:
@@ -137,7 +136,7 @@ class Simulation:
 
         Returns the name and the value of the first; of several that end at once, the first by name.
         """
-        processes = {name: self._environment.process(_cuttable(story)) for name, story in stories.items()}
+        processes = {name: _Branch(self._environment, story) for name, story in stories.items()}
         try:
             yield self._environment.any_of(processes.values())
             yield _Alarm(self._environment, 0.0)
@@ -187,14 +186,25 @@ def _cuttable(story: Story) -> Story:
         return cut.cause
 
 
+class _Branch(simpy.Process):
+    """A story that runs beside others, and how many stories are around it."""
+
+    def __init__(self, environment: simpy.Environment, story: Story) -> None:
+        around = environment.active_process
+        self.depth: int = around.depth + 1 if isinstance(around, _Branch) else 0
+        super().__init__(environment, _cuttable(story))
+
+
 class _Alarm(simpy.Event):
-    """A timeout that comes after all other events of its instant."""
+    """A timeout that comes after all other events of its instant, the alarms of inner stories included."""
 
     def __init__(self, environment: simpy.Environment, delay_s: float) -> None:
         super().__init__(environment)
         self._ok = True
         self._value = None
-        environment.schedule(self, _LATE, delay_s)  # type: ignore[arg-type]
+        around = environment.active_process
+        assert isinstance(around, _Branch)
+        environment.schedule(self, sys.maxsize - around.depth, delay_s)  # type: ignore[arg-type]
 
 
 class _Shuffled(simpy.Environment):

@@ -9,7 +9,7 @@ factory and the loss into buildings and cars, so every terminal of UMa, UMi and 
 Outside the table's ranges nothing is computed. For the base station height of UMa, UMi and InH the TR names
 one value (25, 10 and 3 m) and no range: another height is taken, if above the environment height, and
 extrapolates. RMa above 7 GHz rests on one measurement campaign at 24 GHz (Note 4). At the breakpoint UMa and
-UMi are continuous; RMa steps by less than 0.001 dB at its standard heights, because its second piece starts
+UMi are continuous; RMa steps by less than 0.02 dB at its standard heights, because its second piece starts
 from PL1 where the *3D* distance equals the breakpoint, while the pieces meet where the 2D distance does.
 
 Usage::

@@ -248,6 +248,22 @@ def test_the_draw_is_its_path_loss_and_its_shadowing():
     assert set(umi.environment_height_m.flat) == {1.0}
 
 
+@pytest.mark.parametrize(
+    ("environment", "bs_m", "ut_m"),
+    [
+        ("uma", 25.0, 1.5),
+        ("umi", 10.0, 1.5),
+        ("rma", 35.0, 1.5),
+        ("inh-mixed", 3.0, 1.0),
+        ("inh-open", 3.0, 1.0),
+    ],
+)
+def test_standard_heights_hold_where_none_is_given(environment: Any, bs_m: float, ut_m: float):
+    assert LargeScale(environment=environment).heights_m == (bs_m, ut_m)
+    assert LargeScale(environment=environment, height_bs_m=40.0).heights_m == (40.0, ut_m)
+    assert LargeScale(environment=environment, height_ut_m=2.0).heights_m == (bs_m, 2.0)
+
+
 @pytest.mark.parametrize("environment", ["inh-mixed", "inh-open"])
 def test_an_office_by_hand(environment: Any):
     # heights 3 m and 1 m; at 1.2 m across every path is clear
@@ -281,7 +297,7 @@ def test_bad_values_are_refused_before_any_link_exists(fields: dict, message: st
 
 
 def test_whether_a_link_is_refused_does_not_depend_on_its_draw():
-    """RMa holds to 10 km for a clear path and to 5 km for a blocked one: even a link that draws clear is refused."""
+    """RMa holds to 10 km for a clear path and to 5 km for a blocked one: beyond 5 km both are refused."""
     rma = LargeScale(environment="rma")
     clear = next(seed for seed in range(10_000) if rma.draw(5000.0, stream(seed)).is_los)
     blocked = next(seed for seed in range(10_000) if not rma.draw(5000.0, stream(seed)).is_los)

@@ -243,7 +243,7 @@ def test_rural_loss_steps_at_the_breakpoint_by_the_height_term_alone(ghz: float)
     """PL2 starts from PL1(d3D = dBP), but the pieces meet at d2D = dBP, where d3D = r dBP with r > 1.
 
     So PL2 - PL1 = (40 - 20 - 0.03 h^1.72) log10 r - 0.002 log10(h) (r - 1) dBP: small, not zero,
-    and of either sign: +3e-3 dB at 0.7 GHz, -1e-5 dB at 6 GHz.
+    and of either sign: +7e-3 dB at 0.7 GHz, -1e-5 dB at 6 GHz.
     """
     breakpoint_m = 2.0 * pi * 35.0 * 1.5 * ghz / 0.3
     ratio = hypot(breakpoint_m, 33.5) / breakpoint_m

@@ -1,0 +1,57 @@
+"""Networks by name, and what they declare about their units."""
+
+import pytest
+import torch
+
+import models
+from cosim.learning.submodels import NetworkShape
+
+
+def test_the_paper_network_has_its_size():
+    network = models.build("relu-784-300-10")
+    num_parameters = sum(p.numel() for p in network.parameters())
+    assert num_parameters == 784 * 300 + 300 * 10 == 238_200
+    assert round(4 * num_parameters / 2**20, 3) == 0.909
+
+
+def test_forward_is_matrices_and_relu():
+    network = models.build("relu-5-4-3-2")
+    x_BD = torch.randn(7, 5, generator=torch.Generator().manual_seed(1))
+    first, second, third = (p.detach() for p in network.parameters())
+    by_hand = (x_BD @ first.T).clamp(min=0) @ second.T
+    torch.testing.assert_close(network(x_BD), by_hand.clamp(min=0) @ third.T)
+
+
+def test_mlp_adds_biases():
+    assert [tuple(p.shape) for p in models.build("mlp-64-32-10").parameters()] == [
+        (32, 64),
+        (32,),
+        (10, 32),
+        (10,),
+    ]
+
+
+@pytest.mark.parametrize("family", ["relu", "mlp"])
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [
+        ("5-2", {}),
+        ("5-4-2", {"hidden1": 4}),
+        ("5-4-3-2", {"hidden1": 4}),
+        ("5-4-3-6-2", {"hidden1": 4, "hidden3": 6}),
+    ],
+)
+def test_every_second_hidden_layer_is_a_group(family: str, sizes: str, groups: dict[str, int]):
+    assert NetworkShape.of(models.build(f"{family}-{sizes}")).num_units == groups
+
+
+def test_only_the_network_that_is_only_matrices_declares_relu_layers():
+    network = models.build("relu-5-4-2")
+    assert network.relu_layers == tuple(dict(network.named_parameters()))
+    assert not hasattr(models.build("mlp-5-4-2"), "relu_layers")
+
+
+@pytest.mark.parametrize("name", ["", "relu", "relu-5", "relu-5-0-2", "relu-5-x-2", "relu--5-2", "cnn-5-2"])
+def test_unknown_names_list_what_is_known(name: str):
+    with pytest.raises(ValueError, match=r"Known: \"relu-<inputs>.*\"mlp-<inputs>"):
+        models.build(name)
