@@ -6,7 +6,8 @@ Usage::
     figure.savefig("overview.png", dpi=150)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import matplotlib
 import pandas as pd
@@ -25,13 +26,19 @@ MARKERS = "osD^vP"
 COLOURS = ("#0b3c5d", "#d1495b", "#3a7d44", "#e08e0b", "#6a4c93", "#4a4a4a")
 """Dark to light in grey, and told apart by line and marker as well."""
 
-_ACTIVITIES = {
+_ACTIVITIES: dict[str, dict[str, Any]] = {
     "train": {"facecolor": "#0b3c5d", "edgecolor": "#0b3c5d"},
     "send": {"facecolor": "#9cc5e3", "edgecolor": "#0b3c5d", "hatch": "////"},
     "receive": {"facecolor": "#ffffff", "edgecolor": "#0b3c5d"},
 }
-_WAIT = {"facecolor": "#dddddd", "edgecolor": "none"}
-_CUT = {"color": "#c1121f", "marker": "x", "linestyle": "none", "markersize": 5, "markeredgewidth": 1.4}
+_WAIT: dict[str, Any] = {"facecolor": "#dddddd", "edgecolor": "none"}
+_CUT: dict[str, Any] = {
+    "color": "#c1121f",
+    "marker": "x",
+    "linestyle": "none",
+    "markersize": 5,
+    "markeredgewidth": 1.4,
+}
 
 
 def overview(result: Result) -> Figure:
@@ -46,7 +53,9 @@ def overview(result: Result) -> Figure:
 
 def accuracy_over_time(axes: Axes, evaluations: pd.DataFrame) -> None:
     """Test accuracy of the global model over simulated time."""
-    axes.plot(evaluations["time_s"], 100 * evaluations["accuracy"], color=COLOURS[0], marker="o", markersize=3)
+    axes.plot(
+        evaluations["time_s"], 100 * evaluations["accuracy"], color=COLOURS[0], marker="o", markersize=3
+    )
     axes.set_xlabel("simulated time (s)")
     axes.set_ylabel("test accuracy (%)")
     axes.set_ylim(0, 100)
@@ -79,21 +88,32 @@ def timeline(axes: Axes, result: Result, global_round: int) -> None:
         axes.barh(row, scale * (end_s - start_s), left=0.0, height=0.25, **_WAIT)
         for span in own.itertuples():
             left_ms, width_ms = scale * (span.start_s - start_s), scale * (span.end_s - span.start_s)
-            axes.barh(row, width_ms, left=left_ms, height=0.8, linewidth=0.4, **_ACTIVITIES[str(span.activity)])
+            axes.barh(
+                row, width_ms, left=left_ms, height=0.8, linewidth=0.4, **_ACTIVITIES[str(span.activity)]
+            )
         ends_s = rounds[rounds["node"] == edge_of.get(client)]["end_s"]
         axes.vlines(scale * (ends_s - start_s), row - 0.5, row + 0.5, color="black", linewidth=1.0)
         if row and edge_of.get(client) != edge_of.get(clients[row - 1]):
             axes.axhline(row - 0.5, color="black", linewidth=0.5, linestyle=":")
         cut = own[own["outcome"] != DONE]
         axes.plot(scale * (cut["end_s"] - start_s), [row] * len(cut), **_CUT)
-    axes.set_yticks(range(len(clients)), [name.removeprefix("client-").lstrip("0") or "0" for name in clients])
+    axes.set_yticks(
+        range(len(clients)), [name.removeprefix("client-").lstrip("0") or "0" for name in clients]
+    )
     axes.tick_params(axis="y", labelsize=7 if len(clients) < 40 else 5)
     axes.set_ylim(len(clients) - 0.4, -0.6)
     axes.set_xlim(0, scale * (end_s - start_s) * 1.005)
     axes.set_xlabel(f"time in global round {global_round} ({unit})")
     axes.set_ylabel("client")
     axes.set_title(f"Global round {global_round}, cell by cell", pad=26)
-    axes.legend(handles=list(_legend()), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, fontsize=8, frameon=False)
+    axes.legend(
+        handles=list(_legend()),
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=5,
+        fontsize=8,
+        frameon=False,
+    )
 
 
 def _legend() -> Iterator[object]:
@@ -104,8 +124,8 @@ def _legend() -> Iterator[object]:
     yield Line2D([], [], label="edge round ends", color="black", linewidth=1.0, marker="|", linestyle="none")
 
 
-def curves(axes: Axes, lines: dict[str, tuple[pd.Series, pd.Series]], x_label: str) -> None:
-    """Test accuracy over something, one line per label; told apart by dash and marker as well as by colour."""
+def curves(axes: Axes, lines: Mapping[str, tuple[Any, Any]], x_label: str) -> None:
+    """Test accuracy over something, a line per label, told apart by dash and marker as well as by colour."""
     for index, (label, (x, accuracy)) in enumerate(lines.items()):
         axes.plot(
             x,

@@ -1,16 +1,17 @@
 """How fast is the learner, beside a plain loop and beside the machine's matrix products?
 
-Client-steps per second (one SGD step of one client, batch 50; 60 clients of 20 steps each per round), measured in
-turn in one process, so that a slow moment of the machine falls on all:
+Client-steps per second (one SGD step of one client, batch 50; 60 clients of 20 steps each per round), in turn
+in one process, so that a slow moment of the machine falls on all:
 
     loop      one client after the other: nn.Module, autograd, torch.optim.SGD, torch's own threads
     autograd  the learner, gradients by torch.func (a network that does not declare relu_layers)
     learner   the learner: pending updates -> mean -> weights
-    ceiling   nothing but the matrix products of the same steps (forward, weight gradient, hidden gradient), on as
-              many threads as the learner has workers; the faster of client by client and of cohorts in one call
+    ceiling   nothing but the matrix products of the same steps (forward, weight gradient, hidden gradient),
+              on as many threads as the learner has; the faster of client by client and of cohorts in one call
 
-Medians over the repetitions. learner/ceiling says what gathering mini-batches, ReLU, softmax, Python and the mean
-cost; learner/loop says what batching gains. Where matrices are small the ceiling is call overhead, not arithmetic.
+Medians over the repetitions. learner/ceiling says what gathering mini-batches, ReLU, softmax, Python and the
+mean cost; learner/loop says what batching gains. Where matrices are small the ceiling is call overhead, not
+arithmetic.
 
     python benchmarks/learner.py
     python benchmarks/learner.py --repetitions 15 --networks relu-64-32-10
@@ -21,6 +22,7 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -97,7 +99,7 @@ def learner_round(learner: Learner) -> None:
 def products(sizes: list[int], num_clients: int, batched: bool) -> None:
     """The matrix products of one cohort's training, in place and without anything else."""
     lead = (num_clients,) if batched else ()
-    layers = [torch.zeros(*lead, o, i) for i, o in zip(sizes[:-1], sizes[1:], strict=True)]
+    layers = [torch.zeros(*lead, o, i) for i, o in pairwise(sizes)]
     values = [torch.zeros(*lead, BATCH_SIZE, size) for size in sizes]
     forward, backward = ([torch.empty_like(v) for v in values] for _ in range(2))
     multiply = torch.bmm if batched else torch.mm
@@ -164,7 +166,7 @@ def main() -> None:
     parser.add_argument(
         "--networks", nargs="+", default=NETWORKS, metavar="NAME", help="ReLU networks by name"
     )
-    parser.add_argument("--repetitions", type=int, default=7, help="timings of each way (default: 7)")
+    parser.add_argument("--repetitions", type=int, default=5, help="timings of each way (default: 5)")
     parser.add_argument("--num-workers", type=int, help="the learner's threads (default: one per core)")
     options = parser.parse_args()
     print(f"torch {torch.__version__}, client-steps per second, medians of {options.repetitions}")
@@ -173,7 +175,7 @@ def main() -> None:
     for name in options.networks:
         rates = measure(name, options.repetitions, options.num_workers)
         sizes = [int(size) for size in name.split("-")[1:]]
-        matrices = [i * o for i, o in zip(sizes[:-1], sizes[1:], strict=True)]
+        matrices = [i * o for i, o in pairwise(sizes)]
         flops_per_step = 2 * BATCH_SIZE * (3 * sum(matrices) - matrices[0])
         ceiling = max(rates["client by client"], rates["cohorts"])
         cells = (

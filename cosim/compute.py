@@ -21,16 +21,19 @@ class Compute:
     cells first, fast cells second), or one for every client.
 
     Attributes:
-        step_cycles: Cycles of one local step on one mini-batch, for the whole model. [HIST journal, Section VI-C]
-        min_frequency_hz: Lowest frequency of the range from which a client's is drawn. [HIST journal, Section VI-C]
+        step_cycles: Cycles of one local step on one mini-batch, for the whole model. [HIST journal, Section
+            VI-C]
+        min_frequency_hz: Lowest frequency of the range from which a client's is drawn. [HIST journal, Section
+            VI-C]
         max_frequency_hz: Highest frequency of that range. [HIST journal, Section VI-C]
-        capacitance_j_per_hz2: Effective capacitance zeta, joules per cycle and squared hertz. [RawHFL paper, Section V]
+        capacitance_j_per_hz2: Effective capacitance zeta, joules per cycle and squared hertz. [RawHFL paper,
+            Section V]
     """
 
-    step_cycles: float = field(1e6, positive)
-    min_frequency_hz: tuple[float, ...] = field((1e9, 2e9), not_empty, positive)
-    max_frequency_hz: tuple[float, ...] = field((2e9, 4e9), not_empty, positive)
-    capacitance_j_per_hz2: float = field(2e-28, not_negative)
+    step_cycles: float = field(positive, default=1e6)
+    min_frequency_hz: tuple[float, ...] = field(not_empty, positive, default=(1e9, 2e9))
+    max_frequency_hz: tuple[float, ...] = field(not_empty, positive, default=(2e9, 4e9))
+    capacitance_j_per_hz2: float = field(not_negative, default=2e-28)
 
     def cpu(self, min_frequency_hz: float, max_frequency_hz: float, rng: np.random.Generator) -> "Cpu":
         """One client's processor, its frequency uniform in the range."""

@@ -14,7 +14,7 @@ Usage::
             bandwidth_hz: Width of the band. [HIST journal, Section VI-C]
         \"\"\"
 
-        bandwidth_hz: float = field(20e6, positive)
+        bandwidth_hz: float = field(positive, default=20e6)
 
 The text in brackets at the end of an attribute's description names its source; `cosim show` prints it.
 """
@@ -71,7 +71,7 @@ def _each(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def field(default: Any = attrs.NOTHING, *rules: Rule) -> Any:
+def field(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
     """A field with rules; None skips them, because None means "off"."""
 
     def check(instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
@@ -167,7 +167,9 @@ def _structure_configuration(values: Any, cls: type[C]) -> C:
             )
     missing = [n for n, a in known.items() if a.default is attrs.NOTHING and n not in values]
     if missing:
-        raise ConfigurationError(f"{cls.__name__} lacks {', '.join(missing)}: no default. Usual fix: give it.")
+        raise ConfigurationError(
+            f"{cls.__name__} lacks {', '.join(missing)}: no default. Usual fix: give it."
+        )
     return cls(**values)
 
 

@@ -8,7 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("cosim", "torch", "numpy", "scipy", "simpy", "networkx", "pandas", "pyarrow", "scikit-learn", "attrs")
+_PACKAGES = (
+    "cosim",
+    "torch",
+    "numpy",
+    "scipy",
+    "simpy",
+    "networkx",
+    "pandas",
+    "pyarrow",
+    "scikit-learn",
+    "attrs",
+)
 
 
 def provenance(seed: int, num_workers: int, device: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `spans.parquet`,
-`transfers.parquet`, `rounds.parquet`, `evaluations.parquet` and `summary.json`. Every file is written whole or
-not at all. Rows are sorted by time and node name, so that the same seed gives the same files, bit for bit.
+`transfers.parquet`, `rounds.parquet`, `evaluations.parquet` and `summary.json`. Every file is written whole
+or not at all. Rows are sorted by time and node name, so that the same seed gives the same files, bit for bit.
 
 Usage::
 
@@ -58,8 +58,8 @@ class Result:
         spans: One row per activity (`records.Span`).
         transfers: One row per upload (`records.Transfer`).
         rounds: One row per edge round and global round (`records.Round`).
-        evaluations: One row per evaluation (`records.Evaluation`), with `energy_j`, the energy of all clients,
-            and `bits_per_client`, the mean of the bits sent, both up to that time.
+        evaluations: One row per evaluation (`records.Evaluation`), with `energy_j`, the energy of all
+            clients, and `bits_per_client`, the mean of the bits sent, both up to that time.
         folder: Where it lies, or None.
     """
 
@@ -72,7 +72,9 @@ class Result:
     folder: Path | None = None
 
     @classmethod
-    def of(cls, trace: Trace, config: dict[str, Any], num_clients: int, status: str, folder: Path | None) -> "Result":
+    def of(
+        cls, trace: Trace, config: dict[str, Any], num_clients: int, status: str, folder: Path | None
+    ) -> "Result":
         """The tables of a trace."""
         frames = {name: _frame(name, getattr(trace, name)) for name in TABLES}
         spans, transfers, rounds, evaluations = frames.values()
@@ -108,7 +110,8 @@ class Result:
             frames = {name: pd.read_parquet(folder / f"{name}.parquet") for name in TABLES}
         except (OSError, ValueError, TypeError) as error:
             raise ConfigurationError(
-                f"{folder} cannot be read as a run folder: {error}. Usual fix: give the folder that a run printed."
+                f"{folder} cannot be read as a run folder: {error}. "
+                "Usual fix: give the folder that a run printed."
             ) from None
         return cls(config=config, summary=summary, folder=folder, **frames)
 
@@ -144,7 +147,7 @@ def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, An
         write_json(folder / "provenance.json", provenance)
     except FileExistsError:
         raise ConfigurationError(
-            f"out = {folder}: exists, and finished runs are not overwritten. Usual fix: another --out, or remove it."
+            f"out = {folder}: exists, and runs are not overwritten. Usual fix: another --out, or remove it."
         ) from None
     except OSError as error:
         raise ConfigurationError(
@@ -154,7 +157,9 @@ def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, An
 
 def write_json(path: Path, values: dict[str, Any]) -> None:
     """Write a JSON file, whole or not at all."""
-    _replace(path, lambda partial: partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n"))
+    _replace(
+        path, lambda partial: partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+    )
 
 
 def _replace(path: Path, write: Any) -> None:

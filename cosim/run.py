@@ -1,7 +1,8 @@
 """Run: one system from its configuration to its tables.
 
 Everything is checked before the clock starts and before a folder is made. The tables are saved when the run
-ends, when it is interrupted (Ctrl-C), and now and then between, so that a killed run leaves what it had finished.
+ends, when it is interrupted (Ctrl-C), and now and then between, so that a killed run leaves what it had
+finished.
 
 Usage::
 
@@ -9,6 +10,7 @@ Usage::
     print(result.summary)
 """
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -57,7 +59,7 @@ def run(
     config = {"scenario": scenario, "system": to_dict(system)}
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     dataset = load(system.data.name, None if data_dir is None else Path(data_dir))
-    num_workers = num_workers or num_cores()
+    num_workers = num_cores() if num_workers is None else num_workers
     learner = Learner(network, dataset, device=device, num_workers=num_workers)
     folder = None if out is None else Path(out)
     saved = time.monotonic()
@@ -91,6 +93,14 @@ def load_system(config: dict[str, Any]) -> System:
     Raises:
         ConfigurationError: It is none.
     """
+    fix = "Usual fix: give the config.json of a run folder."
     if not isinstance(config, dict) or "system" not in config:
-        raise ConfigurationError("no 'system' in it. Usual fix: give the config.json of a run folder.")
+        raise ConfigurationError(f"no 'system' in it. {fix}")
+    if unknown := sorted(config.keys() - {"scenario", "system"}):
+        raise ConfigurationError(
+            f"unknown {', '.join(map(repr, unknown))} beside 'scenario' and 'system'. {fix}"
+        )
+    scenario = config.get("scenario")
+    if scenario is not None and not (isinstance(scenario, str) and re.fullmatch(r"[A-Za-z0-9_-]+", scenario)):
+        raise ConfigurationError(f"scenario = {scenario!r:.80}: must be a scenario's name, or null. {fix}")
     return from_dict(System, config["system"])

@@ -8,14 +8,25 @@ Usage::
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
+
+import attrs
 
 from cosim.compute import Compute
-from cosim.configuration import at_least, configuration, field, not_empty, not_negative, positive, refuse
+from cosim.configuration import (
+    at_least,
+    between,
+    configuration,
+    field,
+    is_configuration,
+    not_empty,
+    not_negative,
+    positive,
+    refuse,
+)
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.partition import partition
-from cosim.learning.submodels import NetworkShape
 from cosim.nodes import Client, Cloud, EdgeServer, RoundReport
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
@@ -30,16 +41,20 @@ class Data:
     """What is learned, and who holds which samples.
 
     Attributes:
-        name: Data set: fashion-mnist, digits (scikit-learn's), or synthetic (for tests). [HIST journal, Section VI-B]
-        split: Shards: fully non-i.i.d.; cell-iid: i.i.d. over cells, shards within; dirichlet; iid. [HIST journal, Section VI-A]
-        shards_per_client: Shards of the samples sorted by label that each client is dealt. [HIST conference, Section V-A]
-        dirichlet_alpha: Concentration of the classes' proportions over clients; smaller is less even. [no source]
+        name: Data set: fashion-mnist, digits (scikit-learn's), or synthetic (for tests). [HIST journal,
+            Section VI-B]
+        split: Shards: fully non-i.i.d.; cell-iid: i.i.d. over cells, shards within; dirichlet; iid. [HIST
+            journal, Section VI-A]
+        shards_per_client: Shards of the samples sorted by label that each client is dealt. [HIST conference,
+            Section V-A]
+        dirichlet_alpha: Concentration of the classes' proportions over clients; smaller is less even. [no
+            source]
     """
 
     name: Literal["fashion-mnist", "digits", "synthetic"] = "fashion-mnist"
     split: Literal["shards", "cell-iid", "dirichlet", "iid"] = "shards"
-    shards_per_client: int = field(2, at_least(1))
-    dirichlet_alpha: float = field(0.3, positive)
+    shards_per_client: int = field(at_least(1), default=2)
+    dirichlet_alpha: float = field(positive, default=0.3)
 
 
 @configuration
@@ -50,29 +65,33 @@ class System:
         seed: Names the run's randomness. [no source]
         num_cells: Cells, each with an edge server. [HIST journal, Section VI-B]
         num_clients: Clients in all cells together, dealt as evenly as they go. [HIST journal, Section VI-A]
-        cell_sizes: Clients of each cell, where they are not dealt evenly; none: evenly. [HIST journal, Section VI-A: evenly]
-        model: Network by name: relu (no biases) or mlp (biases), then its layer sizes. [HIST journal, Section VI-B]
+        cell_sizes: Clients of each cell, where they are not dealt evenly; none: evenly. [HIST journal,
+            Section VI-A: evenly]
+        model: Network by name: relu (no biases) or mlp (biases), then its layer sizes. [HIST journal, Section
+            VI-B]
         data: What is learned, and who holds which samples.
         topology: Where the nodes stand.
         compute: The clients' processors.
         radio: The uplink of every cell.
         protocol: Who trains what, and how it is combined.
-        evaluate_every: Global rounds between evaluations on the test set (the first and the last model always); none: timing only, nothing is learned. [no source]
+        evaluate_every: Global rounds between evaluations on the test set (the first and the last model
+            always); none: timing only, nothing is learned. [no source]
     """
 
-    seed: int = field(1, not_negative)
-    num_cells: int = field(4, at_least(1))
-    num_clients: int = field(60, at_least(1))
-    cell_sizes: tuple[int, ...] | None = field(None, not_empty, at_least(1))
+    seed: int = field(not_negative, default=1)
+    num_cells: int = field(between(1, 100), default=4)
+    num_clients: int = field(between(1, 10_000), default=60)
+    cell_sizes: tuple[int, ...] | None = field(not_empty, at_least(1), default=None)
     model: str = "relu-784-300-10"
     data: Data = Data()
     topology: Topology = Topology()
     compute: Compute = Compute()
     radio: Radio = Radio()
     protocol: Hist | HFedAvg = Hist()
-    evaluate_every: int | None = field(1, at_least(1))
+    evaluate_every: int | None = field(at_least(1), default=1)
 
     def __attrs_post_init__(self) -> None:
+        _check_magnitudes(self)
         if self.num_cells > self.num_clients:
             rule = f"more cells than clients ({self.num_clients}), so some would have nobody to train"
             raise refuse("System", "num_cells", self.num_cells, rule, f"at most {self.num_clients} cells")
@@ -89,7 +108,9 @@ class System:
         ):
             if len(values) > max(2, self.num_cells) and len(values) != self.num_clients:
                 rule = f"{len(values)} values for {self.num_cells} cells and {self.num_clients} clients"
-                raise refuse(owner, name, values, rule, "one for all, one for each cell, or one for each client")
+                raise refuse(
+                    owner, name, values, rule, "one for all, one for each cell, or one for each client"
+                )
 
     def sizes(self) -> tuple[int, ...]:
         """Clients of each cell."""
@@ -104,7 +125,6 @@ class System:
             ConfigurationError: Parts that do not fit together.
         """
         sizes = self.sizes()
-        graph = self.topology.graph(sizes, sim)
         samples = partition(
             dataset.train_y,
             sizes,
@@ -113,6 +133,7 @@ class System:
             shards_per_client=self.data.shards_per_client,
             dirichlet_alpha=self.data.dirichlet_alpha,
         )
+        graph = self.topology.graph(sizes, sim)
         edges, number = [], 0
         for cell, size in enumerate(sizes):
             edge = edge_name(cell)
@@ -151,3 +172,15 @@ class System:
         )
         self.protocol.check(cloud)
         return cloud
+
+
+def _check_magnitudes(config: Any) -> None:
+    """Refuse numbers so large or so small that a product of a few of them could overflow or vanish."""
+    for name in attrs.fields_dict(type(config)):
+        value = getattr(config, name)
+        if is_configuration(type(value)):
+            _check_magnitudes(value)
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, int | float) and number and not 1e-30 <= abs(number) <= 1e30:
+                rule = "its magnitude must lie from 1e-30 to 1e30, or be 0"
+                raise refuse(type(config), name, value, rule, "check the unit")

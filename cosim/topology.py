@@ -33,13 +33,14 @@ class Topology:
         cell_radius_m: Radius of the disc in which the clients of a cell are placed. [no source]
         min_distance_m: Smallest distance of a client to its edge server. [3GPP TR 38.901, Table 7.2-1, UMa]
         backhaul_delay_s: One-way delay between edge server and cloud. [HIST journal, Section IV-A: none]
-        backhaul_rate_bps: Rate between edge server and cloud; None: unlimited. [HIST journal, Section IV-A: unlimited]
+        backhaul_rate_bps: Rate between edge server and cloud; None: unlimited. [HIST journal, Section IV-A:
+            unlimited]
     """
 
-    cell_radius_m: float = field(500.0, positive)
-    min_distance_m: float = field(35.0, not_negative)
-    backhaul_delay_s: float = field(0.0, not_negative)
-    backhaul_rate_bps: float | None = field(None, positive)
+    cell_radius_m: float = field(positive, default=500.0)
+    min_distance_m: float = field(not_negative, default=35.0)
+    backhaul_delay_s: float = field(not_negative, default=0.0)
+    backhaul_rate_bps: float | None = field(positive, default=None)
 
     def __attrs_post_init__(self) -> None:
         if self.min_distance_m >= self.cell_radius_m:
@@ -47,11 +48,13 @@ class Topology:
             raise refuse("Topology", "min_distance_m", self.min_distance_m, rule, 35.0)
 
     def graph(self, cell_sizes: Sequence[int], sim: Simulation) -> nx.Graph:
-        """The network: nodes with `kind`, `position_m` and (edges, clients) `cell`; links with `distance_m`."""
+        """The network: nodes with `kind`, `position_m` and, but the cloud, `cell`; links with `distance_m`."""
         graph = nx.Graph()
         graph.add_node(CLOUD, kind="cloud", position_m=(0.0, 0.0))
         client = 0
-        for cell, site in enumerate(islice(_hexagonal_grid(math.sqrt(3.0) * self.cell_radius_m), len(cell_sizes))):
+        for cell, site in enumerate(
+            islice(_hexagonal_grid(math.sqrt(3.0) * self.cell_radius_m), len(cell_sizes))
+        ):
             edge = edge_name(cell)
             graph.add_node(edge, kind="edge", cell=cell, position_m=site)
             graph.add_edge(CLOUD, edge, distance_m=math.hypot(*site))

@@ -49,7 +49,9 @@ def main(arguments: list[str] | None = None) -> None:
         elif command in _COMMANDS:
             code = _COMMANDS[command](rest)
         else:
-            raise ConfigurationError(f"no command {command!r}. Known: {', '.join(_COMMANDS)}; see cosim --help.")
+            raise ConfigurationError(
+                f"no command {command!r}. Known: {', '.join(_COMMANDS)}; see cosim --help."
+            )
     except ConfigurationError as error:
         print(f"Error: {error}", file=sys.stderr)
         code = 2
@@ -65,9 +67,12 @@ def _run(arguments: list[str]) -> int:
         system = find("scenario", SCENARIOS, name).system()
     elif "--config" in arguments[:1] and len(arguments) > 1:
         path, arguments = Path(arguments[1]), arguments[2:]
-        name, system = _read_config(path)
+        name, system = read_config(path)
     else:
-        print(f"usage: cosim run SCENARIO [options]\n       cosim run --config FILE [options]\n\n{_names(SCENARIOS)}")
+        print(
+            "usage: cosim run SCENARIO [options]\n       cosim run --config FILE [options]\n\n"
+            + _names(SCENARIOS)
+        )
         return 0 if arguments in ([], ["-h"], ["--help"]) else 2
 
     @attrs.frozen(kw_only=True)
@@ -77,20 +82,30 @@ def _run(arguments: list[str]) -> int:
         options: Annotated[Options, tyro.conf.arg(name="")]
         system: Annotated[System, tyro.conf.arg(name="")]
 
-    invocation = _parse(Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system))
+    invocation = _parse(
+        Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system)
+    )
     play(name, invocation.system, invocation.options)
     return 0
 
 
-def _read_config(path: Path) -> tuple[str, System]:
+def read_config(path: Path) -> tuple[str, System]:
+    """Scenario name and system of a run's config.json.
+
+    Raises:
+        ConfigurationError: It is none, or holds no system that can be run.
+    """
     try:
         config = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"--config {path}: cannot be read as JSON ({error}). Usual fix: a run's config.json.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"--config {path}: cannot be read as JSON ({error}). Usual fix: a run's config.json."
+        ) from None
     try:
-        return config.get("scenario") or path.parent.name or "run", load_system(config)
+        system = load_system(config)
     except ConfigurationError as error:
         raise ConfigurationError(f"--config {path}: {error}") from None
+    return config.get("scenario") or path.resolve().parent.name or "run", system
 
 
 def _show(arguments: list[str]) -> int:
@@ -109,7 +124,9 @@ def _show(arguments: list[str]) -> int:
 
 def _rows(config: Any, default: Any, prefix: str) -> list[tuple[str, ...]]:
     """Field, value, unit, source and meaning of every field, nested ones last."""
-    texts = {p.arg_name: p.description or "" for p in docstring_parser.parse(type(config).__doc__ or "").params}
+    texts = {
+        p.arg_name: p.description or "" for p in docstring_parser.parse(type(config).__doc__ or "").params
+    }
     own, nested = [], []
     for attribute in attrs.fields(type(config)):
         value, usual = getattr(config, attribute.name), getattr(default, attribute.name, attribute.default)
@@ -119,7 +136,15 @@ def _rows(config: Any, default: Any, prefix: str) -> list[tuple[str, ...]]:
         meaning, _, source = texts[attribute.name].partition(" [")
         if value != usual:
             source = "chosen in this scenario]"
-        own.append((prefix + attribute.name, _shown(value), unit_of(attribute.name), source.removesuffix("]"), meaning))
+        own.append(
+            (
+                prefix + attribute.name,
+                _shown(value),
+                unit_of(attribute.name),
+                source.removesuffix("]"),
+                meaning,
+            )
+        )
     return own + nested
 
 
@@ -156,11 +181,13 @@ def _play_study(command: str, catalogue: dict[str, str], arguments: list[str]) -
         print(f"usage: cosim {command} NAME [options]\n\n{_names(catalogue)}")
         return 0 if arguments in ([], ["-h"], ["--help"]) else 2
     module = find(command, catalogue, arguments[0])
-    return module.main(_parse(module.Options, f"cosim {command} {arguments[0]}", arguments[1:], module.Options()))
+    return module.main(
+        _parse(module.Options, f"cosim {command} {arguments[0]}", arguments[1:], module.Options())
+    )
 
 
 def _data(arguments: list[str]) -> int:
-    from cosim.learning.fashion_mnist import download
+    from cosim.learning.fashion_mnist import cache_folder, download
 
     @attrs.frozen(kw_only=True)
     class Fetch:
@@ -176,14 +203,14 @@ def _data(arguments: list[str]) -> int:
         print("usage: cosim data fashion-mnist [--data-dir FOLDER]")
         return 0 if arguments in ([], ["-h"], ["--help"]) else 2
     options = _parse(Fetch, "cosim data fashion-mnist", arguments[1:], Fetch())
-    console.print(f"Fashion-MNIST lies in {download(options.data_dir)}")
+    folder = options.data_dir or cache_folder()
+    download(folder)
+    console.print(f"Fashion-MNIST lies in {folder}")
     return 0
 
 
 def _parse(kind: Any, program: str, arguments: list[str], default: Any) -> Any:
-    return tyro.cli(
-        kind, prog=program, args=arguments, default=default, config=(tyro.conf.AvoidSubcommands,)
-    )
+    return tyro.cli(kind, prog=program, args=arguments, default=default, config=(tyro.conf.AvoidSubcommands,))
 
 
 def _names(catalogue: dict[str, str]) -> str:

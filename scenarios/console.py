@@ -76,6 +76,10 @@ def network(name: str) -> models.nn.Module:
         return models.build(name)
     except ValueError as error:
         raise ConfigurationError(f"System.model: {error}") from None
+    except (RuntimeError, TypeError, MemoryError):
+        raise ConfigurationError(
+            f"System.model = {name!r}: too large for this machine's memory. Usual fix: smaller layers."
+        ) from None
 
 
 def next_free_folder(parent: Path, name: str) -> Path:
@@ -91,7 +95,9 @@ def summary_table(name: str, result: Result) -> Table:
     summary = result.summary
     share = summary.num_dropped / summary.num_updates if summary.num_updates else 0.0
     accuracy = "-" if summary.accuracy is None else f"{100 * summary.accuracy:.1f} %"
-    table = Table(title=f"{name}: {summary.num_global_rounds} global rounds, {summary.status}", title_justify="left")
+    table = Table(
+        title=f"{name}: {summary.num_global_rounds} global rounds, {summary.status}", title_justify="left"
+    )
     for heading in ("simulated", "accuracy", "energy", "dropped updates", "bits per client"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_row(
@@ -131,11 +137,17 @@ def progress_of(name: str, num_rounds: int, quiet: bool = False) -> Iterator[Cal
         def line(report: RoundReport) -> None:
             if report.global_round * 10 // num_rounds > (report.global_round - 1) * 10 // num_rounds:
                 done = f"{name}: {report.global_round} of {num_rounds} rounds"
-                print(f"{done}, {', '.join(_words(report))}, {time.monotonic() - started:.0f} s", file=sys.stderr)
+                print(
+                    f"{done}, {', '.join(_words(report))}, {time.monotonic() - started:.0f} s",
+                    file=sys.stderr,
+                )
 
         yield line
 
 
 def _words(report: RoundReport) -> tuple[str, str]:
     simulated = f"simulated {report.time_s:.4g} s"
-    return simulated, f"accuracy {100 * report.evaluation.accuracy:.1f} %" if report.evaluation else "no evaluation"
+    return (
+        simulated,
+        f"accuracy {100 * report.evaluation.accuracy:.1f} %" if report.evaluation else "no evaluation",
+    )

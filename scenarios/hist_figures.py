@@ -27,7 +27,8 @@ class Options:
 
     Attributes:
         quick: Fewer curves and rounds, at most 3 minutes on 2 cores.
-        paper_scale: The learning rate of the authors' public code, 0.01 instead of 0.05, and five times the rounds.
+        paper_scale: The learning rate of the authors' public code, 0.01 instead of 0.05, and five times the
+            rounds.
         seed: Names the runs' randomness.
         out: Folder of the figure; none: figures/NAME, with -quick or -paper-scale behind.
         data_dir: Folder with the data set's files; none: the usual places.
@@ -52,7 +53,7 @@ class Options:
 
 
 class Claim(NamedTuple):
-    """What the paper says, what came out here, and whether they agree; a required one decides the exit code."""
+    """What the paper says, what came out here, whether they agree; a required one decides the exit code."""
 
     paper: str
     ours: str
@@ -94,7 +95,9 @@ def play_all(figure: str, systems: dict[str, cosim.System], options: Options) ->
         folder = options.folder(figure) / "runs" / label.replace(" ", "_").replace(",", "").replace("=", "")
         finished = _finished(folder, system)
         if finished is None:
-            with progress_of(f"{label} ({index}/{len(systems)})", system.protocol.num_global_rounds) as listener:
+            with progress_of(
+                f"{label} ({index}/{len(systems)})", system.protocol.num_global_rounds
+            ) as listener:
                 finished = cosim.run(
                     system,
                     network(system.model),
@@ -133,7 +136,9 @@ def _finished(folder: Path, system: cosim.System) -> cosim.Result | None:
 def uploads(result: cosim.Result) -> pd.Series:
     """Whole-model uploads per client at every evaluation."""
     system = result.config["system"]
-    whole_bits = sum(p.numel() for p in network(system["model"]).parameters()) * system["radio"]["bits_per_parameter"]
+    whole_bits = (
+        sum(p.numel() for p in network(system["model"]).parameters()) * system["radio"]["bits_per_parameter"]
+    )
     return result.evaluations["bits_per_client"] / whole_bits
 
 
@@ -159,7 +164,8 @@ def write_figure(
     """CSV, PNG and the claims beside the paper's; returns the exit code."""
     folder = options.folder(figure)
     tables = [
-        result.evaluations.assign(curve=label, uploads_per_client=uploads(result)) for label, result in results.items()
+        result.evaluations.assign(curve=label, uploads_per_client=uploads(result))
+        for label, result in results.items()
     ]
     pd.concat(tables).to_csv(folder / f"{figure}.csv", index=False)
     draw(folder / f"{figure}.png")

@@ -19,6 +19,8 @@ def system() -> System:
         radio=Radio(bandwidth_hz=1e6, fading_redrawn="edge-round"),
         protocol=Hist(
             num_global_rounds=40,
-            training=EdgeTraining(num_edge_rounds=3, num_local_steps=20, batch_size=10, learning_rate=0.1, deadline_s=0.022),
+            training=EdgeTraining(
+                num_edge_rounds=3, num_local_steps=20, batch_size=10, learning_rate=0.1, deadline_s=0.022
+            ),
         ),
     )

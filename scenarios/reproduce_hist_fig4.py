@@ -1,6 +1,6 @@
 """Fig. 4 of the HIST journal paper: accuracy over upload per client, HIST against HFedAvg, for N cells.
 
-    cosim reproduce hist-fig4 --quick
+cosim reproduce hist-fig4 --quick
 """
 
 from pathlib import Path

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-import cosim
 from analysis.plots import bars
 from scenarios.hist_figures import (
     SPLITS,
@@ -48,7 +47,9 @@ def main(options: Options) -> int:
     results = play_all(FIGURE, systems, options)
     cost = {label: uploads_to(result, target) for label, result in results.items()}
     claims = [claim for split in splits for claim in _claims(cost, cells, split, target)]
-    return write_figure(FIGURE, options, results, claims, lambda path: _draw(cost, cells, splits, target, path))
+    return write_figure(
+        FIGURE, options, results, claims, lambda path: _draw(cost, cells, splits, target, path)
+    )
 
 
 def _claims(cost: dict[str, float | None], cells: tuple[int, ...], split: str, target: float) -> list[Claim]:

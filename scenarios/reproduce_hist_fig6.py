@@ -1,6 +1,6 @@
 """Fig. 6 of the HIST journal paper: effect of the edge rounds E and the local steps H, for N = 3.
 
-    cosim reproduce hist-fig6 --quick
+cosim reproduce hist-fig6 --quick
 """
 
 from pathlib import Path
@@ -19,7 +19,11 @@ FIGURE = "hist-fig6"
 def main(options: Options) -> int:
     """Run, draw, compare."""
     splits = ("shards",) if options.quick else tuple(SPLITS)
-    settings = [(5, 20), (15, 20), (5, 40), (5, 60)] if options.quick else [(5, 20), (10, 20), (15, 20), (5, 40), (5, 60)]
+    settings = (
+        [(5, 20), (15, 20), (5, 40), (5, 60)]
+        if options.quick
+        else [(5, 20), (10, 20), (15, 20), (5, 40), (5, 60)]
+    )
     systems = {
         f"E={num_edge_rounds} H={num_local_steps}, {split}": hist_system(
             options,
@@ -44,7 +48,9 @@ def mean_accuracy(result: cosim.Result) -> float:
 
 def _claims(results: dict[str, cosim.Result], split: str) -> list[Claim]:
     means = {
-        label.partition(",")[0]: mean_accuracy(result) for label, result in results.items() if label.endswith(split)
+        label.partition(",")[0]: mean_accuracy(result)
+        for label, result in results.items()
+        if label.endswith(split)
     }
     by_edge_rounds = {e: means[f"E={e} H=20"] for e in (5, 10, 15) if f"E={e} H=20" in means}
     by_steps = {h: means[f"E=5 H={h}"] for h in (20, 40, 60)}
@@ -68,7 +74,9 @@ def _claims(results: dict[str, cosim.Result], split: str) -> list[Claim]:
 
 def _draw(results: dict[str, cosim.Result], splits: tuple[str, ...], path: Path) -> None:
     figure = Figure(figsize=(5.0 * len(splits), 4.2), layout="constrained")
-    for axes, split in zip(figure.subplots(1, len(splits), squeeze=False, sharey=True)[0], splits, strict=True):
+    for axes, split in zip(
+        figure.subplots(1, len(splits), squeeze=False, sharey=True)[0], splits, strict=True
+    ):
         lines = {
             label.partition(",")[0]: (result.evaluations["global_round"], result.evaluations["accuracy"])
             for label, result in results.items()

@@ -1,6 +1,6 @@
-"""Fig. 7 of the HIST journal paper: effect of the number n' of clients that take part, for N = 3, H = 20, E = 15.
+"""Fig. 7 of the HIST journal paper: effect of the number n' of participants, for N = 3, H = 20, E = 15.
 
-    cosim reproduce hist-fig7 --quick
+cosim reproduce hist-fig7 --quick
 """
 
 from pathlib import Path
@@ -48,7 +48,9 @@ def main(options: Options) -> int:
 
 
 def _claim(results: dict[str, cosim.Result], split: str) -> Claim:
-    means = {label.partition(",")[0]: mean_accuracy(r) for label, r in results.items() if label.endswith(split)}
+    means = {
+        label.partition(",")[0]: mean_accuracy(r) for label, r in results.items() if label.endswith(split)
+    }
     return Claim(
         f"{SPLITS[split]}: more participants n' learn faster",
         "mean accuracy: " + ", ".join(f"{label} {percent(a)}" for label, a in means.items()),
@@ -62,7 +64,9 @@ def _gain(results: dict[str, cosim.Result], split: str) -> float:
 
 def _draw(results: dict[str, cosim.Result], splits: tuple[str, ...], path: Path) -> None:
     figure = Figure(figsize=(5.0 * len(splits), 4.2), layout="constrained")
-    for axes, split in zip(figure.subplots(1, len(splits), squeeze=False, sharey=True)[0], splits, strict=True):
+    for axes, split in zip(
+        figure.subplots(1, len(splits), squeeze=False, sharey=True)[0], splits, strict=True
+    ):
         lines = {
             label.partition(",")[0]: (result.evaluations["global_round"], result.evaluations["accuracy"])
             for label, result in results.items()

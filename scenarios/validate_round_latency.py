@@ -64,40 +64,45 @@ def simulate(system: cosim.System) -> tuple[Cloud, np.ndarray]:
     return cloud, np.array([row.end_s - row.start_s for row in rounds])
 
 
-def predict(system: cosim.System, cloud: Cloud, wrong: Callable[[EdgeRoundLatency], float] | None = None) -> np.ndarray:
+def predict(
+    system: cosim.System, cloud: Cloud, wrong: Callable[[EdgeRoundLatency], float] | None = None
+) -> np.ndarray:
     """The closed form on the channels and frequencies of a network, s per global round, shape (rounds,)."""
-    training = system.protocol.training
-    whole = cloud.shape.num_parameters()
+    protocol = system.protocol
+    assert isinstance(protocol, cosim.Hist)
+    model_bits = system.radio.bits_per_parameter * cloud.shape.num_parameters()
     latencies_s = []
-    for global_round in range(1, system.protocol.num_global_rounds + 1):
-        parts = system.protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
+    for global_round in range(1, protocol.num_global_rounds + 1):
+        parts = protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
         cells = []
         for edge, part in zip(cloud.edges, parts, strict=True):
             gains = [client.channel.fading.gain((global_round,)) for client in edge.clients]
             snrs = [client.channel.link.snr_in(system.radio.bandwidth_hz) for client in edge.clients]
             cells.append(
                 EdgeRoundLatency(
-                    num_steps=training.num_local_steps,
+                    num_steps=protocol.training.num_local_steps,
                     step_cycles=system.compute.step_cycles,
-                    model_bits=system.radio.bits_per_parameter * whole,
-                    fraction=cloud.shape.num_parameters(part) / whole,
+                    model_bits=model_bits,
+                    fraction=len(part.units["hidden1"]) / cloud.shape.num_units["hidden1"],
                     bandwidth_hz=system.radio.bandwidth_hz,
                     frequency_hz=np.array([client.cpu.frequency_hz for client in edge.clients]),
                     snr=np.array(gains) * np.array(snrs),
                 )
             )
         if wrong is None:
-            latencies_s.append(global_round_s(training.num_edge_rounds, cells))
+            latencies_s.append(global_round_s(protocol.training.num_edge_rounds, cells))
         else:
-            latencies_s.append(training.num_edge_rounds * max(wrong(cell) for cell in cells))
+            latencies_s.append(protocol.training.num_edge_rounds * max(wrong(cell) for cell in cells))
     return np.array(latencies_s)
 
 
 WRONG_THEORIES: dict[str, Callable[[EdgeRoundLatency], float]] = {
-    "band divided twice (eq. 19)": lambda cell: attrs.evolve(
-        cell, bandwidth_hz=cell.bandwidth_hz / len(cell.snr)
-    ).cell_s,
-    "natural logarithm": lambda cell: attrs.evolve(cell, bandwidth_hz=cell.bandwidth_hz * math.log(2.0)).cell_s,
+    "band divided twice (eq. 19)": lambda cell: (
+        attrs.evolve(cell, bandwidth_hz=cell.bandwidth_hz / len(cell.snr)).cell_s
+    ),
+    "natural logarithm": lambda cell: (
+        attrs.evolve(cell, bandwidth_hz=cell.bandwidth_hz * math.log(2.0)).cell_s
+    ),
     "fastest client": lambda cell: float(np.min(cell.client_s)),
 }
 
@@ -128,7 +133,14 @@ def main(options: Options) -> int:
         shorter = 1.0 - redivided_s / simulated_s
         longest = bool(np.all(shorter >= -TOLERANCE))
         failed |= not longest
-        verdict = f"shorter by {100 * shorter.mean():.1f} % ({100 * shorter.min():.1f} to {100 * shorter.max():.1f} %)"
-        table.add_row(str(num_cells), "redivided shares", verdict, "never longer" if longest else "longer", "never longer")
+        mean, least, most = (100 * value for value in (shorter.mean(), shorter.min(), shorter.max()))
+        verdict = f"shorter by {mean:.1f} % ({least:.1f} to {most:.1f} %)"
+        table.add_row(
+            str(num_cells),
+            "redivided shares",
+            verdict,
+            "never longer" if longest else "longer",
+            "never longer",
+        )
     console.print(table)
     return int(failed)

@@ -14,6 +14,7 @@ def fashion_mnist() -> Dataset:
     try:
         return load("fashion-mnist")
     except MissingFiles as missing:
-        if os.environ.get("COSIM_REQUIRE_DATA") == "1":
-            pytest.fail(f"COSIM_REQUIRE_DATA is 1, but: {missing}", pytrace=False)
-        pytest.skip(str(missing))
+        reason = str(missing)
+    if os.environ.get("COSIM_REQUIRE_DATA") == "1":
+        pytest.fail(f"COSIM_REQUIRE_DATA is 1, but: {reason}", pytrace=False)
+    pytest.skip(reason)

@@ -17,7 +17,12 @@ def test_the_scenario_works_when_pasted(tmp_path):
     script = tmp_path / "my_scenario.py"
     script.write_text(code)
     done = subprocess.run(
-        [sys.executable, script], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+        [sys.executable, script],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     times_s = [float(t) for t in re.findall(r"MHz: ([0-9.]+) simulated seconds", done.stdout)]
@@ -26,7 +31,9 @@ def test_the_scenario_works_when_pasted(tmp_path):
 
 
 def test_every_command_is_known():
-    for command, name in re.findall(r"cosim (\w+) ?([a-z0-9-]*)", "\n".join(re.findall(r"`(cosim .*?)`", README))):
+    for command, name in re.findall(
+        r"cosim (\w+) ?([a-z0-9-]*)", "\n".join(re.findall(r"`(cosim .*?)`", README))
+    ):
         assert command in command_line._COMMANDS or command == "run"
         known = {
             "run": catalogue.SCENARIOS,
@@ -39,5 +46,7 @@ def test_every_command_is_known():
 
 
 def test_every_file_that_is_named_is_there():
-    for path in re.findall(r"`((?:cosim|docs|benchmarks|scenarios)/[\w/.]+\.\w+)`|\]\((docs/[\w.]+)\)", README):
+    for path in re.findall(
+        r"`((?:cosim|docs|benchmarks|scenarios)/[\w/.]+\.\w+)`|\]\((docs/[\w.]+)\)", README
+    ):
         assert (ROOT / (path[0] or path[1])).exists(), path

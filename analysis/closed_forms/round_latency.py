@@ -1,12 +1,12 @@
 """Latency of HIST with orthogonal access: edge rounds and global rounds (HIST journal paper, eqs. 18 and 19).
 
-Holds for fixed shares B / n_j, full participation, no deadline, channels that stay for the global round, and a
-downlink and backhaul that take no time. Paper symbols: H steps, V_0 cycles per step of the whole model, L_0
+Holds for fixed shares B / n_j, full participation, no deadline, channels that stay for the global round, and
+a downlink and backhaul that take no time. Paper symbols: H steps, V_0 cycles per step of the whole model, L_0
 bits of the whole model, p = |p_j|_1 / d the part that cell j trains, F_i frequency, R_i rate of client i.
 
-Deviation: the rate of Section IV-A already has the client's share, R_i = (B / n_j) log2(1 + SNR_i |h_i|^2); eq. 18
-uses it so. Eq. 19 multiplies the time once more by n_j, which divides the band twice; here the global round is
-E times eq. 18, maximum over the cells. The paper's log is taken to base 2, since R is in bit/s.
+Deviation: the rate of Section IV-A already has the client's share, R_i = (B / n_j) log2(1 + SNR_i |h_i|^2);
+eq. 18 uses it so. Eq. 19 multiplies the time once more by n_j, which divides the band twice; here the global
+round is E times eq. 18, maximum over the cells. The paper's log is taken to base 2, since R is in bit/s.
 """
 
 from collections.abc import Sequence

@@ -43,10 +43,11 @@ BASE_URL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/mast
 TIMEOUT_S = 30.0
 """How long a silent server is waited for (no source)."""
 
-_WAYS = (
-    "`apt-get install dataset-fashion-mnist`, or download it with `cosim data fashion-mnist`, or copy its "
-    "four IDX files from elsewhere and name their folder with --data-dir or $COSIM_DATA"
+_WITHOUT_DOWNLOAD = (
+    "`apt-get install dataset-fashion-mnist`, or copy its four IDX files from elsewhere and name their "
+    "folder with --data-dir or $COSIM_DATA"
 )
+_WAYS = f"download it with `cosim data fashion-mnist`, or {_WITHOUT_DOWNLOAD}"
 
 Progress = Callable[[str, float], None]
 """Gets a file's name and the fraction of it that has arrived, from 0 to 1."""
@@ -246,7 +247,7 @@ def _fetch(url: str, file: IdxFile, progress: Progress | None) -> bytes:
             error.close()
         what = "what the server sent is wrong: " if isinstance(error, idx.WrongContent) else ""
         raise ConfigurationError(
-            f"cannot download {url}: {what}{error}. Usual fix: try again; without a network: {_WAYS}."
+            f"cannot download {url}: {what}{error}. Usual fix: try again; else {_WITHOUT_DOWNLOAD}."
         ) from None
     return bytes(content)
 

@@ -38,6 +38,7 @@ Validation: tests/learning against a sequential loop of torch.optim.SGD; speed i
 
 import copy
 import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -195,11 +196,11 @@ class Learner:
             train_by_autograd(self._own_network(), weights_C, *data)
         else:
             train_relu_layers([weights_C[name] for name in relu_layers], *data)
-        sums: dict[PendingModel, WeightedSum] = {}
+        sums: defaultdict[PendingModel, WeightedSum] = defaultdict(WeightedSum)
         for client, update in enumerate(cohort):
             updated = {name: values_C[client] for name, values_C in weights_C.items()}
             for node, coefficient in uses[update]:
-                sums.setdefault(node, WeightedSum()).add(coefficient, updated)
+                sums[node].add(coefficient, updated)
         return sums
 
     def _mini_batches(self, update: PendingUpdate) -> NDArray[np.int64]:
@@ -235,10 +236,16 @@ class Learner:
                 f"relu_layers = {relu_layers} must name all of {tuple(self.shape.parameters)} in order. "
                 "Usual fix: leave it out where a network is more than matrices with ReLU between."
             )
-        with torch.no_grad():
-            found = tuple(copy.deepcopy(self._network).to(self._device)(self._test_x[:1]).shape)
+        try:
+            with torch.no_grad():
+                found = tuple(copy.deepcopy(self._network).to(self._device)(self._test_x[:1]).shape)
+        except RuntimeError as error:
+            raise ConfigurationError(
+                f"the network does not take the data set's samples of {self._test_x.shape[1]} features ({error}). "
+                "Usual fix: a network with the data set's features as its first size."
+            ) from None
         if found != (1, num_classes):
             raise ConfigurationError(
-                f"the network gives outputs of shape {found} for one sample: must be (1, {num_classes}), one for "
-                "each class. Usual fix: a network with the data set's classes as its last size."
+                f"the network gives outputs of shape {found} for one sample: must be (1, {num_classes}), "
+                "one for each class. Usual fix: a network with the data set's classes as its last size."
             )

@@ -50,9 +50,8 @@ class Workers:
 
     def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
-            # torch keeps a thread count per thread and one for threads to come. Reading fixes the caller's
-            # own; the barrier makes every worker set its own; the last line restores that for threads to
-            # come.
+            # torch keeps a thread count per thread, copied at its first use from one for threads to come. Reading
+            # is such a use; the barrier makes every worker set its own; the last line restores the common one.
             num_threads = torch.get_num_threads()
             barrier = threading.Barrier(self.num_workers)
             pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="learner")
@@ -64,6 +63,7 @@ class Workers:
 
 
 def _use_one_thread(barrier: threading.Barrier) -> None:
+    torch.get_num_threads()  # or the first operation would copy the common count over the next line
     torch.set_num_threads(1)
     barrier.wait()
 

@@ -22,24 +22,26 @@ class EdgeTraining:
         num_local_steps: Local steps H in an edge round. [HIST journal, Section VI-B]
         batch_size: Samples in a mini-batch; mini-batches by shuffled epochs. [authors' public code]
         learning_rate: Step size of plain SGD; the authors' public code has 0.01. [no source]
-        num_participants: Clients of a cell that take part in an edge round, drawn uniformly; none: all. [HIST journal, Section VI-B]
-        deadline_s: Length of an edge round after which late updates are dropped; none: wait for all. [HIST journal: none]
+        num_participants: Clients of a cell that take part in an edge round, drawn uniformly; none: all. [HIST
+            journal, Section VI-B]
+        deadline_s: Length of an edge round after which late updates are dropped; none: wait for all. [HIST
+            journal: none]
     """
 
-    num_edge_rounds: int = field(5, at_least(1))
-    num_local_steps: int = field(20, at_least(1))
-    batch_size: int = field(50, at_least(1))
-    learning_rate: float = field(0.05, positive)
-    num_participants: int | None = field(None, at_least(1))
-    deadline_s: float | None = field(None, positive)
+    num_edge_rounds: int = field(at_least(1), default=5)
+    num_local_steps: int = field(at_least(1), default=20)
+    batch_size: int = field(at_least(1), default=50)
+    learning_rate: float = field(positive, default=0.05)
+    num_participants: int | None = field(at_least(1), default=None)
+    deadline_s: float | None = field(positive, default=None)
 
     def check(self, cloud: Cloud) -> None:
         """Refuse more participants than the smallest cell has clients."""
         smallest = min(len(edge.clients) for edge in cloud.edges)
         if self.num_participants is not None and self.num_participants > smallest:
             raise ConfigurationError(
-                f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} clients. "
-                f"Usual fix: at most {smallest}, or none for all."
+                f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} "
+                f"clients. Usual fix: at most {smallest}, or none for all."
             )
 
     def play(

@@ -26,7 +26,7 @@ class HFedAvg:
         training: What a cell does in a global round.
     """
 
-    num_global_rounds: int = field(10, at_least(1))
+    num_global_rounds: int = field(at_least(1), default=10)
     training: EdgeTraining = EdgeTraining()
 
     def check(self, cloud: Cloud) -> None:

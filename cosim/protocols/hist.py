@@ -26,20 +26,21 @@ class Hist:
     Attributes:
         num_global_rounds: Global rounds. [no source]
         training: What a cell does in a global round.
-        submodel_fractions: Each cell's part of the hidden units, adding up to 1; none: equal parts. [HIST journal, Section VI-B: equal]
+        submodel_fractions: Each cell's part of the hidden units, adding up to 1; none: equal parts. [HIST
+            journal, Section VI-B: equal]
     """
 
-    num_global_rounds: int = field(40, at_least(1))
+    num_global_rounds: int = field(at_least(1), default=40)
     training: EdgeTraining = EdgeTraining()
-    submodel_fractions: tuple[float, ...] | None = field(None, positive)
+    submodel_fractions: tuple[float, ...] | None = field(positive, default=None)
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.training.check(cloud)
         if self.submodel_fractions is not None and len(self.submodel_fractions) != len(cloud.edges):
             raise ConfigurationError(
-                f"Hist.submodel_fractions has {len(self.submodel_fractions)} values for {len(cloud.edges)} cells. "
-                "Usual fix: one for each cell, or none for equal parts."
+                f"Hist.submodel_fractions has {len(self.submodel_fractions)} values for {len(cloud.edges)} "
+                "cells. Usual fix: one for each cell, or none for equal parts."
             )
         self.parts(Simulation(seed=0), cloud, 0)
 

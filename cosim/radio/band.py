@@ -17,7 +17,9 @@ from cosim.simulation import Event, Simulation
 class Upload:
     """A running upload: bits left at an instant, and the rate since then."""
 
-    def __init__(self, client: str, channel: Channel, bits: int, block: tuple[int, ...], sim: Simulation) -> None:
+    def __init__(
+        self, client: str, channel: Channel, bits: int, block: tuple[int, ...], sim: Simulation
+    ) -> None:
         self.client = client
         self.done: Event = sim.event()
         self.bits_left = float(bits)

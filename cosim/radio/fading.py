@@ -30,7 +30,12 @@ class BlockFading:
     """
 
     def __init__(
-        self, sim: Simulation, client: str, num_antennas: int, redrawn: Redrawn, coherence_time_s: float | None
+        self,
+        sim: Simulation,
+        client: str,
+        num_antennas: int,
+        redrawn: Redrawn,
+        coherence_time_s: float | None,
     ) -> None:
         self._sim = sim
         self._client = client

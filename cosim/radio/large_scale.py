@@ -93,11 +93,11 @@ class LargeScale:
     """
 
     environment: Environment
-    carrier_hz: float = field(2.4e9, positive)
-    height_bs_m: float | None = field(None, positive)
-    height_ut_m: float | None = field(None, positive)
-    street_width_m: float = field(20.0, positive)
-    building_height_m: float = field(5.0, positive)
+    carrier_hz: float = field(positive, default=2.4e9)
+    height_bs_m: float | None = field(positive, default=None)
+    height_ut_m: float | None = field(positive, default=None)
+    street_width_m: float = field(positive, default=20.0)
+    building_height_m: float = field(positive, default=5.0)
     shadowing: bool = True
 
     def __attrs_post_init__(self) -> None:

@@ -11,7 +11,7 @@ import math
 import attrs
 
 from cosim.radio.fading import BlockFading
-from cosim.units import dbm_to_w, db_to_linear
+from cosim.units import db_to_linear, dbm_to_w
 
 
 @attrs.frozen(kw_only=True)

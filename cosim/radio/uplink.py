@@ -23,32 +23,37 @@ class Radio:
 
     Attributes:
         bandwidth_hz: Uplink band of one cell. [no source]
-        sharing: Fixed: each client taking part has an equal share; redivided: those still sending split the whole band. [HIST journal, Section IV-A: fixed]
+        sharing: Fixed: each client taking part has an equal share; redivided: those still sending split the
+            whole band. [HIST journal, Section IV-A: fixed]
         tx_power_w: Power of a client while it sends. [no source]
-        bits_per_parameter: Precision of an uploaded parameter. [HIST journal, Section VI-B: 0.91 MB for 238,200 parameters]
-        link: How a client's mean SNR is found: given by snr_db, or by budget (transmit power, path loss, noise). [HIST journal, Section VI-C: given]
-        snr_db: Mean SNR before fading: one value for all, one per group of cells, or one per client. [HIST journal, Section VI-C]
+        bits_per_parameter: Precision of an uploaded parameter. [HIST journal, Section VI-B: 0.91 MB for
+            238,200 parameters]
+        link: How a client's mean SNR is found: given by snr_db, or by budget (transmit power, path loss,
+            noise). [HIST journal, Section VI-C: given]
+        snr_db: Mean SNR before fading: one value for all, one per group of cells, or one per client. [HIST
+            journal, Section VI-C]
         noise_dbm_per_hz: Noise density at the edge server (budget). [RawHFL paper, Section V]
         noise_figure_db: Noise figure of the edge server (budget). [no source]
         fading: Rayleigh, or none. [HIST journal, Section VI-C: Rayleigh]
         num_antennas: Antennas of an edge server. [HIST journal, Section VI-C]
         fading_redrawn: When the channel changes. [HIST journal, Section IV-A: every global round]
-        coherence_time_s: Length of a fading block, where fading is redrawn by coherence time; else none. [no source]
+        coherence_time_s: Length of a fading block, where fading is redrawn by coherence time; else none. [no
+            source]
         large_scale: Path loss and shadowing (budget).
     """
 
-    bandwidth_hz: float = field(20e6, positive)
+    bandwidth_hz: float = field(positive, default=20e6)
     sharing: Literal["fixed", "redivided"] = "fixed"
-    tx_power_w: float = field(0.2, positive)
-    bits_per_parameter: int = field(32, at_least(1))
+    tx_power_w: float = field(positive, default=0.2)
+    bits_per_parameter: int = field(at_least(1), default=32)
     link: Literal["snr", "budget"] = "snr"
-    snr_db: tuple[float, ...] = field((30.0, 40.0), not_empty)
+    snr_db: tuple[float, ...] = field(not_empty, default=(30.0, 40.0))
     noise_dbm_per_hz: float = THERMAL_NOISE_DBM_PER_HZ
     noise_figure_db: float = 7.0
     fading: Literal["rayleigh", "none"] = "rayleigh"
-    num_antennas: int = field(10, at_least(1))
+    num_antennas: int = field(at_least(1), default=10)
     fading_redrawn: Literal["global-round", "edge-round", "coherence-time"] = "global-round"
-    coherence_time_s: float | None = field(None, positive)
+    coherence_time_s: float | None = field(positive, default=None)
     large_scale: LargeScale = LargeScale(environment="uma")
 
     def __attrs_post_init__(self) -> None:
@@ -57,12 +62,20 @@ class Radio:
             raise refuse("Radio", "coherence_time_s", None, rule, "give one, for instance 0.1")
         levels_db = (*self.snr_db, self.noise_dbm_per_hz, self.noise_figure_db)
         if max(map(abs, levels_db)) > 300.0:
-            raise refuse("Radio", "snr_db and noise", levels_db, "levels must lie from -300 to 300 dB", "check the unit")
+            raise refuse(
+                "Radio",
+                "snr_db and noise",
+                levels_db,
+                "levels must lie from -300 to 300 dB",
+                "check the unit",
+            )
 
     def channel(self, sim: Simulation, client: str, distance_m: float, snr_db: float) -> Channel:
         """One client's channel to its edge server."""
         return Channel(
-            link=GivenSnr(snr=db_to_linear(snr_db)) if self.link == "snr" else self._budget(sim, client, distance_m),
+            link=GivenSnr(snr=db_to_linear(snr_db))
+            if self.link == "snr"
+            else self._budget(sim, client, distance_m),
             fading=BlockFading(
                 sim,
                 client,

@@ -298,6 +298,15 @@ def test_download_fetches_only_what_is_missing_or_wrong(tmp_path, server):
     assert len(load("fashion-mnist", folder).test_x) == 20
 
 
+@pytest.mark.usefixtures("small")
+def test_download_mends_a_folder_with_a_wrong_unzipped_file(tmp_path, server):
+    served, url, _ = server
+    fill(served)
+    folder = fill(tmp_path / "here", suffix="", train_images_idx3=b"")
+    files.download(folder, base_url=url)
+    assert len(load("fashion-mnist", folder).train_x) == 60
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"), [(c, why) for c, _, why in WRONG.values()], ids=WRONG.keys()
 )
@@ -370,7 +379,7 @@ def test_digits_split_every_class_four_to_one():
 def test_digits_are_scikit_learns_in_order():
     from sklearn.datasets import load_digits
 
-    levels, digits = load_digits(return_X_y=True)
+    levels, digits = map(np.asarray, load_digits(return_X_y=True))
     dataset = load("digits")
     seen, train, test = [0] * 10, [], []
     for index, digit in enumerate(digits):

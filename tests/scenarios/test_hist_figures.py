@@ -10,7 +10,10 @@ import cosim
 from scenarios import hist_figures
 from scenarios.hist_figures import Options, hist_system, play_all, uploads, uploads_to
 
-FIGURES = {name: importlib.import_module(f"scenarios.reproduce_hist_{name}") for name in ("fig4", "fig5", "fig6", "fig7")}
+FIGURES = {
+    name: importlib.import_module(f"scenarios.reproduce_hist_{name}")
+    for name in ("fig4", "fig5", "fig6", "fig7")
+}
 
 
 def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **settings):
@@ -33,7 +36,9 @@ def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeyp
     monkeypatch.setattr(figure, "hist_system", tiny)
     figure.main(Options(quick=True, out=tmp_path))
     table = pd.read_csv(tmp_path / f"hist-{name}.csv")
-    assert {"curve", "accuracy", "uploads_per_client", "bits_per_client", "energy_j", "time_s"} <= set(table.columns)
+    assert {"curve", "accuracy", "uploads_per_client", "bits_per_client", "energy_j", "time_s"} <= set(
+        table.columns
+    )
     for curve, rows in table.groupby("curve"):
         system = cosim.Result.load(
             tmp_path / "runs" / curve.replace(" ", "_").replace(",", "").replace("=", "")

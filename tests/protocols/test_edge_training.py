@@ -1,0 +1,391 @@
+"""An edge round on the clock against arithmetic, and the laws that every combination of parts keeps."""
+
+import math
+from functools import cache
+from itertools import pairwise, product
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import models
+from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System, Topology, evolve
+from cosim.learning.datasets import load
+from cosim.learning.learner import Learner
+from cosim.learning.pending import PendingModel
+from cosim.nodes import Cloud
+from cosim.records import Trace
+from cosim.simulation import Simulation
+
+PARAMETERS = 12 * 8 + 8 * 4
+BITS = 32 * PARAMETERS
+STEPS = 3
+STEP_CYCLES = 1e6
+CAPACITANCE = 2e-28
+TX_W = 0.2
+BANDWIDTH_HZ = 1e6
+
+
+class Played(NamedTuple):
+    trace: Trace
+    learner: Learner
+    cloud: Cloud
+    model: PendingModel
+
+
+def play(system: System) -> Played:
+    sim, dataset = Simulation(system.seed), load(system.data.name)
+    learner = Learner(models.build(system.model), dataset, num_workers=1)
+    cloud = system.build(sim, learner, dataset, lambda report: None)
+    model = sim.run(system.protocol.play(sim, cloud))
+    return Played(sim.trace, learner, cloud, model)
+
+
+def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio: str) -> System:
+    """HFedAvg in one cell of such processors and links, one global round of one edge round, nothing random."""
+    return System(
+        num_cells=1,
+        num_clients=len(snrs),
+        model="relu-12-8-4",
+        data=Data(name="synthetic", split="iid"),
+        compute=Compute(
+            step_cycles=STEP_CYCLES,
+            min_frequency_hz=frequencies_hz,
+            max_frequency_hz=frequencies_hz,
+            capacitance_j_per_hz2=CAPACITANCE,
+        ),
+        radio=Radio(
+            bandwidth_hz=BANDWIDTH_HZ,
+            tx_power_w=TX_W,
+            fading="none",
+            snr_db=tuple(10.0 * math.log10(snr) for snr in snrs),
+            **radio,
+        ),
+        protocol=HFedAvg(
+            num_global_rounds=1,
+            training=EdgeTraining(num_edge_rounds=1, num_local_steps=STEPS, batch_size=10, learning_rate=0.1),
+        ),
+    )
+
+
+def changed(system: System, num_global_rounds: int | None = None, **training: object) -> System:
+    protocol = system.protocol
+    rounds = protocol.num_global_rounds if num_global_rounds is None else num_global_rounds
+    return evolve(
+        system,
+        protocol=evolve(
+            protocol, num_global_rounds=rounds, training=evolve(protocol.training, **training)
+        ),
+    )
+
+
+def exactly(expected: float) -> object:
+    return pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def train_w(frequency_hz: float) -> float:
+    return 0.5 * CAPACITANCE * frequency_hz**3
+
+
+def rows_of(played: Played, client: int) -> list[tuple[object, ...]]:
+    """Activity, start, end, energy, outcome of one client's spans."""
+    return [tuple(span)[1:] for span in played.trace.spans if span.node == f"client-{client:04d}"]
+
+
+def test_fixed_shares_of_two_rounds_cost_what_arithmetic_says() -> None:
+    frequencies_hz, snrs = (1e9, 2e9, 3e9), (3.0, 1.0, 15.0)
+    system = changed(one_cell(frequencies_hz, snrs), num_global_rounds=2, num_edge_rounds=2)
+    played = play(system)
+    train_s = [STEPS * STEP_CYCLES / f for f in frequencies_hz]
+    send_s = [BITS / (BANDWIDTH_HZ / 3 * math.log2(1 + snr)) for snr in snrs]
+    round_s = max(train + send for train, send in zip(train_s, send_s, strict=True))
+    assert round_s == exactly(3e-3 / 2 + 3 * 4096 / 1e6)  # client 1: 2 GHz, 1 bit/s/Hz
+    for client in range(3):
+        expected = []
+        for number in range(4):
+            start_s = number * round_s
+            sends_s = start_s + train_s[client]
+            energy_j = train_w(frequencies_hz[client]) * train_s[client]
+            expected.append(("train", start_s, sends_s, energy_j, "done"))
+            expected.append(("send", sends_s, sends_s + send_s[client], TX_W * send_s[client], "done"))
+        for row, wanted in zip(rows_of(played, client), expected, strict=True):
+            assert row[0] == wanted[0]
+            assert row[4] == wanted[4]
+            assert row[1] == pytest.approx(wanted[1], rel=1e-12, abs=1e-18)
+            assert row[2] == exactly(wanted[2])
+            # an energy is a difference of times, whose rounding is relative to the time
+            assert row[3] == pytest.approx(wanted[3], rel=1e-11, abs=0.0)
+    edge_rounds = [row for row in played.trace.rounds if row.level == "edge"]
+    assert [row.end_s for row in edge_rounds] == [exactly((number + 1) * round_s) for number in range(4)]
+    assert [(row.global_round, row.edge_round) for row in edge_rounds] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    global_rounds = [row for row in played.trace.rounds if row.level == "global"]
+    assert [row.end_s for row in global_rounds] == [exactly(2 * round_s), exactly(4 * round_s)]
+
+
+def test_energy_of_one_round_to_the_last_digit() -> None:
+    played = play(one_cell((1e9,), (3.0,)))
+    (train, send) = played.trace.spans
+    assert train.energy_j == exactly(0.5 * 2e-28 * 1e9**2 * 3e6)  # eq. 11: half zeta times cycles times f^2
+    assert send.energy_j == exactly(0.2 * 4096 / 2e6)
+
+
+def test_redivided_shares_follow_who_still_sends() -> None:
+    """Rate 2 bit/s/Hz each; client 0 sends from 1 ms, client 1 from 2 ms.
+
+    Alone, client 0 sends 2000 bits until 2 ms; with 1 Mbit/s each its last 2096 bits take 2.096 ms, and client 1 has
+    then sent as many; its last 2000 bits go at 2 Mbit/s.
+    """
+    played = play(one_cell((3e9, 1.5e9), (3.0, 3.0), sharing="redivided"))
+    ends_s = [rows_of(played, client)[1][2] for client in range(2)]
+    assert ends_s == [exactly(4.096e-3), exactly(5.096e-3)]
+    assert [row.sent_bits for row in played.trace.transfers] == [BITS, BITS]
+
+
+def test_deadline_cuts_sending_and_training_and_writes_what_they_cost() -> None:
+    """1 Mbit/s each: client 0 arrives at 5.096 ms, client 1 still sends at 6 ms, client 2 still trains."""
+    frequencies_hz = (3e9, 1e9, 0.3e9)
+    system = changed(one_cell(frequencies_hz, (7.0, 7.0, 7.0)), num_edge_rounds=2, deadline_s=6e-3)
+    played = play(system)
+    assert rows_of(played, 0)[:2] == [
+        ("train", 0.0, exactly(1e-3), exactly(train_w(3e9) * 1e-3), "done"),
+        ("send", exactly(1e-3), exactly(5.096e-3), exactly(TX_W * 4.096e-3), "done"),
+    ]
+    assert rows_of(played, 1)[:2] == [
+        ("train", 0.0, exactly(3e-3), exactly(train_w(1e9) * 3e-3), "done"),
+        ("send", exactly(3e-3), exactly(6e-3), exactly(TX_W * 3e-3), "deadline"),
+    ]
+    assert rows_of(played, 2)[:1] == [
+        ("train", 0.0, exactly(6e-3), exactly(train_w(0.3e9) * 6e-3), "deadline"),
+    ]
+    assert [rows_of(played, client)[-1][2] for client in range(3)] == [
+        exactly(6e-3 + 5.096e-3),
+        exactly(12e-3),
+        exactly(12e-3),
+    ]
+    edge_rounds = [row for row in played.trace.rounds if row.level == "edge"]
+    assert [(row.num_participants, row.num_arrived) for row in edge_rounds] == [(3, 1), (3, 1)]
+    assert [row.end_s for row in edge_rounds] == [exactly(6e-3), exactly(12e-3)]
+    cut = [row for row in played.trace.transfers if row.client == "client-0001"]
+    assert [row.arrived for row in cut] == [False, False]
+    assert [row.sent_bits for row in cut] == [pytest.approx(3000.0, rel=1e-12)] * 2
+    assert {row.payload_bits for row in played.trace.transfers} == {BITS}
+
+
+def test_what_arrives_at_the_deadline_has_arrived_and_a_round_ends_early_when_all_have() -> None:
+    """1 Mbit/s and 4096 bits; processors of exact binary times."""
+    system = changed(one_cell((3e9,), (1.0,)), deadline_s=3e6 / 3e9 + 4096e-6)
+    assert [row.num_arrived for row in play(system).trace.rounds if row.level == "edge"] == [1]
+    early = play(changed(system, deadline_s=1.0))
+    assert early.trace.rounds[-1].end_s == exactly(5.096e-3)
+
+
+def test_dropped_updates_are_never_computed() -> None:
+    system = changed(one_cell((3e9, 1e9, 0.3e9), (7.0, 7.0, 7.0)), 2, num_edge_rounds=2, deadline_s=6e-3)
+    played = play(system)
+    assert played.learner.num_local_steps == 4 * 1 * STEPS
+    everyone = play(changed(system, deadline_s=None))
+    assert everyone.learner.num_local_steps == 4 * 3 * STEPS
+
+
+def test_nothing_arrived_leaves_the_edge_model_and_says_so() -> None:
+    played = play(changed(one_cell((3e9, 1e9), (7.0, 7.0)), 2, num_edge_rounds=2, deadline_s=0.5e-3))
+    edge_rounds = [row for row in played.trace.rounds if row.level == "edge"]
+    assert [(row.num_participants, row.num_arrived) for row in edge_rounds] == [(2, 0)] * 4
+    assert played.trace.transfers == []
+    assert played.learner.num_local_steps == 0
+    initial = played.learner.initial_model(Simulation(1).key("cloud", "initial weights"))
+    before, after = played.learner.weights(initial), played.learner.weights(played.model)
+    for name, values in before.items():
+        np.testing.assert_array_equal(after[name], values)
+    first, *later = played.trace.evaluations
+    assert {(row.accuracy, row.loss_nats) for row in later} == {(first.accuracy, first.loss_nats)}
+
+
+def test_participants_share_the_band_among_themselves_only() -> None:
+    system = changed(one_cell((3e9,) * 5, (1.0,) * 5), num_edge_rounds=4, num_participants=2)
+    played = play(system)
+    assert len(played.trace.transfers) == 8
+    for row in played.trace.transfers:
+        assert row.end_s - row.start_s == pytest.approx(4096 / 0.5e6, rel=1e-11)
+    edge_rounds = [row for row in played.trace.rounds if row.level == "edge"]
+    assert [(row.num_participants, row.num_arrived) for row in edge_rounds] == [(2, 2)] * 4
+
+
+def test_participants_are_drawn_anew_and_uniformly() -> None:
+    """Each of the ten pairs of five clients comes up equally often; a wrong theory must fail."""
+    num_rounds = 400
+    system = changed(one_cell((3e9,) * 5, (1.0,) * 5), num_edge_rounds=num_rounds, num_participants=2)
+    trace = play(evolve(system, evaluate_every=None)).trace
+    pairs: dict[int, list[str]] = {}
+    for row in trace.transfers:
+        pairs.setdefault(row.edge_round, []).append(row.client)
+    counts = np.unique([" ".join(sorted(pair)) for pair in pairs.values()], return_counts=True)[1]
+    assert len(counts) == 10
+    assert stats.chisquare(counts).pvalue > 0.001
+    skewed = np.array([1.5, *[8.5 / 9] * 9]) / 10 * num_rounds
+    assert stats.chisquare(np.sort(counts)[::-1], skewed[::-1]).pvalue < 0.05
+    repeats = sum(first == second for first, second in pairwise(pairs.values()))
+    assert repeats < num_rounds / 4
+
+
+def test_backhaul_takes_its_delay_and_its_rate_on_both_ways() -> None:
+    system = evolve(
+        one_cell((3e9,), (1.0,)), topology=Topology(backhaul_delay_s=0.25, backhaul_rate_bps=8192.0)
+    )
+    played = play(changed(system, num_edge_rounds=2))
+    edge = [tuple(span)[1:] for span in played.trace.spans if span.node == "edge-00"]
+    backhaul_s, round_s = 0.25 + 0.5, 1e-3 + 4096e-6
+    assert edge == [
+        ("receive", 0.0, exactly(backhaul_s), 0.0, "done"),
+        ("send", exactly(backhaul_s + 2 * round_s), exactly(2 * backhaul_s + 2 * round_s), 0.0, "done"),
+    ]
+    (whole,) = (row for row in played.trace.rounds if row.level == "global")
+    assert (whole.start_s, whole.end_s) == (0.0, exactly(2 * backhaul_s + 2 * round_s))
+
+
+def test_more_participants_than_the_smallest_cell_has_are_refused() -> None:
+    system = evolve(one_cell((3e9,), (1.0,)), num_cells=2, num_clients=5)
+    with pytest.raises(ConfigurationError, match="num_participants = 3: the smallest cell has 2 clients"):
+        play(changed(system, num_participants=3))
+
+
+# Laws of every combination of parts.
+
+COMBINATIONS = list(
+    product(
+        ("hist", "hfedavg"),
+        ("fixed", "redivided"),
+        (None, 0.006),
+        (None, 2),
+        ("global-round", "edge-round", "coherence-time"),
+    )
+)
+contract = pytest.mark.parametrize("parts", COMBINATIONS, ids=lambda parts: "-".join(map(str, parts)))
+
+
+def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
+    protocol, sharing, deadline_s, num_participants, redrawn = parts
+    training = EdgeTraining(
+        num_edge_rounds=2,
+        num_local_steps=STEPS,
+        batch_size=10,
+        learning_rate=0.1,
+        deadline_s=deadline_s,
+        num_participants=num_participants,
+    )
+    kind = Hist if protocol == "hist" else HFedAvg
+    return System(
+        seed=3,
+        num_cells=2,
+        num_clients=7,
+        model="relu-12-8-4",
+        data=Data(name="synthetic"),
+        topology=Topology(backhaul_delay_s=1e-3, backhaul_rate_bps=1e7),
+        compute=Compute(min_frequency_hz=(0.5e9,), max_frequency_hz=(4e9,)),
+        radio=Radio(
+            bandwidth_hz=bandwidth_hz,
+            sharing=sharing,
+            fading_redrawn=redrawn,
+            coherence_time_s=2e-3 if redrawn == "coherence-time" else None,
+            num_antennas=1,
+            snr_db=(5.0, 15.0),
+        ),
+        protocol=kind(num_global_rounds=3, training=training),
+    )
+
+
+@cache
+def played_of(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> Played:
+    return play(composed(parts, bandwidth_hz))
+
+
+@contract
+def test_energy_is_power_times_time_of_the_spans(parts: tuple[object, ...]) -> None:
+    played = played_of(parts)
+    power_w = {"edge-00": {"receive": 0.0, "send": 0.0}, "edge-01": {"receive": 0.0, "send": 0.0}}
+    for edge in played.cloud.edges:
+        for client in edge.clients:
+            power_w[client.name] = {"train": train_w(client.cpu.frequency_hz), "send": client.tx_power_w}
+    assert len(played.trace.spans) > 12
+    for span in played.trace.spans:
+        assert span.end_s > span.start_s
+        assert span.energy_j == exactly(power_w[span.node][span.activity] * (span.end_s - span.start_s))
+
+
+@contract
+def test_a_node_does_one_thing_at_a_time(parts: tuple[object, ...]) -> None:
+    spans_of: dict[str, list[tuple[float, float]]] = {}
+    for span in played_of(parts).trace.spans:
+        spans_of.setdefault(span.node, []).append((span.start_s, span.end_s))
+    for spans in spans_of.values():
+        for (_, end_s), (start_s, _) in pairwise(sorted(spans)):
+            assert start_s >= end_s
+
+
+@contract
+def test_bits_are_conserved(parts: tuple[object, ...]) -> None:
+    played = played_of(parts)
+    share = 2 if parts[0] == "hist" else 1
+    arrived: dict[tuple[str, int, int], int] = {}
+    for row in played.trace.transfers:
+        assert row.payload_bits == BITS // share
+        assert 0.0 <= row.sent_bits <= row.payload_bits
+        assert row.arrived == (row.sent_bits == row.payload_bits)
+        place = (row.edge, row.global_round, row.edge_round)
+        arrived[place] = arrived.get(place, 0) + row.arrived
+    edge_rounds = [row for row in played.trace.rounds if row.level == "edge"]
+    for row in edge_rounds:
+        assert arrived.get((row.node, row.global_round, row.edge_round), 0) == row.num_arrived
+    num_dropped = sum(row.num_participants - row.num_arrived for row in edge_rounds)
+    cut = [span for span in played.trace.spans if span.outcome == "deadline"]
+    assert len(cut) == num_dropped
+    assert (num_dropped > 0) == (parts[2] is not None)
+    sends = [span for span in played.trace.spans if span.node.startswith("client") and span.activity == "send"]
+    assert sorted((s.node, s.start_s, s.end_s) for s in sends) == sorted(
+        (t.client, t.start_s, t.end_s) for t in played.trace.transfers
+    )
+
+
+@contract
+def test_rounds_nest(parts: tuple[object, ...]) -> None:
+    trace = played_of(parts).trace
+    whole = {row.global_round: row for row in trace.rounds if row.level == "global"}
+    assert sorted(whole) == [1, 2, 3]
+    assert [whole[number].start_s for number in (1, 2, 3)] == [0.0, whole[1].end_s, whole[2].end_s]
+    for edge in ("edge-00", "edge-01"):
+        own = [row for row in trace.rounds if row.node == edge]
+        assert [(row.global_round, row.edge_round) for row in own] == list(product((1, 2, 3), (0, 1)))
+        for first, second in zip(own[::2], own[1::2], strict=True):
+            assert whole[first.global_round].start_s <= first.start_s < first.end_s == second.start_s
+            assert second.start_s < second.end_s <= whole[first.global_round].end_s
+        for row in own:
+            inside = [
+                t for t in trace.transfers if (t.edge, t.global_round, t.edge_round) == (edge, *row[2:4])
+            ]
+            assert all(row.start_s <= t.start_s <= t.end_s <= row.end_s for t in inside)
+            if parts[2] is not None:
+                assert row.end_s - row.start_s <= parts[2] * (1 + 1e-12)
+
+
+@contract
+def test_learning_counts_only_what_arrived(parts: tuple[object, ...]) -> None:
+    played = played_of(parts)
+    arrived = sum(row.num_arrived for row in played.trace.rounds if row.level == "edge")
+    assert played.learner.num_local_steps == STEPS * arrived
+    scores = [(row.global_round, row.accuracy, row.loss_nats) for row in played.trace.evaluations]
+    assert [number for number, _, _ in scores] == [0, 1, 2, 3]
+    assert all(0.0 <= accuracy <= 1.0 and 0.0 < loss < 3.0 for _, accuracy, loss in scores)
+    assert len({loss for _, _, loss in scores}) == 4
+
+
+@pytest.mark.parametrize(
+    "parts", [p for p in COMBINATIONS if p[2] is None], ids=lambda parts: "-".join(map(str, parts))
+)
+def test_more_bandwidth_is_never_slower(parts: tuple[object, ...]) -> None:
+    ends_s = []
+    for bandwidth_hz in (0.4e6, 0.5e6, 2e6):
+        rounds = played_of(parts, bandwidth_hz).trace.rounds
+        ends_s.append(np.array([row.end_s for row in sorted(rounds, key=lambda row: row[:4])]))
+    for narrow, wide in pairwise(ends_s):
+        assert (wide < narrow).all()

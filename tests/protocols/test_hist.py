@@ -1,0 +1,210 @@
+"""HIST against the whole network with masked units, by hand in numpy, and against HFedAvg's bits and times."""
+
+import math
+
+import numpy as np
+import pytest
+
+import models
+from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
+from cosim.learning.datasets import load
+from cosim.learning.learner import Learner
+from cosim.nodes import Cloud
+from cosim.records import Trace
+from cosim.simulation import Simulation
+
+RATE = 0.1
+STEPS = 3
+UNITS = 12
+HIDDEN = f"relu-12-{UNITS}-4"
+BITS_PER_UNIT = 32 * (12 + 4)
+
+
+def system(
+    num_cells: int = 3,
+    model: str = HIDDEN,
+    submodel_fractions: tuple[float, ...] | None = None,
+    batch_size: int = 200,
+) -> System:
+    """Two clients per cell of 200 samples each, on links of 2 bit/s/Hz without fading."""
+    return System(
+        seed=9,
+        num_cells=num_cells,
+        num_clients=2 * num_cells,
+        model=model,
+        data=Data(name="synthetic", split="iid"),
+        compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
+        radio=Radio(bandwidth_hz=1e6, fading="none", snr_db=(10.0 * math.log10(3.0),)),
+        protocol=Hist(
+            num_global_rounds=2,
+            submodel_fractions=submodel_fractions,
+            training=EdgeTraining(
+                num_edge_rounds=2, num_local_steps=STEPS, batch_size=batch_size, learning_rate=RATE
+            ),
+        ),
+    )
+
+
+def play(system: System) -> tuple[Trace, Learner, Cloud, list[np.ndarray]]:
+    """The trace, the learner, the network and the global model's matrices."""
+    sim, dataset = Simulation(system.seed), load(system.data.name)
+    learner = Learner(models.build(system.model), dataset, num_workers=2)
+    cloud = system.build(sim, learner, dataset, lambda report: None)
+    weights = learner.weights(sim.run(system.protocol.play(sim, cloud)))
+    return sim.trace, learner, cloud, list(weights.values())
+
+
+def initial(learner: Learner, seed: int) -> list[np.ndarray]:
+    model = learner.initial_model(Simulation(seed).key("cloud", "initial weights"))
+    return [values.astype(float) for values in learner.weights(model).values()]
+
+
+def masked_step(layers: list[np.ndarray], mask: np.ndarray, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+    """One SGD step of the whole network whose first hidden layer is zero where the mask is."""
+    inputs = [x]
+    for depth, layer in enumerate(layers[:-1]):
+        hidden = np.maximum(inputs[-1] @ layer.T, 0.0)
+        inputs.append(hidden * mask if depth == 0 else hidden)
+    scores = inputs[-1] @ layers[-1].T
+    error = np.exp(scores - scores.max(axis=1, keepdims=True))
+    error /= error.sum(axis=1, keepdims=True)
+    error[np.arange(len(y)), y] -= 1.0
+    error /= len(y)
+    stepped = []
+    for layer, before in zip(reversed(layers), reversed(inputs), strict=True):
+        stepped.append(layer - RATE * error.T @ before)
+        error = (error @ layer) * (before > 0)
+    return stepped[::-1]
+
+
+def by_hand(system: System, cloud: Cloud, model: list[np.ndarray]) -> list[np.ndarray]:
+    """Algorithm 1 on full networks: each cell's changes sit in its own units; the rest is the mean over cells."""
+    dataset, training = load("synthetic"), system.protocol.training
+    for global_round in range(1, system.protocol.num_global_rounds + 1):
+        parts = system.protocol.parts(Simulation(system.seed), cloud, global_round)
+        masks, cells = [], []
+        for edge, part in zip(cloud.edges, parts, strict=True):
+            mask = np.zeros(UNITS)
+            mask[part.units["hidden1"]] = 1.0
+            edge_model = model
+            for _ in range(training.num_edge_rounds):
+                updates = []
+                for client in edge.clients:
+                    local = edge_model
+                    for _ in range(STEPS):
+                        x, y = dataset.train_x[client.samples], dataset.train_y[client.samples]
+                        local = masked_step(local, mask, x.astype(float), y)
+                    updates.append(local)
+                edge_model = [np.mean(layers, axis=0) for layers in zip(*updates, strict=True)]
+            masks.append(mask)
+            cells.append(edge_model)
+        np.testing.assert_array_equal(sum(masks), np.ones(UNITS))
+        model = [
+            sum(cell[0] * mask[:, None] for cell, mask in zip(cells, masks, strict=True)),
+            sum(cell[1] * mask for cell, mask in zip(cells, masks, strict=True)),
+            *(np.mean(layers, axis=0) for layers in zip(*(cell[2:] for cell in cells), strict=True)),
+        ]
+    return model
+
+
+@pytest.mark.parametrize(
+    ("num_cells", "model", "submodel_fractions"),
+    [
+        pytest.param(3, HIDDEN, None, id="equal parts"),
+        pytest.param(3, HIDDEN, (0.5, 0.25, 0.25), id="unequal parts"),
+        pytest.param(3, f"relu-12-{UNITS}-6-4", None, id="a last matrix that no part cuts"),
+    ],
+)
+def test_global_model_is_that_of_masked_whole_networks(
+    num_cells: int, model: str, submodel_fractions: tuple[float, ...] | None
+) -> None:
+    played = system(num_cells, model, submodel_fractions)
+    _, learner, cloud, found = play(played)
+    start = initial(learner, played.seed)
+    for values, wanted in zip(found, by_hand(played, cloud, start), strict=True):
+        np.testing.assert_allclose(values, wanted, rtol=1e-4, atol=2e-6)
+    assert all(np.abs(values - before).max() > 0.01 for values, before in zip(found, start, strict=True))
+
+
+def test_one_cell_is_hfedavg() -> None:
+    alone = system(num_cells=1, batch_size=10)
+    whole = evolve(alone, protocol=HFedAvg(num_global_rounds=2, training=alone.protocol.training))
+    (trace, _, _, found), (whole_trace, _, _, wanted) = play(alone), play(whole)
+    for values, others in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(values, others)
+    assert trace.spans == whole_trace.spans
+    assert trace.rounds == whole_trace.rounds
+
+
+@pytest.mark.parametrize("num_cells", [2, 3, 4])
+def test_bits_computing_and_airtime_are_one_nth(num_cells: int) -> None:
+    """Without fading and with everybody alike, HIST's rounds take exactly 1/N of HFedAvg's."""
+    part = system(num_cells)
+    whole = evolve(part, protocol=HFedAvg(num_global_rounds=2, training=part.protocol.training))
+    (trace, _, _, _), (whole_trace, _, _, _) = play(part), play(whole)
+    assert {row.payload_bits for row in trace.transfers} == {UNITS * BITS_PER_UNIT // num_cells}
+    assert {row.payload_bits for row in whole_trace.transfers} == {UNITS * BITS_PER_UNIT}
+    assert len(trace.transfers) == len(whole_trace.transfers) == 2 * 2 * 2 * num_cells
+    end_s, whole_end_s = trace.rounds[-1].end_s, whole_trace.rounds[-1].end_s
+    assert whole_end_s == pytest.approx(2 * 2 * (STEPS * 1e-3 + UNITS * BITS_PER_UNIT / 1e6), rel=1e-12)
+    assert end_s == pytest.approx(whole_end_s / num_cells, rel=1e-12)
+    energy_j, whole_energy_j = (sum(row.energy_j for row in t.spans) for t in (trace, whole_trace))
+    assert energy_j == pytest.approx(whole_energy_j / num_cells, rel=1e-9)
+
+
+def test_a_larger_part_sends_more_and_takes_longer() -> None:
+    trace = play(system(2, HIDDEN, (0.75, 0.25)))[0]
+    bits = {row.edge: row.payload_bits for row in trace.transfers}
+    assert bits == {"edge-00": 9 * BITS_PER_UNIT, "edge-01": 3 * BITS_PER_UNIT}
+    ends_s = {row.node: row.end_s for row in trace.rounds if row.global_round == 1 and row.edge_round == 1}
+    assert ends_s["edge-00"] == pytest.approx(2 * 0.75 * (3e-3 + UNITS * BITS_PER_UNIT / 1e6), rel=1e-12)
+    assert ends_s["edge-01"] == pytest.approx(2 * 0.25 * (3e-3 + UNITS * BITS_PER_UNIT / 1e6), rel=1e-12)
+
+
+def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
+    played = system()
+    cloud = play(evolve(played, evaluate_every=None))[2]
+
+    def units(seed: int, global_round: int) -> list[list[int]]:
+        parts = played.protocol.parts(Simulation(seed), cloud, global_round)
+        return [part.units["hidden1"].tolist() for part in parts]
+
+    assert units(9, 1) == units(9, 1)
+    assert len({str(units(seed, number)) for seed in (9, 10) for number in (1, 2, 3)}) == 6
+    assert all(sorted(sum(units(9, number), [])) == list(range(UNITS)) for number in (1, 2, 3))
+
+
+def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
+    """Cell 1 never meets the deadline: its part of the assembled model is that of the start."""
+    played = system(2, batch_size=300)
+    compute = evolve(played.compute, min_frequency_hz=(1e9, 1e6), max_frequency_hz=(1e9, 1e6))
+    training = evolve(played.protocol.training, deadline_s=0.5)
+    played = evolve(
+        played, compute=compute, protocol=evolve(played.protocol, num_global_rounds=1, training=training)
+    )
+    trace, learner, cloud, (first, last) = play(played)
+    assert {(row.node, row.num_arrived) for row in trace.rounds if row.level == "edge"} == {
+        ("edge-00", 2),
+        ("edge-01", 0),
+    }
+    trained, kept = (
+        part.units["hidden1"] for part in played.protocol.parts(Simulation(played.seed), cloud, 1)
+    )
+    first_before, last_before = initial(learner, played.seed)
+    np.testing.assert_array_equal(first[kept], first_before[kept])
+    np.testing.assert_array_equal(last[:, kept], last_before[:, kept])
+    assert (first[trained] != first_before[trained]).any(axis=1).all()
+    assert learner.num_local_steps == 2 * 2 * STEPS
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (system(4, "relu-12-3-4"), "4 cells for the 3 units of 'hidden1'"),
+        (system(2, HIDDEN, (0.5, 0.25, 0.25)), "submodel_fractions has 3 values for 2 cells"),
+        (system(2, HIDDEN, (0.5, 0.25)), "sum to 1"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(wrong: System, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        play(wrong)

@@ -1,0 +1,100 @@
+"""Cycles to seconds to joules by the RawHFL paper's eqs. 10 and 11; frequencies uniform in their range."""
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from cosim.compute import Compute, Cpu
+from cosim.configuration import ConfigurationError
+from cosim.simulation import Simulation
+
+SIGNIFICANCE = 0.001
+
+
+def test_time_by_hand():
+    """Eq. 10: L n n̄ c D / f, here 20 steps of 4 batches of 32 samples, 100 cycles/bit and 5 kbit/sample, at 1.6 GHz."""
+    cycles = 20 * 4 * 32 * 100 * 5000.0
+    cpu = Cpu(frequency_hz=1.6e9, capacitance_j_per_hz2=2e-28)
+    assert cpu.duration_s(cycles) == pytest.approx(0.8, rel=1e-12)
+    assert cpu.duration_s(0.0) == 0.0
+
+
+def test_energy_by_hand():
+    """Eq. 11: L 0.5 zeta n n̄ c D f²; the power is what gives it over the time of eq. 10."""
+    cycles = 1.28e9
+    cpu = Cpu(frequency_hz=1.6e9, capacitance_j_per_hz2=2e-28)
+    energy_j = 0.5 * 2e-28 * cycles * 1.6e9**2
+    assert energy_j == pytest.approx(0.32768, rel=1e-12)
+    assert cpu.power_w * cpu.duration_s(cycles) == pytest.approx(energy_j, rel=1e-12)
+
+
+@given(cycles=st.floats(1.0, 1e15), frequency_hz=st.floats(1e6, 1e11), zeta=st.floats(0.0, 1e-25))
+def test_energy_on_the_clock_is_eq_11(cycles, frequency_hz, zeta):
+    cpu = Cpu(frequency_hz=frequency_hz, capacitance_j_per_hz2=zeta)
+    sim = Simulation(seed=1)
+    sim.run(sim.spend("a", "train", cpu.duration_s(cycles), cpu.power_w))
+    (span,) = sim.trace.spans
+    assert span.end_s == pytest.approx(cycles / frequency_hz, rel=1e-12)
+    assert span.energy_j == pytest.approx(0.5 * zeta * cycles * frequency_hz**2, rel=1e-12)
+
+
+def frequencies(lowest_hz: float, highest_hz: float, num_clients: int) -> np.ndarray:
+    sim = Simulation(seed=1)
+    names = [f"client-{number:04d}" for number in range(num_clients)]
+    cpus = [Compute().cpu(lowest_hz, highest_hz, sim.stream(name, "cpu")) for name in names]
+    return np.array([cpu.frequency_hz for cpu in cpus])
+
+
+def is_uniform(values: np.ndarray, lowest: float, highest: float) -> bool:
+    law = stats.uniform(lowest, highest - lowest)
+    return bool(stats.kstest(values, law.cdf).pvalue > SIGNIFICANCE)
+
+
+def test_frequencies_are_uniform_in_their_range():
+    drawn_hz = frequencies(1e9, 2e9, 4000)
+    assert drawn_hz.min() >= 1e9
+    assert drawn_hz.max() <= 2e9
+    assert is_uniform(drawn_hz, 1e9, 2e9)
+
+
+def test_other_laws_of_frequency_would_be_caught():
+    drawn_hz = frequencies(1e9, 2e9, 4000)
+    assert not is_uniform(drawn_hz, 1e9, 2.1e9)
+    periods_s = np.random.default_rng(1).uniform(1 / 2e9, 1 / 1e9, 4000)
+    assert not is_uniform(1.0 / periods_s, 1e9, 2e9)
+
+
+def test_a_range_of_one_frequency_is_that_frequency():
+    assert set(frequencies(1.5e9, 1.5e9, 5)) == {1.5e9}
+
+
+def test_the_capacitance_reaches_the_processor():
+    cpu = attrs.evolve(Compute(), capacitance_j_per_hz2=3e-28).cpu(1e9, 1e9, np.random.default_rng(1))
+    assert cpu.power_w == pytest.approx(0.5 * 3e-28 * 1e27, rel=1e-12)
+
+
+def test_a_range_that_is_swapped_is_refused():
+    with pytest.raises(ConfigurationError) as refused:
+        Compute().cpu(2e9, 1e9, np.random.default_rng(1))
+    assert str(refused.value) == (
+        "Compute.min_frequency_hz = 2e+09 lies above max_frequency_hz = 1e+09. Usual fix: swap them."
+    )
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"step_cycles": 0.0},
+        {"min_frequency_hz": ()},
+        {"min_frequency_hz": (1e9, 0.0)},
+        {"max_frequency_hz": (-1.0,)},
+        {"capacitance_j_per_hz2": -1e-28},
+    ],
+)
+def test_processors_that_cannot_be_are_refused(broken):
+    (name,) = broken
+    with pytest.raises(ConfigurationError, match=rf"^Compute\.{name} = "):
+        Compute(**broken)

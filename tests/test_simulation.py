@@ -1,0 +1,667 @@
+"""The clock's contract, line by line, and random trees of stories against a model of them without a clock."""
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cosim
+from cosim.records import DONE, Span
+from cosim.simulation import Dropped, Simulation
+
+TIE_ORDERS = (None, 0, 1, 2, 3, 4, 5)
+"""Insertion order, and random orders of simultaneous events."""
+
+every_tie_order = pytest.mark.parametrize("tie_order", TIE_ORDERS)
+
+
+def just_after(time_s: float) -> float:
+    return math.nextafter(time_s, math.inf)
+
+
+def spans(sim: Simulation) -> list[Span]:
+    return sorted(sim.trace.spans)
+
+
+# --- A model of trees of stories: when each ends, what it returns and writes, without events ---------------
+
+
+class Spend(NamedTuple):
+    duration_s: float
+    power_w: float
+
+
+class Then(NamedTuple):
+    trees: list[Any]
+
+
+class Together(NamedTuple):
+    trees: list[Any]
+
+
+class Deadline(NamedTuple):
+    deadline_s: float
+    trees: list[Any]
+
+
+class First(NamedTuple):
+    trees: list[Any]
+
+
+durations_s = st.sampled_from([0, 0.0, 0.5, 1, 1.0, 2.0, 3.0]) | st.floats(0.0, 4.0)
+deadlines_s = st.sampled_from([0.5, 1, 1.0, 2.0, 3.0]) | st.floats(0.0, 4.0, exclude_min=True)
+
+
+def trees_of(spends: st.SearchStrategy[Any], deadlines: st.SearchStrategy[float]) -> st.SearchStrategy[Any]:
+    def above(trees: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        several = st.lists(trees, max_size=4)
+        return (
+            st.builds(Then, several)
+            | st.builds(Together, several)
+            | st.builds(Deadline, deadlines, several)
+            | st.builds(First, st.lists(trees, min_size=1, max_size=4))
+        )
+
+    return st.recursive(spends, above, max_leaves=12)
+
+
+any_trees = trees_of(st.builds(Spend, durations_s, st.floats(0.0, 10.0)), deadlines_s)
+tied_trees = trees_of(
+    st.builds(Spend, st.sampled_from([0.0, 1.0, 2.0]), st.sampled_from([0.5, 1.0])), st.sampled_from([1.0, 2.0])
+)
+
+
+def name_of(path: str, index: int) -> str:
+    return f"{path}{'abcd'[index]}"
+
+
+def story_of(sim: Simulation, tree: Any, path: str, seen_s: list[float]) -> Any:
+    """The tree as a story on the clock; what runs side by side is started against the order of names."""
+    seen_s.append(sim.now_s)
+    below = [] if isinstance(tree, Spend) else [name_of(path, index) for index in range(len(tree.trees))]
+    stories = {n: story_of(sim, t, n, seen_s) for n, t in zip(below, getattr(tree, "trees", []), strict=True)}
+    value: Any = path
+    match tree:
+        case Spend(duration_s, power_w):
+            yield from sim.spend(path, "work", duration_s, power_w)
+        case Then():
+            value = []
+            for story in stories.values():
+                value.append((yield from story))
+        case Together():
+            value = yield from sim.together(stories.values())
+        case Deadline(deadline_s, _):
+            value = yield from sim.with_deadline(stories.values(), deadline_s)
+        case First():
+            value = yield from sim.first(dict(reversed(stories.items())))
+    seen_s.append(sim.now_s)
+    return value
+
+
+class Part(NamedTuple):
+    """A span whose energy is not counted yet."""
+
+    node: str
+    start_s: float
+    end_s: float
+    power_w: float
+    outcome: str
+
+
+class Played(NamedTuple):
+    """What became of a tree."""
+
+    end_s: float
+    value: Any
+    parts: list[Part]
+
+    def cut(self, at_s: float, reason: str) -> "Played":
+        if self.end_s <= at_s:
+            return self
+        happened = [
+            part if part.end_s <= at_s else part._replace(end_s=at_s, outcome=reason)
+            for part in self.parts
+            if part.start_s < at_s
+        ]
+        return Played(at_s, Dropped(reason), happened)
+
+
+def model_of(tree: Any, path: str, start_s: float) -> Played:
+    """The contract as arithmetic: a cut at an instant keeps what has ended by then, that instant included."""
+    if isinstance(tree, Spend):
+        end_s = start_s + tree.duration_s
+        part = Part(path, start_s, end_s, tree.power_w, DONE)
+        return Played(end_s, path, [part] if end_s > start_s else [])
+    names = [name_of(path, index) for index in range(len(tree.trees))]
+    if isinstance(tree, Then):
+        played = []
+        for name, below in zip(names, tree.trees, strict=True):
+            played.append(model_of(below, name, played[-1].end_s if played else start_s))
+        end_s = played[-1].end_s if played else start_s
+    else:
+        played = [model_of(below, name, start_s) for name, below in zip(names, tree.trees, strict=True)]
+        if isinstance(tree, Deadline):
+            played = [p.cut(start_s + tree.deadline_s, "deadline") for p in played]
+        if isinstance(tree, First):
+            winner = min(range(len(names)), key=lambda index: (played[index].end_s, names[index]))
+            played = [p.cut(played[winner].end_s, f"{names[winner]} was first") for p in played]
+            return Played(played[winner].end_s, (names[winner], played[winner].value), parts_of(played))
+        end_s = max((p.end_s for p in played), default=start_s)
+    return Played(end_s, [p.value for p in played], parts_of(played))
+
+
+def parts_of(played: list[Played]) -> list[Part]:
+    return [part for p in played for part in p.parts]
+
+
+def spans_of(played: Played) -> list[Span]:
+    return sorted(
+        Span(p.node, "work", p.start_s, p.end_s, p.power_w * (p.end_s - p.start_s), p.outcome)
+        for p in played.parts
+    )
+
+
+def play(tree: Any, tie_order: int | None) -> tuple[Simulation, Any, list[float]]:
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+    seen_s: list[float] = []
+    return sim, sim.run(story_of(sim, tree, "", seen_s)), seen_s
+
+
+@given(tree=any_trees)
+@settings(max_examples=300, deadline=None)
+def test_every_tree_of_stories_is_what_the_contract_says(tree):
+    expected = model_of(tree, "", 0.0)
+    sim, value, _ = play(tree, None)
+    assert (sim.now_s, value, spans(sim)) == (expected.end_s, expected.value, spans_of(expected))
+
+
+@given(tree=tied_trees)
+@settings(max_examples=300, deadline=None)
+def test_no_order_of_simultaneous_events_changes_what_is_written(tree):
+    expected = model_of(tree, "", 0.0)
+    for tie_order in TIE_ORDERS:
+        sim, value, _ = play(tree, tie_order)
+        assert (sim.now_s, value, spans(sim)) == (expected.end_s, expected.value, spans_of(expected))
+
+
+@given(tree=any_trees, tie_order=st.none() | st.integers(0, 99))
+@settings(max_examples=200, deadline=None)
+def test_time_never_goes_back(tree, tie_order):
+    sim, _, seen_s = play(tree, tie_order)
+    ends_s = [span.end_s for span in sim.trace.spans]
+    assert seen_s == sorted(seen_s)
+    assert ends_s == sorted(ends_s)
+    assert all(span.start_s < span.end_s <= sim.now_s for span in sim.trace.spans)
+
+
+# --- Durations and spans ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("duration_s", [-1.0, -1, -5e-324, math.nan, math.inf, -math.inf])
+def test_a_duration_that_cannot_pass_is_refused(duration_s):
+    sim = Simulation(seed=1)
+    with pytest.raises(ValueError, match=r"client-0 cannot train for .* s"):
+        sim.run(sim.spend("client-0", "train", duration_s, power_w=1.0))
+    assert (sim.now_s, sim.trace.spans) == (0.0, [])
+
+
+@pytest.mark.parametrize("deadline_s", [0.0, 0, -1.0, math.nan, math.inf, -math.inf])
+def test_a_deadline_that_cannot_come_is_refused(deadline_s):
+    sim = Simulation(seed=1)
+    with pytest.raises(ValueError, match=r"must be above 0 and finite, or None"):
+        sim.run(sim.with_deadline([sim.spend("a", "train", 1.0)], deadline_s))
+    assert (sim.now_s, sim.trace.spans) == (0.0, [])
+
+
+def test_an_activity_writes_one_span_with_its_exact_energy():
+    sim = Simulation(seed=1)
+
+    def story():
+        yield from sim.spend("a", "train", 0.1, power_w=0.3)
+        yield from sim.spend("a", "send", 0.7, power_w=1.1)
+        yield from sim.spend("a", "idle", 2)
+
+    sim.run(story())
+    times_s = [0.0, 0.1, 0.1 + 0.7, 0.1 + 0.7 + 2]
+    assert sim.trace.spans == [
+        Span("a", "train", times_s[0], times_s[1], 0.3 * (times_s[1] - times_s[0]), DONE),
+        Span("a", "send", times_s[1], times_s[2], 1.1 * (times_s[2] - times_s[1]), DONE),
+        Span("a", "idle", times_s[2], times_s[3], 0.0, DONE),
+    ]
+
+
+def test_what_takes_no_time_writes_no_span():
+    sim = Simulation(seed=1)
+    come = sim.event().succeed("news")
+
+    def story():
+        yield from sim.spend("a", "blink", 0.0, power_w=5.0)
+        yield from sim.spend("a", "blink", 0)
+        return (yield from sim.spend("a", "listen", come, power_w=5.0))
+
+    assert sim.run(story()) == "news"
+    assert (sim.now_s, sim.trace.spans) == (0.0, [])
+
+
+def test_an_activity_can_last_until_an_event_and_returns_its_value():
+    sim = Simulation(seed=1)
+    event = sim.event()
+
+    def fires():
+        yield from sim.spend("a", "train", 1.5)
+        event.succeed(42)
+
+    values = sim.run(sim.together([sim.spend("b", "wait", event, power_w=2.0), fires()]))
+    assert values == [42, None]
+    assert spans(sim) == [Span("a", "train", 0.0, 1.5, 0.0, DONE), Span("b", "wait", 0.0, 1.5, 3.0, DONE)]
+
+
+def test_a_timer_comes_after_its_delay_and_takes_nobodys_time():
+    sim = Simulation(seed=1)
+
+    def story():
+        yield from sim.spend("a", "train", 1.0)
+        timer, came_s = sim.timer(2.0), []
+        timer.callbacks.append(lambda _: came_s.append(sim.now_s))
+        yield from sim.spend("a", "train", 5.0)
+        return came_s
+
+    assert sim.run(story()) == [3.0]
+    assert [span.node for span in sim.trace.spans] == ["a", "a"]
+
+
+def test_together_waits_for_the_last_and_keeps_the_given_order():
+    sim = Simulation(seed=1)
+
+    def story(name, duration_s):
+        yield from sim.spend(name, "train", duration_s)
+        return name
+
+    assert sim.run(sim.together([story("c", 3.0), story("a", 1.0), story("b", 2.0)])) == ["c", "a", "b"]
+    assert sim.now_s == 3.0
+    assert sim.run(sim.together([])) == []
+
+
+def test_a_deadline_that_nobody_misses_ends_with_the_last_and_costs_nothing():
+    sim = Simulation(seed=1)
+
+    def story():
+        yield from sim.with_deadline([sim.spend("a", "train", 1.0), sim.spend("b", "train", 2.0)], 10.0)
+        ended_s = sim.now_s
+        yield from sim.spend("c", "train", 20.0)
+        return ended_s
+
+    assert sim.run(story()) == 2.0
+    assert (sim.now_s, {span.outcome for span in sim.trace.spans}) == (22.0, {DONE})
+
+
+# --- Exactly at the deadline ------------------------------------------------------------------------------
+
+
+@every_tie_order
+@pytest.mark.parametrize(("ends_s", "value"), [(3.0, "a"), (just_after(3.0), Dropped("deadline"))])
+def test_what_arrives_at_exactly_the_deadline_has_arrived_and_one_ulp_later_has_not(tie_order, ends_s, value):
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+
+    def story():
+        yield from sim.spend("a", "send", ends_s, power_w=1.0)
+        return "a"
+
+    assert sim.run(sim.with_deadline([story()], 3.0)) == [value]
+    outcome = DONE if value == "a" else "deadline"
+    assert sim.trace.spans == [Span("a", "send", 0.0, 3.0, 3.0, outcome)]
+
+
+@every_tie_order
+def test_a_chain_without_delay_at_the_instant_of_the_deadline_still_arrives(tie_order):
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+
+    def story(depth):
+        yield from sim.spend("a", "blink", 0.0)
+        if depth:
+            yield from sim.together([story(depth - 1), sim.spend("b", "blink", 0.0)])
+            yield from sim.first({"x": sim.spend("x", "blink", 0.0), "y": sim.spend("y", "run", 9.0)})
+        return depth
+
+    def late():
+        yield from sim.spend("a", "send", 3.0)
+        return (yield from story(5))
+
+    assert sim.run(sim.with_deadline([late()], 3.0)) == [5]
+    assert sim.now_s == 3.0
+
+
+@every_tie_order
+@pytest.mark.parametrize("fired_s", [3.0, just_after(3.0)])
+def test_what_an_event_at_the_instant_of_the_deadline_frees_has_arrived(tie_order, fired_s):
+    """A chain of events: each waiter fires the next one's, all at one instant."""
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+    events = [sim.event() for _ in range(20)]
+
+    def waits(index):
+        yield from sim.spend(f"node-{index}", "wait", events[index])
+        if index + 1 < len(events):
+            events[index + 1].succeed()
+        return index
+
+    def fires():
+        yield from sim.spend("firer", "work", fired_s)
+        events[0].succeed()
+        return "fired"
+
+    values = sim.run(sim.with_deadline([*(waits(index) for index in range(20)), fires()], 3.0))
+    assert values == ([*range(20), "fired"] if fired_s == 3.0 else [Dropped("deadline")] * 21)
+
+
+@every_tie_order
+def test_of_two_alarms_at_one_instant_the_inner_comes_first(tie_order):
+    """The story that an inner deadline ends at 3 s has arrived by the outer deadline of 3 s."""
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+
+    def cell():
+        return (yield from sim.with_deadline([sim.spend("a", "send", 5.0, power_w=2.0)], 3.0))
+
+    assert sim.run(sim.with_deadline([cell()], 3.0)) == [[Dropped("deadline")]]
+    assert sim.trace.spans == [Span("a", "send", 0.0, 3.0, 6.0, "deadline")]
+
+
+@every_tie_order
+def test_who_was_first_at_the_instant_of_a_deadline_has_arrived(tie_order):
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+
+    def race():
+        return (yield from sim.first({"y": sim.spend("y", "run", 4.0), "x": sim.spend("x", "run", 3.0)}))
+
+    assert sim.run(sim.with_deadline([race()], 3.0)) == [("x", None)]
+    assert spans(sim) == [
+        Span("x", "run", 0.0, 3.0, 0.0, DONE),
+        Span("y", "run", 0.0, 3.0, 0.0, "x was first"),
+    ]
+
+
+@every_tie_order
+def test_a_race_within_a_race_that_ends_at_the_same_instant_takes_part_in_the_tie(tie_order):
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+
+    def inner():
+        return (yield from sim.first({"x": sim.spend("x", "run", 3.0), "y": sim.spend("y", "run", 4.0)}))
+
+    assert sim.run(sim.first({"b": sim.spend("b", "run", 3.0), "a": inner()})) == ("a", ("x", None))
+
+
+# --- Order of simultaneous events -------------------------------------------------------------------------
+
+
+def order_of_ends(tie_order: int | None) -> list[str]:
+    """Who acts when: two later ones given first, then five at one instant, and a deadline at that instant."""
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+    acted = []
+
+    def story(name, duration_s):
+        yield from sim.spend(name, "work", duration_s)
+        acted.append(name)
+
+    def cell():
+        yield from sim.with_deadline([sim.spend("late", "work", 9.0)], 1.0)
+        acted.append("alarm")
+
+    stories = [story(name, 2.0) for name in "fg"] + [cell()] + [story(name, 1.0) for name in "caebd"]
+    sim.run(sim.together(stories))
+    return acted
+
+
+def test_events_come_by_time_then_priority_then_insertion():
+    assert order_of_ends(None) == [*"caebd", "alarm", *"fg"]
+
+
+def test_shuffled_ties_change_the_insertion_order_and_nothing_else():
+    orders = [order_of_ends(tie_order) for tie_order in range(20)]
+    assert len({tuple(order) for order in orders}) > 10
+    for order in orders:
+        assert [sorted(order[:5]), order[5], sorted(order[6:])] == [sorted("caebd"), "alarm", ["f", "g"]]
+    assert order_of_ends(7) == order_of_ends(7)
+
+
+# --- Cuts -------------------------------------------------------------------------------------------------
+
+
+def test_an_activity_cut_short_writes_what_happened_and_its_story_ends():
+    sim = Simulation(seed=1)
+    reached = []
+
+    def client():
+        try:
+            yield from sim.spend("a", "train", 1.0, power_w=4.0)
+            yield from sim.spend("a", "send", 5.0, power_w=0.5)
+            reached.append("the end")
+        finally:
+            reached.append(sim.now_s)
+
+    def cell():
+        values = yield from sim.with_deadline([client(), sim.spend("b", "train", 2.0)], 3.0)
+        return values, sim.now_s
+
+    assert sim.run(cell()) == ([Dropped("deadline"), None], 3.0)
+    assert reached == [3.0]
+    assert spans(sim) == [
+        Span("a", "send", 1.0, 3.0, 1.0, "deadline"),
+        Span("a", "train", 0.0, 1.0, 4.0, DONE),
+        Span("b", "train", 0.0, 2.0, 0.0, DONE),
+    ]
+
+
+def test_a_wait_for_an_event_that_is_cut_writes_what_happened_and_the_event_may_still_come():
+    sim = Simulation(seed=1)
+    event = sim.event()
+
+    def cell():
+        values = yield from sim.with_deadline([sim.spend("a", "wait", event, power_w=2.0)], 0.5)
+        event.succeed("too late")
+        yield from sim.spend("b", "work", 1.0)
+        return values
+
+    assert sim.run(cell()) == [Dropped("deadline")]
+    assert sim.trace.spans == [
+        Span("a", "wait", 0.0, 0.5, 1.0, "deadline"),
+        Span("b", "work", 0.5, 1.5, 0.0, DONE),
+    ]
+
+
+@every_tie_order
+def test_a_cut_parent_cuts_its_children_for_the_same_reason(tie_order):
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+
+    def client(name):
+        yield from sim.together([sim.spend(name, "send", 9.0, power_w=1.0), sim.spend(name, "listen", 1.0)])
+
+    def cell():
+        yield from sim.spend("edge", "wait", 1.0)
+        yield from sim.with_deadline([client("a"), client("b")], 7.0)
+        yield from sim.first({"c": client("c")})
+
+    assert sim.run(sim.with_deadline([cell()], 4.0)) == [Dropped("deadline")]
+    assert sim.now_s == 4.0
+    assert spans(sim) == [
+        Span("a", "listen", 1.0, 2.0, 0.0, DONE),
+        Span("a", "send", 1.0, 4.0, 3.0, "deadline"),
+        Span("b", "listen", 1.0, 2.0, 0.0, DONE),
+        Span("b", "send", 1.0, 4.0, 3.0, "deadline"),
+        Span("edge", "wait", 0.0, 1.0, 0.0, DONE),
+    ]
+
+
+@every_tie_order
+def test_a_race_that_is_cut_cuts_its_runners(tie_order):
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+
+    def race():
+        yield from sim.first({"x": sim.spend("x", "run", 8.0), "y": sim.spend("y", "run", 9.0)})
+
+    assert sim.run(sim.first({"race": race(), "z": sim.spend("z", "run", 2.0)})) == ("z", None)
+    assert [span.outcome for span in spans(sim)] == ["z was first", "z was first", DONE]
+    assert {span.end_s for span in sim.trace.spans} == {2.0}
+
+
+@every_tie_order
+def test_two_cuts_at_one_instant_write_each_activity_once(tie_order):
+    """The inner race ends at the very instant at which the outer deadline cuts everything."""
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+
+    def cell():
+        yield from sim.first({"x": sim.spend("x", "run", 3.0), "y": sim.spend("y", "run", 4.0)})
+        yield from sim.spend("edge", "work", 1.0)
+
+    outcomes = sim.run(sim.with_deadline([cell(), sim.spend("z", "run", 5.0)], 3.0))
+    assert outcomes == [Dropped("deadline")] * 2
+    assert spans(sim) == [
+        Span("x", "run", 0.0, 3.0, 0.0, DONE),
+        Span("y", "run", 0.0, 3.0, 0.0, "x was first"),
+        Span("z", "run", 0.0, 3.0, 0.0, "deadline"),
+    ]
+
+
+@every_tie_order
+def test_the_first_of_several_at_once_goes_by_name_and_the_losers_are_cut(tie_order):
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+    durations_s = {"d": 2.0, "c": 2.0, "b": 2.0, "a": 5.0}
+
+    def story(name):
+        yield from sim.spend(name, "run", durations_s[name], power_w=1.0)
+        return name.upper()
+
+    assert sim.run(sim.first({name: story(name) for name in durations_s})) == ("b", "B")
+    assert sim.now_s == 2.0
+    assert [span.outcome for span in spans(sim)] == ["b was first", DONE, DONE, DONE]
+    assert {span.energy_j for span in sim.trace.spans} == {2.0}
+
+
+# --- Bugs -------------------------------------------------------------------------------------------------
+
+
+class OwnError(RuntimeError):
+    """As a part of the simulator would define it."""
+
+
+@pytest.mark.parametrize("bug", [OwnError("broken"), ValueError("broken"), KeyError("broken"), AssertionError()])
+@pytest.mark.parametrize("where", ["alone", "together", "deadline", "first", "cleanup"])
+def test_a_bug_in_a_story_surfaces_as_itself(bug, where):
+    sim = Simulation(seed=1)
+
+    def broken():
+        yield from sim.spend("a", "work", 1.0)
+        raise bug
+
+    def cleanup():
+        try:
+            yield from sim.spend("a", "work", 9.0)
+        finally:
+            raise bug
+
+    others = [sim.spend("b", "work", 2.0), sim.spend("c", "work", 0.5)]
+    story = {
+        "alone": broken,
+        "together": lambda: sim.together([sim.together([*others, broken()])]),
+        "deadline": lambda: sim.with_deadline([sim.with_deadline([broken(), *others], 1.0)], 3.0),
+        "first": lambda: sim.first({"a": sim.first({"a": broken(), "b": others[0]})}),
+        "cleanup": lambda: sim.with_deadline([cleanup()], 1.0),
+    }[where]()
+    with pytest.raises(type(bug)) as caught:
+        sim.run(story)
+    assert type(caught.value) is type(bug)
+    assert caught.value.args == bug.args
+
+
+def test_two_bugs_at_one_instant_surface_as_bugs():
+    sim = Simulation(seed=1)
+
+    def broken(name):
+        yield from sim.spend(name, "work", 1.0)
+        raise OwnError(name)
+
+    with pytest.raises(OwnError, match=r"^[ab]$"):
+        sim.run(sim.together([broken("a"), broken("b")]))
+
+
+def test_a_dropped_story_is_a_value_and_no_exception():
+    sim = Simulation(seed=1)
+
+    def story():
+        (lost,) = yield from sim.with_deadline([sim.spend("a", "work", 2.0)], 1.0)
+        return lost
+
+    assert sim.run(story()) == Dropped(reason="deadline")
+
+
+# --- Streams ----------------------------------------------------------------------------------------------
+
+NAMES = [
+    *((node, purpose) for node in ("client-0001", "client-0010", "edge-01", "") for purpose in ("cpu", "fading")),
+    *(("client-0001", "fading", *index) for index in ((0,), (1,), (10,), (1, 0), (0, 1), (1, 1, 0), (11, 0))),
+    *(("client-0002", "fading", *index) for index in ((0,), (1,), (10,), (1, 0), (0, 1), (1, 1, 0), (11, 0))),
+    ("client-0001", "fading1"),
+    ("client-0001fading", ""),
+    ("client-000", "1fading"),
+]
+
+
+def test_different_names_and_seeds_have_different_streams():
+    streams = [(seed, names) for seed in (0, 1, 2, 10) for names in NAMES]
+    draws = {Simulation(seed).stream(*names).random(2).tobytes() for seed, names in streams}
+    keys = {Simulation(seed).key(*names) for seed, names in streams}
+    assert len(draws) == len(keys) == len(streams)
+    assert all(0 <= key < 2**63 for key in keys)
+
+
+@given(order=st.permutations(range(len(NAMES))), num_kept=st.integers(1, len(NAMES)))
+@settings(max_examples=50, deadline=None)
+def test_a_stream_depends_on_nothing_but_seed_and_names(order, num_kept):
+    """Whatever others are drawn before, after or between."""
+    alone = {names: Simulation(seed=3).stream(*names).random(4) for names in NAMES}
+    sim = Simulation(seed=3)
+    kept = [NAMES[index] for index in order[:num_kept]]
+    streams = [sim.stream(*names) for names in kept]
+    halves = [[stream.random(2) for stream in streams] for _ in range(2)]
+    for names, first_half, second_half in zip(kept, *halves, strict=True):
+        np.testing.assert_array_equal(np.concatenate([first_half, second_half]), alone[names])
+
+
+def test_a_stream_goes_on_and_an_indexed_stream_is_fresh():
+    sim = Simulation(seed=1)
+    running = np.concatenate([sim.stream("a", "cpu").random(3), sim.stream("a", "cpu").random(3)])
+    np.testing.assert_array_equal(running, Simulation(seed=1).stream("a", "cpu").random(6))
+    fresh = [sim.stream("a", "fading", 5).random(3) for _ in range(2)]
+    np.testing.assert_array_equal(fresh[0], fresh[1])
+
+
+def test_streams_neither_move_the_clock_nor_hang_on_it():
+    sim = Simulation(seed=1)
+
+    def story():
+        yield from sim.spend("a", "work", 5.0)
+        return sim.stream("a", "cpu").random()
+
+    assert sim.run(story()) == Simulation(seed=1).stream("a", "cpu").random()
+    assert sim.now_s == 5.0
+
+
+def test_streams_are_the_same_in_another_process():
+    """Names are hashed by their letters: Python's own hash differs from process to process."""
+    program = (
+        "from cosim.simulation import Simulation; sim = Simulation(7);"
+        "print(sim.key('client-0001', 'fading', 3), sim.stream('client-0001', 'cpu').random())"
+    )
+    root = str(Path(cosim.__file__).parents[1])
+    sim = Simulation(7)
+    here = [sim.key("client-0001", "fading", 3), sim.stream("client-0001", "cpu").random()]
+    environment = os.environ | {"PYTHONHASHSEED": "12345", "PYTHONPATH": root}
+    there = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert there.stdout.split() == [str(value) for value in here]

@@ -1,0 +1,196 @@
+"""Conversions by hand; every public float of ours carries its unit in its name."""
+
+import importlib
+import inspect
+import math
+import pkgutil
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosim import units
+from cosim.configuration import configuration
+from cosim.units import SUFFIXES, db_to_linear, dbm_to_w, linear_to_db, unit_of, w_to_dbm
+
+EXACTLY = {"rel": 1e-12, "abs": 0.0}
+
+PACKAGES = ("cosim", "models", "analysis", "scenarios")
+
+NO_UNIT = {
+    "accuracy",
+    "dirichlet_alpha",
+    "fraction",
+    "learning_rate",
+    "snr",
+    "submodel_fractions",
+}
+"""Dimensionless numbers."""
+
+OTHER_UNIT = {
+    "bits_per_client": "bits, and a mean over clients",
+    "cycles": "its whole name is the unit",
+    "loss_nats": "nats are of no other quantity",
+}
+"""Numbers that say their unit, though not by a suffix."""
+
+
+# --- Conversions ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ratio_db", "ratio"),
+    [(0.0, 1.0), (10.0, 10.0), (-10.0, 0.1), (30.0, 1000.0), (3.0, 10**0.3), (-174.0, 10**-17.4)],
+)
+def test_decibels_by_hand(ratio_db, ratio):
+    assert db_to_linear(ratio_db) == pytest.approx(ratio, **EXACTLY)
+    assert linear_to_db(ratio) == pytest.approx(ratio_db, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("power_dbm", "power_w"), [(0.0, 1e-3), (30.0, 1.0), (23.0, 10**-0.7), (-174.0, 10**-20.4), (46.0, 10**1.6)]
+)
+def test_dbm_by_hand(power_dbm, power_w):
+    assert dbm_to_w(power_dbm) == pytest.approx(power_w, **EXACTLY)
+    assert w_to_dbm(power_w) == pytest.approx(power_dbm, rel=1e-12, abs=1e-12)
+
+
+@given(st.floats(-300.0, 300.0), st.floats(-300.0, 300.0))
+def test_levels_add_where_ratios_multiply(a_db, b_db):
+    assert db_to_linear(a_db) * db_to_linear(b_db) == pytest.approx(db_to_linear(a_db + b_db), rel=1e-10)
+    assert w_to_dbm(dbm_to_w(a_db)) == pytest.approx(a_db, rel=1e-12, abs=1e-11)
+
+
+@pytest.mark.parametrize("ratio", [0.0, -1.0])
+def test_no_level_of_a_ratio_that_is_not_above_zero(ratio):
+    with pytest.raises(ValueError, match="."):
+        linear_to_db(ratio)
+
+
+def test_constants():
+    assert units.SPEED_OF_LIGHT_M_PER_S == 299_792_458.0
+    boltzmann_j_per_k, room_k = 1.380649e-23, 290.0
+    exact_dbm_per_hz = 10.0 * math.log10(boltzmann_j_per_k * room_k / 1e-3)
+    assert units.THERMAL_NOISE_DBM_PER_HZ == round(exact_dbm_per_hz)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("duration_s", "s"),
+        ("noise_w_per_hz", "W/Hz"),
+        ("noise_dbm_per_hz", "dBm/Hz"),
+        ("speed_m_per_s", "m/s"),
+        ("arrivals_per_s", "1/s"),
+        ("capacitance_j_per_hz2", "J/Hz²"),
+        ("rate_bps", "bit/s"),
+        ("payload_bits", "bit"),
+        ("power_dbm", "dBm"),
+        ("snr_db", "dB"),
+        ("snr", ""),
+        ("num_clients", ""),
+        ("s", ""),
+    ],
+)
+def test_a_name_says_its_unit(name, unit):
+    assert unit_of(name) == unit
+
+
+def test_longer_suffixes_come_first():
+    """The first match wins, so no suffix may hide a longer one that ends in it."""
+    suffixes = list(SUFFIXES)
+    for place, suffix in enumerate(suffixes):
+        assert not any(longer.endswith(suffix) for longer in suffixes[place + 1 :])
+
+
+# --- Every public float carries its unit ------------------------------------------------------------------
+
+
+def public_modules() -> Iterator[Any]:
+    """Our modules; one that hangs on something not written yet is left out."""
+    for package in PACKAGES:
+        root = importlib.import_module(package)
+        for found in pkgutil.walk_packages(root.__path__, f"{package}."):
+            try:
+                yield importlib.import_module(found.name)
+            except ModuleNotFoundError as missing:
+                if str(missing.name).split(".")[0] not in PACKAGES:
+                    raise
+
+
+def public_classes() -> Iterator[type]:
+    for module in public_modules():
+        for name, value in vars(module).items():
+            is_own = inspect.isclass(value) and value.__module__ == module.__name__
+            if is_own and not name.startswith("_"):
+                yield value
+
+
+def fields_of(cls: type) -> dict[str, Any]:
+    """Names and types of the fields of an attrs class, a configuration or a named tuple."""
+    if attrs.has(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+        names = [a.name for a in attrs.fields(cls)] if attrs.has(cls) else cls._fields
+        hints = typing.get_type_hints(cls)
+        return {name: hints[name] for name in names}
+    return {}
+
+
+def holds_floats(annotation: Any) -> bool:
+    """A float, and a tuple or a choice with one in it; arrays are out of scope."""
+    if annotation is float:
+        return True
+    is_plain = typing.get_origin(annotation) in (tuple, list, typing.Union, types.UnionType)
+    return is_plain and any(map(holds_floats, typing.get_args(annotation)))
+
+
+def bare_floats(cls: type) -> list[str]:
+    return [
+        name
+        for name, annotation in fields_of(cls).items()
+        if holds_floats(annotation) and not unit_of(name) and name not in NO_UNIT | set(OTHER_UNIT)
+    ]
+
+
+def test_every_public_float_carries_its_unit():
+    bare = {f"{c.__module__}.{c.__name__}": names for c in public_classes() if (names := bare_floats(c))}
+    assert not bare
+
+
+def test_the_walk_meets_what_it_should():
+    """A walk that finds nothing would pass."""
+    walked = {f"{c.__module__}.{c.__name__}" for c in public_classes() if fields_of(c)}
+    assert walked >= {
+        "cosim.records.Span",
+        "cosim.radio.uplink.Radio",
+        "cosim.compute.Cpu",
+        "analysis.closed_forms.round_latency.EdgeRoundLatency",
+    }
+
+
+@configuration
+class _Bare:
+    """Every kind of bare float, beside what is none."""
+
+    num_rounds: int = 1
+    name: str = ""
+    delay_s: float = 0.0
+    delay: float = 0.0
+    powers: tuple[float, ...] = ()
+    pair: tuple[int, float] = (0, 0.0)
+    limit: float | None = None
+    limits: tuple[float, ...] | None = None
+
+
+class _BareRow(NamedTuple):
+    start_s: float
+    end: float
+
+
+def test_a_bare_float_is_caught():
+    assert bare_floats(_Bare) == ["delay", "powers", "pair", "limit", "limits"]
+    assert bare_floats(_BareRow) == ["end"]
