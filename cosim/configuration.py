@@ -181,7 +181,7 @@ def _alternatives(annotation: Any) -> tuple[type, ...]:
 
 def _structure_alternative(values: Any, annotation: Any) -> Any:
     options = {o.__name__: o for o in _alternatives(annotation)}
-    if type(values) in options.values():
+    if type(values) in options.values() or (values is None and types.NoneType in typing.get_args(annotation)):
         return values
     if not isinstance(values, dict) or values.get("kind") not in options:
         raise _Mismatch(f"its 'kind' must be one of {', '.join(options)}")

@@ -181,6 +181,9 @@ def _check_magnitudes(config: Any) -> None:
         if is_configuration(type(value)):
             _check_magnitudes(value)
         for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, int | float) and number and not 1e-30 <= abs(number) <= 1e30:
+            if isinstance(number, float) and number and not 1e-30 <= abs(number) <= 1e30:
                 rule = "its magnitude must lie from 1e-30 to 1e30, or be 0"
+                raise refuse(type(config), name, value, rule, "check the unit")
+            if isinstance(number, int) and abs(number) > 2**32 and name != "seed":
+                rule = "a whole number must be at most 2**32"
                 raise refuse(type(config), name, value, rule, "check the unit")

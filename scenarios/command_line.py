@@ -133,7 +133,7 @@ def _rows(config: Any, default: Any, prefix: str) -> list[tuple[str, ...]]:
         if is_configuration(type(value)):
             nested += _rows(value, usual, f"{prefix}{attribute.name}.")
             continue
-        meaning, _, source = texts[attribute.name].partition(" [")
+        meaning, _, source = " ".join(texts[attribute.name].split()).partition(" [")
         if value != usual:
             source = "chosen in this scenario]"
         own.append(

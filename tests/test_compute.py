@@ -15,7 +15,7 @@ SIGNIFICANCE = 0.001
 
 
 def test_time_by_hand():
-    """Eq. 10: L n n̄ c D / f, here 20 steps of 4 batches of 32 samples, 100 cycles/bit and 5 kbit/sample, at 1.6 GHz."""
+    """Eq. 10: L n n̄ c D / f: 20 steps, 4 batches of 32 samples of 5 kbit, 100 cycles per bit, 1.6 GHz."""
     cycles = 20 * 4 * 32 * 100 * 5000.0
     cpu = Cpu(frequency_hz=1.6e9, capacitance_j_per_hz2=2e-28)
     assert cpu.duration_s(cycles) == pytest.approx(0.8, rel=1e-12)

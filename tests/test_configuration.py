@@ -36,27 +36,27 @@ class Wait:
 class Deadline:
     """Wait so long."""
 
-    deadline_s: float = field(1.0, positive)
+    deadline_s: float = field(positive, default=1.0)
 
 
 @configuration
 class Band:
     """Nested: one class, no choice."""
 
-    bandwidth_hz: float = field(20e6, positive)
-    shares: tuple[float, ...] = field((1.0,), not_empty, between(0.0, 1.0))
+    bandwidth_hz: float = field(positive, default=20e6)
+    shares: tuple[float, ...] = field(not_empty, between(0.0, 1.0), default=(1.0,))
 
 
 @configuration
 class Small:
     """Every kind of field there is."""
 
-    num_rounds: int = field(3, at_least(1))
-    power_w: float = field(0.5, not_negative)
+    num_rounds: int = field(at_least(1), default=3)
+    power_w: float = field(not_negative, default=0.5)
     name: str = "a"
     shuffled: bool = False
     split: Literal["iid", "shards"] = "iid"
-    every: int | None = field(None, at_least(2))
+    every: int | None = field(at_least(2), default=None)
     delay_s: float | None = None
     range_hz: tuple[float, float] = (1.0, 2.0)
     sizes: tuple[int, ...] | None = None
@@ -96,7 +96,10 @@ WRONG = [
     *(("split", value) for value in ["IID", "", 1, None, ("iid",)]),
     *(("every", value) for value in NOT_AN_INT if value is not None),
     *(("delay_s", value) for value in NOT_A_FLOAT if value is not None),
-    *(("range_hz", value) for value in [(1.0,), (1.0, 2.0, 3.0), (), 1.0, "12", None, (1.0, True), (1.0, math.nan)]),
+    *(
+        ("range_hz", value)
+        for value in [(1.0,), (1.0, 2.0, 3.0), (), 1.0, "12", None, (1.0, True), (1.0, math.nan)]
+    ),
     *(("sizes", value) for value in [3, "12", (1.5,), (1, True), (1, None), {1: 2}, {1, 2}]),
     *(("steps", value) for value in [(1, 2.0), ((1,),), ((1.5, 2.0),), ((1, 2.0), (1, "2"))]),
     *(("band", value) for value in [None, 1, "Band", (20e6,), Wait()]),
@@ -106,7 +109,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value"), WRONG)
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=lambda value: f"{value!r:.12}")
 def test_a_value_of_another_type_is_refused_by_python_and_by_json(name, value):
     for make in (
         lambda: Small(**{name: value}),
@@ -141,9 +144,14 @@ def test_a_value_of_another_type_is_refused_by_python_and_by_json(name, value):
         ("late", {"kind": "Deadline"}, Deadline()),
         ("late", Wait(), Wait()),
     ],
+    ids=lambda value: f"{value!r:.12}",
 )
 def test_a_value_of_the_right_kind_becomes_the_right_type(name, given, kept):
-    for config in (Small(**{name: given}), from_dict(Small, {name: given}), attrs.evolve(Small(), **{name: given})):
+    for config in (
+        Small(**{name: given}),
+        from_dict(Small, {name: given}),
+        attrs.evolve(Small(), **{name: given}),
+    ):
         value = getattr(config, name)
         assert value == kept
         assert type(value) is type(kept)
@@ -188,21 +196,26 @@ def test_whole_numbers_become_floats_in_tuples_too():
         ),
         (
             lambda: Small(delay_s="1"),
-            "Small.delay_s = '1': must be a finite number or none (off) (got str). Usual fix: the default is None.",
+            "Small.delay_s = '1': must be a finite number or none (off) (got str). "
+            "Usual fix: the default is None.",
         ),
         (
             lambda: Small(range_hz=(1.0,)),
             "Small.range_hz = (1.0,): must be a list of 2, each a finite number (got 1 items). "
             "Usual fix: the default is (1.0, 2.0) Hz.",
         ),
-        (lambda: Band(shares=()), "Band.shares = (): must have at least one item. Usual fix: the default is (1.0,)."),
+        (
+            lambda: Band(shares=()),
+            "Band.shares = (): must have at least one item. Usual fix: the default is (1.0,).",
+        ),
         (
             lambda: Band(shares=(0.5, 1.5)),
             "Band.shares = (0.5, 1.5): must lie from 0 to 1. Usual fix: the default is (1.0,).",
         ),
         (
             lambda: Required(rate_bps=math.inf, num_cells=1),
-            "Required.rate_bps = inf: must be a finite number (must be finite). Usual fix: give rate_bps in bit/s.",
+            "Required.rate_bps = inf: must be a finite number (must be finite). "
+            "Usual fix: give rate_bps in bit/s.",
         ),
         (
             lambda: Required(rate_bps=1.0, num_cells="2"),
@@ -210,8 +223,8 @@ def test_whole_numbers_become_floats_in_tuples_too():
         ),
         (
             lambda: Small(stop={"kind": "Never"}),
-            "Small.stop = {'kind': 'Never'}: must be a Wait or a Deadline (its 'kind' must be one of Wait, Deadline). "
-            "Usual fix: the default is Wait().",
+            "Small.stop = {'kind': 'Never'}: must be a Wait or a Deadline "
+            "(its 'kind' must be one of Wait, Deadline). Usual fix: the default is Wait().",
         ),
     ],
 )

@@ -74,7 +74,8 @@ def trees_of(spends: st.SearchStrategy[Any], deadlines: st.SearchStrategy[float]
 
 any_trees = trees_of(st.builds(Spend, durations_s, st.floats(0.0, 10.0)), deadlines_s)
 tied_trees = trees_of(
-    st.builds(Spend, st.sampled_from([0.0, 1.0, 2.0]), st.sampled_from([0.5, 1.0])), st.sampled_from([1.0, 2.0])
+    st.builds(Spend, st.sampled_from([0.0, 1.0, 2.0]), st.sampled_from([0.5, 1.0])),
+    st.sampled_from([1.0, 2.0]),
 )
 
 
@@ -549,7 +550,9 @@ class OwnError(RuntimeError):
     """As a part of the simulator would define it."""
 
 
-@pytest.mark.parametrize("bug", [OwnError("broken"), ValueError("broken"), KeyError("broken"), AssertionError()])
+@pytest.mark.parametrize(
+    "bug", [OwnError("broken"), ValueError("broken"), KeyError("broken"), AssertionError()]
+)
 @pytest.mark.parametrize("where", ["alone", "together", "deadline", "first", "cleanup"])
 def test_a_bug_in_a_story_surfaces_as_itself(bug, where):
     sim = Simulation(seed=1)
@@ -602,7 +605,11 @@ def test_a_dropped_story_is_a_value_and_no_exception():
 # --- Streams ----------------------------------------------------------------------------------------------
 
 NAMES = [
-    *((node, purpose) for node in ("client-0001", "client-0010", "edge-01", "") for purpose in ("cpu", "fading")),
+    *(
+        (node, purpose)
+        for node in ("client-0001", "client-0010", "edge-01", "")
+        for purpose in ("cpu", "fading")
+    ),
     *(("client-0001", "fading", *index) for index in ((0,), (1,), (10,), (1, 0), (0, 1), (1, 1, 0), (11, 0))),
     *(("client-0002", "fading", *index) for index in ((0,), (1,), (10,), (1, 0), (0, 1), (1, 1, 0), (11, 0))),
     ("client-0001", "fading1"),

@@ -1,4 +1,4 @@
-"""Where the nodes stand: sites, rings and areas; which cell a value belongs to; the backhaul by arithmetic."""
+"""Where the nodes stand: sites, rings, areas; which cell a value belongs to; the backhaul by arithmetic."""
 
 import math
 from itertools import combinations
@@ -122,7 +122,9 @@ def is_uniform(shares: np.ndarray) -> bool:
 
 def fills_fields_evenly(places_m: np.ndarray) -> bool:
     """Chi-square over 5 x 8 fields of equal area, which also sees distance and angle hang together."""
-    counts, _, _ = np.histogram2d(uniform_by_area(places_m), turns(places_m), bins=(5, 8), range=((0, 1), (0, 1)))
+    counts, _, _ = np.histogram2d(
+        uniform_by_area(places_m), turns(places_m), bins=(5, 8), range=((0, 1), (0, 1))
+    )
     return bool(stats.chisquare(counts.ravel()).pvalue > SIGNIFICANCE)
 
 
@@ -166,7 +168,9 @@ def test_another_cell_keeps_the_offsets_and_another_seed_moves_them():
 
 
 def test_a_ring_without_a_place_is_refused():
-    with pytest.raises(ConfigurationError, match=r"Topology\.min_distance_m = 50: must lie below cell_radius_m = 50"):
+    with pytest.raises(
+        ConfigurationError, match=r"Topology\.min_distance_m = 50: must lie below cell_radius_m = 50"
+    ):
         Topology(cell_radius_m=50.0, min_distance_m=50.0)
 
 

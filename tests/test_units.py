@@ -53,7 +53,8 @@ def test_decibels_by_hand(ratio_db, ratio):
 
 
 @pytest.mark.parametrize(
-    ("power_dbm", "power_w"), [(0.0, 1e-3), (30.0, 1.0), (23.0, 10**-0.7), (-174.0, 10**-20.4), (46.0, 10**1.6)]
+    ("power_dbm", "power_w"),
+    [(0.0, 1e-3), (30.0, 1.0), (23.0, 10**-0.7), (-174.0, 10**-20.4), (46.0, 10**1.6)],
 )
 def test_dbm_by_hand(power_dbm, power_w):
     assert dbm_to_w(power_dbm) == pytest.approx(power_w, **EXACTLY)
@@ -68,7 +69,7 @@ def test_levels_add_where_ratios_multiply(a_db, b_db):
 
 @pytest.mark.parametrize("ratio", [0.0, -1.0])
 def test_no_level_of_a_ratio_that_is_not_above_zero(ratio):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"domain error|positive"):
         linear_to_db(ratio)
 
 
@@ -76,7 +77,7 @@ def test_constants():
     assert units.SPEED_OF_LIGHT_M_PER_S == 299_792_458.0
     boltzmann_j_per_k, room_k = 1.380649e-23, 290.0
     exact_dbm_per_hz = 10.0 * math.log10(boltzmann_j_per_k * room_k / 1e-3)
-    assert units.THERMAL_NOISE_DBM_PER_HZ == round(exact_dbm_per_hz)
+    assert round(exact_dbm_per_hz) == units.THERMAL_NOISE_DBM_PER_HZ
 
 
 @pytest.mark.parametrize(

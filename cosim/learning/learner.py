@@ -241,11 +241,11 @@ class Learner:
                 found = tuple(copy.deepcopy(self._network).to(self._device)(self._test_x[:1]).shape)
         except RuntimeError as error:
             raise ConfigurationError(
-                f"the network does not take the data set's samples of {self._test_x.shape[1]} features ({error}). "
+                f"the network does not take samples of {self._test_x.shape[1]} features ({error}). "
                 "Usual fix: a network with the data set's features as its first size."
             ) from None
         if found != (1, num_classes):
             raise ConfigurationError(
                 f"the network gives outputs of shape {found} for one sample: must be (1, {num_classes}), "
-                "one for each class. Usual fix: a network with the data set's classes as its last size."
+                "one per class. Usual fix: a network whose last size is the number of classes."
             )

@@ -50,8 +50,8 @@ class Workers:
 
     def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
-            # torch keeps a thread count per thread, copied at its first use from one for threads to come. Reading
-            # is such a use; the barrier makes every worker set its own; the last line restores the common one.
+            # torch keeps a thread count per thread, copied at its first use from one for threads to come.
+            # Reading is a use; the barrier makes every worker set its own; the last line restores the common.
             num_threads = torch.get_num_threads()
             barrier = threading.Barrier(self.num_workers)
             pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="learner")

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import between, configuration, field, positive
 from cosim.radio.pathloss import (
     LOW_ENVIRONMENT_HEIGHT_M,
     Array,
@@ -94,7 +94,7 @@ class LargeScale:
 
     environment: Environment
     carrier_hz: float = field(positive, default=2.4e9)
-    height_bs_m: float | None = field(positive, default=None)
+    height_bs_m: float | None = field(positive, between(0.0, 1e4), default=None)
     height_ut_m: float | None = field(positive, default=None)
     street_width_m: float = field(positive, default=20.0)
     building_height_m: float = field(positive, default=5.0)

@@ -56,6 +56,11 @@ def train_alone(name: str, start: dict[str, np.ndarray], update: PendingUpdate) 
     first, *rest = (values.shape[0] for n, values in start.items() if n.endswith("weight"))
     network = models.build("-".join(map(str, (name.split("-")[0], NUM_FEATURES, first, *rest))))
     network.load_state_dict({n: torch.tensor(values) for n, values in start.items()})
+    return trained_by_sgd(network, update)
+
+
+def trained_by_sgd(network: nn.Module, update: PendingUpdate) -> dict[str, np.ndarray]:
+    """The weights that torch.optim.SGD leaves in a network."""
     optimizer = torch.optim.SGD(network.parameters(), lr=update.learning_rate)
     for batch in mini_batches(update.samples, update.num_steps, update.batch_size, update.key):
         optimizer.zero_grad()
@@ -211,7 +216,7 @@ def test_settled_history_is_freed():
     history: list[weakref.ref[PendingModel]] = []
     for i in range(30):
         history.append(weakref.ref(model))
-        model = mean([an_update(model, i)])
+        model = mean([an_update(mean_of_models([model]), i)])
     alive_during: list[int] = []
     combine = type(model).combine
 
@@ -226,6 +231,17 @@ def test_settled_history_is_freed():
     gc.collect()
     assert all(reference() is None for reference in history)
     assert (model.parents, model.updates, model.coefficients) == ((), (), ())
+
+
+def test_a_settled_model_lets_go_of_its_parents():
+    learner = a_learner()
+    start = learner.initial_model(key=3)
+    before = weakref.ref(start)
+    model = mean_of_models([start])
+    del start
+    learner.weights(model)
+    gc.collect()
+    assert before() is None
 
 
 def test_two_thousand_levels_resolve():
@@ -291,6 +307,7 @@ def test_cohorts_keep_to_the_working_set():
     updates = [an_update(start, i) for i in range(50)]
     found = list(cohorts(updates, NUM_FEATURES, WORKING_SETS["cpu"]))
     assert [u for cohort in found for u in cohort] == updates
+    assert list(cohorts(updates[::-1], NUM_FEATURES, WORKING_SETS["cpu"])) == found
     assert {len(cohort) for cohort in found} <= {3, 4}
     assert [len(c) for c in cohorts(updates[:2], NUM_FEATURES, WORKING_SETS["cpu"])] == [1, 1]
     mixed = [*updates[:3], an_update(start, 9, learning_rate=0.1), an_update(start, 10, num_steps=6)]
@@ -319,6 +336,29 @@ def test_other_ways_to_combine_need_no_change_of_the_learner():
     after = [learner.weights(mean([u])) for u in updates]
     terms = [(c, weighted([(1.0, w), (-1.0, before)])) for c, w in zip([0.5, 0.7, 0.1], after, strict=True)]
     assert_close(found, weighted([(1.0, before), *terms]))
+
+
+class Convolutions(nn.Sequential):
+    """Two convolutions and a linear layer; the channels between the convolutions are a group of units."""
+
+    unit_groups = {"channels": (("1.weight", 0), ("1.bias", 0), ("3.weight", 1))}  # noqa: RUF012
+
+    def __init__(self):
+        layers = (nn.Unflatten(1, (1, 3, 4)), nn.Conv2d(1, 6, 2), nn.ReLU(), nn.Conv2d(6, 2, 2))
+        super().__init__(*layers, nn.Flatten(), nn.Linear(4, NUM_CLASSES))
+
+
+def test_convolutions_join_by_declaring_their_channels():
+    learner = Learner(Convolutions(), DATA, num_workers=2)
+    model = learner.initial_model(key=3)
+    (part, _) = draw_parts(learner.shape.num_units, {"channels": (4, 2)}, np.random.default_rng(1))
+    update = an_update(submodel(model, part), 1)
+    network = Convolutions()
+    network[1], network[3] = nn.Conv2d(1, 4, 2), nn.Conv2d(4, 2, 2)
+    start = learner.weights(update.start)
+    network.load_state_dict({name: torch.tensor(values) for name, values in start.items()})
+    assert_close(learner.weights(mean([update])), trained_by_sgd(network, update))
+    assert sum(v.size for v in start.values()) == learner.shape.num_parameters(part)
 
 
 def test_a_stored_model_goes_on_with_the_same_bits():

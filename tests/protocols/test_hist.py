@@ -1,4 +1,4 @@
-"""HIST against the whole network with masked units, by hand in numpy, and against HFedAvg's bits and times."""
+"""HIST against whole networks with masked units, by hand in numpy, and against HFedAvg's bits and times."""
 
 import math
 
@@ -78,7 +78,7 @@ def masked_step(layers: list[np.ndarray], mask: np.ndarray, x: np.ndarray, y: np
 
 
 def by_hand(system: System, cloud: Cloud, model: list[np.ndarray]) -> list[np.ndarray]:
-    """Algorithm 1 on full networks: each cell's changes sit in its own units; the rest is the mean over cells."""
+    """Algorithm 1 on full networks: a cell changes its own units; the rest is the mean over cells."""
     dataset, training = load("synthetic"), system.protocol.training
     for global_round in range(1, system.protocol.num_global_rounds + 1):
         parts = system.protocol.parts(Simulation(system.seed), cloud, global_round)
@@ -171,7 +171,7 @@ def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
 
     assert units(9, 1) == units(9, 1)
     assert len({str(units(seed, number)) for seed in (9, 10) for number in (1, 2, 3)}) == 6
-    assert all(sorted(sum(units(9, number), [])) == list(range(UNITS)) for number in (1, 2, 3))
+    assert all(sorted(np.concatenate(units(9, n))) == list(range(UNITS)) for n in (1, 2, 3))
 
 
 def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:

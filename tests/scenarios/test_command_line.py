@@ -1,0 +1,369 @@
+"""The command `cosim`: what it shows, what it runs, and how it refuses bad input."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import pytest
+
+from cosim import Data, EdgeTraining, Hist, Radio, Result, System, evolve
+from cosim.configuration import from_dict, is_configuration, to_dict
+from cosim.learning import fashion_mnist
+from cosim.units import unit_of
+from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
+from scenarios.command_line import main
+
+ROOT = Path(__file__).parents[2]
+TINY = System(
+    num_cells=2,
+    num_clients=4,
+    model="relu-12-8-4",
+    data=Data(name="synthetic"),
+    radio=Radio(bandwidth_hz=1e6),
+    protocol=Hist(
+        num_global_rounds=2,
+        training=EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=10),
+    ),
+)
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def cosim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """The command on a wide terminal in an empty folder: exit code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "600")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        output = capsys.readouterr()
+        return ended.value.code, output.out, output.err
+
+    return call
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def fields(config: object, prefix: str = "") -> list[tuple[str, object]]:
+    """Dotted name and value of every field."""
+    found: list[tuple[str, object]] = []
+    for attribute in attrs.fields(type(config)):
+        value = getattr(config, attribute.name)
+        if is_configuration(type(value)):
+            found += fields(value, f"{prefix}{attribute.name}.")
+        else:
+            found.append((prefix + attribute.name, value))
+    return found
+
+
+# What it shows.
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help_names_every_command(cosim: Call, arguments: tuple[str, ...]) -> None:
+    code, output, errors = cosim(*arguments)
+    assert (code, errors) == (0, "")
+    for command in ("list", "show", "run", "reproduce", "validate", "data"):
+        assert f"cosim {command}" in output
+
+
+def test_list_names_everything_with_its_question(cosim: Call) -> None:
+    code, output, errors = cosim("list")
+    assert (code, errors) == (0, "")
+    for command, catalogue in (("run", SCENARIOS), ("reproduce", REPRODUCTIONS), ("validate", VALIDATIONS)):
+        for name in catalogue:
+            (line,) = [line for line in output.splitlines() if f"cosim {command} {name} " in line]
+            question = (find(command, catalogue, name).__doc__ or "").partition("\n")[0]
+            assert question in line
+            assert len(question) > 20
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_show_gives_every_field_with_unit_and_source(cosim: Call, name: str) -> None:
+    code, output, errors = cosim("show", name)
+    assert (code, errors) == (0, "")
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines()]
+    rows = {cells[0]: cells for cells in lines if len(cells) == 5}
+    system = find("scenario", SCENARIOS, name).system()
+    for field, value in fields(system):
+        _, shown, unit, source, meaning = rows[field]
+        assert shown
+        assert unit == unit_of(field)
+        assert source
+        assert len(meaning) > 5
+        assert "[" not in meaning
+        if isinstance(value, int) and not isinstance(value, bool):
+            assert shown == str(value)
+    assert len(rows) == len(fields(system))
+
+
+def test_show_marks_what_the_scenario_chose(cosim: Call) -> None:
+    output = cosim("show", "quickstart")[1]
+    rows = {line.split("│")[1].strip(): line for line in output.splitlines() if line.count("│") == 6}
+    assert "chosen in this scenario" in rows["radio.bandwidth_hz"]
+    assert "1e+06" in rows["radio.bandwidth_hz"]
+    assert "HIST journal, Section VI-C" in rows["radio.num_antennas"]
+
+
+def test_run_help_names_every_field_and_option(cosim: Call) -> None:
+    code, output, _ = cosim("run", "quickstart", "--help")
+    assert code == 0
+    for field, _ in fields(System(protocol=Hist())):
+        assert re.search(rf"--{re.escape(field.replace('_', '-'))}[ ,]", output)
+    for option in ("--out", "--data-dir", "--workers", "--device", "--quiet"):
+        assert re.search(rf"{option}[ ,]", output)
+
+
+@pytest.mark.parametrize("command", ["run", "show", "reproduce", "validate", "data"])
+def test_a_command_without_name_says_how(cosim: Call, command: str) -> None:
+    code, output, _ = cosim(command)
+    assert code == 0
+    assert f"usage: cosim {command}" in output
+
+
+# What it runs.
+
+
+def test_run_with_the_overrides_of_the_manual(cosim: Call, tmp_path: Path) -> None:
+    code, output, errors = cosim(
+        *(
+            "run",
+            "quickstart",
+            "--num-cells",
+            "2",
+            "--radio.bandwidth-hz",
+            "5e6",
+            "--seed",
+            "7",
+            "--out",
+            "X",
+        ),
+        *("--protocol.num-global-rounds", "2", "--num-clients", "6", "--workers", "1"),
+    )
+    assert code == 0
+    assert (tmp_path / "X" / "overview.png").exists()
+    assert "2 of 2 rounds" in errors
+    assert "Run folder: X" in output
+    result = Result.load(tmp_path / "X")
+    chosen = find("scenario", SCENARIOS, "quickstart").system()
+    expected = evolve(
+        chosen,
+        num_cells=2,
+        num_clients=6,
+        seed=7,
+        radio=evolve(chosen.radio, bandwidth_hz=5e6),
+        protocol=evolve(chosen.protocol, num_global_rounds=2),
+    )
+    assert from_dict(System, result.config["system"]) == expected
+    assert result.config["scenario"] == "quickstart"
+    assert result.summary.num_global_rounds == 2
+
+
+def test_runs_without_out_take_the_next_free_folder(cosim: Call, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"scenario": "tiny", "system": to_dict(TINY)}))
+    for number in (1, 2):
+        assert cosim("run", "--config", "config.json", "--quiet")[0] == 0
+        assert Result.load(tmp_path / "runs" / f"tiny-{number}").summary.status == "complete"
+
+
+def test_options_of_nothing_and_of_lists_reach_the_run(cosim: Call, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"scenario": None, "system": to_dict(TINY)}))
+    code, _, errors = cosim(
+        *("run", "--config", "config.json", "--out", "X", "--quiet", "--evaluate-every", "None"),
+        *("--cell-sizes", "1", "3", "--protocol.submodel-fractions", "0.25", "0.75"),
+        *("--protocol.training.deadline-s", "0.5"),
+    )
+    assert (code, errors) == (0, "")
+    system = from_dict(System, Result.load(tmp_path / "X").config["system"])
+    training = evolve(TINY.protocol.training, deadline_s=0.5)
+    assert system == evolve(
+        TINY,
+        evaluate_every=None,
+        cell_sizes=(1, 3),
+        protocol=evolve(TINY.protocol, submodel_fractions=(0.25, 0.75), training=training),
+    )
+
+
+# What it refuses.
+
+QUICK = ("run", "quickstart", "--out", "X")
+
+
+def refused(call: tuple[int, str, str], *words: str) -> None:
+    """Exit code 2, and one message on standard error, without traceback, that holds these words."""
+    code, output, errors = call
+    assert code == 2
+    assert output == ""
+    assert "Traceback" not in errors
+    if errors.startswith("Error: "):
+        assert errors.count("\n") == 1
+    else:
+        assert errors.count("For full helptext") == 1
+    message = " ".join(errors.replace("│", " ").split())
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(
+            ("run", "quickstrat"), ("no scenario 'quickstrat'", "Did you mean quickstart"), id="scenario"
+        ),
+        pytest.param(("show", "hits"), ("no scenario 'hits'", "Did you mean hist"), id="scenario to show"),
+        pytest.param(("validate", "latency"), ("Known: round-latency",), id="validation"),
+        pytest.param(("rnu", "hist"), ("no command 'rnu'", "Known: run"), id="command"),
+        pytest.param((*QUICK, "--num-celz", "2"), ("--num-celz", "--num-cells"), id="option"),
+        pytest.param((*QUICK, "--num-cells", "two"), ("--num-cells", "'two'"), id="type"),
+        pytest.param((*QUICK, "--num-cells", "2.5"), ("--num-cells", "'2.5'"), id="fraction of a cell"),
+        pytest.param(
+            (*QUICK, "--radio.bandwidth-hz", "-5e6"),
+            ("Radio.bandwidth_hz = -5e+06", "must be above 0", "Usual fix", "2e+07 Hz"),
+            id="negative bandwidth",
+        ),
+        pytest.param((*QUICK, "--radio.bandwidth-hz", "nan"), ("bandwidth", "finite"), id="no number"),
+        pytest.param(
+            (*QUICK, "--radio.bandwidth-hz", "1e-300"),
+            ("Radio.bandwidth_hz = 1e-300", "1e-30", "check the unit"),
+            id="vanishing bandwidth",
+        ),
+        pytest.param(
+            (*QUICK, "--num-clients", "0"), ("System.num_clients = 0", "Usual fix"), id="no clients"
+        ),
+        pytest.param(
+            (*QUICK, "--num-cells", "25"),
+            ("System.num_cells = 25", "more cells than clients (24)", "at most 24 cells"),
+            id="more cells than clients",
+        ),
+        pytest.param(
+            (*QUICK, "--num-cells", "9", "--model", "relu-64-8-10"),
+            ("9 cells for the 8 units", "Usual fix: fewer cells or a wider layer"),
+            id="more cells than units",
+        ),
+        pytest.param(
+            (*QUICK, "--protocol.training.deadline-s", "0"),
+            ("EdgeTraining.deadline_s = 0", "must be above 0"),
+            id="deadline",
+        ),
+        pytest.param(
+            (*QUICK, "--protocol.training.num-participants", "9"),
+            ("EdgeTraining.num_participants = 9", "the smallest cell has 8 clients", "Usual fix"),
+            id="participants",
+        ),
+        pytest.param(
+            ("run", "hist", "--out", "X", "--data-dir", "nowhere"),
+            ("--data-dir = nowhere", "is no folder", "Usual fix"),
+            id="missing data",
+        ),
+        pytest.param(
+            (*QUICK, "--model", "relu-784-300-10"), ("64 features", "Usual fix"), id="features of another set"
+        ),
+        pytest.param(
+            (*QUICK, "--model", "relu-64-32-9"), ("(1, 9)", "(1, 10)", "classes", "Usual fix"), id="classes"
+        ),
+        pytest.param(
+            (*QUICK, "--model", "cnn-64-10"), ("System.model", "'cnn-64-10'", "Usual fix"), id="network"
+        ),
+        pytest.param(
+            (*QUICK, "--model", "relu-64-99999999999999999999-10"),
+            ("System.model", "too large", "Usual fix"),
+            id="endless network",
+        ),
+        pytest.param((*QUICK, "--workers", "0"), ("num_workers = 0", "at least 1"), id="workers"),
+        pytest.param((*QUICK, "--device", "tpu"), ("'tpu'", "cpu, cuda"), id="device"),
+        pytest.param(("run", "--config", "no.json"), ("--config no.json", "No such file"), id="no config"),
+    ],
+)
+def test_bad_input_is_one_message_and_leaves_no_folder(
+    cosim: Call, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    refused(cosim(*arguments), *words)
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{not json", ("cannot be read as JSON", "Usual fix: a run's config.json")),
+        ("", ("cannot be read as JSON",)),
+        ("[" * 100_000, ("cannot be read as JSON",)),
+        ("\ud800", ("cannot be read as JSON",)),
+        ("[1, 2]", ("no 'system' in it", "Usual fix")),
+        ("{}", ("no 'system' in it", "Usual fix")),
+        ('{"system": 3}', ("System = 3", "must be an object")),
+        ('{"scenario": "../../elsewhere", "system": {}}', ("scenario = '../../elsewhere'",)),
+        ('{"scenario": {"a": 1}, "system": {}}', ("scenario = {'a': 1}",)),
+        ('{"system": {}, "sytem": {}}', ("unknown 'sytem'",)),
+        ('{"system": {"num_cell": 2}}', ("System has no field 'num_cell'", "Did you mean num_cells?")),
+        ('{"system": {"num_cells": "2"}}', ("System.num_cells = '2'", "whole number", "Usual fix")),
+        ('{"system": {"num_cells": true}}', ("System.num_cells = True", "whole number")),
+        ('{"system": {"radio": {"bandwidth_hz": -1}}}', ("Radio.bandwidth_hz = -1", "above 0", "2e+07 Hz")),
+        ('{"system": {"radio": {"bandwidth_hz": NaN}}}', ("Radio.bandwidth_hz = nan", "finite")),
+        ('{"system": {"protocol": {"kind": "Hits"}}}', ("'kind' must be one of Hist, HFedAvg",)),
+    ],
+)
+def test_bad_config_is_one_message_and_leaves_no_folder(
+    cosim: Call, tmp_path: Path, content: str, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "config.json").write_bytes(content.encode("utf-8", "surrogatepass"))
+    refused(cosim("run", "--config", "config.json", "--out", "X"), "--config config.json", *words)
+    assert files(tmp_path) == ["config.json"]
+
+
+def test_damaged_data_file_is_named(cosim: Call, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for file in fashion_mnist.FILES:
+        (tmp_path / "data" / file.name).write_bytes(b"\x00\x00\x08\x03 not the published content")
+    before = files(tmp_path)
+    refused(
+        cosim("run", "hist", "--data-dir", "data", "--out", "X"),
+        fashion_mnist.FILES[0].name,
+        "Usual fix: remove",
+    )
+    assert files(tmp_path) == before
+
+
+def test_existing_run_folder_is_refused(cosim: Call, tmp_path: Path) -> None:
+    (tmp_path / "X").mkdir()
+    (tmp_path / "X" / "mine").write_text("mine")
+    refused(cosim(*QUICK), "out = X: exists", "Usual fix: another --out")
+    assert files(tmp_path) == ["X", "X/mine"]
+
+
+def test_out_under_a_file_is_refused(cosim: Call, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    refused(cosim("run", "quickstart", "--out", "file/X"), "out = file/X: cannot be written", "Usual fix")
+    assert files(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        (("run", "quickstart", "--num-cells", "0", "--out", "X"), 2, "System.num_cells = 0"),
+        (("run", "quickstart", "--radio.bandwidth-hz", "-1", "--out", "X"), 2, "must be above 0"),
+    ],
+)
+def test_a_real_process_refuses_as_well(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, word: str
+) -> None:
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    ended = subprocess.run(
+        [sys.executable, "-c", "from scenarios.command_line import main; main()", *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ended.returncode == code
+    assert word in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert files(tmp_path) == []

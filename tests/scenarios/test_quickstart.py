@@ -1,0 +1,64 @@
+"""The quickstart: what a new user sees first must hold."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from cosim import Result, evolve
+from cosim.records import DONE
+from scenarios.console import Options, play
+from scenarios.quickstart import system
+
+
+def size_of_png(path: Path) -> tuple[int, int]:
+    content = path.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert content[-8:-4] == b"IEND"
+    width, height = struct.unpack(">II", content[16:24])
+    return width, height
+
+
+def assert_consistent(result: Result, output: str) -> None:
+    """Printed numbers, summary and tables say the same."""
+    summary = result.summary
+    edge_rounds = result.rounds[result.rounds["level"] == "edge"]
+    training = result.config["system"]["protocol"]["training"]
+    num_rounds = result.config["system"]["protocol"]["num_global_rounds"]
+    num_updates = num_rounds * training["num_edge_rounds"] * result.config["system"]["num_clients"]
+    num_cut = int((result.spans["outcome"] != DONE).sum())
+    assert (summary.num_global_rounds, summary.num_updates) == (num_rounds, num_updates)
+    assert summary.num_dropped == num_updates - edge_rounds["num_arrived"].sum() == num_cut
+    assert (edge_rounds["end_s"] - edge_rounds["start_s"]).max() <= training["deadline_s"] * (1 + 1e-9)
+    words = " ".join(output.split())
+    assert f"{num_rounds} global rounds, complete" in words
+    assert f"{summary.time_s:.4g} s" in words
+    assert f"{summary.energy_j:.4g} J" in words
+    assert f"{100 * summary.accuracy:.1f} %" in words
+    assert f"{summary.num_dropped} of {num_updates}" in words
+    assert f"{summary.bits_per_client / 1e6:.4g} Mbit" in words
+    assert str(result.folder) in words.replace(" ", "")
+
+
+def test_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = play("quickstart", system(), Options(out=tmp_path / "a"))
+    output = capsys.readouterr()
+    assert_consistent(Result.load(tmp_path / "a"), output.out)
+    assert output.err.count("\n") == 11  # before the first round and at every tenth
+    assert 0.0 < result.summary.num_dropped / result.summary.num_updates < 0.5
+    assert result.summary.accuracy is not None
+    assert result.summary.accuracy > 0.7
+    assert result.evaluations["accuracy"].iloc[0] < 0.3
+    width, height = size_of_png(tmp_path / "a" / "overview.png")
+    assert 1000 <= width <= 3000
+    assert 500 <= height <= 2000
+
+
+def test_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = system()
+    small = evolve(whole, num_cells=2, num_clients=6, protocol=evolve(whole.protocol, num_global_rounds=2))
+    play("quickstart", small, Options(out=tmp_path / "a", quiet=True))
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert_consistent(Result.load(tmp_path / "a"), output.out)
+    size_of_png(tmp_path / "a" / "overview.png")

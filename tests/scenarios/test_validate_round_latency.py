@@ -1,0 +1,63 @@
+"""The validation of a round's latency: it agrees, and a wrong clock or a wrong theory turns it red."""
+
+import math
+
+import numpy as np
+import pytest
+
+from analysis.closed_forms.round_latency import EdgeRoundLatency
+from cosim.compute import Cpu
+from cosim.radio.band import Band
+from cosim.radio.link import Channel
+from scenarios import validate_round_latency as validation
+
+SMALL = validation.Options(num_cells=(2, 3), num_global_rounds=3)
+
+
+def test_clock_and_closed_form_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    assert validation.main(SMALL) == 0
+    output = capsys.readouterr().out
+    assert output.count("disagrees") == 2 * 2 * len(validation.WRONG_THEORIES)
+    assert "never longer" in " ".join(output.split()) or "longer" in output
+
+
+def test_difference_is_rounding_only() -> None:
+    system = validation.timing_only(2, 5, seed=4)
+    cloud, simulated_s = validation.simulate(system)
+    np.testing.assert_allclose(simulated_s, validation.predict(system, cloud), rtol=1e-12)
+    assert len(set(simulated_s)) == 5
+
+
+def slower_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cpu, "duration_s", lambda self, cycles: 1.00001 * cycles / self.frequency_hz)
+
+
+def slower_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+    rate_bps = Channel.rate_bps
+    monkeypatch.setattr(Channel, "rate_bps", lambda self, *where: 0.99999 * rate_bps(self, *where))
+
+
+def natural_logarithm(monkeypatch: pytest.MonkeyPatch) -> None:
+    rate_bps = Channel.rate_bps
+    monkeypatch.setattr(Channel, "rate_bps", lambda self, *where: math.log(2.0) * rate_bps(self, *where))
+
+
+def band_divided_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    divide = Band.divide_among
+    monkeypatch.setattr(Band, "divide_among", lambda self, num_clients: divide(self, num_clients**2))
+
+
+def theory_of_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    fastest = property(lambda self: float(np.min(self.client_s)))
+    monkeypatch.setattr(EdgeRoundLatency, "cell_s", fastest)
+
+
+@pytest.mark.parametrize(
+    "wrong", [slower_cpu, slower_channel, natural_logarithm, band_divided_twice, theory_of_the_fastest]
+)
+def test_what_is_wrong_turns_it_red(
+    wrong: "type[object]", monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong(monkeypatch)
+    assert validation.main(SMALL) == 1
+    assert "disagrees" in capsys.readouterr().out

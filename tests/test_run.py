@@ -1,0 +1,399 @@
+"""A run: the same tables from the same seed, a folder that is whole or not there, and interruptions."""
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import models
+from cosim import (
+    Compute,
+    ConfigurationError,
+    Data,
+    EdgeTraining,
+    HFedAvg,
+    Hist,
+    Radio,
+    Result,
+    Simulation,
+    System,
+    evolve,
+    run,
+)
+from cosim.configuration import from_dict, to_dict
+from cosim.learning.datasets import load
+from cosim.learning.learner import Learner
+from cosim.nodes import Cloud, RoundReport
+from scenarios.catalogue import SCENARIOS, find
+from scenarios.command_line import main
+
+ROOT = Path(__file__).parents[1]
+TABLES = ("spans", "transfers", "rounds", "evaluations")
+FILES = {"config.json", "provenance.json", "summary.json", *(f"{name}.parquet" for name in TABLES)}
+
+TINY = System(
+    num_cells=2,
+    num_clients=5,
+    model="relu-12-8-4",
+    data=Data(name="synthetic"),
+    radio=Radio(bandwidth_hz=1e6, sharing="redivided"),
+    protocol=Hist(
+        num_global_rounds=3,
+        training=EdgeTraining(num_edge_rounds=2, num_local_steps=3, batch_size=10, deadline_s=0.0015),
+    ),
+)
+ALL_ALIKE = evolve(
+    TINY,
+    compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
+    radio=evolve(TINY.radio, fading="none", snr_db=(10.0,)),
+)
+"""Everybody does everything at the same instants."""
+
+
+def play(system: System, **options: object) -> Result:
+    return run(system, models.build(system.model), **options)
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """What has to be the same, bit for bit."""
+    names = [f"{name}.parquet" for name in TABLES] + ["summary.json"]
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+def rows(result: Result) -> dict[str, list[tuple[object, ...]]]:
+    return {name: list(getattr(result, name).itertuples(index=False, name=None)) for name in TABLES}
+
+
+def small(system: System) -> System:
+    """A scenario in well under a second: three rounds, and data that come with the code."""
+    training = evolve(system.protocol.training, num_local_steps=4)
+    system = evolve(system, protocol=evolve(system.protocol, num_global_rounds=3, training=training))
+    if system.data.name == "fashion-mnist":
+        data = evolve(system.data, name="synthetic")
+        system = evolve(system, data=data, model="relu-12-24-4")
+    return system
+
+
+# The same seed.
+
+
+def test_same_seed_same_files_whatever_the_number_of_workers(tmp_path: Path) -> None:
+    for name, num_workers in (("a", 1), ("b", 1), ("c", 2)):
+        play(TINY, out=tmp_path / name, num_workers=num_workers)
+    assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
+    other = tables_of_seed(2, tmp_path / "d")
+    assert all(tables(tmp_path / "a")[name] != content for name, content in other.items())
+
+
+def tables_of_seed(seed: int, folder: Path) -> dict[str, bytes]:
+    play(evolve(TINY, seed=seed), out=folder)
+    return tables(folder)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("evaluate_every", [1, None], ids=["learning", "timing only"])
+def test_order_of_simultaneous_events_changes_no_table_of_a_scenario(
+    name: str, evaluate_every: int | None
+) -> None:
+    system = evolve(small(find("scenario", SCENARIOS, name).system()), evaluate_every=evaluate_every)
+    expected = rows(play(system))
+    assert len(expected["spans"]) > 100
+    for order in range(3):
+        assert rows(play(system, shuffle_ties=order)) == expected
+
+
+@pytest.mark.parametrize("protocol", [Hist, HFedAvg])
+@pytest.mark.parametrize("sharing", ["fixed", "redivided"])
+@pytest.mark.parametrize("num_participants", [None, 2])
+def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneous(
+    protocol: type, sharing: str, num_participants: int | None
+) -> None:
+    training = evolve(TINY.protocol.training, num_participants=num_participants)
+    system = evolve(
+        ALL_ALIKE,
+        radio=evolve(ALL_ALIKE.radio, sharing=sharing),
+        protocol=protocol(num_global_rounds=3, training=training),
+    )
+    expected = rows(play(system))
+    for order in range(4):
+        assert rows(play(system, shuffle_ties=order)) == expected
+
+
+# Named randomness.
+
+
+def draws(system: System) -> dict[str, tuple[float, ...]]:
+    """Distance, frequency and gains of every client."""
+    sim, dataset = Simulation(system.seed), load(system.data.name)
+    learner = Learner(models.build(system.model), dataset, num_workers=1)
+    cloud: Cloud = system.build(sim, learner, dataset, lambda report: None)
+    graph = system.topology.graph(system.sizes(), Simulation(system.seed))
+    return {
+        client.name: (
+            graph.edges[edge.name, client.name]["distance_m"],
+            *graph.nodes[client.name]["position_m"],
+            client.cpu.frequency_hz,
+            *(client.channel.fading.gain((number,)) for number in (1, 2, 3)),
+        )
+        for edge in cloud.edges
+        for client in edge.clients
+    }
+
+
+def test_another_client_or_bandwidth_moves_nobody_elses_draws() -> None:
+    before = draws(TINY)
+    assert len({value for values in before.values() for value in values}) == 5 * 7
+    another = draws(evolve(TINY, num_clients=6, cell_sizes=(3, 3)))
+    assert {name: another[name] for name in before} == before
+    wider = draws(evolve(TINY, radio=evolve(TINY.radio, bandwidth_hz=7e6)))
+    assert wider == before
+    quieter = draws(evolve(TINY, evaluate_every=None, protocol=HFedAvg()))
+    assert quieter == before
+    assert not set(draws(evolve(TINY, seed=2)).values()) & set(before.values())
+
+
+# The folder.
+
+
+def test_folder_holds_config_provenance_tables_and_summary_and_nothing_else(tmp_path: Path) -> None:
+    result = play(TINY, out=tmp_path / "a" / "b", scenario="tiny")
+    assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == FILES
+    config = json.loads((tmp_path / "a" / "b" / "config.json").read_text())
+    assert config["scenario"] == "tiny"
+    assert from_dict(System, config["system"]) == TINY
+    provenance = json.loads((tmp_path / "a" / "b" / "provenance.json").read_text())
+    assert provenance["seed"] == TINY.seed
+    assert provenance["versions"]["torch"]
+    summary = json.loads((tmp_path / "a" / "b" / "summary.json").read_text())
+    assert summary == result.summary._asdict()
+
+
+def test_loading_gives_back_what_the_run_gave(tmp_path: Path) -> None:
+    result = play(TINY, out=tmp_path / "a")
+    loaded = Result.load(tmp_path / "a")
+    assert loaded.summary == result.summary
+    assert loaded.config == result.config
+    for name in TABLES:
+        pd.testing.assert_frame_equal(getattr(loaded, name), getattr(result, name), check_exact=True)
+
+
+def test_summary_and_evaluations_add_up_the_rows() -> None:
+    result = play(TINY)
+    summary = result.summary
+    assert (summary.status, summary.num_global_rounds) == ("complete", 3)
+    assert summary.time_s == result.rounds["end_s"].max()
+    assert summary.energy_j == pytest.approx(result.spans["energy_j"].sum(), rel=1e-12)
+    edge_rounds = result.rounds[result.rounds["level"] == "edge"]
+    assert summary.num_updates == 3 * 2 * 5 == edge_rounds["num_participants"].sum()
+    assert 0 < summary.num_dropped == 30 - edge_rounds["num_arrived"].sum() < 30
+    assert summary.bits_per_client == pytest.approx(result.transfers["sent_bits"].sum() / 5, rel=1e-12)
+    assert summary.accuracy == result.evaluations["accuracy"].iloc[-1]
+    for row in result.evaluations.itertuples():
+        spans = result.spans[result.spans["end_s"] <= row.time_s]
+        transfers = result.transfers[result.transfers["end_s"] <= row.time_s]
+        assert row.energy_j == pytest.approx(spans["energy_j"].sum(), rel=1e-12)
+        assert row.bits_per_client == pytest.approx(transfers["sent_bits"].sum() / 5, rel=1e-12)
+
+
+def test_rows_are_sorted_by_time_and_node() -> None:
+    result = play(ALL_ALIKE)
+    starts = list(zip(result.spans["start_s"], result.spans["node"], strict=True))
+    assert starts == sorted(starts)
+    starts = list(zip(result.transfers["start_s"], result.transfers["client"], strict=True))
+    assert starts == sorted(starts)
+    ends = list(zip(result.rounds["end_s"], result.rounds["level"], result.rounds["node"], strict=True))
+    assert ends == sorted(ends)
+
+
+def test_existing_folder_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    play(TINY, out=tmp_path / "a")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
+    with pytest.raises(ConfigurationError, match=r"a: exists.*Usual fix"):
+        play(evolve(TINY, seed=2), out=tmp_path / "a")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == before
+
+
+def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ConfigurationError, match=r"cannot be written.*Usual fix"):
+        play(TINY, out=tmp_path / "file" / "a")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (evolve(TINY, model="relu-13-8-4"), "features"),
+        (evolve(TINY, model="relu-12-8-3"), "classes"),
+        (evolve(TINY, num_cells=5, model="relu-12-4-4"), "5 cells for the 4 units"),
+        (evolve(TINY, num_clients=700), "1200 samples"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_there_is_a_folder(
+    wrong: System, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        play(wrong, out=tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_number_of_workers_is_checked(tmp_path: Path) -> None:
+    for num_workers in (0, -1):
+        with pytest.raises(ConfigurationError, match="num_workers"):
+            play(TINY, num_workers=num_workers, out=tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("damaged", sorted(FILES - {"provenance.json"}))
+@pytest.mark.parametrize("how", ["missing", "cut short"])
+def test_damaged_folder_is_refused(damaged: str, how: str, tmp_path: Path) -> None:
+    play(evolve(TINY, evaluate_every=None), out=tmp_path / "a")
+    path = tmp_path / "a" / damaged
+    content = path.read_bytes()
+    path.unlink()
+    if how == "cut short":
+        path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(ConfigurationError, match="cannot be read as a run folder"):
+        Result.load(tmp_path / "a")
+
+
+# Interruptions.
+
+
+def test_interrupted_run_keeps_what_was_finished(tmp_path: Path) -> None:
+    def interrupt(report: RoundReport) -> None:
+        if report.global_round == 2:
+            raise KeyboardInterrupt
+
+    complete = play(TINY, out=tmp_path / "complete")
+    with pytest.raises(KeyboardInterrupt):
+        play(TINY, out=tmp_path / "a", listener=interrupt)
+    cut = Result.load(tmp_path / "a")
+    assert {path.name for path in (tmp_path / "a").iterdir()} == FILES
+    assert (cut.summary.status, cut.summary.num_global_rounds) == ("interrupted", 2)
+    end_s = cut.summary.time_s
+    assert end_s == complete.rounds["end_s"][complete.rounds["global_round"] == 2].max()
+    for name, ended in (
+        ("spans", "end_s"),
+        ("transfers", "end_s"),
+        ("rounds", "end_s"),
+        ("evaluations", "time_s"),
+    ):
+        table = getattr(complete, name)
+        finished = table[table[ended] <= end_s].reset_index(drop=True)
+        pd.testing.assert_frame_equal(getattr(cut, name), finished, check_exact=True)
+
+
+def test_a_save_that_fails_half_way_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = play(TINY, out=tmp_path / "a")
+    before = tables(tmp_path / "a")
+
+    def break_off(frame: pd.DataFrame, path: Path, **options: object) -> None:
+        path.write_bytes(b"half a ta")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", break_off)
+    with pytest.raises(KeyboardInterrupt):
+        result.save()
+    assert tables(tmp_path / "a") == before
+    assert Result.load(tmp_path / "a").summary == result.summary
+
+
+LONG = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--protocol.num-global-rounds", "1000"]
+
+
+def started(out: Path, before: str = "") -> "subprocess.Popen[str]":
+    """A real run of 1000 short rounds, once it has played a tenth of them."""
+    code = f"{before}\nfrom scenarios.command_line import main\nmain({[*LONG, '--out', str(out)]!r})"
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "100 of 1000 rounds" in line:
+            return process
+    raise AssertionError(f"the run ended too early, with exit code {process.wait()}")
+
+
+def test_ctrl_c_ends_with_130_and_a_readable_folder(tmp_path: Path) -> None:
+    process = started(tmp_path / "a")
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted" in errors
+    assert "Traceback" not in errors
+    result = Result.load(tmp_path / "a")
+    assert result.summary.status == "interrupted"
+    assert 100 <= result.summary.num_global_rounds < 1000
+    assert (result.rounds["level"] == "global").sum() == result.summary.num_global_rounds
+    assert {path.name for path in (tmp_path / "a").iterdir()} == FILES
+
+
+def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
+    """Saving after every round, so that the kill most likely falls into a save."""
+    always = 'import sys, cosim\nsys.modules["cosim.run"]._SAVE_EVERY_WALL_S = 0.0'
+    process = started(tmp_path / "a", before=always)
+    process.kill()
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    for name in TABLES:
+        assert len(pd.read_parquet(tmp_path / "a" / f"{name}.parquet")) > 0
+    result = Result.load(tmp_path / "a")
+    assert result.summary.status == "running"
+    assert 75 < result.summary.num_global_rounds < 1000
+
+
+def test_tables_are_saved_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.import_module("cosim.run"), "_SAVE_EVERY_WALL_S", 0.0)
+    heard = []
+
+    def look(report: RoundReport) -> None:
+        time.sleep(0.001)
+        if report.global_round:
+            heard.append(Result.load(tmp_path / "a").summary)
+
+    play(TINY, out=tmp_path / "a", listener=look)
+    assert [(summary.status, summary.num_global_rounds) for summary in heard] == [
+        ("running", 1),
+        ("running", 2),
+        ("running", 3),
+    ]
+    assert Result.load(tmp_path / "a").summary.status == "complete"
+
+
+# Repeating a run from its folder.
+
+
+@pytest.mark.parametrize("protocol", [TINY.protocol, HFedAvg(num_global_rounds=2)], ids=["hist", "hfedavg"])
+def test_config_json_repeats_the_run_exactly(
+    protocol: Hist | HFedAvg, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    system = evolve(
+        TINY,
+        seed=11,
+        cell_sizes=(2, 3),
+        protocol=protocol,
+        radio=evolve(TINY.radio, bandwidth_hz=1e6 / 3, snr_db=(1 / 3, 20.0)),
+    )
+    play(system, out=tmp_path / "a", scenario="hist")
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "--config", str(tmp_path / "a" / "config.json"), "--out", str(tmp_path / "b")])
+    assert ended.value.code == 0
+    assert tables(tmp_path / "a") == tables(tmp_path / "b")
+    assert (tmp_path / "a" / "config.json").read_bytes() == (tmp_path / "b" / "config.json").read_bytes()
+    assert to_dict(system) == json.loads((tmp_path / "b" / "config.json").read_text())["system"]
