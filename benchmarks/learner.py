@@ -3,7 +3,8 @@
 Client-steps per second (one SGD step of one client, batch 50; 60 clients of 20 steps each per round), in turn
 in one process, so that a slow moment of the machine falls on all:
 
-    loop      one client after the other: nn.Module, autograd, torch.optim.SGD, torch's own threads
+    loop      one client after the other: nn.Module, autograd, torch.optim.SGD; the faster of torch's own
+              number of threads and of one
     autograd  the learner, gradients by torch.func (a network that does not declare relu_layers)
     learner   the learner: pending updates -> mean -> weights
     ceiling   nothing but the matrix products of the same steps (forward, weight gradient, hidden gradient),
@@ -75,8 +76,12 @@ def updates_from(start: PendingModel) -> list[PendingUpdate]:
     ]
 
 
-def loop_round(network: nn.Module, start: dict[str, Tensor], x: Tensor, y: Tensor) -> dict[str, Tensor]:
+def loop_round(
+    network: nn.Module, start: dict[str, Tensor], x: Tensor, y: Tensor, num_threads: int
+) -> dict[str, Tensor]:
     """The plain way: one client after the other, then the mean."""
+    usual = torch.get_num_threads()
+    torch.set_num_threads(num_threads)
     total = {name: torch.zeros_like(values) for name, values in start.items()}
     for i in range(NUM_CLIENTS):
         network.load_state_dict(start)
@@ -88,6 +93,7 @@ def loop_round(network: nn.Module, start: dict[str, Tensor], x: Tensor, y: Tenso
             optimizer.step()
         for name, values in network.state_dict().items():
             total[name] += values / NUM_CLIENTS
+    torch.set_num_threads(usual)
     return total
 
 
@@ -144,7 +150,8 @@ def measure(name: str, repetitions: int, num_workers: int | None) -> dict[str, f
     cohort_sizes = [len(c) for c in cohorts(updates_from(first), sizes[0], WORKING_SETS["cpu"])]
     x, y = torch.from_numpy(dataset.train_x), torch.from_numpy(dataset.train_y)
     ways = {
-        "loop": partial(loop_round, network, start, x, y),
+        "loop": partial(loop_round, network, start, x, y, torch.get_num_threads()),
+        "loop on one thread": partial(loop_round, network, start, x, y, 1),
         "autograd": partial(learner_round, by_autograd),
         "learner": partial(learner_round, learner),
         "client by client": partial(ceiling_round, learner, sizes, cohort_sizes, False),
@@ -177,15 +184,16 @@ def main() -> None:
         sizes = [int(size) for size in name.split("-")[1:]]
         matrices = [i * o for i, o in pairwise(sizes)]
         flops_per_step = 2 * BATCH_SIZE * (3 * sum(matrices) - matrices[0])
+        loop = max(rates["loop"], rates["loop on one thread"])
         ceiling = max(rates["client by client"], rates["cohorts"])
         cells = (
-            f"{rates['loop']:.0f}",
+            f"{loop:.0f}",
             f"{rates['autograd']:.0f}",
             f"{rates['learner']:.0f}",
             f"{ceiling:.0f}",
             f"{ceiling * flops_per_step / 1e9:.0f}",
             f"{rates['learner'] / ceiling:.2f}",
-            f"{rates['learner'] / rates['loop']:.1f}",
+            f"{rates['learner'] / loop:.1f}",
         )
         row = "".join(f"{v:>{max(10, len(c) + 2)}}" for c, v in zip(columns, cells, strict=True))
         print(f"{name:18}{row}", flush=True)

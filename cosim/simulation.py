@@ -93,7 +93,7 @@ class Simulation:
         try:
             value = yield until
         except simpy.Interrupt as cut:
-            self._write_span(node, activity, start_s, power_w, cut.cause.reason)
+            self._write_span(node, activity, start_s, power_w, _reason(cut).reason)
             raise
         self._write_span(node, activity, start_s, power_w, DONE)
         return value
@@ -127,7 +127,7 @@ class Simulation:
                 yield ended | _Alarm(self._environment, deadline_s)
                 yield from self._cut(processes, Dropped("deadline"))
         except simpy.Interrupt as cut:
-            yield from self._cut(processes, cut.cause)
+            yield from self._cut(processes, _reason(cut))
             raise
         return [process.value for process in processes]
 
@@ -143,7 +143,7 @@ class Simulation:
             winner = min(name for name, process in processes.items() if process.triggered)
             yield from self._cut(processes.values(), Dropped(f"{winner} was first"))
         except simpy.Interrupt as cut:
-            yield from self._cut(processes.values(), cut.cause)
+            yield from self._cut(processes.values(), _reason(cut))
             raise
         return winner, processes[winner].value
 
@@ -159,7 +159,7 @@ class Simulation:
         return self._environment.event()
 
     def timer(self, delay_s: float) -> Event:
-        """An event that comes after a delay; for parts that bend running activities, such as a shared band."""
+        """An event that comes after a delay, for parts that bend running activities, such as a band."""
         return self._environment.timeout(delay_s)
 
     def stream(self, node: str, purpose: str, *index: int) -> np.random.Generator:
@@ -183,7 +183,13 @@ def _cuttable(story: Story) -> Story:
     try:
         return (yield from story)
     except simpy.Interrupt as cut:
-        return cut.cause
+        return _reason(cut)
+
+
+def _reason(cut: simpy.Interrupt) -> Dropped:
+    reason = cut.cause
+    assert isinstance(reason, Dropped)
+    return reason
 
 
 class _Branch(simpy.Process):

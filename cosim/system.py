@@ -99,7 +99,7 @@ class System:
             self.num_cells,
             self.num_clients,
         ):
-            rule = f"must be num_cells = {self.num_cells} numbers that add up to num_clients = {self.num_clients}"
+            rule = f"must be {self.num_cells} numbers, one per cell, adding up to {self.num_clients} clients"
             raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
         for owner, name, values in (
             ("Compute", "min_frequency_hz", self.compute.min_frequency_hz),

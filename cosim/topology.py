@@ -48,7 +48,7 @@ class Topology:
             raise refuse("Topology", "min_distance_m", self.min_distance_m, rule, 35.0)
 
     def graph(self, cell_sizes: Sequence[int], sim: Simulation) -> nx.Graph:
-        """The network: nodes with `kind`, `position_m` and, but the cloud, `cell`; links with `distance_m`."""
+        """The network: nodes with `kind`, `position_m`, `cell` (not the cloud); links with `distance_m`."""
         graph = nx.Graph()
         graph.add_node(CLOUD, kind="cloud", position_m=(0.0, 0.0))
         client = 0

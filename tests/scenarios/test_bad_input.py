@@ -82,7 +82,7 @@ def damage(rng: np.random.Generator, values: dict[str, Any]) -> str:
     holder = values
     for name in path[:-1]:
         holder = holder[name]
-    where, kind = ".".join(map(str, path)), rng.integers(8)
+    where, kind = ".".join(map(str, path)), rng.integers(9)
     if kind == 0:
         del holder[path[-1]]
         return f"{where} deleted"
@@ -92,6 +92,8 @@ def damage(rng: np.random.Generator, values: dict[str, Any]) -> str:
     if kind == 2 and isinstance(holder[path[-1]], str):
         others = ("redivided", "budget", "none", "coherence-time", "edge-round", "dirichlet", "iid", "rma")
         holder[path[-1]] = others[rng.integers(len(others))]
+    elif kind >= 6 and isinstance(holder[path[-1]], float):
+        holder[path[-1]] *= rng.uniform(0.2, 5.0)  # mostly legal
     else:
         holder[path[-1]] = new_value(rng, path, holder[path[-1]])
     return f"{where} = {holder[path[-1]]!r:.60}"

@@ -94,11 +94,11 @@ def test_hist_reaches_75_percent_with_less_upload_than_hfedavg(fashion_mnist, tm
     """The paper's main statement on real data: N = 4, fully non-i.i.d. (HIST journal paper, Fig. 4a)."""
     options = Options(out=tmp_path)
     systems = {
-        "HIST": hist_system(options, num_cells=4, split="shards", num_global_rounds=8),
+        "HIST": hist_system(options, num_cells=4, split="shards", num_global_rounds=6),
         "HFedAvg": hist_system(options, num_cells=4, split="shards", num_global_rounds=2, whole_model=True),
     }
     results = play_all("f", systems, options)
-    assert uploads(results["HIST"]).iloc[-1] == pytest.approx(10.0, rel=1e-12)
+    assert uploads(results["HIST"]).iloc[-1] == pytest.approx(7.5, rel=1e-12)
     assert uploads(results["HFedAvg"]).iloc[-1] == pytest.approx(10.0, rel=1e-12)
     assert uploads_to(results["HIST"], 0.75) is not None
     assert uploads_to(results["HFedAvg"], 0.75) is None
