@@ -4,6 +4,7 @@ Every field of a scenario's configuration is an option, because the options are 
 """
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -55,6 +56,9 @@ def main(arguments: list[str] | None = None) -> None:
     except ConfigurationError as error:
         print(f"Error: {error}", file=sys.stderr)
         code = 2
+    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
     except KeyboardInterrupt:
         print("Interrupted. A run folder keeps what was finished.", file=sys.stderr)
         code = 130
@@ -64,10 +68,12 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str]) -> int:
     if arguments and not arguments[0].startswith("-"):
         name, arguments = arguments[0], arguments[1:]
-        system = find("scenario", SCENARIOS, name).system()
+        module = find("scenario", SCENARIOS, name)
+        system, question = module.system(), module.__doc__
     elif "--config" in arguments[:1] and len(arguments) > 1:
         path, arguments = Path(arguments[1]), arguments[2:]
         name, system = read_config(path)
+        question = f"The run of {path}, with any field changed."
     else:
         print(
             "usage: cosim run SCENARIO [options]\n       cosim run --config FILE [options]\n\n"
@@ -77,13 +83,11 @@ def _run(arguments: list[str]) -> int:
 
     @attrs.frozen(kw_only=True)
     class Invocation:
-        """Options of a run, then every field of the scenario's configuration."""
-
         options: Annotated[Options, tyro.conf.arg(name="")]
         system: Annotated[System, tyro.conf.arg(name="")]
 
     invocation = _parse(
-        Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system)
+        Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system), question
     )
     play(name, invocation.system, invocation.options)
     return 0
@@ -114,16 +118,18 @@ def _show(arguments: list[str]) -> int:
         return 0 if arguments in ([], ["-h"], ["--help"]) else 2
     system = find("scenario", SCENARIOS, arguments[0]).system()
     table = Table(title=f"{arguments[0]}: the whole configuration", title_justify="left")
-    for heading in ("field", "value", "unit", "source", "what it is"):
+    table.add_column("field", no_wrap=True)
+    for heading in ("value", "unit", "source"):
         table.add_column(heading, overflow="fold")
     for row in _rows(system, System(), ""):
         table.add_row(*row)
     console.print(table)
+    console.print(f"What each field is: cosim run {arguments[0]} --help")
     return 0
 
 
 def _rows(config: Any, default: Any, prefix: str) -> list[tuple[str, ...]]:
-    """Field, value, unit, source and meaning of every field, nested ones last."""
+    """Field, value, unit and source of every field, nested ones last."""
     texts = {
         p.arg_name: p.description or "" for p in docstring_parser.parse(type(config).__doc__ or "").params
     }
@@ -131,19 +137,15 @@ def _rows(config: Any, default: Any, prefix: str) -> list[tuple[str, ...]]:
     for attribute in attrs.fields(type(config)):
         value, usual = getattr(config, attribute.name), getattr(default, attribute.name, attribute.default)
         if is_configuration(type(value)):
-            nested += _rows(value, usual, f"{prefix}{attribute.name}.")
+            nested += _rows(
+                value, usual if type(usual) is type(value) else None, f"{prefix}{attribute.name}."
+            )
             continue
-        meaning, _, source = " ".join(texts[attribute.name].split()).partition(" [")
+        source = " ".join(texts[attribute.name].split()).partition(" [")[2]
         if value != usual:
             source = "chosen in this scenario]"
         own.append(
-            (
-                prefix + attribute.name,
-                _shown(value),
-                unit_of(attribute.name),
-                source.removesuffix("]"),
-                meaning,
-            )
+            (prefix + attribute.name, _shown(value), unit_of(attribute.name), source.removesuffix("]"))
         )
     return own + nested
 
@@ -181,9 +183,8 @@ def _play_study(command: str, catalogue: dict[str, str], arguments: list[str]) -
         print(f"usage: cosim {command} NAME [options]\n\n{_names(catalogue)}")
         return 0 if arguments in ([], ["-h"], ["--help"]) else 2
     module = find(command, catalogue, arguments[0])
-    return module.main(
-        _parse(module.Options, f"cosim {command} {arguments[0]}", arguments[1:], module.Options())
-    )
+    program = f"cosim {command} {arguments[0]}"
+    return module.main(_parse(module.Options, program, arguments[1:], module.Options(), module.__doc__))
 
 
 def _data(arguments: list[str]) -> int:
@@ -209,8 +210,13 @@ def _data(arguments: list[str]) -> int:
     return 0
 
 
-def _parse(kind: Any, program: str, arguments: list[str], default: Any) -> Any:
-    return tyro.cli(kind, prog=program, args=arguments, default=default, config=(tyro.conf.AvoidSubcommands,))
+def _parse(
+    kind: Any, program: str, arguments: list[str], default: Any, description: str | None = None
+) -> Any:
+    config = (tyro.conf.AvoidSubcommands,)
+    return tyro.cli(
+        kind, prog=program, args=arguments, default=default, description=description, config=config
+    )
 
 
 def _names(catalogue: dict[str, str]) -> str:

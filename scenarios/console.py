@@ -6,6 +6,7 @@ Usage::
         play("hist", System())
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ from cosim import ConfigurationError, Result, System, run
 from cosim.nodes import RoundReport
 
 console = rich.console.Console(highlight=False)
+if not console.is_terminal and "COLUMNS" not in os.environ:
+    console.width = 120  # a file or pipe has no width of its own
 
 
 @attrs.frozen(kw_only=True)
