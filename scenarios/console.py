@@ -6,6 +6,7 @@ Usage::
         play("hist", System())
 """
 
+import math
 import os
 import sys
 import time
@@ -65,6 +66,8 @@ def play(scenario: str, system: System, options: Options | None = None) -> Resul
     picture = out / "overview.png"
     overview(result).savefig(picture, dpi=150)
     console.print(summary_table(scenario, result))
+    if not result.evaluations["loss_nats"].map(math.isfinite).all():
+        console.print("The loss is not finite: training has diverged. Usual fix: a smaller learning rate.")
     console.print(f"Run folder: {out}\nPicture:    {picture}")
     return result
 

@@ -17,6 +17,7 @@ from cosim.learning import fashion_mnist
 from cosim.units import unit_of
 from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
 from scenarios.command_line import main
+from scenarios.console import console
 
 ROOT = Path(__file__).parents[2]
 TINY = System(
@@ -37,6 +38,7 @@ Call = Callable[..., tuple[int, str, str]]
 def cosim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """The command on a wide terminal in an empty folder: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(console, "width", 600)
     monkeypatch.setenv("COLUMNS", "600")
 
     def call(*arguments: str) -> tuple[int, str, str]:
@@ -91,7 +93,7 @@ def test_show_gives_every_field_with_unit_and_source(cosim: Call, name: str) -> 
     code, output, errors = cosim("show", name)
     assert (code, errors) == (0, "")
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines()]
-    rows = {cells[0]: cells for cells in lines if len(cells) == 4}
+    rows = {cells[0]: cells for cells in lines if len(cells) == 4 and cells[3]}
     system = find("scenario", SCENARIOS, name).system()
     for field, value in fields(system):
         _, shown, unit, source = rows[field]
