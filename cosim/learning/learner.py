@@ -57,7 +57,7 @@ from cosim.learning.local_training import mini_batches, train_by_autograd, train
 from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
 from cosim.learning.submodels import NetworkShape
 from cosim.learning.weights import WeightedSum
-from cosim.learning.workers import Workers, num_cores
+from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
 EVALUATION_SAMPLES = 1000
 """Test samples per task; a constant, because the loss is summed task by task."""
@@ -138,12 +138,14 @@ class Learner:
 
     def weights(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
         """Parameter name -> a copy of its values, computing what is not computed yet."""
-        self._resolve(model)
+        with one_torch_thread():
+            self._resolve(model)
         return {name: values.cpu().numpy().copy() for name, values in model.settled.items()}
 
     def evaluate(self, model: PendingModel) -> Score:
         """Accuracy and loss on the test set, computing what is not computed yet; submodels too."""
-        self._resolve(model)
+        with one_torch_thread():
+            self._resolve(model)
         num_samples = len(self._test_y)
         tasks = [partial(self._score, model, i) for i in range(0, num_samples, EVALUATION_SAMPLES)]
         num_right, loss_nats = 0, 0.0

@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -19,6 +20,17 @@ T = TypeVar("T")
 def num_cores() -> int:
     """CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """One torch thread for the caller too: a team of it would wait for cores that the workers keep busy."""
+    num_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(num_threads)
 
 
 class Workers:
@@ -33,8 +45,7 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
 
     def in_order(self, tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
-        """Results in the order of the tasks; no more than one task per worker, and one, ahead of the
-        reader."""
+        """Results in the order of the tasks; at most one task more than workers is ahead of the reader."""
         pool = self._started()
         running: deque[Future[T]] = deque()
         try:
@@ -50,22 +61,18 @@ class Workers:
 
     def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
-            # torch keeps a thread count per thread, copied at its first use from one for threads to come.
-            # Reading is a use; the barrier makes every worker set its own; the last line restores the common.
-            num_threads = torch.get_num_threads()
             barrier = threading.Barrier(self.num_workers)
             pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="learner")
-            for future in [pool.submit(_use_one_thread, barrier) for _ in range(self.num_workers)]:
-                future.result()
-            torch.set_num_threads(num_threads)
+            with one_torch_thread():
+                for future in [pool.submit(_keep_num_threads, barrier) for _ in range(self.num_workers)]:
+                    future.result()
             self._pool = pool
         return self._pool
 
 
-def _use_one_thread(barrier: threading.Barrier) -> None:
-    torch.get_num_threads()  # or the first operation would copy the common count over the next line
-    torch.set_num_threads(1)
-    barrier.wait()
+def _keep_num_threads(barrier: threading.Barrier) -> None:
+    torch.get_num_threads()  # a thread copies the caller's count at its first use of torch, which is this
+    barrier.wait()  # so that every worker takes one of these tasks
 
 
 def _without_gradients(task: Callable[[], T]) -> T:
