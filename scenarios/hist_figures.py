@@ -42,6 +42,10 @@ class Options:
     data_dir: Path | None = None
     workers: int | None = None
 
+    def __attrs_post_init__(self) -> None:
+        if self.quick and self.paper_scale:
+            raise cosim.ConfigurationError("--quick and --paper-scale: two forms. Usual fix: give one of them.")
+
     def folder(self, figure: str) -> Path:
         """Where the figure goes."""
         form = "-quick" if self.quick else "-paper-scale" if self.paper_scale else ""

@@ -86,6 +86,8 @@ def test_forms(tmp_path):
         for o in (quick, full, paper)
     ]
     assert rates == [0.05, 0.05, 0.01]
+    with pytest.raises(cosim.ConfigurationError, match="one of them"):
+        Options(quick=True, paper_scale=True)
     assert len({o.folder("hist-fig4") for o in (quick, full, paper)}) == 3
     assert hist_figures.Options(out=tmp_path).folder("x") == tmp_path
 
