@@ -93,8 +93,10 @@ def refuse(
         advice = f"give {name} in {unit}" if unit else f"give another {name}"
     elif isinstance(fix, str) and " " in fix:
         advice = fix
+    elif fix is None:
+        advice = "none switches it off"
     else:
-        advice = f"the default is {_shown(fix)}" + (f" {unit}" if unit and fix is not None else "")
+        advice = f"the default is {_shown(fix)}" + (f" {unit}" if unit else "")
     return ConfigurationError(f"{where}.{name} = {_shown(value)}: {rule}. Usual fix: {advice}.")
 
 

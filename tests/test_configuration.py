@@ -188,7 +188,7 @@ def test_whole_numbers_become_floats_in_tuples_too():
             lambda: Small(power_w=math.nan),
             "Small.power_w = nan: must be a finite number (must be finite). Usual fix: the default is 0.5 W.",
         ),
-        (lambda: Small(every=1), "Small.every = 1: must be at least 2. Usual fix: the default is None."),
+        (lambda: Small(every=1), "Small.every = 1: must be at least 2. Usual fix: none switches it off."),
         (
             lambda: Small(split="dirichlet"),
             "Small.split = 'dirichlet': must be one of 'iid', 'shards' (no such choice). "
@@ -197,7 +197,7 @@ def test_whole_numbers_become_floats_in_tuples_too():
         (
             lambda: Small(delay_s="1"),
             "Small.delay_s = '1': must be a finite number or none (off) (got str). "
-            "Usual fix: the default is None.",
+            "Usual fix: none switches it off.",
         ),
         (
             lambda: Small(range_hz=(1.0,)),
