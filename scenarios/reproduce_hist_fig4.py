@@ -95,5 +95,5 @@ def _draw(results: dict[str, cosim.Result], path: Path) -> None:
         }
         curves(axes, lines, "upload per client (whole models)")
         axes.set_title(words)
-        axes.set_ylim(30, 90)
+        axes.set_ylim(55, 90)
     figure.savefig(path, dpi=200)

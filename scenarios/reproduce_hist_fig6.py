@@ -84,5 +84,5 @@ def _draw(results: dict[str, cosim.Result], splits: tuple[str, ...], path: Path)
         }
         curves(axes, lines, "global rounds")
         axes.set_title(f"N = 3, {SPLITS[split]}")
-        axes.set_ylim(30, 90)
+        axes.set_ylim(55, 90)
     figure.savefig(path, dpi=200)
