@@ -6,15 +6,17 @@ upload of the whole model.
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import attrs
 import pandas as pd
+from matplotlib.figure import Figure
 from rich.table import Table
 
 import cosim
+from analysis.plots import curves
 from cosim.configuration import to_dict
 from scenarios.console import console, network, progress_of
 
@@ -44,7 +46,7 @@ class Options:
 
     def __attrs_post_init__(self) -> None:
         if self.quick and self.paper_scale:
-            raise cosim.ConfigurationError("--quick and --paper-scale: two forms. Usual fix: give one of them.")
+            raise cosim.ConfigurationError("--quick and --paper-scale are two forms. Usual fix: one of them.")
 
     def folder(self, figure: str) -> Path:
         """Where the figure goes."""
@@ -90,6 +92,28 @@ def hist_system(
         data=cosim.Data(split=split),  # type: ignore[arg-type]
         protocol=protocol(num_global_rounds=num_global_rounds, training=training),
     )
+
+
+def hist_and_hfedavg(
+    options: Options, cells: Sequence[int], splits: Sequence[str], hfedavg_rounds: int, most_factor: int
+) -> dict[str, cosim.System]:
+    """HIST beside HFedAvg for each N and split, with as much upload for both: N times the rounds for HIST.
+
+    Args:
+        most_factor: HIST plays at most so many times HFedAvg's rounds.
+    """
+    return {
+        f"{name} N={num_cells}, {split}": hist_system(
+            options,
+            num_cells=num_cells,
+            split=split,
+            whole_model=name == "HFedAvg",
+            num_global_rounds=hfedavg_rounds * (1 if name == "HFedAvg" else min(num_cells, most_factor)),
+        )
+        for split in splits
+        for num_cells in cells
+        for name in ("HIST", "HFedAvg")
+    }
 
 
 def play_all(figure: str, systems: dict[str, cosim.System], options: Options) -> dict[str, cosim.Result]:
@@ -182,6 +206,34 @@ def write_figure(
     console.print(table)
     console.print(f"Table:   {folder / f'{figure}.csv'}\nPicture: {folder / f'{figure}.png'}")
     return int(any(claim.required and not claim.agrees for claim in claims))
+
+
+def draw_curves(
+    results: dict[str, cosim.Result],
+    splits: Sequence[str],
+    x: Callable[[cosim.Result], pd.Series],
+    x_label: str,
+    title: str,
+    path: Path,
+) -> None:
+    """Accuracy over x of every result, a panel per split; labels are "curve, split"."""
+    figure = Figure(figsize=(5.0 * len(splits), 4.2), layout="constrained")
+    panels = figure.subplots(1, len(splits), squeeze=False, sharey=True)[0]
+    for axes, split in zip(panels, splits, strict=True):
+        lines = {
+            label.removesuffix(f", {split}"): (x(result), result.evaluations["accuracy"])
+            for label, result in results.items()
+            if label.endswith(f", {split}")
+        }
+        curves(axes, lines, x_label)
+        axes.set_title(title + SPLITS[split])
+        axes.set_ylim(55, 90)
+    figure.savefig(path, dpi=200)
+
+
+def global_rounds(result: cosim.Result) -> pd.Series:
+    """Global rounds at every evaluation."""
+    return result.evaluations["global_round"]
 
 
 def percent(accuracy: float) -> str:

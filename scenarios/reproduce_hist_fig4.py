@@ -5,17 +5,15 @@ cosim reproduce hist-fig4 --quick
 
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 import cosim
-from analysis.plots import curves
 from scenarios.hist_figures import (
     SPLITS,
     Claim,
     Options,
     accuracy_at,
     amount,
-    hist_system,
+    draw_curves,
+    hist_and_hfedavg,
     percent,
     play_all,
     uploads,
@@ -31,21 +29,13 @@ FIGURE = "hist-fig4"
 def main(options: Options) -> int:
     """Run, draw, compare."""
     cells = (4,) if options.quick else (2, 4, 6)
-    hfedavg_rounds = options.rounds(5, 20)
-    systems = {
-        f"{name} N={num_cells}, {split}": hist_system(
-            options,
-            num_cells=num_cells,
-            split=split,
-            whole_model=name == "HFedAvg",
-            num_global_rounds=hfedavg_rounds * (1 if name == "HFedAvg" else num_cells),
-        )
-        for split in SPLITS
-        for num_cells in cells
-        for name in ("HIST", "HFedAvg")
-    }
+    systems = hist_and_hfedavg(options, cells, tuple(SPLITS), options.rounds(5, 20), most_factor=6)
     results = play_all(FIGURE, systems, options)
-    return write_figure(FIGURE, options, results, _claims(results, cells), lambda path: _draw(results, path))
+
+    def draw(path: Path) -> None:
+        draw_curves(results, tuple(SPLITS), uploads, "upload per client (whole models)", "", path)
+
+    return write_figure(FIGURE, options, results, _claims(results, cells), draw)
 
 
 def _claims(results: dict[str, cosim.Result], cells: tuple[int, ...]) -> list[Claim]:
@@ -83,17 +73,3 @@ def _claims(results: dict[str, cosim.Result], cells: tuple[int, ...]) -> list[Cl
                 )
             )
     return claims
-
-
-def _draw(results: dict[str, cosim.Result], path: Path) -> None:
-    figure = Figure(figsize=(10.0, 4.2), layout="constrained")
-    for axes, (split, words) in zip(figure.subplots(1, 2, sharey=True), SPLITS.items(), strict=True):
-        lines = {
-            label.removesuffix(f", {split}"): (uploads(result), result.evaluations["accuracy"])
-            for label, result in results.items()
-            if label.endswith(split)
-        }
-        curves(axes, lines, "upload per client (whole models)")
-        axes.set_title(words)
-        axes.set_ylim(55, 90)
-    figure.savefig(path, dpi=200)

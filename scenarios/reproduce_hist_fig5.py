@@ -15,7 +15,7 @@ from scenarios.hist_figures import (
     Claim,
     Options,
     amount,
-    hist_system,
+    hist_and_hfedavg,
     play_all,
     uploads_to,
     write_figure,
@@ -31,19 +31,7 @@ def main(options: Options) -> int:
     target = 0.75 if options.quick else 0.80
     cells = (2, 4) if options.quick else (2, 4, 6, 8, 10)
     splits = ("shards",) if options.quick else tuple(SPLITS)
-    hfedavg_rounds = options.rounds(5, 24)
-    systems = {
-        f"{name} N={num_cells}, {split}": hist_system(
-            options,
-            num_cells=num_cells,
-            split=split,
-            whole_model=name == "HFedAvg",
-            num_global_rounds=hfedavg_rounds * (1 if name == "HFedAvg" else min(num_cells, 6)),
-        )
-        for split in splits
-        for num_cells in cells
-        for name in ("HIST", "HFedAvg")
-    }
+    systems = hist_and_hfedavg(options, cells, splits, options.rounds(5, 24), most_factor=6)
     results = play_all(FIGURE, systems, options)
     cost = {label: uploads_to(result, target) for label, result in results.items()}
     claims = [claim for split in splits for claim in _claims(cost, cells, split, target)]

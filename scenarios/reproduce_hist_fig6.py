@@ -5,11 +5,18 @@ cosim reproduce hist-fig6 --quick
 
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 import cosim
-from analysis.plots import curves
-from scenarios.hist_figures import SPLITS, Claim, Options, hist_system, percent, play_all, write_figure
+from scenarios.hist_figures import (
+    SPLITS,
+    Claim,
+    Options,
+    draw_curves,
+    global_rounds,
+    hist_system,
+    percent,
+    play_all,
+    write_figure,
+)
 
 __all__ = ["Options", "main"]
 
@@ -38,7 +45,11 @@ def main(options: Options) -> int:
     }
     results = play_all(FIGURE, systems, options)
     claims = [claim for split in splits for claim in _claims(results, split)]
-    return write_figure(FIGURE, options, results, claims, lambda path: _draw(results, splits, path))
+
+    def draw(path: Path) -> None:
+        draw_curves(results, splits, global_rounds, "global rounds", "N = 3, ", path)
+
+    return write_figure(FIGURE, options, results, claims, draw)
 
 
 def mean_accuracy(result: cosim.Result) -> float:
@@ -70,19 +81,3 @@ def _claims(results: dict[str, cosim.Result], split: str) -> list[Claim]:
             steps_agree,
         ),
     ]
-
-
-def _draw(results: dict[str, cosim.Result], splits: tuple[str, ...], path: Path) -> None:
-    figure = Figure(figsize=(5.0 * len(splits), 4.2), layout="constrained")
-    for axes, split in zip(
-        figure.subplots(1, len(splits), squeeze=False, sharey=True)[0], splits, strict=True
-    ):
-        lines = {
-            label.partition(",")[0]: (result.evaluations["global_round"], result.evaluations["accuracy"])
-            for label, result in results.items()
-            if label.endswith(split)
-        }
-        curves(axes, lines, "global rounds")
-        axes.set_title(f"N = 3, {SPLITS[split]}")
-        axes.set_ylim(55, 90)
-    figure.savefig(path, dpi=200)

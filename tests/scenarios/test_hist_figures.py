@@ -30,10 +30,16 @@ def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **setting
     )
 
 
+def shrink(monkeypatch, make):
+    """Let every reproduction make its systems so."""
+    for module in (hist_figures, FIGURES["fig6"], FIGURES["fig7"]):
+        monkeypatch.setattr(module, "hist_system", make)
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeypatch, capsys):
     figure = FIGURES[name]
-    monkeypatch.setattr(figure, "hist_system", tiny)
+    shrink(monkeypatch, tiny)
     figure.main(Options(quick=True, out=tmp_path))
     table = pd.read_csv(tmp_path / f"hist-{name}.csv")
     assert {"curve", "accuracy", "uploads_per_client", "bits_per_client", "energy_j", "time_s"} <= set(
@@ -57,7 +63,7 @@ def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeyp
 
 def test_the_required_claims_can_fail(tmp_path, monkeypatch):
     swapped = lambda options, **settings: tiny(options, swap=True, **settings)  # noqa: E731
-    monkeypatch.setattr(FIGURES["fig4"], "hist_system", swapped)
+    shrink(monkeypatch, swapped)
     assert FIGURES["fig4"].main(Options(quick=True, out=tmp_path)) == 1
 
 
