@@ -1,0 +1,90 @@
+"""Plots: what is drawn is what the tables say, with units, and told apart without colour."""
+
+import matplotlib
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import cosim
+import models
+from analysis.plots import bars, curves, overview, telling_round
+from cosim.records import DONE
+
+
+@pytest.fixture(scope="module")
+def result() -> cosim.Result:
+    training = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=4, batch_size=10, deadline_s=5.3e-3)
+    system = cosim.System(
+        num_cells=2,
+        num_clients=8,
+        model="relu-12-8-4",
+        data=cosim.Data(name="synthetic"),
+        radio=cosim.Radio(bandwidth_hz=2e5, fading_redrawn="edge-round"),
+        protocol=cosim.Hist(num_global_rounds=3, training=training),
+    )
+    made = cosim.run(system, models.build(system.model))
+    assert 0 < made.summary.num_dropped < made.summary.num_updates
+    return made
+
+
+def panels(result: cosim.Result) -> tuple[Axes, Axes]:
+    left, right = overview(result).axes
+    return left, right
+
+
+def test_accuracy_is_drawn_over_simulated_time_in_percent(result: cosim.Result):
+    left, _ = panels(result)
+    (line,) = left.lines
+    assert list(line.get_xdata()) == list(result.evaluations["time_s"])
+    assert list(line.get_ydata()) == list(100 * result.evaluations["accuracy"])
+    assert left.get_xlabel() == "simulated time (s)"
+    assert left.get_ylabel() == "test accuracy (%)"
+
+
+def test_the_timeline_has_every_span_and_every_cut_of_its_round(result: cosim.Result):
+    _, right = panels(result)
+    number = telling_round(result)
+    (whole,) = result.rounds[
+        (result.rounds["global_round"] == number) & (result.rounds["level"] == "global")
+    ].itertuples()
+    spans = result.spans[(result.spans["start_s"] >= whole.start_s) & (result.spans["end_s"] <= whole.end_s)]
+    num_clients = spans["node"].nunique()
+    assert num_clients == 8
+    drawn = sorted(
+        (round(bar.get_x(), 6), round(bar.get_width(), 6)) for bar in right.patches if bar.get_height() > 0.5
+    )
+    told = sorted(
+        (round(1e3 * (span.start_s - whole.start_s), 6), round(1e3 * (span.end_s - span.start_s), 6))
+        for span in spans.itertuples()
+    )
+    assert drawn == told
+    cuts = sum(len(line.get_xdata()) for line in right.lines if line.get_marker() == "x")
+    assert cuts == (spans["outcome"] != DONE).sum() > 0
+    assert right.get_xlabel() == f"time in global round {number} (ms)"
+    labels = [text.get_text() for text in right.get_legend().get_texts()]
+    assert labels == ["trains", "sends", "waits", "cut off", "edge round ends"]
+
+
+def test_the_telling_round_is_the_first_with_a_dropped_update(result: cosim.Result):
+    edge_rounds = result.rounds[result.rounds["level"] == "edge"]
+    dropped = edge_rounds[edge_rounds["num_arrived"] < edge_rounds["num_participants"]]
+    assert telling_round(result) == dropped["global_round"].min()
+
+
+def test_curves_are_told_apart_without_colour(result: cosim.Result):
+    axes = Figure().subplots()
+    accuracy = result.evaluations["accuracy"]
+    curves(axes, {f"curve {i}": (accuracy.index, accuracy) for i in range(6)}, "rounds")
+    assert len({(str(line.get_linestyle()), line.get_marker()) for line in axes.lines}) == 6
+    greys = [
+        matplotlib.colors.rgb_to_hsv(matplotlib.colors.to_rgb(line.get_color()))[2] for line in axes.lines
+    ]
+    assert len(set(greys)) > 3
+
+
+def test_a_bar_that_was_not_reached_says_so():
+    axes = Figure().subplots()
+    bars(axes, {"N = 2": {"HIST": 10.0, "HFedAvg": None}, "N = 4": {"HIST": 5.0, "HFedAvg": 20.0}}, "uploads")
+    assert [text.get_text() for text in axes.texts] == ["10", "5", "not\nreached", "20"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["N = 2", "N = 4"]
+    assert [patch.get_height() for patch in axes.patches] == [10.0, 5.0, 0.0, 20.0]
