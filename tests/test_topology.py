@@ -158,6 +158,14 @@ def test_adding_clients_moves_nobody_else():
     assert len(np.unique(more, axis=0)) == 50
 
 
+def test_a_place_hangs_on_the_name_and_not_on_how_many_were_placed_before():
+    sim = Simulation(seed=1)
+    RING.graph((3,), sim)
+    later = RING.graph((5,), sim)
+    found_m = [later.nodes[client_name(number)]["position_m"] for number in (3, 4)]
+    np.testing.assert_array_equal(found_m, places(5)[3:])
+
+
 def test_another_cell_keeps_the_offsets_and_another_seed_moves_them():
     """A client's draw hangs on its name: in another cell it stands the same way from its edge server."""
     graph = RING.graph((1, 1), Simulation(seed=1))
