@@ -77,10 +77,13 @@ def run(
     cloud = system.build(sim, learner, dataset, heard)
     if folder is not None:
         create_folder(folder, config, provenance(system.seed, num_workers, device))
-    status = "interrupted"
+    status = "failed"
     try:
         sim.run(system.protocol.play(sim, cloud))
         status = "complete"
+    except KeyboardInterrupt:
+        status = "interrupted"
+        raise
     finally:
         final = result(status)
         final.save()

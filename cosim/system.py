@@ -133,6 +133,8 @@ class System:
             shards_per_client=self.data.shards_per_client,
             dirichlet_alpha=self.data.dirichlet_alpha,
         )
+        for indices in samples:
+            indices.flags.writeable = False  # so that no update need keep a copy of its own
         graph = self.topology.graph(sizes, sim)
         edges, number = [], 0
         for cell, size in enumerate(sizes):

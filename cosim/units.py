@@ -7,7 +7,7 @@ import math
 
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 THERMAL_NOISE_DBM_PER_HZ = -174.0
-"""Thermal noise density at 290 K, rounded as the papers round it."""
+"""Thermal noise density at 290 K, rounded."""
 
 SUFFIXES = {
     "_w_per_hz": "W/Hz",

@@ -1,6 +1,6 @@
 """ReLU network without biases: the fully connected network of the HIST paper.
 
-784-300-10 has 238,200 parameters, 0.909 MiB in float32. [HIST journal, Section VI-A]
+784-300-10 has 238,200 parameters, 0.909 MiB in float32. [HIST journal, Section VI-B]
 """
 
 from itertools import pairwise

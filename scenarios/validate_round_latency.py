@@ -18,6 +18,7 @@ from rich.table import Table
 
 import cosim
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
+from cosim.configuration import at_least, configuration, field, not_empty, not_negative
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
@@ -26,7 +27,7 @@ from scenarios.console import console, network
 TOLERANCE = 1e-9
 
 
-@attrs.frozen(kw_only=True)
+@configuration
 class Options:
     """What is compared.
 
@@ -36,9 +37,9 @@ class Options:
         seed: Names the channels and frequencies.
     """
 
-    num_cells: tuple[int, ...] = (2, 4, 6)
-    num_global_rounds: int = 50
-    seed: int = 1
+    num_cells: tuple[int, ...] = field(not_empty, at_least(1), default=(2, 4, 6))
+    num_global_rounds: int = field(at_least(1), default=50)
+    seed: int = field(not_negative, default=1)
 
 
 def timing_only(num_cells: int, num_global_rounds: int, seed: int) -> cosim.System:

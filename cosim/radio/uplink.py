@@ -32,7 +32,7 @@ class Radio:
             noise). [HIST journal, Section VI-C: given]
         snr_db: Mean SNR before fading: one value for all, one per group of cells, or one per client. [HIST
             journal, Section VI-C]
-        noise_dbm_per_hz: Noise density at the edge server (budget). [RawHFL paper, Section V]
+        noise_dbm_per_hz: Noise density at the edge server (budget). [no source: thermal noise at 290 K]
         noise_figure_db: Noise figure of the edge server (budget). [no source]
         fading: Rayleigh, or none. [HIST journal, Section VI-C: Rayleigh]
         num_antennas: Antennas of an edge server. [HIST journal, Section VI-C]
@@ -53,7 +53,7 @@ class Radio:
     fading: Literal["rayleigh", "none"] = "rayleigh"
     num_antennas: int = field(at_least(1), default=10)
     fading_redrawn: Literal["global-round", "edge-round", "coherence-time"] = "global-round"
-    coherence_time_s: float | None = field(positive, default=None)
+    coherence_time_s: float | None = field(at_least(1e-6), default=None)
     large_scale: LargeScale = LargeScale(environment="uma")
 
     def __attrs_post_init__(self) -> None:

@@ -111,7 +111,7 @@ def test_without_fading_the_mean_snr_is_the_snr():
             "coherence_time_s",
             "fading redrawn by coherence time needs one",
         ),
-        ({"coherence_time_s": 0.0}, "coherence_time_s", "must be above 0"),
+        ({"coherence_time_s": 0.0}, "coherence_time_s", "must be at least 1e-06"),
         ({"bandwidth_hz": 0.0}, "bandwidth_hz", "must be above 0"),
         ({"tx_power_w": -0.2}, "tx_power_w", "must be above 0"),
         ({"num_antennas": 0}, "num_antennas", "must be at least 1"),
