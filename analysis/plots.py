@@ -87,10 +87,8 @@ def timeline(axes: Axes, result: Result, global_round: int) -> None:
         own = spans[spans["node"] == client].sort_values("start_s")
         axes.barh(row, scale * (end_s - start_s), left=0.0, height=0.25, **_WAIT)
         for span in own.itertuples():
-            left_ms, width_ms = scale * (span.start_s - start_s), scale * (span.end_s - span.start_s)
-            axes.barh(
-                row, width_ms, left=left_ms, height=0.8, linewidth=0.4, **_ACTIVITIES[str(span.activity)]
-            )
+            left, width = scale * (span.start_s - start_s), scale * (span.end_s - span.start_s)
+            axes.barh(row, width, left=left, height=0.8, linewidth=0.4, **_ACTIVITIES[str(span.activity)])
         ends_s = rounds[rounds["node"] == edge_of.get(client)]["end_s"]
         axes.vlines(scale * (ends_s - start_s), row - 0.5, row + 0.5, color="black", linewidth=1.0)
         if row and edge_of.get(client) != edge_of.get(clients[row - 1]):

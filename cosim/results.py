@@ -129,11 +129,6 @@ class Result:
         reached = self.evaluations[self.evaluations["accuracy"] >= accuracy]
         return float(reached["time_s"].iloc[0]) if len(reached) else None
 
-    def bits_to_accuracy(self, accuracy: float) -> float | None:
-        """Bits sent per client up to the first evaluation that reaches an accuracy, or None."""
-        reached = self.evaluations[self.evaluations["accuracy"] >= accuracy]
-        return float(reached["bits_per_client"].iloc[0]) if len(reached) else None
-
 
 def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, Any]) -> None:
     """Make a run folder with its configuration and provenance.

@@ -8,7 +8,7 @@ Usage::
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 
@@ -24,9 +24,9 @@ from cosim.configuration import (
     positive,
     refuse,
 )
-from cosim.learning.datasets import Dataset
+from cosim.learning.datasets import Dataset, DatasetName
 from cosim.learning.learner import Learner
-from cosim.learning.partition import partition
+from cosim.learning.partition import Split, partition
 from cosim.nodes import Client, Cloud, EdgeServer, RoundReport
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
@@ -51,8 +51,8 @@ class Data:
             source]
     """
 
-    name: Literal["fashion-mnist", "digits", "synthetic"] = "fashion-mnist"
-    split: Literal["shards", "cell-iid", "dirichlet", "iid"] = "shards"
+    name: DatasetName = "fashion-mnist"
+    split: Split = "shards"
     shards_per_client: int = field(at_least(1), default=2)
     dirichlet_alpha: float = field(positive, default=0.3)
 

@@ -95,20 +95,16 @@ def hist_system(
 
 
 def hist_and_hfedavg(
-    options: Options, cells: Sequence[int], splits: Sequence[str], hfedavg_rounds: int, most_factor: int
+    options: Options, cells: Sequence[int], splits: Sequence[str], hfedavg_rounds: int
 ) -> dict[str, cosim.System]:
-    """HIST beside HFedAvg for each N and split, with as much upload for both: N times the rounds for HIST.
-
-    Args:
-        most_factor: HIST plays at most so many times HFedAvg's rounds.
-    """
+    """HIST beside HFedAvg for each N and split, N times the rounds (at most 6 times) for HIST."""
     return {
         f"{name} N={num_cells}, {split}": hist_system(
             options,
             num_cells=num_cells,
             split=split,
             whole_model=name == "HFedAvg",
-            num_global_rounds=hfedavg_rounds * (1 if name == "HFedAvg" else min(num_cells, most_factor)),
+            num_global_rounds=hfedavg_rounds * (1 if name == "HFedAvg" else min(num_cells, 6)),
         )
         for split in splits
         for num_cells in cells

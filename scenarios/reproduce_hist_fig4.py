@@ -29,7 +29,7 @@ FIGURE = "hist-fig4"
 def main(options: Options) -> int:
     """Run, draw, compare."""
     cells = (4,) if options.quick else (2, 4, 6)
-    systems = hist_and_hfedavg(options, cells, tuple(SPLITS), options.rounds(5, 20), most_factor=6)
+    systems = hist_and_hfedavg(options, cells, tuple(SPLITS), options.rounds(5, 20))
     results = play_all(FIGURE, systems, options)
 
     def draw(path: Path) -> None:
@@ -56,7 +56,7 @@ def _claims(results: dict[str, cosim.Result], cells: tuple[int, ...]) -> list[Cl
             ratio = hist.transfers["payload_bits"].iloc[0] / hfedavg.transfers["payload_bits"].iloc[0]
             claims.append(
                 Claim(
-                    f"N = {num_cells}: HIST sends 1/N of HFedAvg's bits per client and edge round",
+                    f"N = {num_cells}, {words}: HIST sends 1/N of HFedAvg's bits per client and edge round",
                     f"{ratio:.6f} of them",
                     ratio * num_cells == 1.0,
                     required=True,

@@ -31,7 +31,7 @@ def main(options: Options) -> int:
     target = 0.75 if options.quick else 0.80
     cells = (2, 4) if options.quick else (2, 4, 6, 8, 10)
     splits = ("shards",) if options.quick else tuple(SPLITS)
-    systems = hist_and_hfedavg(options, cells, splits, options.rounds(5, 24), most_factor=6)
+    systems = hist_and_hfedavg(options, cells, splits, options.rounds(5, 24))
     results = play_all(FIGURE, systems, options)
     cost = {label: uploads_to(result, target) for label, result in results.items()}
     claims = [claim for split in splits for claim in _claims(cost, cells, split, target)]

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from cosim.configuration import at_least, configuration, field, not_empty, positive, refuse
-from cosim.radio.fading import BlockFading
+from cosim.radio.fading import BlockFading, Redrawn
 from cosim.radio.large_scale import LargeScale
 from cosim.radio.link import Budget, Channel, GivenSnr, noise_w_per_hz
 from cosim.simulation import Simulation
@@ -52,7 +52,7 @@ class Radio:
     noise_figure_db: float = 7.0
     fading: Literal["rayleigh", "none"] = "rayleigh"
     num_antennas: int = field(at_least(1), default=10)
-    fading_redrawn: Literal["global-round", "edge-round", "coherence-time"] = "global-round"
+    fading_redrawn: Redrawn = "global-round"
     coherence_time_s: float | None = field(at_least(1e-6), default=None)
     large_scale: LargeScale = LargeScale(environment="uma")
 
