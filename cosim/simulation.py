@@ -163,6 +163,16 @@ class Simulation:
         """An event that comes after a delay, for parts that bend running activities, such as a band."""
         return self._environment.timeout(delay_s)
 
+    def end_of_instant(self) -> Event:
+        """An event that comes when all else of this instant is over, alarms included.
+
+        Those who meet at one instant can be sorted by name there.
+        """
+        event = self._environment.event()
+        event._ok, event._value = True, None
+        self._environment.schedule(event, sys.maxsize + 1)  # type: ignore[arg-type]
+        return event
+
     def stream(self, node: str, purpose: str, *index: int) -> np.random.Generator:
         """The generator of these names: one that lives as long as the run, or, with an index, a fresh one."""
         if index:

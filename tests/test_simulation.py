@@ -672,3 +672,29 @@ def test_streams_are_the_same_in_another_process():
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     assert there.stdout.split() == [str(value) for value in here]
+
+
+# --- The end of an instant --------------------------------------------------------------------------------
+
+
+@every_tie_order
+def test_the_end_of_an_instant_comes_after_all_else_of_it_alarms_included(tie_order):
+    """Asked for at the instant of three alarms; what the alarms lead to comes before it."""
+    sim = Simulation(seed=1, shuffle_ties=tie_order)
+    seen = []
+
+    def asks():
+        yield from sim.spend("asker", "wait", 1.0)
+        sim.end_of_instant().callbacks.append(lambda _: seen.append(("end", sim.now_s)))
+
+    def cell(name):
+        yield from sim.with_deadline([sim.spend(name, "work", 9.0)], 1.0)
+        yield from sim.first({"x": sim.together([]), "y": sim.spend("y", "work", 9.0)})
+        seen.append((name, sim.now_s))
+        yield from sim.spend(name, "work", 1.0)
+
+    def outer():
+        yield from sim.with_deadline([cell("a"), cell("b")], 5.0)
+
+    sim.run(sim.together([asks(), outer(), cell("c")]))
+    assert (sorted(seen[:3]), seen[3:]) == ([("a", 1.0), ("b", 1.0), ("c", 1.0)], [("end", 1.0)])

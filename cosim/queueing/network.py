@@ -1,0 +1,114 @@
+"""Public network: the ways of the clients' updates through queues that others fill as well.
+
+An update is a message to a station (`station`): one packet as in the VHFL paper, or as many as its bits need.
+An upload that its sender gives up does nothing to the queue: what is late stays in the network and takes its
+service.
+
+Scope and limitations: only the uplink; one station on each way, no loss but lateness, no reaction of the
+public's traffic to congestion.
+
+Usage::
+
+    network = PublicNetwork(arrival_rate_per_s=2.0, service=HyperExponential(weights=(0.3, 0.7)))
+    uplinks = network.uplinks(sim, ["client-0001", "client-0002"])
+    upload = uplinks["client-0001"].open(payload_bits=1_000_000, global_round=1, edge_round=0)
+
+Source: Wan et al., "How global observation works in federated learning" (VHFL), Sections II-A and IV.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Literal
+
+import attrs
+
+from cosim.configuration import at_least, configuration, field, not_negative
+from cosim.queueing.service import HyperExponential, ServiceLaw
+from cosim.queueing.start import Start, check_start
+from cosim.queueing.station import Message, Station
+from cosim.simulation import Event, Simulation
+
+
+@configuration
+class PublicNetwork:
+    """The network that the clients share with the public.
+
+    Attributes:
+        arrival_rate_per_s: Packets of the public per second lambda_N, at each station. [VHFL, Section V-E]
+        service: Law of the service times. [VHFL, Section V-E]
+        paths: Whether every client has a queue of its own, or all share one. [VHFL, Section IV: own]
+        packet_bits: Largest packet; none: every message is one packet. [VHFL, Section IV: none]
+        start: Whether the queues have run for ever at time 0, or are empty. [VHFL, Appendix B: steady state]
+    """
+
+    arrival_rate_per_s: float = field(not_negative, default=2.0)
+    service: ServiceLaw = HyperExponential()
+    paths: Literal["own", "shared"] = "own"
+    packet_bits: int | None = field(at_least(1), default=None)
+    start: Start = "stationary"
+
+    def __attrs_post_init__(self) -> None:
+        check_start("PublicNetwork", self.start, self.load)
+
+    @property
+    def load(self) -> float:
+        """Share rho of the time that the public keeps a server busy, if below 1."""
+        return self.arrival_rate_per_s * self.service.mean_s
+
+    def uplinks(self, sim: Simulation, clients: Sequence[str]) -> dict[str, "QueuedUplink"]:
+        """Build the stations; call it once for a simulation.
+
+        Warns:
+            UserWarning: A load of 1 or more.
+        """
+        if self.load >= 1.0:
+            warnings.warn(
+                f"PublicNetwork: a load of rho = {self.load:g} is 1 or more, so queues grow without bound as "
+                "long as the run lasts, and no result is stationary.",
+                stacklevel=2,
+            )
+        names = {client: "path" if self.paths == "shared" else f"path-{client}" for client in clients}
+        stations = {
+            name: Station(sim, name, self.arrival_rate_per_s, self.service, self.start)
+            for name in dict.fromkeys(names.values())
+        }
+        return {
+            client: QueuedUplink(client=client, station=stations[name], packet_bits=self.packet_bits)
+            for client, name in names.items()
+        }
+
+
+class QueuedUpload:
+    """An upload on its way.
+
+    Attributes:
+        done: Comes when its last packet has left.
+    """
+
+    def __init__(self, payload_bits: int, message: Message) -> None:
+        self.done: Event = message.done
+        self._payload_bits = payload_bits
+        self._message = message
+
+    @property
+    def bits_left(self) -> float:
+        """Its bits, in proportion to the packets that have not left."""
+        num_left = self._message.num_packets - self._message.num_served
+        return self._payload_bits * num_left / self._message.num_packets
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class QueuedUplink:
+    """One client's way to the server through a queue."""
+
+    client: str
+    station: Station
+    packet_bits: int | None
+
+    def open(self, payload_bits: int, global_round: int, edge_round: int) -> QueuedUpload:
+        """Start an upload; the rounds change nothing, as a queue knows none."""
+        num_packets = 1 if self.packet_bits is None else max(1, -(-payload_bits // self.packet_bits))
+        return QueuedUpload(payload_bits, self.station.send(self.client, num_packets))
+
+    def close(self, upload: QueuedUpload) -> None:
+        """End an upload for its sender; its packets stay in the queue and take their service."""

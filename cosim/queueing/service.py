@@ -1,0 +1,216 @@
+"""Service laws: how long a server works on one packet.
+
+Every law draws durations, and equilibrium residuals: what is left of a service that is met in progress at a
+random instant, of density (1 - B(t)) / E[B] where B is the law's distribution function.
+
+Scope and limitations: services are independent of each other and of the queue. A block of hyper-exponential
+durations draws all its stages first, so their sequence depends on the sizes of the blocks; a queue draws
+blocks of one constant size. The other laws' sequences do not depend on it.
+
+Usage::
+
+    law = HyperExponential(weights=(0.3, 0.7), rates_per_s=(8.0, 2.0))
+    law.draw(rng, 1000)
+
+Source: Wan et al., "How global observation works in federated learning" (VHFL), eq. 2; residuals: Kleinrock,
+"Queueing Systems", volume 1, Section 5.2.
+"""
+
+import math
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError, at_least, between, configuration, field, positive, refuse
+
+Durations = NDArray[np.float64]
+"""Durations in s, shape (draws,)."""
+
+
+@configuration
+class HyperExponential:
+    """Two exponential stages, of which a packet takes one: the idle network's or the busy network's.
+
+    Attributes:
+        weights: Probabilities alpha_1 and alpha_2 of the stages. [VHFL, Section V-E: 0.5 each for Fig. 7b]
+        rates_per_s: Rates mu_1 and mu_2 of the stages, the faster first. [VHFL, Section V-E]
+    """
+
+    weights: tuple[float, float] = field(between(0.0, 1.0), default=(0.5, 0.5))
+    rates_per_s: tuple[float, float] = field(positive, default=(8.0, 2.0))
+
+    def __attrs_post_init__(self) -> None:
+        if abs(sum(self.weights) - 1.0) > 1e-9:
+            raise refuse("HyperExponential", "weights", self.weights, "must sum to 1", "give p and 1 - p")
+        if self.rates_per_s[0] < self.rates_per_s[1]:
+            rule = "the faster rate comes first (mu_1 >= mu_2)"
+            raise refuse(
+                "HyperExponential", "rates_per_s", self.rates_per_s, rule, "swap them, and the weights too"
+            )
+
+    @property
+    def mean_s(self) -> float:
+        """Mean duration."""
+        fast_s, slow_s = self._mean_parts_s
+        return fast_s + slow_s
+
+    @property
+    def _mean_parts_s(self) -> tuple[float, float]:
+        return self.weights[0] / self.rates_per_s[0], (1.0 - self.weights[0]) / self.rates_per_s[1]
+
+    def draw(self, rng: np.random.Generator, count: int) -> Durations:
+        """Durations in s, shape (count,)."""
+        return self._mixture(rng, count, self.weights[0])
+
+    def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
+        """Residuals in s, shape (count,): the stages weighted by the time spent in them."""
+        return self._mixture(rng, count, self._mean_parts_s[0] / self.mean_s)
+
+    def _mixture(self, rng: np.random.Generator, count: int, fast_share: float) -> Durations:
+        """Fast or slow by a comparison without branches: slow_s is the larger of the two means."""
+        fast_s, slow_s = (1.0 / rate_per_s for rate_per_s in self.rates_per_s)
+        durations_s = (rng.random(count) >= fast_share) * slow_s
+        np.maximum(durations_s, fast_s, out=durations_s)
+        return np.multiply(durations_s, rng.standard_exponential(count), out=durations_s)
+
+
+@configuration
+class Exponential:
+    """Exponential durations.
+
+    Attributes:
+        rate_per_s: Services per second of a busy server. [no source: the default HyperExponential's]
+    """
+
+    rate_per_s: float = field(positive, default=3.2)
+
+    @property
+    def mean_s(self) -> float:
+        """Mean duration."""
+        return 1.0 / self.rate_per_s
+
+    def draw(self, rng: np.random.Generator, count: int) -> Durations:
+        """Durations in s, shape (count,)."""
+        durations_s = rng.standard_exponential(count)
+        return np.multiply(durations_s, self.mean_s, out=durations_s)
+
+    def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
+        """Residuals in s, shape (count,): the law has no memory."""
+        return self.draw(rng, count)
+
+
+@configuration
+class Deterministic:
+    """Every service takes equally long.
+
+    Attributes:
+        duration_s: Duration. [no source: the mean of the default HyperExponential]
+    """
+
+    duration_s: float = field(positive, default=0.3125)
+
+    @property
+    def mean_s(self) -> float:
+        """Mean duration."""
+        return self.duration_s
+
+    def draw(self, rng: np.random.Generator, count: int) -> Durations:
+        """Durations in s, shape (count,); draws nothing."""
+        return np.full(count, self.duration_s)
+
+    def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
+        """Residuals in s, shape (count,): uniform."""
+        return self.duration_s * rng.random(count)
+
+
+@configuration
+class Erlang:
+    """Several exponential stages, one after the other.
+
+    Attributes:
+        num_stages: Stages. [no source]
+        rate_per_s: Rate of one stage. [no source: the mean of the default HyperExponential]
+    """
+
+    num_stages: int = field(at_least(1), default=2)
+    rate_per_s: float = field(positive, default=6.4)
+
+    @property
+    def mean_s(self) -> float:
+        """Mean duration."""
+        return self.num_stages / self.rate_per_s
+
+    def draw(self, rng: np.random.Generator, count: int) -> Durations:
+        """Durations in s, shape (count,)."""
+        return rng.standard_gamma(self.num_stages, count) / self.rate_per_s
+
+    def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
+        """Residuals in s, shape (count,): each stage is as likely as any to be the one in progress."""
+        num_left = rng.integers(1, self.num_stages, count, endpoint=True)
+        return rng.standard_gamma(num_left) / self.rate_per_s
+
+
+@configuration
+class Empirical:
+    """Measured durations, drawn independently and each with equal probability.
+
+    The file is read when the configuration is made.
+
+    Attributes:
+        path: Text file with one duration in seconds per line. [no source]
+    """
+
+    path: str
+
+    def __attrs_post_init__(self) -> None:
+        _ = self.durations_s
+
+    @cached_property
+    def durations_s(self) -> Durations:
+        """The durations of the file, read-only, shape (rows,)."""
+        return _read_durations_s(self.path)
+
+    @property
+    def mean_s(self) -> float:
+        """Mean duration."""
+        return float(self.durations_s.mean())
+
+    def draw(self, rng: np.random.Generator, count: int) -> Durations:
+        """Durations in s, shape (count,)."""
+        return self.durations_s[rng.integers(len(self.durations_s), size=count)]
+
+    def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
+        """Residuals in s, shape (count,): a uniform part of a duration that is met by its length."""
+        met_s = rng.choice(self.durations_s, size=count, p=self.durations_s / self.durations_s.sum())
+        return met_s * rng.random(count)
+
+
+ServiceLaw = HyperExponential | Exponential | Deterministic | Erlang | Empirical
+
+
+def _read_durations_s(path: str) -> Durations:
+    try:
+        rows = Path(path).read_text(encoding="utf-8").rstrip().splitlines()
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, f"cannot be read ({error})") from None
+    if not rows:
+        raise _unreadable(path, "has no rows")
+    durations_s = np.empty(len(rows))
+    for place, row in enumerate(rows):
+        try:
+            durations_s[place] = duration_s = float(row)
+        except ValueError:
+            duration_s = math.nan
+        if not 0.0 < duration_s < math.inf:
+            shown = repr(row) if row.strip() else "empty"
+            raise _unreadable(path, f"row {place + 1} is {shown}, but must be a finite number above 0")
+    durations_s.flags.writeable = False
+    return durations_s
+
+
+def _unreadable(path: str, fault: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"Empirical.path: the file {path} {fault}. Usual fix: a text file with one duration in s per line."
+    )
