@@ -12,31 +12,44 @@ from attrs import evolve
 
 from cosim.compute import Compute
 from cosim.configuration import ConfigurationError
+from cosim.learning.data import Data
+from cosim.learning.traffic import Traffic
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
+from cosim.protocols.vhfl import Vhfl
+from cosim.queueing.network import PublicNetwork
+from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
 from cosim.radio.large_scale import LargeScale
 from cosim.radio.uplink import Radio
 from cosim.results import Result
 from cosim.run import run
 from cosim.simulation import Dropped, Simulation
-from cosim.system import Data, System
+from cosim.system import System
 from cosim.topology import Topology
 
 __all__ = [
     "Compute",
     "ConfigurationError",
     "Data",
+    "Deterministic",
     "Dropped",
     "EdgeTraining",
+    "Empirical",
+    "Erlang",
+    "Exponential",
     "HFedAvg",
     "Hist",
+    "HyperExponential",
     "LargeScale",
+    "PublicNetwork",
     "Radio",
     "Result",
     "Simulation",
     "System",
     "Topology",
+    "Traffic",
+    "Vhfl",
     "evolve",
     "run",
 ]

@@ -5,7 +5,7 @@ the cloud holds the learner and closes global rounds. What they learn is asked f
 when somebody reads it (`cosim.learning`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import attrs
@@ -15,68 +15,68 @@ from cosim.compute import Cpu
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape
+from cosim.queueing.network import QueuedUplink
 from cosim.radio.band import Band
-from cosim.radio.link import Channel
-from cosim.records import Evaluation, Round, Transfer
+from cosim.radio.uplink import RadioUplink
+from cosim.records import Evaluation, Prediction, Round, Transfer
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.topology import CLOUD, Topology
 
 
 @attrs.frozen(kw_only=True)
 class Work:
-    """What a client is asked to do in one edge round."""
+    """What a client is asked to do in one edge round.
+
+    Attributes:
+        request: Makes the pending update, given client, samples and key.
+        cycles: What the training costs the processor.
+        payload_bits: What is uploaded.
+        upload_deadline_s: How long after its start an upload is given up; None: never.
+    """
 
     global_round: int
     edge_round: int
-    start: PendingModel
-    num_steps: int
-    batch_size: int
-    learning_rate: float
+    request: Callable[..., PendingUpdate]
     cycles: float
     payload_bits: int
+    upload_deadline_s: float | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Client:
-    """A device: processor, channel, its share of the band, its samples (indices into the training set)."""
+    """A device: processor, uplink, its samples (indices into the training set)."""
 
     name: str
     edge: str
     cpu: Cpu
-    channel: Channel
-    band: Band
+    uplink: RadioUplink | QueuedUplink
     tx_power_w: float
     samples: np.ndarray
 
     def local_round(self, sim: Simulation, work: Work) -> Story:
-        """Train, then upload: what one client does in one edge round; returns its update."""
+        """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`."""
         update = yield from self.train(sim, work)
-        yield from self.send(sim, work)
-        return update
+        if work.upload_deadline_s is None:
+            yield from self.send(sim, work)
+            return update
+        (sent,) = yield from sim.with_deadline([self.send(sim, work)], work.upload_deadline_s)
+        return sent if isinstance(sent, Dropped) else update
 
     def train(self, sim: Simulation, work: Work) -> Story:
         """Ask for the learning now, let the time it takes pass."""
-        update = PendingUpdate(
-            client=self.name,
-            start=work.start,
-            samples=self.samples,
-            num_steps=work.num_steps,
-            batch_size=work.batch_size,
-            learning_rate=work.learning_rate,
-            key=sim.key(self.name, "mini-batches", work.global_round, work.edge_round),
-        )
+        key = sim.key(self.name, "mini-batches", work.global_round, work.edge_round)
+        update = work.request(client=self.name, samples=self.samples, key=key)
         yield from sim.spend(self.name, "train", self.cpu.duration_s(work.cycles), self.cpu.power_w)
         return update
 
     def send(self, sim: Simulation, work: Work) -> Story:
         """Upload until all bits are through or the upload is cut."""
         start_s = sim.now_s
-        block = self.channel.fading.block(work.global_round, work.edge_round)
-        upload = self.band.open(self.name, self.channel, work.payload_bits, block)
+        upload = self.uplink.open(work.payload_bits, work.global_round, work.edge_round)
         try:
             yield from sim.spend(self.name, "send", upload.done, self.tx_power_w)
         finally:
-            self.band.close(upload)
+            self.uplink.close(upload)  # type: ignore[arg-type]
             sim.trace.record(
                 Transfer(
                     client=self.name,
@@ -110,12 +110,13 @@ class EdgeServer:
         return tuple(self.clients[index] for index in np.sort(chosen))
 
     def edge_round(
-        self, sim: Simulation, work: Work, participants: tuple[Client, ...], deadline_s: float | None
+        self, sim: Simulation, assignments: Sequence[tuple[Client, Work]], deadline_s: float | None
     ) -> Story:
-        """Let the participants train and send; returns the updates that arrived, by client name."""
+        """Let each participant do its work; returns the updates that arrived, by client name."""
         start_s = sim.now_s
-        self.band.divide_among(len(participants))
-        stories = [client.local_round(sim, work) for client in participants]
+        self.band.divide_among(len(assignments))
+        stories = [client.local_round(sim, work) for client, work in assignments]
+        work = assignments[0][1]
         outcomes = yield from sim.with_deadline(stories, deadline_s)
         arrived = [update for update in outcomes if not isinstance(update, Dropped)]
         sim.trace.record(
@@ -126,7 +127,7 @@ class EdgeServer:
                 edge_round=work.edge_round,
                 start_s=start_s,
                 end_s=sim.now_s,
-                num_participants=len(participants),
+                num_participants=len(assignments),
                 num_arrived=len(arrived),
             )
         )
@@ -146,7 +147,7 @@ class RoundReport(NamedTuple):
 
     global_round: int
     time_s: float
-    evaluation: Evaluation | None
+    evaluation: Evaluation | Prediction | None
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -181,7 +182,6 @@ class Cloud:
         evaluation = None
         last = global_round == self.num_global_rounds
         if self.evaluate_every is not None and (last or global_round % self.evaluate_every == 0):
-            score = self.learner.evaluate(model)
-            evaluation = Evaluation(sim.now_s, global_round, score.accuracy, score.loss_nats)
+            evaluation = self.learner.evaluate(model).record(sim.now_s, global_round)
             sim.trace.record(evaluation)
         self.listener(RoundReport(global_round, sim.now_s, evaluation))

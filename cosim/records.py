@@ -48,15 +48,39 @@ class Round(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The global model on the test set, after a global round (0: before the first)."""
+    """A global model that classifies, on the test set, after a global round (0: before the first)."""
 
     time_s: float
     global_round: int
     accuracy: float
     loss_nats: float
 
+    @property
+    def headline(self) -> str:
+        """What a progress bar says."""
+        return f"accuracy {100 * self.accuracy:.1f} %"
 
-Row = Span | Transfer | Round | Evaluation
+
+class Prediction(NamedTuple):
+    """A global model that predicts a quantity, on the training and the test set, after a global round.
+
+    Errors are in units of the data set's target; `error_ratio` is the sum of the absolute errors over the sum
+    of the absolute targets, on the test set.
+    """
+
+    time_s: float
+    global_round: int
+    train_mse: float
+    test_mse: float
+    error_ratio: float
+
+    @property
+    def headline(self) -> str:
+        """What a progress bar says."""
+        return f"test MSE {self.test_mse:.4g}"
+
+
+Row = Span | Transfer | Round | Evaluation | Prediction
 
 
 class Trace:
@@ -66,12 +90,13 @@ class Trace:
         self.spans: list[Span] = []
         self.transfers: list[Transfer] = []
         self.rounds: list[Round] = []
-        self.evaluations: list[Evaluation] = []
+        self.evaluations: list[Evaluation | Prediction] = []
         self._lists = {
             Span: self.spans,
             Transfer: self.transfers,
             Round: self.rounds,
             Evaluation: self.evaluations,
+            Prediction: self.evaluations,
         }
 
     def record(self, row: Row) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from cosim.configuration import ConfigurationError
-from cosim.records import Evaluation, Round, Span, Trace, Transfer
+from cosim.records import Evaluation, Prediction, Round, Span, Trace, Transfer
 
 TABLES = {"spans": Span, "transfers": Transfer, "rounds": Round, "evaluations": Evaluation}
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
@@ -35,8 +35,8 @@ _ORDER = {
 class Summary(NamedTuple):
     """One run in one line.
 
-    `accuracy` is that of the last evaluation (None without one); `bits_per_client` counts what was really
-    sent, dropped uploads included.
+    `accuracy` or `test_mse` is that of the last evaluation (None without one, or where the data set has the
+    other); `bits_per_client` counts what was really sent, dropped uploads included.
     """
 
     status: str
@@ -47,6 +47,7 @@ class Summary(NamedTuple):
     num_updates: int
     num_dropped: int
     bits_per_client: float
+    test_mse: float | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -58,8 +59,9 @@ class Result:
         spans: One row per activity (`records.Span`).
         transfers: One row per upload (`records.Transfer`).
         rounds: One row per edge round and global round (`records.Round`).
-        evaluations: One row per evaluation (`records.Evaluation`), with `energy_j`, the energy of all
-            clients, and `bits_per_client`, the mean of the bits sent, both up to that time.
+        evaluations: One row per evaluation (`records.Evaluation`, or `records.Prediction` where a quantity is
+            predicted), with `energy_j`, the energy of all clients, and `bits_per_client`, the mean of the
+            bits sent, both up to that time.
         folder: Where it lies, or None.
     """
 
@@ -88,7 +90,8 @@ class Result:
             status=status,
             num_global_rounds=len(global_rounds),
             time_s=float(global_rounds["end_s"].max()) if len(global_rounds) else 0.0,
-            accuracy=float(evaluations["accuracy"].iloc[-1]) if len(evaluations) else None,
+            accuracy=_last(evaluations, "accuracy"),
+            test_mse=_last(evaluations, "test_mse"),
             energy_j=float(spans["energy_j"].sum()),
             num_updates=num_updates,
             num_dropped=num_updates - int(edge_rounds["num_arrived"].sum()),
@@ -130,6 +133,10 @@ class Result:
         return float(reached["time_s"].iloc[0]) if len(reached) else None
 
 
+def _last(evaluations: pd.DataFrame, column: str) -> float | None:
+    return float(evaluations[column].iloc[-1]) if column in evaluations and len(evaluations) else None
+
+
 def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, Any]) -> None:
     """Make a run folder with its configuration and provenance.
 
@@ -164,7 +171,7 @@ def _replace(path: Path, write: Any) -> None:
 
 
 def _frame(name: str, rows: list[Any]) -> pd.DataFrame:
-    kind = TABLES[name]
+    kind = Prediction if rows and isinstance(rows[0], Prediction) else TABLES[name]
     frame = pd.DataFrame(rows, columns=list(kind._fields))
     dtypes = {column: _DTYPES[annotation] for column, annotation in kind.__annotations__.items()}
     return frame.astype(dtypes).sort_values(_ORDER[name], kind="stable", ignore_index=True)

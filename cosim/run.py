@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from cosim.configuration import ConfigurationError, from_dict, to_dict
-from cosim.learning.datasets import load
 from cosim.learning.learner import Learner
 from cosim.learning.workers import num_cores
 from cosim.nodes import RoundReport
@@ -25,6 +24,7 @@ from cosim.provenance import provenance
 from cosim.results import Result, create_folder
 from cosim.simulation import Simulation
 from cosim.system import System
+from cosim.topology import CLOUD
 
 _SAVE_EVERY_WALL_S = 15.0
 
@@ -58,7 +58,7 @@ def run(
     """
     config = {"scenario": scenario, "system": to_dict(system)}
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
-    dataset = load(system.data.name, None if data_dir is None else Path(data_dir))
+    dataset = system.data.load(sim.stream(CLOUD, "data"), None if data_dir is None else Path(data_dir))
     num_workers = num_cores() if num_workers is None else num_workers
     learner = Learner(network, dataset, device=device, num_workers=num_workers)
     folder = None if out is None else Path(out)

@@ -8,7 +8,7 @@ Usage::
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
@@ -21,40 +21,20 @@ from cosim.configuration import (
     is_configuration,
     not_empty,
     not_negative,
-    positive,
     refuse,
 )
-from cosim.learning.datasets import Dataset, DatasetName
+from cosim.learning.data import Data
+from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
-from cosim.learning.partition import Split, partition
 from cosim.nodes import Client, Cloud, EdgeServer, RoundReport
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
+from cosim.protocols.vhfl import Vhfl
+from cosim.queueing.network import PublicNetwork
 from cosim.radio.band import Band
-from cosim.radio.uplink import Radio
+from cosim.radio.uplink import Radio, RadioUplink
 from cosim.simulation import Simulation
 from cosim.topology import CLOUD, Topology, client_name, edge_name, even_cells, spread
-
-
-@configuration
-class Data:
-    """What is learned, and who holds which samples.
-
-    Attributes:
-        name: Data set: fashion-mnist, digits (scikit-learn's), or synthetic (for tests). [HIST journal,
-            Section VI-B]
-        split: Shards: fully non-i.i.d.; cell-iid: i.i.d. over cells, shards within; dirichlet; iid. [HIST
-            journal, Section VI-A]
-        shards_per_client: Shards of the samples sorted by label that each client is dealt. [HIST conference,
-            Section V-A]
-        dirichlet_alpha: Concentration of the classes' proportions over clients; smaller is less even. [no
-            source]
-    """
-
-    name: DatasetName = "fashion-mnist"
-    split: Split = "shards"
-    shards_per_client: int = field(at_least(1), default=2)
-    dirichlet_alpha: float = field(positive, default=0.3)
 
 
 @configuration
@@ -72,7 +52,10 @@ class System:
         data: What is learned, and who holds which samples.
         topology: Where the nodes stand.
         compute: The clients' processors.
+        uplink: How updates travel: by radio, or through the queues of a public network. [HIST journal,
+            Section IV-A]
         radio: The uplink of every cell.
+        public_network: Queues that uploads wait in.
         protocol: Who trains what, and how it is combined.
         evaluate_every: Global rounds between evaluations on the test set (the first and the last model
             always); none: timing only, nothing is learned. [no source]
@@ -86,8 +69,10 @@ class System:
     data: Data = Data()
     topology: Topology = Topology()
     compute: Compute = Compute()
+    uplink: Literal["radio", "public-network"] = "radio"
     radio: Radio = Radio()
-    protocol: Hist | HFedAvg = Hist()
+    public_network: PublicNetwork = PublicNetwork()
+    protocol: Hist | HFedAvg | Vhfl = Hist()
     evaluate_every: int | None = field(at_least(1), default=1)
 
     def __attrs_post_init__(self) -> None:
@@ -125,16 +110,9 @@ class System:
             ConfigurationError: Parts that do not fit together.
         """
         sizes = self.sizes()
-        samples = partition(
-            dataset.train_y,
-            sizes,
-            self.data.split,
-            sim.stream(CLOUD, "partition"),
-            shards_per_client=self.data.shards_per_client,
-            dirichlet_alpha=self.data.dirichlet_alpha,
-        )
-        for indices in samples:
-            indices.flags.writeable = False  # so that no update need keep a copy of its own
+        samples = self.data.deal(dataset, sizes, sim.stream(CLOUD, "partition"))
+        names = [client_name(number) for number in range(self.num_clients)]
+        queues = self.public_network.uplinks(sim, names) if self.uplink == "public-network" else {}
         graph = self.topology.graph(sizes, sim)
         edges, number = [], 0
         for cell, size in enumerate(sizes):
@@ -142,7 +120,7 @@ class System:
             band = Band(sim, self.radio.bandwidth_hz, redivided=self.radio.sharing == "redivided")
             clients = []
             for _ in range(size):
-                name = client_name(number)
+                name = names[number]
                 place = (cell, number, self.num_cells, self.num_clients)
                 distance_m = graph.edges[edge, name]["distance_m"]
                 clients.append(
@@ -154,8 +132,14 @@ class System:
                             spread(self.compute.max_frequency_hz, *place),
                             sim.stream(name, "cpu"),
                         ),
-                        channel=self.radio.channel(sim, name, distance_m, spread(self.radio.snr_db, *place)),
-                        band=band,
+                        uplink=queues.get(name)
+                        or RadioUplink(
+                            client=name,
+                            channel=self.radio.channel(
+                                sim, name, distance_m, spread(self.radio.snr_db, *place)
+                            ),
+                            band=band,
+                        ),
                         tx_power_w=self.radio.tx_power_w,
                         samples=samples[number],
                     )

@@ -15,6 +15,7 @@ SUFFIXES = {
     "_m_per_s": "m/s",
     "_j_per_hz2": "J/Hz²",
     "_per_s": "1/s",
+    "_s2": "s²",
     "_cycles": "cycles",
     "_bits": "bit",
     "_bps": "bit/s",

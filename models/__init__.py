@@ -9,29 +9,50 @@ declaration only:
 
     unit_groups     group name -> ((parameter name, axis), ...): what one group of units cuts
     relu_layers     weight names in order, for a network that is only matrices with ReLU between
+
+and one of which the server keeps a part has modules `central` and `local`, with `num_global_features` and
+`num_central_outputs` (`vertical`).
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from torch import nn
 
 from models.mlp import Mlp
 from models.relu_network import ReluNetwork
+from models.vertical import HorizontalNetwork, VerticalNetwork
 
-FAMILIES: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {"relu": ReluNetwork, "mlp": Mlp}
-"""Family name to the class that builds a network from its layer sizes."""
+
+class Family(NamedTuple):
+    """A kind of network: what its sizes mean, how many there are (None: two or more), what builds it."""
+
+    sizes: str
+    num_sizes: int | None
+    build: Callable[[tuple[int, ...]], nn.Module]
+
+
+FAMILIES = {
+    "relu": Family("<inputs>-<hidden>-...-<outputs>", None, ReluNetwork),
+    "mlp": Family("<inputs>-<hidden>-...-<outputs>", None, Mlp),
+    "vertical": Family("<server's features>-<client's features>-<hidden>-<outputs>", 4, VerticalNetwork),
+    "horizontal": Family("<client's features>-<hidden>-<outputs>", 3, HorizontalNetwork),
+}
+"""Name -> family."""
 
 
 def build(name: str) -> nn.Module:
-    """The network of a name, "family-inputs-hidden-...-outputs": "relu-784-300-10", "mlp-64-32-10".
+    """The network of a name, the family and its sizes: "relu-784-300-10", "mlp-64-32-10".
 
     Raises:
-        ValueError: unknown family, or sizes that are not two or more whole numbers above 0.
+        ValueError: unknown family, or sizes that are too few, too many or no whole numbers above 0.
     """
     family, *sizes = name.split("-")
-    if family not in FAMILIES or len(sizes) < 2 or not all(s.isdecimal() and int(s) > 0 for s in sizes):
-        known = ", ".join(f'"{f}-<inputs>-<hidden>-...-<outputs>"' for f in FAMILIES)
+    numbers = [int(size) for size in sizes if size.isdecimal() and int(size) > 0]
+    wanted = FAMILIES[family].num_sizes if family in FAMILIES else None
+    if family not in FAMILIES or len(numbers) != len(sizes) or len(sizes) != (wanted or max(2, len(sizes))):
+        known = ", ".join(f'"{name}-{kind.sizes}"' for name, kind in FAMILIES.items())
         raise ValueError(
             f"no network {name!r}. Known: {known}, all sizes above 0. Usual fix: such as relu-784-300-10."
         )
-    return FAMILIES[family](tuple(int(s) for s in sizes))
+    return FAMILIES[family].build(tuple(numbers))

@@ -22,6 +22,7 @@ from cosim.configuration import at_least, configuration, field, not_empty, not_n
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
+from cosim.radio.uplink import RadioUplink
 from scenarios.console import console, network
 
 TOLERANCE = 1e-9
@@ -77,8 +78,11 @@ def predict(
         parts = protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
         cells = []
         for edge, part in zip(cloud.edges, parts, strict=True):
-            gains = [client.channel.fading.gain((global_round,)) for client in edge.clients]
-            snrs = [client.channel.link.snr_in(system.radio.bandwidth_hz) for client in edge.clients]
+            channels = [
+                client.uplink.channel for client in edge.clients if isinstance(client.uplink, RadioUplink)
+            ]
+            gains = [channel.fading.gain((global_round,)) for channel in channels]
+            snrs = [channel.link.snr_in(system.radio.bandwidth_hz) for channel in channels]
             cells.append(
                 EdgeRoundLatency(
                     num_steps=protocol.training.num_local_steps,

@@ -24,6 +24,7 @@ from cosim import (
     Result,
     Simulation,
     System,
+    Vhfl,
     evolve,
     run,
 )
@@ -72,7 +73,11 @@ def rows(result: Result) -> dict[str, list[tuple[object, ...]]]:
 
 
 def small(system: System) -> System:
-    """A scenario in well under a second: three rounds, and data that come with the code."""
+    """A scenario in about a second: few rounds, and data that come with the code."""
+    if isinstance(system.protocol, Vhfl):
+        protocol = evolve(system.protocol, num_global_rounds=5, num_local_epochs=1)
+        traffic = evolve(system.data.traffic, num_days=4)
+        return evolve(system, protocol=protocol, data=evolve(system.data, traffic=traffic))
     training = evolve(system.protocol.training, num_local_steps=4)
     system = evolve(system, protocol=evolve(system.protocol, num_global_rounds=3, training=training))
     if system.data.name == "fashion-mnist":
@@ -140,7 +145,7 @@ def draws(system: System) -> dict[str, tuple[float, ...]]:
             graph.edges[edge.name, client.name]["distance_m"],
             *graph.nodes[client.name]["position_m"],
             client.cpu.frequency_hz,
-            *(client.channel.fading.gain((number,)) for number in (1, 2, 3)),
+            *(client.uplink.channel.fading.gain((number,)) for number in (1, 2, 3)),
         )
         for edge in cloud.edges
         for client in edge.clients

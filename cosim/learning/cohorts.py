@@ -50,10 +50,9 @@ def cohorts(
     programs: dict[Any, list[PendingUpdate]] = {}
     for update in sorted(updates, key=lambda u: (u.client, u.key)):
         shapes = tuple(tuple(values.shape) for values in update.start.settled.values())
-        program = (shapes, update.num_steps, update.batch_size, update.learning_rate)
-        programs.setdefault(program, []).append(update)
-    for (shapes, _, batch_size, _), members in programs.items():
-        num_floats = sum(map(math.prod, shapes)) + batch_size * num_features
+        programs.setdefault((shapes, update.program), []).append(update)
+    for (shapes, _), members in programs.items():
+        num_floats = sum(map(math.prod, shapes)) + members[0].batch_size * num_features
         most = min(working_set.num_clients, working_set.num_bytes // (FLOAT32_BYTES * num_floats))
         num_cohorts = max(math.ceil(len(members) / max(1, most)), working_set.num_cohorts)
         for i in range(num_cohorts):

@@ -35,15 +35,21 @@ NAMES: tuple[str, ...] = get_args(DatasetName)
 
 @attrs.frozen(kw_only=True, eq=False)
 class Dataset:
-    """Samples with labels, for training and for testing. Two data sets are equal only if they are one object.
+    """Samples with classes or targets, for training and for testing.
+
+    Two data sets are equal only if they are one object.
 
     Attributes:
         name: What a table calls it.
         train_x: Training features, shape (training samples, features), float32, C-contiguous.
-        train_y: Training labels from 0 to num_classes - 1, shape (training samples,), int64.
+        train_y: Training labels from 0 to num_classes - 1, int64, or targets, float32; shape (training
+            samples,).
         test_x: Test features, shape (test samples, features), as train_x.
-        test_y: Test labels, shape (test samples,), as train_y.
-        num_classes: Number of classes.
+        test_y: Test labels or targets, shape (test samples,), as train_y.
+        num_classes: Number of classes; None: a quantity is predicted.
+        num_global_features: So many features, the first ones, are seen by the server only.
+        train_owners: Number of the client at which a training sample arises, from 0, shape (training
+            samples,), int64; None: samples belong nowhere and are dealt by a split.
 
     Raises:
         ConfigurationError: shapes, types or labels that break these rules.
@@ -51,25 +57,35 @@ class Dataset:
 
     name: str
     train_x: NDArray[np.float32] = attrs.field(repr=False)
-    train_y: NDArray[np.int64] = attrs.field(repr=False)
+    train_y: NDArray[Any] = attrs.field(repr=False)
     test_x: NDArray[np.float32] = attrs.field(repr=False)
-    test_y: NDArray[np.int64] = attrs.field(repr=False)
-    num_classes: int
+    test_y: NDArray[Any] = attrs.field(repr=False)
+    num_classes: int | None
+    num_global_features: int = 0
+    train_owners: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:
         for part, x, y in (("train", self.train_x, self.train_y), ("test", self.test_x, self.test_y)):
             if x.ndim != 2 or x.dtype != np.float32 or not x.flags.c_contiguous:
                 rule = "must be C-contiguous float32 of shape (samples, features)"
                 raise self._broken(f"{part}_x", x, rule, "np.ascontiguousarray(x, np.float32)")
-            if y.shape != x.shape[:1] or y.dtype != np.int64 or not len(y):
-                rule = f"must be one int64 label for each of the {len(x)} rows of {part}_x, at least one"
-                raise self._broken(f"{part}_y", y, rule, "y.astype(np.int64)")
-            if y.min() < 0 or y.max() >= self.num_classes:
+            kind, what = (
+                (np.float32, "float32 target") if self.num_classes is None else (np.int64, "int64 label")
+            )
+            if y.shape != x.shape[:1] or y.dtype != kind or not len(y):
+                rule = f"must be one {what} for each of the {len(x)} rows of {part}_x, at least one"
+                raise self._broken(f"{part}_y", y, rule, f"y.astype(np.{np.dtype(kind).name})")
+            if self.num_classes is not None and (y.min() < 0 or y.max() >= self.num_classes):
                 rule = f"must lie from 0 to {self.num_classes - 1}, but goes from {y.min()} to {y.max()}"
                 raise self._broken(f"{part}_y", y, rule, "number the classes from 0")
         if self.train_x.shape[1] != self.test_x.shape[1]:
             rule = f"must have as many features as train_x, {self.train_x.shape[1]}"
             raise self._broken("test_x", self.test_x, rule, "cut both from one array")
+
+    @property
+    def num_features(self) -> int:
+        """Features of a sample, those of the server included."""
+        return self.train_x.shape[1]
 
     def _broken(self, name: str, array: NDArray[Any], rule: str, fix: str) -> ConfigurationError:
         found = f"{array.dtype} of shape {array.shape}"

@@ -28,20 +28,22 @@ Usage::
     model = assemble(parts, cells)
     upload_bits = 32 * learner.shape.num_parameters(parts[0])
 
-Scope and limitations: float32 weights, float64 sums; classification by cross entropy; plain SGD; forward
-passes without randomness and without buffers. The same graph read the same way gives the same bits with any
-number of workers; read otherwise (updates fall into other cohorts) it agrees to float32 tolerance. Diverged
-training shows as a loss that is not a number. Not for several calling threads at once.
+Scope and limitations: float32 weights, float64 sums; classification by cross entropy or one quantity by
+squared error (`scores`); plain SGD; forward passes without randomness and without buffers. The same graph
+read the same way gives the same bits with any number of workers; read otherwise (updates fall into other
+cohorts) it agrees to float32 tolerance. Diverged training shows as a loss that is not a number. Not for
+several calling threads at once.
 
 Validation: tests/learning against a sequential loop of torch.optim.SGD; speed in benchmarks/learner.py.
 """
 
 import copy
+import math
 import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -55,24 +57,21 @@ from cosim.learning.datasets import Dataset
 from cosim.learning.levels import levels
 from cosim.learning.local_training import mini_batches, train_by_autograd, train_relu_layers
 from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
+from cosim.learning.scores import (
+    ErrorScore,
+    Score,
+    class_totals,
+    cross_entropy,
+    error_totals,
+    squared_error,
+)
 from cosim.learning.submodels import NetworkShape
-from cosim.learning.weights import WeightedSum
+from cosim.learning.vertical import VerticalUpdate, train_vertically
+from cosim.learning.weights import WeightedSum, Weights
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
 EVALUATION_SAMPLES = 1000
 """Test samples per task; a constant, because the loss is summed task by task."""
-
-
-class Score(NamedTuple):
-    """A model on the test set.
-
-    Attributes:
-        accuracy: Share of samples classified rightly, 0 to 1.
-        loss_nats: Mean cross entropy.
-    """
-
-    accuracy: float
-    loss_nats: float
 
 
 class Learner:
@@ -87,6 +86,7 @@ class Learner:
 
     Attributes:
         shape: Parameter names and shapes, groups of units.
+        num_global_features: Features of a sample that only the server sees.
         num_local_steps: SGD steps computed so far, over all clients.
         workers: The threads.
 
@@ -110,11 +110,14 @@ class Learner:
             raise ConfigurationError(f"Learner.num_workers = {num_workers}: must be at least 1.")
         self.shape = NetworkShape.of(network)
         self.num_local_steps = 0
+        self.num_global_features = dataset.num_global_features
         self._device = device
         self._network = copy.deepcopy(network)
         self._train_x, self._train_y = self._tensors(dataset.train_x, dataset.train_y)
         self._test_x, self._test_y = self._tensors(dataset.test_x, dataset.test_y)
-        self._check_network(dataset.num_classes)
+        self._classifies = dataset.num_classes is not None
+        self._loss = cross_entropy if self._classifies else squared_error
+        self._check_network(dataset)
         self.workers = Workers(num_workers)
         self._networks = threading.local()
 
@@ -142,23 +145,28 @@ class Learner:
             self._resolve(model)
         return {name: values.cpu().numpy().copy() for name, values in model.settled.items()}
 
-    def evaluate(self, model: PendingModel) -> Score:
-        """Accuracy and loss on the test set, computing what is not computed yet; submodels too."""
+    def evaluate(self, model: PendingModel) -> Score | ErrorScore:
+        """The model on the test set (a predictor on the training set too); computes what is not yet."""
         with one_torch_thread():
             self._resolve(model)
         num_samples = len(self._test_y)
-        tasks = [partial(self._score, model, i) for i in range(0, num_samples, EVALUATION_SAMPLES)]
-        num_right, loss_nats = 0, 0.0
-        for task_right, task_loss_nats in self.workers.in_order(tasks):
-            num_right, loss_nats = num_right + task_right, loss_nats + task_loss_nats
-        return Score(num_right / num_samples, loss_nats / num_samples)
+        if self._classifies:
+            num_right, loss_nats = self._totals(model, self._test_x, self._test_y)
+            return Score(num_right / num_samples, loss_nats / num_samples)
+        train_squares, _, _ = self._totals(model, self._train_x, self._train_y)
+        squares, errors, targets = self._totals(model, self._test_x, self._test_y)
+        return ErrorScore(train_squares / len(self._train_y), squares / num_samples, errors / targets)
 
-    def _score(self, model: PendingModel, first: int) -> tuple[int, float]:
-        x_BD = self._test_x[first : first + EVALUATION_SAMPLES]
-        y_B = self._test_y[first : first + EVALUATION_SAMPLES]
-        logits_BK = functional_call(self._own_network(), model.settled, (x_BD,))
-        loss_nats = nn.functional.cross_entropy(logits_BK.double(), y_B, reduction="sum")
-        return int((logits_BK.argmax(1) == y_B).sum()), float(loss_nats)
+    def _totals(self, model: PendingModel, x_ND: Tensor, y_N: Tensor) -> list[float]:
+        """Sums over samples, task by task."""
+        of_batch = class_totals if self._classifies else error_totals
+
+        def totals(x_BD: Tensor, y_B: Tensor) -> tuple[float, ...]:
+            return of_batch(functional_call(self._own_network(), model.settled, (x_BD,)), y_B)
+
+        batches = zip(x_ND.split(EVALUATION_SAMPLES), y_N.split(EVALUATION_SAMPLES), strict=True)
+        per_task = list(self.workers.in_order(partial(totals, x_BD, y_B) for x_BD, y_B in batches))
+        return [math.fsum(column) for column in zip(*per_task, strict=True)]
 
     def _resolve(self, model: PendingModel) -> None:
         for level in levels(model):
@@ -191,13 +199,7 @@ class Learner:
         """Train a cohort; what it adds to each model's sum."""
         starts = [update.start.settled for update in cohort]
         weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
-        batches_CSB = torch.from_numpy(np.stack([self._mini_batches(update) for update in cohort]))
-        data = (self._train_x, self._train_y, batches_CSB.to(self._device), cohort[0].learning_rate)
-        relu_layers = getattr(self._network, "relu_layers", None)
-        if relu_layers is None:
-            train_by_autograd(self._own_network(), weights_C, *data)
-        else:
-            train_relu_layers([weights_C[name] for name in relu_layers], *data)
+        self._train_cohort(cohort, weights_C)
         sums: defaultdict[PendingModel, WeightedSum] = defaultdict(WeightedSum)
         for client, update in enumerate(cohort):
             updated = {name: values_C[client] for name, values_C in weights_C.items()}
@@ -205,14 +207,31 @@ class Learner:
                 sums[node].add(coefficient, updated)
         return sums
 
-    def _mini_batches(self, update: PendingUpdate) -> NDArray[np.int64]:
+    def _train_cohort(self, cohort: Sequence[PendingUpdate], weights_C: Weights) -> None:
+        for update in cohort:
+            self._check_samples(update)
+        if isinstance(cohort[0], VerticalUpdate):
+            vertical = [update for update in cohort if isinstance(update, VerticalUpdate)]
+            data = (self._train_x, self._train_y, vertical, self._loss)
+            train_vertically(self._own_network(), weights_C, *data)
+            return
+        batches_CSB = torch.from_numpy(
+            np.stack([mini_batches(u.samples, u.num_steps, u.batch_size, u.key) for u in cohort])
+        )
+        data = (self._train_x, self._train_y, batches_CSB.to(self._device), cohort[0].learning_rate)
+        relu_layers = getattr(self._network, "relu_layers", None)
+        if relu_layers is None or not self._classifies:
+            train_by_autograd(self._own_network(), weights_C, *data, self._loss)
+        else:
+            train_relu_layers([weights_C[name] for name in relu_layers], *data)
+
+    def _check_samples(self, update: PendingUpdate) -> None:
         least, most = update.samples.min(), update.samples.max()
         if least < 0 or most >= len(self._train_y):
             raise ConfigurationError(
                 f"samples of client {update.client!r} run from {least} to {most}; the training set has "
                 f"{len(self._train_y)}."
             )
-        return mini_batches(update.samples, update.num_steps, update.batch_size, update.key)
 
     def _own_network(self) -> nn.Module:
         """This thread's copy: functional_call swaps a module's parameters while it runs."""
@@ -220,13 +239,10 @@ class Learner:
             self._networks.own = copy.deepcopy(self._network).to(self._device)
         return self._networks.own
 
-    def _tensors(self, x: NDArray[np.float32], y: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        return (
-            torch.tensor(x, dtype=torch.float32, device=self._device),
-            torch.tensor(y, dtype=torch.int64, device=self._device),
-        )
+    def _tensors(self, x: NDArray[Any], y: NDArray[Any]) -> tuple[Tensor, Tensor]:
+        return torch.tensor(x, device=self._device), torch.tensor(y, device=self._device)
 
-    def _check_network(self, num_classes: int) -> None:
+    def _check_network(self, dataset: Dataset) -> None:
         if next(self._network.buffers(), None) is not None:
             raise ConfigurationError(
                 "the network keeps buffers (running statistics), which clients would have to send. "
@@ -238,6 +254,14 @@ class Learner:
                 f"relu_layers = {relu_layers} must name all of {tuple(self.shape.parameters)} in order. "
                 "Usual fix: leave it out where a network is more than matrices with ReLU between."
             )
+        taken = getattr(self._network, "num_global_features", 0)
+        if self.shape.num_central_outputs and taken != dataset.num_global_features:
+            raise ConfigurationError(
+                f"the network's central part takes {taken} features; the server sees "
+                f"{dataset.num_global_features} of each sample in {dataset.name!r}, and a client "
+                f"{dataset.num_features - dataset.num_global_features}. Usual fix: a network with these "
+                "sizes, such as vertical-<server's>-<client's>-<hidden>-<outputs>."
+            )
         try:
             with torch.no_grad():
                 found = tuple(copy.deepcopy(self._network).to(self._device)(self._test_x[:1]).shape)
@@ -246,8 +270,12 @@ class Learner:
                 f"the network does not take samples of {self._test_x.shape[1]} features ({error}). "
                 "Usual fix: a network with the data set's features as its first size."
             ) from None
-        if found != (1, num_classes):
+        num_outputs = dataset.num_classes or 1
+        if found != (1, num_outputs):
             raise ConfigurationError(
-                f"the network gives outputs of shape {found} for one sample: must be (1, {num_classes}), "
+                f"the network gives outputs of shape {found} for one sample: must be (1, {num_outputs}), "
                 "one per class. Usual fix: a network whose last size is the number of classes."
+                if dataset.num_classes
+                else f"the network gives outputs of shape {found} for one sample: must be (1, 1), the "
+                "predicted quantity. Usual fix: a network with one output."
             )

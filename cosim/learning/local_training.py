@@ -10,7 +10,7 @@ classes, N training samples.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
+from cosim.learning.scores import cross_entropy
 from cosim.learning.weights import Weights
 
 
@@ -40,20 +41,22 @@ def train_by_autograd(
     y_N: Tensor,
     batches_CSB: Tensor,
     learning_rate: float,
+    mean_loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
 ) -> None:
-    """SGD on cross entropy, in place on the weights of all clients, for any network.
+    """SGD in place on the weights of all clients, for any network.
 
     Args:
         network: Its forward pass; no other thread may use the same module meanwhile.
         weights_C: Parameter name -> the clients' values, shape (clients, ...).
         x_ND: Training samples.
-        y_N: Their classes.
+        y_N: Their classes or targets.
         batches_CSB: Sample indices.
         learning_rate: Step size.
+        mean_loss: Loss of a batch, from outputs and targets.
     """
 
     def loss(weights: Weights, x_BD: Tensor, y_B: Tensor) -> Tensor:
-        return nn.functional.cross_entropy(functional_call(network, weights, (x_BD,)), y_B)
+        return mean_loss(functional_call(network, weights, (x_BD,)), y_B)
 
     gradients = vmap(grad(loss))
     for batches_CB in batches_CSB.unbind(1):

@@ -118,6 +118,11 @@ class PendingUpdate:
     learning_rate: float
     key: int
 
+    @property
+    def program(self) -> tuple[Any, ...]:
+        """What updates must share to be trained together, beside their shapes."""
+        return ("steps", self.num_steps, self.batch_size, self.learning_rate)
+
     def __attrs_post_init__(self) -> None:
         for name in ("num_steps", "batch_size"):
             count = getattr(self, name)

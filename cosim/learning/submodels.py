@@ -30,6 +30,9 @@ from cosim.configuration import ConfigurationError
 Shapes = dict[str, tuple[int, ...]]
 """Parameter name -> its shape."""
 
+CENTRAL, LOCAL = "central.", "local."
+"""How the parameters of a network in two parts begin: the server's part, and the clients'."""
+
 
 def _sorted_units(units: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
     made = {}
@@ -62,6 +65,7 @@ class NetworkShape:
     Attributes:
         parameters: Parameter name -> shape.
         unit_groups: Group name -> (parameter name, axis) pairs.
+        num_central_outputs: Outputs of the server's part for one sample; 0: the network has no such part.
 
     Raises:
         ConfigurationError: a pair names no axis of a parameter, two cuts fall on one parameter, or the axes
@@ -70,6 +74,7 @@ class NetworkShape:
 
     parameters: Shapes
     unit_groups: Mapping[str, tuple[tuple[str, int], ...]] = attrs.field(factory=dict)
+    num_central_outputs: int = 0
 
     def __attrs_post_init__(self) -> None:
         cut_by: dict[str, str] = {}
@@ -93,7 +98,9 @@ class NetworkShape:
     def of(cls, network: Any) -> Self:
         """The shape of a `torch.nn.Module`; without `unit_groups` it cannot be split, only trained whole."""
         parameters = {name: tuple(p.shape) for name, p in network.named_parameters()}
-        return cls(parameters, getattr(network, "unit_groups", {}))
+        return cls(
+            parameters, getattr(network, "unit_groups", {}), getattr(network, "num_central_outputs", 0)
+        )
 
     @property
     def num_units(self) -> dict[str, int]:
@@ -127,6 +134,11 @@ class NetworkShape:
         """Number of parameters of a part, or of the whole network for None."""
         shapes = self.parameters if part is None else self.cut(part)
         return sum(math.prod(shape) for shape in shapes.values())
+
+    @property
+    def num_local_parameters(self) -> int:
+        """Number of parameters that clients hold: all but those of the server's part."""
+        return sum(math.prod(s) for name, s in self.parameters.items() if not name.startswith(CENTRAL))
 
 
 Counts = dict[str, tuple[int, ...]]

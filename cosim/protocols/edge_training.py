@@ -7,8 +7,10 @@ Scope and limitations: every client takes the same number of steps; an edge roun
 or at the deadline. If nothing arrived the edge model stays, and the round's record says so (num_arrived 0).
 """
 
+from functools import partial
+
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
-from cosim.learning.pending import PendingModel, mean
+from cosim.learning.pending import PendingModel, PendingUpdate, mean
 from cosim.nodes import Cloud, EdgeServer, Work
 from cosim.simulation import Simulation, Story
 
@@ -66,15 +68,18 @@ class EdgeTraining:
             work = Work(
                 global_round=global_round,
                 edge_round=edge_round,
-                start=model,
-                num_steps=self.num_local_steps,
-                batch_size=self.batch_size,
-                learning_rate=self.learning_rate,
+                request=partial(
+                    PendingUpdate,
+                    start=model,
+                    num_steps=self.num_local_steps,
+                    batch_size=self.batch_size,
+                    learning_rate=self.learning_rate,
+                ),
                 cycles=self.num_local_steps * step_cycles,
                 payload_bits=payload_bits,
             )
-            participants = edge.participants(sim, self.num_participants)
-            updates = yield from edge.edge_round(sim, work, participants, self.deadline_s)
+            assignments = [(client, work) for client in edge.participants(sim, self.num_participants)]
+            updates = yield from edge.edge_round(sim, assignments, self.deadline_s)
             if updates:
                 model = mean(updates)
         yield from edge.send(sim, payload_bits)

@@ -7,9 +7,11 @@ fast and free of error, as in the HIST paper.
 
 from typing import Literal
 
+import attrs
 import numpy as np
 
 from cosim.configuration import at_least, configuration, field, not_empty, positive, refuse
+from cosim.radio.band import Band, Upload
 from cosim.radio.fading import BlockFading, Redrawn
 from cosim.radio.large_scale import LargeScale
 from cosim.radio.link import Budget, Channel, GivenSnr, noise_w_per_hz
@@ -91,3 +93,21 @@ class Radio:
             received_w=self.tx_power_w * float(draw.gain[0]),
             noise_w_per_hz=noise_w_per_hz(self.noise_dbm_per_hz, self.noise_figure_db),
         )
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class RadioUplink:
+    """One client's way to its edge server over the air: its channel, and the band of its cell."""
+
+    client: str
+    channel: Channel
+    band: Band
+
+    def open(self, payload_bits: int, global_round: int, edge_round: int) -> Upload:
+        """Start an upload in the fading block of this round."""
+        block = self.channel.fading.block(global_round, edge_round)
+        return self.band.open(self.client, self.channel, payload_bits, block)
+
+    def close(self, upload: Upload) -> None:
+        """End an upload, also before all its bits are through, and free its share of the band."""
+        self.band.close(upload)

@@ -3,7 +3,6 @@
 import gc
 import threading
 import weakref
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ import models
 from cosim.configuration import ConfigurationError
 from cosim.learning import learner as learner_module
 from cosim.learning.cohorts import WORKING_SETS, WorkingSet, cohorts
+from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.levels import levels
 from cosim.learning.local_training import mini_batches
@@ -23,7 +23,7 @@ from cosim.learning.submodels import draw_parts, even_counts
 NUM_FEATURES, NUM_CLASSES = 12, 4
 
 
-def tiny_dataset() -> SimpleNamespace:
+def tiny_dataset() -> Dataset:
     rng = np.random.default_rng(5)
     centres = rng.standard_normal((NUM_CLASSES, NUM_FEATURES))
 
@@ -32,8 +32,8 @@ def tiny_dataset() -> SimpleNamespace:
         return (centres[y] + rng.standard_normal((count, NUM_FEATURES))).astype(np.float32), y
 
     (train_x, train_y), (test_x, test_y) = draw(600), draw(2300)
-    return SimpleNamespace(
-        train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y, num_classes=NUM_CLASSES
+    return Dataset(
+        name="tiny", train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y, num_classes=NUM_CLASSES
     )
 
 

@@ -1,0 +1,100 @@
+"""Data: what is learned, and which client holds which samples."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError, at_least, configuration, field, positive, refuse
+from cosim.learning.datasets import Dataset, DatasetName, load
+from cosim.learning.partition import Split, partition
+from cosim.learning.traffic import Traffic, generate
+from cosim.learning.traffic_csv import read
+from cosim.learning.traffic_samples import samples
+
+
+@configuration
+class Data:
+    """What is learned, and who holds which samples.
+
+    Attributes:
+        name: Data set: fashion-mnist, digits (scikit-learn's), synthetic (classes, for tests), traffic
+            (generated cell traffic), or traffic-csv (traffic.csv and neighbours.csv in --data-dir). [HIST
+            journal, Section VI-B]
+        split: Shards: fully non-i.i.d.; cell-iid: i.i.d. over cells, shards within; dirichlet; iid; natural:
+            each client has what arises at it (traffic). [HIST journal, Section VI-A]
+        shards_per_client: Shards of the samples sorted by label that each client is dealt. [HIST conference,
+            Section V-A]
+        dirichlet_alpha: Concentration of the classes' proportions over clients; smaller is less even. [no
+            source]
+        traffic: How cell traffic is generated.
+        global_features: Whether samples carry what the server observes (traffic). [VHFL, Section V-B]
+    """
+
+    name: Literal[DatasetName, "traffic", "traffic-csv"] = "fashion-mnist"
+    split: Literal[Split, "natural"] = "shards"
+    shards_per_client: int = field(at_least(1), default=2)
+    dirichlet_alpha: float = field(positive, default=0.3)
+    traffic: Traffic = Traffic()
+    global_features: bool = True
+
+    def __attrs_post_init__(self) -> None:
+        if (self.split in ("shards", "cell-iid", "dirichlet")) and self.name.startswith("traffic"):
+            rule = "deals samples by their classes, and traffic has none"
+            raise refuse("Data", "split", self.split, rule, "split natural or iid")
+
+    def load(self, rng: np.random.Generator, data_dir: Path | None) -> Dataset:
+        """The data set; `rng` draws what is generated.
+
+        Raises:
+            ConfigurationError: Files that are missing or wrong.
+        """
+        if self.name == "traffic":
+            return samples(generate(self.traffic, rng), global_features=self.global_features)
+        if self.name == "traffic-csv":
+            if data_dir is None:
+                raise ConfigurationError(
+                    "Data.name = 'traffic-csv': needs the folder of traffic.csv and neighbours.csv. "
+                    "Usual fix: --data-dir FOLDER."
+                )
+            table = read(data_dir / "traffic.csv", data_dir / "neighbours.csv")
+            return samples(table, global_features=self.global_features)
+        return load(self.name, data_dir)
+
+    def deal(
+        self, dataset: Dataset, cell_sizes: Sequence[int], rng: np.random.Generator
+    ) -> list[NDArray[np.int64]]:
+        """For every client the read-only indices of its training samples.
+
+        Raises:
+            ConfigurationError: The split does not fit the data set or the number of clients.
+        """
+        if self.split == "natural":
+            held = self._natural(dataset, sum(cell_sizes))
+        else:
+            held = partition(
+                dataset.train_y if dataset.num_classes else np.zeros(len(dataset.train_y), np.int64),
+                cell_sizes,
+                self.split,
+                rng,
+                shards_per_client=self.shards_per_client,
+                dirichlet_alpha=self.dirichlet_alpha,
+            )
+        for indices in held:
+            indices.flags.writeable = False  # so that no update need keep a copy of its own
+        return held
+
+    def _natural(self, dataset: Dataset, num_clients: int) -> list[NDArray[np.int64]]:
+        owners = dataset.train_owners
+        if owners is None:
+            rule = f"the samples of {dataset.name!r} arise at no client"
+            raise refuse("Data", "split", self.split, rule, "split iid or shards")
+        num_owners = int(owners.max()) + 1
+        if num_owners != num_clients:
+            raise ConfigurationError(
+                f"System.num_clients = {num_clients}: {dataset.name!r} has {num_owners} cells, one client "
+                f"each. Usual fix: num_clients = {num_owners}, or data.split = iid."
+            )
+        return [np.flatnonzero(owners == number) for number in range(num_owners)]

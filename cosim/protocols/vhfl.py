@@ -1,0 +1,114 @@
+"""VHFL: vertical-horizontal federated learning (Algorithm 1 of the VHFL paper).
+
+The server keeps a model of its own for features that only it observes, and sends its outputs for a client's
+samples along with the federated weights. In every global round K_0 clients, drawn uniformly, train E_l local
+epochs on these outputs and their own features, then upload weights and, per sample, the gradient with respect
+to the outputs. The server waits T_p for each upload, takes the mean of the weights that arrived (eq. 10) and
+moves its own model along the gradients that came with them (eq. 17; `cosim.learning.vertical`).
+
+What is late is lost; its packets stay in the network. Weights of clients are their numbers of samples,
+renormalised over those that arrived (eq. 10 is N / K times a part of weights that add up to 1, which is right
+on average only); if none arrived both models stay, and the round's record says so (num_arrived 0).
+
+With a network that has no server's part this is horizontal federated learning in local epochs.
+
+Scope and limitations: one server, so one cell; T_p is a number, which a scenario may take from a closed form;
+the downlink and the server's computing take no time. Encryption and privacy are not modelled.
+
+Source: Wan et al., "How global observation works in federated learning", Sections II-C and IV.
+"""
+
+from functools import partial
+from typing import Literal
+
+from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative, positive
+from cosim.learning.pending import PendingModel, mean
+from cosim.learning.vertical import VerticalUpdate
+from cosim.nodes import Client, Cloud, Work
+from cosim.simulation import Simulation, Story
+
+
+@configuration
+class Vhfl:
+    """Vertical-horizontal federated learning.
+
+    Attributes:
+        num_global_rounds: Global rounds. [no source]
+        num_local_epochs: Local epochs E_l in a global round. [VHFL, Section V-D: 20]
+        batch_size: Samples in a mini-batch B. [no source]
+        learning_rate: Step size of the clients' SGD. [no source]
+        central_learning_rate: Step size of the server's model, once in a global round. [no source]
+        num_senders: Clients K_0 that may upload in a global round, drawn uniformly; none: all. [no source]
+        num_needed: Updates K that a global round is meant to collect; only reported. None: as many as may
+            upload. [no source]
+        waiting_time_s: T_p, after which an upload is late; none: wait for all. [VHFL, Section IV: from K /
+            K_0]
+        waits_from: T_p counts from the start of each upload, or from the broadcast. [VHFL, Section IV:
+            upload]
+    """
+
+    num_global_rounds: int = field(at_least(1), default=40)
+    num_local_epochs: int = field(at_least(1), default=20)
+    batch_size: int = field(at_least(1), default=50)
+    learning_rate: float = field(positive, default=0.05)
+    central_learning_rate: float = field(not_negative, default=0.05)
+    num_senders: int | None = field(at_least(1), default=None)
+    num_needed: int | None = field(at_least(1), default=None)
+    waiting_time_s: float | None = field(positive, default=None)
+    waits_from: Literal["upload", "broadcast"] = "upload"
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what this network cannot play, before the clock starts."""
+        if len(cloud.edges) != 1:
+            raise ConfigurationError(
+                f"System.num_cells = {len(cloud.edges)}: VHFL has one server. Usual fix: num_cells = 1."
+            )
+        num_clients = len(cloud.edges[0].clients)
+        num_senders = num_clients if self.num_senders is None else self.num_senders
+        num_needed = num_senders if self.num_needed is None else self.num_needed
+        if not num_needed <= num_senders <= num_clients:
+            raise ConfigurationError(
+                f"Vhfl.num_needed = {num_needed}, Vhfl.num_senders = {num_senders}, System.num_clients = "
+                f"{num_clients}: must be K <= K_0 <= N. Usual fix: fewer senders, or fewer needed of them."
+            )
+        if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:
+            raise ConfigurationError(
+                "System.model: has no server's part, so clients would see the server's features. Usual fix: "
+                "data.global_features = false, or a vertical network."
+            )
+
+    def play(self, sim: Simulation, cloud: Cloud) -> Story:
+        """All global rounds; returns the model, the server's part included."""
+        (server,) = cloud.edges
+        model = cloud.initial_model(sim)
+        for global_round in range(1, self.num_global_rounds + 1):
+            start_s = sim.now_s
+            senders = server.participants(sim, self.num_senders)
+            assignments = [(client, self.work(cloud, client, model, global_round)) for client in senders]
+            deadline_s = self.waiting_time_s if self.waits_from == "broadcast" else None
+            updates = yield from server.edge_round(sim, assignments, deadline_s)
+            if updates:
+                model = mean(updates, weights=[len(update.samples) for update in updates])
+            cloud.close_round(sim, global_round, start_s, model)
+        return model
+
+    def work(self, cloud: Cloud, client: Client, model: PendingModel, global_round: int) -> Work:
+        """What one client does in a global round; its upload holds weights and a gradient per sample."""
+        num_samples = len(client.samples)
+        num_steps = self.num_local_epochs * -(-num_samples // self.batch_size)
+        num_uploaded = cloud.shape.num_local_parameters + num_samples * cloud.shape.num_central_outputs
+        return Work(
+            global_round=global_round,
+            edge_round=0,
+            request=partial(
+                VerticalUpdate,
+                start=model,
+                num_epochs=self.num_local_epochs,
+                batch_size=self.batch_size,
+                learning_rate=self.learning_rate,
+                central_learning_rate=self.central_learning_rate,
+            ),
+            cycles=num_steps * cloud.step_cycles,
+            payload_bits=cloud.bits_per_parameter * num_uploaded,
+            upload_deadline_s=self.waiting_time_s if self.waits_from == "upload" else None,
+        )
