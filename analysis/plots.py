@@ -42,23 +42,29 @@ _CUT: dict[str, Any] = {
 
 
 def overview(result: Result) -> Figure:
-    """Accuracy over simulated time, and the timeline of one global round."""
+    """The global model over simulated time, and the timeline of one global round."""
     clients = result.transfers["client"].nunique()
     figure = Figure(figsize=(11.0, max(4.2, 1.8 + 0.16 * clients)), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(2, 3))
-    accuracy_over_time(left, result.evaluations)
+    model_over_time(left, result.evaluations)
     timeline(right, result, telling_round(result))
     return figure
 
 
-def accuracy_over_time(axes: Axes, evaluations: pd.DataFrame) -> None:
-    """Test accuracy of the global model over simulated time."""
-    axes.plot(
-        evaluations["time_s"], 100 * evaluations["accuracy"], color=COLOURS[0], marker="o", markersize=3
-    )
+def model_over_time(axes: Axes, evaluations: pd.DataFrame) -> None:
+    """Test accuracy of the global model over simulated time, or its errors where it predicts a quantity."""
+    line: dict[str, Any] = {"marker": "o", "markersize": 3}
+    if "accuracy" in evaluations:
+        axes.plot(evaluations["time_s"], 100 * evaluations["accuracy"], color=COLOURS[0], **line)
+        axes.set_ylabel("test accuracy (%)")
+        axes.set_ylim(0, 100)
+    else:
+        for index, (column, label) in enumerate((("test_mse", "test"), ("train_mse", "training"))):
+            style = {"color": COLOURS[index], "linestyle": LINES[index], "label": label}
+            axes.semilogy(evaluations["time_s"], evaluations[column], **style, **line)
+        axes.set_ylabel("mean squared error (target's mean squared)")
+        axes.legend()
     axes.set_xlabel("simulated time (s)")
-    axes.set_ylabel("test accuracy (%)")
-    axes.set_ylim(0, 100)
     axes.grid(alpha=0.3)
     axes.set_title("Global model")
 

@@ -14,14 +14,22 @@ SCENARIOS = {
     "quickstart": "scenarios.quickstart",
     "hist": "scenarios.hist",
     "hfedavg": "scenarios.hfedavg",
+    "vhfl": "scenarios.vhfl",
 }
 REPRODUCTIONS = {
     "hist-fig4": "scenarios.reproduce_hist_fig4",
     "hist-fig5": "scenarios.reproduce_hist_fig5",
     "hist-fig6": "scenarios.reproduce_hist_fig6",
     "hist-fig7": "scenarios.reproduce_hist_fig7",
+    "vhfl-fig4": "scenarios.reproduce_vhfl_fig4",
+    "vhfl-fig5": "scenarios.reproduce_vhfl_fig5",
+    "vhfl-fig6": "scenarios.reproduce_vhfl_fig6",
+    "vhfl-fig7": "scenarios.reproduce_vhfl_fig7",
 }
-VALIDATIONS = {"round-latency": "scenarios.validate_round_latency"}
+VALIDATIONS = {
+    "round-latency": "scenarios.validate_round_latency",
+    "success-rate": "scenarios.validate_success_rate",
+}
 
 
 def find(kind: str, catalogue: dict[str, str], name: str) -> ModuleType:

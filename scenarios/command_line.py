@@ -31,7 +31,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim run hist --num-cells 2 --radio.bandwidth-hz 5e6 --seed 7 --out runs/a
   cosim run --config runs/a/config.json      repeat a run exactly
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
-  cosim validate round-latency          simulation against theory; exit code 1 where they disagree
+  cosim validate success-rate           simulation against theory; exit code 1 where they disagree
   cosim data fashion-mnist              download a data set
 
 Exit codes: 0 done, 1 a check failed, 2 bad input, 130 interrupted.
@@ -89,7 +89,9 @@ def _run(arguments: list[str]) -> int:
     invocation = _parse(
         Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system), question
     )
-    play(name, invocation.system, invocation.options)
+    result = play(name, invocation.system, invocation.options)
+    if name in SCENARIOS and hasattr(module := find("scenario", SCENARIOS, name), "report"):
+        console.print(module.report(result))
     return 0
 
 

@@ -66,7 +66,7 @@ def play(scenario: str, system: System, options: Options | None = None) -> Resul
     picture = out / "overview.png"
     overview(result).savefig(picture, dpi=150)
     console.print(summary_table(scenario, result))
-    if not result.evaluations["loss_nats"].map(math.isfinite).all():
+    if not result.evaluations.map(math.isfinite).to_numpy().all():
         console.print("The loss is not finite: training has diverged. Usual fix: a smaller learning rate.")
     console.print(f"Run folder: {out}\nPicture:    {picture}")
     return result
@@ -100,15 +100,18 @@ def summary_table(name: str, result: Result) -> Table:
     """A run in one line."""
     summary = result.summary
     share = summary.num_dropped / summary.num_updates if summary.num_updates else 0.0
-    accuracy = "-" if summary.accuracy is None else f"{100 * summary.accuracy:.1f} %"
+    learned = "-" if summary.accuracy is None else f"{100 * summary.accuracy:.1f} %"
+    if summary.test_mse is not None:
+        learned = f"{summary.test_mse:.4g}"
     table = Table(
         title=f"{name}: {summary.num_global_rounds} global rounds, {summary.status}", title_justify="left"
     )
-    for heading in ("simulated", "accuracy", "energy", "dropped updates", "bits per client"):
+    measure = "accuracy" if summary.test_mse is None else "test MSE"
+    for heading in ("simulated", measure, "energy", "dropped updates", "bits per client"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_row(
         f"{summary.time_s:.4g} s",
-        accuracy,
+        learned,
         f"{summary.energy_j:.4g} J",
         f"{summary.num_dropped} of {summary.num_updates} ({100 * share:.1f} %)",
         f"{summary.bits_per_client / 1e6:.4g} Mbit",
@@ -155,5 +158,5 @@ def _words(report: RoundReport) -> tuple[str, str]:
     simulated = f"simulated {report.time_s:.4g} s"
     return (
         simulated,
-        f"accuracy {100 * report.evaluation.accuracy:.1f} %" if report.evaluation else "no evaluation",
+        report.evaluation.headline if report.evaluation else "no evaluation",
     )

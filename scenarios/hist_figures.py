@@ -1,48 +1,35 @@
-"""What the reproductions of Figs. 4 to 7 of the HIST journal paper share: runs, tables, claims.
+"""What the reproductions of Figs. 4 to 7 of the HIST journal paper share: systems, uploads, curves.
 
-Every run has a folder of its own below the figure's; a reproduction that was stopped goes on with the runs
-that are missing. Uploads are counted in whole models: the bits that a client has sent over those of one
-upload of the whole model.
+Uploads are counted in whole models: the bits that a client has sent over those of one upload of the whole
+model.
 """
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import attrs
 import pandas as pd
 from matplotlib.figure import Figure
-from rich.table import Table
 
 import cosim
 from analysis.plots import curves
-from cosim.configuration import to_dict
-from scenarios.console import console, network, progress_of
+from scenarios import figures
+from scenarios.console import network
+from scenarios.figures import Claim, show_claims
 
 SPLITS = {"shards": "fully non-i.i.d.", "cell-iid": "cells i.i.d., clients non-i.i.d."}
 
 
 @attrs.frozen(kw_only=True)
-class Options:
+class Options(figures.Options):
     """How much is run.
 
     Attributes:
-        quick: Fewer curves and rounds, at most 3 minutes on 2 cores.
         paper_scale: The learning rate of the authors' public code, 0.01 instead of 0.05, and five times the
             rounds.
-        seed: Names the runs' randomness.
-        out: Folder of the figure; none: figures/NAME, with -quick or -paper-scale behind.
-        data_dir: Folder with the data set's files; none: the usual places.
-        workers: Threads that learn; none: one per core.
     """
 
-    quick: bool = False
     paper_scale: bool = False
-    seed: int = 1
-    out: Path | None = None
-    data_dir: Path | None = None
-    workers: int | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.quick and self.paper_scale:
@@ -50,21 +37,11 @@ class Options:
 
     def folder(self, figure: str) -> Path:
         """Where the figure goes."""
-        form = "-quick" if self.quick else "-paper-scale" if self.paper_scale else ""
-        return self.out or Path("figures") / f"{figure}{form}"
+        return super().folder(f"{figure}-paper-scale" if self.paper_scale else figure)
 
     def rounds(self, quick: int, full: int) -> int:
         """Global rounds in the chosen form."""
         return quick if self.quick else full * (5 if self.paper_scale else 1)
-
-
-class Claim(NamedTuple):
-    """What the paper says, what came out here, whether they agree; a required one decides the exit code."""
-
-    paper: str
-    ours: str
-    agrees: bool
-    required: bool = False
 
 
 def hist_system(
@@ -112,51 +89,6 @@ def hist_and_hfedavg(
     }
 
 
-def play_all(figure: str, systems: dict[str, cosim.System], options: Options) -> dict[str, cosim.Result]:
-    """Run what has not been run yet; returns the results by label."""
-    results = {}
-    for index, (label, system) in enumerate(systems.items(), 1):
-        folder = options.folder(figure) / "runs" / label.replace(" ", "_").replace(",", "").replace("=", "")
-        finished = _finished(folder, system)
-        if finished is None:
-            with progress_of(
-                f"{label} ({index}/{len(systems)})", system.protocol.num_global_rounds
-            ) as listener:
-                finished = cosim.run(
-                    system,
-                    network(system.model),
-                    out=folder,
-                    scenario=figure,
-                    data_dir=options.data_dir,
-                    num_workers=options.workers,
-                    listener=listener,
-                )
-        results[label] = finished
-    return results
-
-
-def _finished(folder: Path, system: cosim.System) -> cosim.Result | None:
-    """The result of a run that ended; what is left of one that did not is removed.
-
-    Raises:
-        ConfigurationError: The folder holds a run of another configuration.
-    """
-    if not (folder / "config.json").exists():
-        return None
-    try:
-        result = cosim.Result.load(folder)
-    except cosim.ConfigurationError:
-        result = None
-    if result is None or result.summary.status != "complete":
-        shutil.rmtree(folder)
-        return None
-    if result.config["system"] != to_dict(system):
-        raise cosim.ConfigurationError(
-            f"{folder}: holds a run of another configuration. Usual fix: another --out, or remove it."
-        )
-    return result
-
-
 def uploads(result: cosim.Result) -> pd.Series:
     """Whole-model uploads per client at every evaluation."""
     system = result.config["system"]
@@ -193,15 +125,7 @@ def write_figure(
     ]
     pd.concat(tables).to_csv(folder / f"{figure}.csv", index=False)
     draw(folder / f"{figure}.png")
-    table = Table(title=f"{figure}: the paper and this run", title_justify="left")
-    for heading in ("the paper says", "here", "verdict"):
-        table.add_column(heading, overflow="fold")
-    for claim in claims:
-        verdict = "agrees" if claim.agrees else "DISAGREES" if claim.required else "does not show"
-        table.add_row(claim.paper, claim.ours, verdict)
-    console.print(table)
-    console.print(f"Table:   {folder / f'{figure}.csv'}\nPicture: {folder / f'{figure}.png'}")
-    return int(any(claim.required and not claim.agrees for claim in claims))
+    return show_claims(figure, folder, claims)
 
 
 def draw_curves(

@@ -6,16 +6,15 @@ cosim reproduce hist-fig4 --quick
 from pathlib import Path
 
 import cosim
+from scenarios.figures import Claim, play_all
 from scenarios.hist_figures import (
     SPLITS,
-    Claim,
     Options,
     accuracy_at,
     amount,
     draw_curves,
     hist_and_hfedavg,
     percent,
-    play_all,
     uploads,
     uploads_to,
     write_figure,

@@ -10,13 +10,12 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from analysis.plots import bars
+from scenarios.figures import Claim, play_all
 from scenarios.hist_figures import (
     SPLITS,
-    Claim,
     Options,
     amount,
     hist_and_hfedavg,
-    play_all,
     uploads_to,
     write_figure,
 )

@@ -6,15 +6,14 @@ cosim reproduce hist-fig7 --quick
 from pathlib import Path
 
 import cosim
+from scenarios.figures import Claim, play_all
 from scenarios.hist_figures import (
     SPLITS,
-    Claim,
     Options,
     draw_curves,
     global_rounds,
     hist_system,
     percent,
-    play_all,
     write_figure,
 )
 from scenarios.reproduce_hist_fig6 import mean_accuracy

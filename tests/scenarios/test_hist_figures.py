@@ -8,7 +8,8 @@ import pytest
 
 import cosim
 from scenarios import hist_figures
-from scenarios.hist_figures import Options, hist_system, play_all, uploads, uploads_to
+from scenarios.figures import play_all
+from scenarios.hist_figures import Options, hist_system, uploads, uploads_to
 
 FIGURES = {
     name: importlib.import_module(f"scenarios.reproduce_hist_{name}")

@@ -1,0 +1,91 @@
+"""VHFL on cell traffic: do the server's observations reach the clients through a busy public network?
+
+16 cells predict their throughput. A server that sees every cell's neighbours trains with them; uploads wait
+in the queues of a public network, and the server waits T_p for each. 12 of the 16 clients may upload in a
+global round and 10 updates are needed, so T_p is where the closed form has a success rate of 10 / 12.
+
+    cosim run vhfl
+    cosim run vhfl --public-network.arrival-rate-per-s 2.4
+    cosim run vhfl --data.name traffic-csv --data-dir my/traffic --num-clients 7
+"""
+
+from rich.table import Table
+
+from analysis.closed_forms.sojourn import Sojourn
+from analysis.statistics import t_interval
+from cosim import Compute, Data, HyperExponential, PublicNetwork, Result, System, Vhfl
+from cosim.run import load_system
+
+NUM_SENDERS, NUM_NEEDED = 12, 10
+VERTICAL, HORIZONTAL = "vertical-9-12-32-8", "horizontal-12-32-8"
+STEPS_PER_EPOCH = 21
+
+
+def system() -> System:
+    """The configuration."""
+    network = PublicNetwork()
+    return System(
+        num_cells=1,
+        num_clients=16,
+        model=VERTICAL,
+        data=Data(name="traffic", split="natural"),
+        compute=Compute(step_cycles=5e8, min_frequency_hz=(1e9,), max_frequency_hz=(2e9,)),
+        uplink="public-network",
+        public_network=network,
+        protocol=Vhfl(
+            num_global_rounds=100,
+            num_local_epochs=5,
+            central_learning_rate=2.0,
+            num_senders=NUM_SENDERS,
+            num_needed=NUM_NEEDED,
+            waiting_time_s=sojourn(network).waiting_time_s(NUM_NEEDED / NUM_SENDERS),
+        ),
+    )
+
+
+def sojourn(network: PublicNetwork) -> Sojourn:
+    """Theorem 2 for the paths of a network: a message so rare that it slows none that follow."""
+    service = network.service
+    assert isinstance(service, HyperExponential)
+    return Sojourn(
+        arrival_rate_per_s=network.arrival_rate_per_s,
+        weights=service.weights,
+        rates_per_s=service.rates_per_s,
+    )
+
+
+def report(result: Result) -> Table | str:
+    """How many updates arrived in a global round, beside gamma K_0 by the closed form."""
+    system = load_system(result.config)
+    protocol, network = system.protocol, system.public_network
+    if (
+        not isinstance(protocol, Vhfl)
+        or protocol.waiting_time_s is None
+        or protocol.waits_from != "upload"
+        or system.uplink != "public-network"
+        or network.paths != "own"
+        or not isinstance(network.service, HyperExponential)
+        or network.load >= 1.0
+    ):
+        return "No closed form says how many updates arrive in this configuration."
+    num_senders = protocol.num_senders or system.num_clients
+    success_rate = float(sojourn(network).success_rate(protocol.waiting_time_s))
+    table = Table(title="Updates that arrive in a global round", title_justify="left")
+    for heading in ("T_p", "gamma (Theorem 2)", "needed K", "gamma K_0", "arrived", "verdict"):
+        table.add_column(heading)
+    row = (
+        f"{protocol.waiting_time_s:.4g} s",
+        f"{success_rate:.4f}",
+        f"{protocol.num_needed or num_senders}",
+        f"{success_rate * num_senders:.3f} of {num_senders}",
+    )
+    # Paths are independent of each other, one client's uploads are not.
+    of_clients = result.transfers.groupby("client")["arrived"].mean()
+    if len(of_clients) < 2:
+        table.add_row(*row, "a single path: no interval", "too noisy")
+        return table
+    interval = t_interval(of_clients.to_numpy())
+    low, mean, high = (num_senders * share for share in (interval.low, interval.estimate, interval.high))
+    arrived = f"{mean:.2f} [{low:.2f}, {high:.2f}] (95 %, {len(of_clients)} paths)"
+    table.add_row(*row, arrived, interval.verdict(success_rate, margin=0.05))
+    return table
