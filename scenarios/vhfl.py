@@ -18,7 +18,7 @@ from cosim.run import load_system
 
 NUM_SENDERS, NUM_NEEDED = 12, 10
 VERTICAL, HORIZONTAL = "vertical-9-12-32-8", "horizontal-12-32-8"
-STEPS_PER_EPOCH = 21
+STEPS_PER_EPOCH = 16
 
 
 def system() -> System:

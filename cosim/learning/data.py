@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, at_least, configuration, field, positive, refuse
+from cosim.configuration import ConfigurationError, at_least, between, configuration, field, positive, refuse
 from cosim.learning.datasets import Dataset, DatasetName, load
 from cosim.learning.partition import Split, partition
-from cosim.learning.traffic import Traffic, generate
+from cosim.learning.traffic import Traffic, TrafficTable, generate
 from cosim.learning.traffic_csv import read
 from cosim.learning.traffic_samples import samples
 
@@ -29,6 +29,7 @@ class Data:
             Section V-A]
         dirichlet_alpha: Concentration of the classes' proportions over clients; smaller is less even. [no
             source]
+        num_traffic_cells: Cells whose traffic is generated (traffic). [no source]
         traffic: How cell traffic is generated.
         global_features: Whether samples carry what the server observes (traffic). [VHFL, Section V-B]
     """
@@ -37,6 +38,7 @@ class Data:
     split: Literal[Split, "natural"] = "shards"
     shards_per_client: int = field(at_least(1), default=2)
     dirichlet_alpha: float = field(positive, default=0.3)
+    num_traffic_cells: int = field(between(2, 10_000), default=16)
     traffic: Traffic = Traffic()
     global_features: bool = True
 
@@ -52,16 +54,28 @@ class Data:
             ConfigurationError: Files that are missing or wrong.
         """
         if self.name == "traffic":
-            return samples(generate(self.traffic, rng), global_features=self.global_features)
+            return self._samples(generate(self.traffic, self.num_traffic_cells, rng))
         if self.name == "traffic-csv":
             if data_dir is None:
                 raise ConfigurationError(
                     "Data.name = 'traffic-csv': needs the folder of traffic.csv and neighbours.csv. "
                     "Usual fix: --data-dir FOLDER."
                 )
-            table = read(data_dir / "traffic.csv", data_dir / "neighbours.csv")
-            return samples(table, global_features=self.global_features)
+            return self._samples(read(data_dir / "traffic.csv", data_dir / "neighbours.csv"))
         return load(self.name, data_dir)
+
+    def _samples(self, table: TrafficTable) -> Dataset:
+        found = samples(table) if self.global_features else samples(table).without_global_features()
+        return Dataset(
+            name=self.name,
+            train_x=found.train_x,
+            train_y=found.train_y,
+            test_x=found.test_x,
+            test_y=found.test_y,
+            num_classes=None,
+            num_global_features=found.num_global_features,
+            train_owners=found.train_cells,
+        )
 
     def deal(
         self, dataset: Dataset, cell_sizes: Sequence[int], rng: np.random.Generator
