@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,6 +44,12 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: print(f"Warning: {message}", file=sys.stderr)
+        sys.exit(_exit_code(command, rest))
+
+
+def _exit_code(command: str, rest: list[str]) -> int:
     try:
         if command in ("-h", "--help"):
             print(USAGE, end="")
@@ -62,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("Interrupted. A run folder keeps what was finished.", file=sys.stderr)
         code = 130
-    sys.exit(code)
+    return code
 
 
 def _run(arguments: list[str]) -> int:

@@ -28,7 +28,16 @@ from analysis.plots import COLOURS, LINES, MARKERS
 from analysis.regenerative import cycles, regenerative
 from analysis.statistics import Interval, binomial, familywise
 from cosim import HyperExponential, Simulation
-from cosim.configuration import at_least, between, configuration, field, not_empty, not_negative, positive
+from cosim.configuration import (
+    ConfigurationError,
+    at_least,
+    between,
+    configuration,
+    field,
+    not_empty,
+    not_negative,
+    positive,
+)
 from cosim.queueing.arrays import simulate
 from cosim.queueing.station import Station
 from cosim.simulation import Event, Story
@@ -65,6 +74,15 @@ class Options:
     num_array_packets: int = field(at_least(1000), default=5_000_000)
     seed: int = field(not_negative, default=1)
     out: str = "validations/success-rate"
+
+    def __attrs_post_init__(self) -> None:
+        for fast_weight in self.fast_weights:
+            try:
+                self.theory(fast_weight)
+            except ConfigurationError:
+                raise
+            except ValueError as error:
+                raise ConfigurationError(f"alpha_1 = {fast_weight:g}: {error}") from None
 
     def service(self, fast_weight: float) -> HyperExponential:
         """The service law of an alpha_1."""

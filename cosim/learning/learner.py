@@ -256,11 +256,10 @@ class Learner:
             )
         taken = getattr(self._network, "num_global_features", 0)
         if self.shape.num_central_outputs and taken != dataset.num_global_features:
+            seen, own = dataset.num_global_features, dataset.num_features - dataset.num_global_features
             raise ConfigurationError(
-                f"the network's central part takes {taken} features; the server sees "
-                f"{dataset.num_global_features} of each sample in {dataset.name!r}, and a client "
-                f"{dataset.num_features - dataset.num_global_features}. Usual fix: a network with these "
-                "sizes, such as vertical-<server's>-<client's>-<hidden>-<outputs>."
+                f"the network's central part takes {taken} features; the server sees {seen} of each sample in "
+                f"{dataset.name!r}, and a client {own}. Usual fix: vertical-{seen}-{own}-<hidden>-<outputs>."
             )
         try:
             with torch.no_grad():
