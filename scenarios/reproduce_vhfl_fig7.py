@@ -17,7 +17,7 @@ FIGURE = "vhfl-fig7"
 
 def main(options: Options) -> int:
     """Simulate, draw, compare."""
-    num_packets = 600_000 if options.quick else 3_000_000
+    num_packets = 1_000_000 if options.quick else 2_000_000
     points = Points(seed=options.seed, num_packets=num_packets, num_array_packets=5 * num_packets)
     measured = pd.concat(
         [compare(points, on_the_clock, "clock"), compare(points, in_arrays, "arrays")], ignore_index=True

@@ -70,7 +70,7 @@ class Options:
     success_rates: tuple[float, ...] = field(
         not_empty, between(0.01, 0.999), default=(0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
     )
-    num_packets: int = field(at_least(1000), default=600_000)
+    num_packets: int = field(at_least(1000), default=1_000_000)
     num_array_packets: int = field(at_least(1000), default=5_000_000)
     seed: int = field(not_negative, default=1)
     out: str = "validations/success-rate"
@@ -156,7 +156,8 @@ def compare(options: Options, measure: Callable[[Options, float], Sojourns], met
         gammas = np.array(options.success_rates)
         waits_s = np.array([theory.waiting_time_s(gamma) for gamma in gammas])
         wrong = {name: rate(theory, waits_s) for name, rate in WRONG_THEORIES.items()}
-        intervals = success_intervals(measure(options, fast_weight), waits_s, level)
+        with console.status(f"{method}, alpha_1 = {fast_weight:g}"):
+            intervals = success_intervals(measure(options, fast_weight), waits_s, level)
         for place, interval in enumerate(intervals):
             margin = MARGIN * min(gammas[place], 1.0 - gammas[place])
             row = {
@@ -330,7 +331,9 @@ def main(options: Options) -> int:
             failed |= min(counts) == 0
             caught.add_row(name, f"{fast_weight:g}", *(f"{n} of {len(own) // 2}" for n in counts))
     console.print(caught)
-    console.print(what_if(options))
+    with console.status("what the formula does not cover"):
+        beyond = what_if(options)
+    console.print(beyond)
     folder = Path(options.out)
     folder.mkdir(parents=True, exist_ok=True)
     points.to_csv(folder / "success-rate.csv", index=False)

@@ -115,17 +115,17 @@ def write_figure(
 
 
 def _draw(axes: Axes, results: dict[str, cosim.Result], measure: str, curves: Sequence[str]) -> None:
-    """Mean over the seeds, and its 95 % t interval as a band."""
+    """Geometric mean over the seeds, and its 95 % t interval as a band."""
     for index, curve in enumerate(curves):
         runs = of_curve(results, curve)
         rounds = runs[0].evaluations["global_round"].to_numpy()
-        values = np.stack([run.evaluations[measure].to_numpy() for run in runs])
-        mean = values.mean(axis=0)
-        reach = stats.t.ppf(0.975, len(runs) - 1) * values.std(axis=0, ddof=1) / np.sqrt(len(runs))
+        logs = np.log([run.evaluations[measure].to_numpy() for run in runs])
+        mean = logs.mean(axis=0)
+        reach = stats.t.ppf(0.975, len(runs) - 1) * logs.std(axis=0, ddof=1) / np.sqrt(len(runs))
         colour = COLOURS[index % len(COLOURS)]
         axes.plot(
             rounds,
-            mean,
+            np.exp(mean),
             label=curve,
             color=colour,
             linestyle=LINES[index % len(LINES)],
@@ -134,12 +134,13 @@ def _draw(axes: Axes, results: dict[str, cosim.Result], measure: str, curves: Se
             markevery=max(1, len(rounds) // 10),
             linewidth=1.2,
         )
-        axes.fill_between(rounds, mean - reach, mean + reach, color=colour, alpha=0.15, linewidth=0)
+        band = np.exp([mean - reach, mean + reach])
+        axes.fill_between(rounds, *band, color=colour, alpha=0.15, linewidth=0)
     axes.set_yscale("log")
     axes.set_xlabel("global rounds")
     axes.set_ylabel(MEASURES[measure])
     axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize=8, title=f"mean and 95 % interval, {NUM_SEEDS} seeds", title_fontsize=8)
+    axes.legend(fontsize=8, title=f"mean of logs and 95 % interval, {NUM_SEEDS} seeds", title_fontsize=8)
 
 
 def shown(interval: Interval, digits: int = 3) -> str:
