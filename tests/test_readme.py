@@ -1,18 +1,24 @@
-"""README: its scenario works as pasted, on one page, and its commands are known."""
+"""README: its programs work as pasted, on one page each, and its commands are known."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+from cosim import HyperExponential, Simulation
+from cosim.learning.traffic_csv import read
+from cosim.queueing.station import Station
 from scenarios import catalogue, command_line
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_scenario_works_when_pasted(tmp_path):
-    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+SCENARIO, TRAFFIC, STATION = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+def pasted(code: str, tmp_path: Path) -> str:
+    """What a program of the README prints."""
     assert len(code.splitlines()) <= 30
     script = tmp_path / "my_scenario.py"
     script.write_text(code)
@@ -25,15 +31,38 @@ def test_the_scenario_works_when_pasted(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    times_s = [float(t) for t in re.findall(r"MHz: ([0-9.]+) simulated seconds", done.stdout)]
+    return done.stdout
+
+
+def test_the_scenario_works_when_pasted(tmp_path):
+    printed = pasted(SCENARIO, tmp_path)
+    times_s = [float(t) for t in re.findall(r"MHz: ([0-9.]+) simulated seconds", printed)]
     assert len(times_s) == 2
     assert times_s[0] < times_s[1]
 
 
+def test_the_example_of_a_traffic_table_can_be_read(tmp_path):
+    pasted(TRAFFIC, tmp_path)
+    table = read(tmp_path / "my-traffic/traffic.csv", tmp_path / "my-traffic/neighbours.csv")
+    assert len(table.cells) == 16
+
+
+def test_a_station_works_on_its_own(tmp_path):
+    printed = pasted(STATION, tmp_path)
+    sim = Simulation(seed=1)
+    station = Station(sim, "path", 2.0, HyperExponential(weights=(0.3, 0.7)), "stationary", keep_packets=True)
+    sim.run(sim.spend("client", "train", 3.0))
+    message = station.send("client", num_packets=1)
+    sim.run(sim.spend("client", "send", message.done))
+    sim.run(sim.spend("client", "wait", 1.0))
+    assert station.packets is not None
+    (packet,) = (packet for packet in station.packets if packet.sender)
+    assert printed == f"sojourn time: {packet.departure_s - packet.arrival_s:.3f} s\n"
+
+
 def test_every_command_is_known():
-    for command, name in re.findall(
-        r"cosim (\w+) ?([a-z0-9-]*)", "\n".join(re.findall(r"`(cosim .*?)`", README))
-    ):
+    commands = re.findall(r"`(cosim .*?)`", README) + re.findall(r"^cosim .*", README, flags=re.MULTILINE)
+    for command, name in re.findall(r"cosim (\w+) ?([a-z0-9][a-z0-9-]*)?", "\n".join(commands)):
         assert command in command_line._COMMANDS or command == "run"
         known = {
             "run": catalogue.SCENARIOS,

@@ -44,6 +44,7 @@ NO_UNIT = {
     "initial_gradient_ratio",
     "learning_rate",
     "level",
+    "level_spread",
     "low",
     "noise",
     "non_iid_extent",

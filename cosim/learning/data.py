@@ -38,7 +38,7 @@ class Data:
     split: Literal[Split, "natural"] = "shards"
     shards_per_client: int = field(at_least(1), default=2)
     dirichlet_alpha: float = field(positive, default=0.3)
-    num_traffic_cells: int = field(between(2, 10_000), default=16)
+    num_traffic_cells: int = field(between(2, 1000), default=16)
     traffic: Traffic = Traffic()
     global_features: bool = True
 

@@ -258,8 +258,9 @@ class Learner:
         if self.shape.num_central_outputs and taken != dataset.num_global_features:
             seen, own = dataset.num_global_features, dataset.num_features - dataset.num_global_features
             raise ConfigurationError(
-                f"the network's central part takes {taken} features; the server sees {seen} of each sample in "
-                f"{dataset.name!r}, and a client {own}. Usual fix: vertical-{seen}-{own}-<hidden>-<outputs>."
+                f"the network's central part takes {taken} features; the server sees {seen} of each sample "
+                f"in {dataset.name!r}, and a client {own}. Usual fix: "
+                f"vertical-{seen}-{own}-<hidden>-<outputs>."
             )
         try:
             with torch.no_grad():

@@ -18,8 +18,8 @@ small packets falls with it.
 
 Scope and limitations: no number here has a source. They are chosen such that neighbours matter and throughput
 stays predictable; results say how methods compare on such data, not what an operator would see. Cells do not
-move, graphs do not change; there are no holidays, failures, capacity limits or handovers. Two tables of one
-`rng` state that differ in a configuration's strengths (not in its counts or times) share their draws.
+move, graphs do not change; there are no holidays, failures, capacity limits or handovers. Tables of one
+`rng` state that differ in the strength of something (bursts, noise, cycles) share all draws but the users'.
 
 Usage::
 
@@ -137,13 +137,13 @@ class TrafficTable:
             found = getattr(self, name).shape
             if found != expected:
                 raise ConfigurationError(
-                    f"TrafficTable.{name}: shape {found} must be {expected}, one entry for each slot and cell. "
-                    "Usual fix: slots along the first axis, cells along the second."
+                    f"TrafficTable.{name}: shape {found} must be {expected}. "
+                    "Usual fix: slots along the first axis, cells along the second, features along the third."
                 )
         if set(self.neighbours) != set(self.cells):
             raise ConfigurationError(
-                f"TrafficTable.neighbours: its nodes must be the {len(self.cells)} cells. Usual fix: add each "
-                "cell by its name."
+                f"TrafficTable.neighbours: its nodes must be the {len(self.cells)} cells. Usual fix: add "
+                "each cell by its name."
             )
         if lonely := next((cell for cell in self.cells if not self.neighbours.degree[cell]), None):
             raise ConfigurationError(
@@ -154,7 +154,7 @@ class TrafficTable:
     @property
     def time_s(self) -> Array:
         """Start of every slot since Monday 00:00, shape (slots,); it goes on past the first week."""
-        return self.start_s + self.slot_s * np.arange(len(self.target))
+        return self.start_s + self.slot_s * np.arange(len(self.target), dtype=float)
 
 
 def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> TrafficTable:
@@ -168,7 +168,9 @@ def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> Traf
     """
     if num_cells <= traffic.num_neighbours:
         rule = f"a cell has {max(0, num_cells - 1)} others among {num_cells} cells"
-        raise refuse("Traffic", "num_neighbours", traffic.num_neighbours, rule, "fewer neighbours, more cells")
+        raise refuse(
+            "Traffic", "num_neighbours", traffic.num_neighbours, rule, "fewer neighbours, more cells"
+        )
     seeds = rng.integers(2**63, size=6)
     places, levels, drifts, begun, users, noise = (np.random.default_rng(seed) for seed in seeds)
     shape = (round(traffic.num_days * DAY_S / traffic.slot_s), num_cells)
@@ -176,7 +178,7 @@ def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> Traf
     graph = nearest_neighbours(cells, places.random((num_cells, 2)), traffic.num_neighbours)
 
     level = np.exp(traffic.level_spread * levels.standard_normal(num_cells) - traffic.level_spread**2 / 2)
-    cycle = _cycle(traffic, traffic.slot_s * np.arange(shape[0]))
+    cycle = _cycle(traffic, traffic.slot_s * np.arange(shape[0], dtype=float))
     drift = np.exp(traffic.drift * _memory(drifts.standard_normal(shape), traffic.drift_memory))
     per_slot = traffic.bursts_per_day * traffic.slot_s / DAY_S
     sizes = traffic.burst_size * begun.standard_gamma(begun.poisson(per_slot, shape))
@@ -194,7 +196,7 @@ def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> Traf
         start_s=0.0,
         slot_s=traffic.slot_s,
         feature_names=FEATURES,
-        features=np.stack((mean_users, max_users, per_user_bps, small), axis=-1),
+        features=np.stack((mean_users, max_users, per_user_bps, small), axis=-1, dtype=float),
         target=throughput_bps,
     )
 
@@ -211,7 +213,7 @@ def nearest_neighbours(cells: tuple[str, ...], places: Array, num_neighbours: in
 
 
 def bursts(traffic: Traffic, sizes: Array, graph: nx.Graph) -> Array:
-    """Load by bursts, from the sizes of those that begin; both of shape (slots, cells), cells as in the graph."""
+    """Load by bursts, from the sizes of those that begin; both (slots, cells), cells as in the graph."""
     place = {cell: number for number, cell in enumerate(graph)}
     hops = np.full((len(place), len(place)), -1)
     for cell, lengths in nx.all_pairs_shortest_path_length(graph):

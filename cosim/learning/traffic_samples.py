@@ -89,8 +89,8 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
     first_test = num_slots * 3 // 4
     if num_lags < 1 or first_test < num_lags + 2:
         raise ConfigurationError(
-            f"traffic samples of {num_lags} lags from {num_slots} slots: at least 1 lag, and 2 slots more than "
-            f"lags among the {first_test} of training. Usual fix: a longer record or fewer lags."
+            f"traffic samples of {num_lags} lags from {num_slots} slots: at least 1 lag, and 2 slots more "
+            f"than lags among the {first_test} of training. Usual fix: a longer record or fewer lags."
         )
     now = np.arange(num_lags - 1, num_slots - 1)
     train = now + 1 < first_test
@@ -102,8 +102,8 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
     scale = y[train].mean()
     if not scale > 0.0:
         raise ConfigurationError(
-            f"traffic whose mean throughput in training is {scale:g}: must be above 0, as targets are relative "
-            "to it. Usual fix: check the target column."
+            f"traffic whose mean throughput in training is {scale:g}: must be above 0, as targets are "
+            "relative to it. Usual fix: check the target column."
         )
     y = y / scale
     return Samples(
@@ -133,7 +133,7 @@ def _seen_by_client(table: TrafficTable, now: NDArray[np.int64], num_lags: int) 
 
 def _seen_by_server(table: TrafficTable, now: NDArray[np.int64], num_lags: int) -> NDArray[np.float64]:
     """Shape (slots, cells, num_lags + 1 + features)."""
-    joined = nx.to_numpy_array(table.neighbours, nodelist=table.cells, weight=None)
+    joined = nx.to_numpy_array(table.neighbours, nodelist=table.cells, weight=None)  # type: ignore[arg-type]
     shares = joined / joined.sum(axis=1, keepdims=True)
     lagged = np.einsum("cn,snl->scl", shares, _lags(table.target, now, num_lags))
     others = np.einsum("cn,snf->scf", shares, table.features[now])

@@ -13,9 +13,12 @@ from cosim import (
     Hist,
     PublicNetwork,
     Radio,
+    Result,
     System,
+    Traffic,
     Vhfl,
     evolve,
+    run,
 )
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
@@ -197,6 +200,20 @@ def test_vhfl_may_go_over_the_air():
     bits = 32 * (NUM_LOCAL + 25 * NUM_OUTPUTS)
     assert trace.rounds[1].end_s == pytest.approx(TRAIN_S[1] + bits / 2e5, rel=1e-12)
     assert_same(weights, by_hand(learner, [(0, 1, 2)] * 2, system().protocol))
+
+
+def test_a_run_of_a_predictor_reports_its_errors_and_keeps_them(tmp_path):
+    data = Data(name="traffic", split="natural", num_traffic_cells=4, traffic=Traffic(num_days=3))
+    small = evolve(system("own"), num_clients=4, model="vertical-9-12-8-5", data=data)
+    result = run(small, models.build(small.model), out=tmp_path / "a")
+    errors = result.evaluations
+    assert list(errors.columns[2:5]) == ["train_mse", "test_mse", "error_ratio"]
+    assert list(errors["global_round"]) == [0, 1, 2]
+    assert result.summary.test_mse == errors["test_mse"].iloc[-1] != errors["train_mse"].iloc[-1]
+    assert result.summary.accuracy is None
+    loaded = Result.load(tmp_path / "a")
+    assert loaded.summary == result.summary
+    assert loaded.evaluations.equals(errors)
 
 
 @pytest.mark.parametrize(
