@@ -29,7 +29,7 @@ from scenarios.console import network
 
 NUM_BATCHES, BATCH = 8, 100
 TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=5, learning_rate=0.1)
-SYSTEMS = tuple(
+SMALL = tuple(
     System(
         num_cells=2,
         num_clients=4,
@@ -44,16 +44,16 @@ SYSTEMS = tuple(
         (None, "relu-12-8-4", "snr", Hist(num_global_rounds=1, training=TRAINING)),
         ((1, 3), "mlp-12-6-4", "budget", HFedAvg(num_global_rounds=2, training=TRAINING)),
     )
-) + (
-    System(
-        num_cells=1,
-        num_clients=4,
-        model="vertical-9-12-6-4",
-        data=Data(name="traffic", split="natural", num_traffic_cells=4, traffic=Traffic(num_days=2)),
-        uplink="public-network",
-        protocol=Vhfl(num_global_rounds=2, num_local_epochs=1, num_senders=3, waiting_time_s=5.0),
-    ),
 )
+QUEUED = System(
+    num_cells=1,
+    num_clients=4,
+    model="vertical-9-12-6-4",
+    data=Data(name="traffic", split="natural", num_traffic_cells=4, traffic=Traffic(num_days=2)),
+    uplink="public-network",
+    protocol=Vhfl(num_global_rounds=2, num_local_epochs=1, num_senders=3, waiting_time_s=5.0),
+)
+SYSTEMS = (*SMALL, QUEUED)
 
 TYPES = ("2", "", "nan", True, None, [], {}, [[]], {"a": {"b": [None]}}, [1, "x"], ["nan"], [None], [True])
 NUMBERS = (float("nan"), float("inf"), -float("inf"), 1e999, -1, -0.5, 0, -0.0, 0.5, 1, 2, 3, 7, 10)
