@@ -128,20 +128,22 @@ def _legend() -> Iterator[object]:
     yield Line2D([], [], label="edge round ends", color="black", linewidth=1.0, marker="|", linestyle="none")
 
 
+def style(index: int, num_points: int) -> dict[str, Any]:
+    """How the line of an index looks; about ten of its points carry a marker."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": LINES[index % len(LINES)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "markersize": 3.5,
+        "markevery": max(1, num_points // 12),
+        "linewidth": 1.2,
+    }
+
+
 def curves(axes: Axes, lines: Mapping[str, tuple[Any, Any]], x_label: str) -> None:
     """Test accuracy over something, a line per label, told apart by dash and marker as well as by colour."""
     for index, (label, (x, accuracy)) in enumerate(lines.items()):
-        axes.plot(
-            x,
-            100 * accuracy,
-            label=label,
-            color=COLOURS[index % len(COLOURS)],
-            linestyle=LINES[index % len(LINES)],
-            marker=MARKERS[index % len(MARKERS)],
-            markersize=3.5,
-            markevery=max(1, len(x) // 12),
-            linewidth=1.2,
-        )
+        axes.plot(x, 100 * accuracy, label=label, **style(index, len(x)))
     axes.set_xlabel(x_label)
     axes.set_ylabel("test accuracy (%)")
     axes.grid(alpha=0.3)

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from analysis.batch_means import batch_means
 from analysis.closed_forms.sojourn import Sojourn
-from analysis.plots import COLOURS, LINES, MARKERS
+from analysis.plots import style
 from analysis.regenerative import cycles, regenerative
 from analysis.statistics import Interval, binomial, familywise
 from cosim import HyperExponential, Simulation
@@ -269,19 +269,17 @@ def draw(options: Options, points: pd.DataFrame, path: Path) -> None:
     for index, fast_weight in enumerate(options.fast_weights):
         theory = options.theory(fast_weight)
         own = on_clock[on_clock["fast_weight"] == fast_weight]
-        style = {"color": COLOURS[index % len(COLOURS)], "linewidth": 1.2}
-        line, mark = LINES[index % len(LINES)], MARKERS[index % len(MARKERS)]
+        look = style(index, num_points=1)
+        line = {**look, "marker": ""}
+        marks = {**look, "linestyle": "none", "capsize": 2, "elinewidth": 0.8}
         errors = [own["estimate"] - own["low"], own["high"] - own["estimate"]]
-        marks = {"fmt": mark, "markersize": 4, "capsize": 2, "color": style["color"], "linewidth": 0.8}
         waits_s = np.linspace(0.0, longest_s, 400)
-        left.plot(waits_s, theory.success_rate(waits_s), linestyle=line, **style)
+        left.plot(waits_s, theory.success_rate(waits_s), **line)
         left.errorbar(own["waiting_time_s"], own["estimate"], yerr=errors, **marks)
         gammas = np.linspace(0.05, 0.99, 200)
-        needed_s = [theory.waiting_time_s(gamma) for gamma in gammas]
-        label = rf"$\alpha_1$ = {fast_weight:g}, $\rho$ = {theory.load:.3g}"
-        right.plot(gammas, needed_s, linestyle=line, **style)
+        right.plot(gammas, [theory.waiting_time_s(gamma) for gamma in gammas], **line)
         right.errorbar(own["estimate"], own["waiting_time_s"], xerr=errors, **marks)
-        right.plot([], [], linestyle=line, marker=mark, markersize=4, label=label, **style)
+        right.plot([], [], label=rf"$\alpha_1$ = {fast_weight:g}, $\rho$ = {theory.load:.3g}", **look)
     left.set(
         xlabel="delay bound $T_p$ (s)", ylabel=r"success rate $\gamma$", ylim=(0.0, 1.02), xlim=(0.0, None)
     )

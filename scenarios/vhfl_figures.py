@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import cosim
-from analysis.plots import COLOURS, LINES, MARKERS
+from analysis.plots import style
 from analysis.statistics import Interval
 from scenarios import vhfl
 from scenarios.figures import Claim, Options, show_claims
@@ -122,20 +122,10 @@ def _draw(axes: Axes, results: dict[str, cosim.Result], measure: str, curves: Se
         logs = np.log([run.evaluations[measure].to_numpy() for run in runs])
         mean = logs.mean(axis=0)
         reach = stats.t.ppf(0.975, len(runs) - 1) * logs.std(axis=0, ddof=1) / np.sqrt(len(runs))
-        colour = COLOURS[index % len(COLOURS)]
-        axes.plot(
-            rounds,
-            np.exp(mean),
-            label=curve,
-            color=colour,
-            linestyle=LINES[index % len(LINES)],
-            marker=MARKERS[index % len(MARKERS)],
-            markersize=3.5,
-            markevery=max(1, len(rounds) // 10),
-            linewidth=1.2,
-        )
+        look = style(index, len(rounds))
+        axes.plot(rounds, np.exp(mean), label=curve, **look)
         band = np.exp([mean - reach, mean + reach])
-        axes.fill_between(rounds, *band, color=colour, alpha=0.15, linewidth=0)
+        axes.fill_between(rounds, *band, color=look["color"], alpha=0.15, linewidth=0)
     axes.set_yscale("log")
     axes.set_xlabel("global rounds")
     axes.set_ylabel(MEASURES[measure])

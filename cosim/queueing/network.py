@@ -5,7 +5,8 @@ An upload that its sender gives up does nothing to the queue: what is late stays
 service.
 
 Scope and limitations: only the uplink; one station on each way, no loss but lateness, no reaction of the
-public's traffic to congestion.
+public's traffic to congestion. The paper has no energy model: here a client sends, at its transmit power,
+from the start of its upload until it has arrived or been given up, so waiting in the queue costs it as well.
 
 Usage::
 
