@@ -109,6 +109,7 @@ class Data:
         if num_owners != num_clients:
             raise ConfigurationError(
                 f"System.num_clients = {num_clients}: {dataset.name!r} has {num_owners} cells, one client "
-                f"each. Usual fix: num_clients = {num_owners}, or data.split = iid."
+                f"each. Usual fix: num_clients = {num_owners}, another data.num_traffic_cells (traffic), or "
+                "data.split = iid."
             )
         return [np.flatnonzero(owners == number) for number in range(num_owners)]
