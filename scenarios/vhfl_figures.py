@@ -115,15 +115,15 @@ def write_figure(
 
 
 def _draw(axes: Axes, results: dict[str, cosim.Result], measure: str, curves: Sequence[str]) -> None:
-    """Geometric mean over the seeds, and its 95 % t interval as a band."""
+    """Geometric mean over the seeds and its 95 % t interval as a band, from the first round on."""
     for index, curve in enumerate(curves):
         runs = of_curve(results, curve)
-        rounds = runs[0].evaluations["global_round"].to_numpy()
-        logs = np.log([run.evaluations[measure].to_numpy() for run in runs])
+        rounds = runs[0].evaluations["global_round"].to_numpy()[1:]
+        logs = np.log([run.evaluations[measure].to_numpy()[1:] for run in runs])
         mean = logs.mean(axis=0)
         reach = stats.t.ppf(0.975, len(runs) - 1) * logs.std(axis=0, ddof=1) / np.sqrt(len(runs))
         look = style(index, len(rounds))
-        axes.plot(rounds, np.exp(mean), label=curve, **look)
+        axes.plot(rounds, np.exp(mean), label=curve.replace("E_l", "$E_l$"), **look)
         band = np.exp([mean - reach, mean + reach])
         axes.fill_between(rounds, *band, color=look["color"], alpha=0.15, linewidth=0)
     axes.set_yscale("log")
