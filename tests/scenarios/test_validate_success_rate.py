@@ -1,4 +1,4 @@
-"""The validation of the success rate: it agrees, and a wrong clock, wrong arrays or a wrong theory turn it red.
+"""The validation of the success rate: it agrees, and a wrong clock, wrong arrays or theory turn it red.
 
 What lies beyond the formula is checked by other arguments: a message that meets an empty path stays for its
 own service only, and messages sent at once on an idle path wait for each other's services.
@@ -17,22 +17,24 @@ from scipy import stats
 
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import Interval, binomial, t_interval
-from cosim import HyperExponential
 from cosim.queueing.station import Station
 from scenarios import validate_success_rate as validation
 from scenarios.console import console
 from scenarios.validate_success_rate import Options, Sojourns
 
-SMALL = Options(fast_weights=(0.4, 0.8), success_rates=(0.5, 0.9), num_packets=60_000, num_array_packets=60_000)
-LAW = HyperExponential(weights=(0.5, 0.5), rates_per_s=(8.0, 2.0))
+SMALL = Options(
+    fast_weights=(0.4, 0.8), success_rates=(0.5, 0.9), num_packets=60_000, num_array_packets=60_000
+)
+AT_SHORT_WAITS = attrs.evolve(SMALL, fast_weights=(0.65,), success_rates=(0.6, 0.7))
 WAIT_S = 0.4
 Patch = pytest.MonkeyPatch
 
 
 @pytest.fixture
 def points(tmp_path: Path, monkeypatch: Patch) -> Callable[..., tuple[int, pd.DataFrame]]:
-    """Plays a validation without what lies beyond the formula: exit code and table."""
+    """A validation without picture and without what lies beyond the formula: its exit code and its table."""
     monkeypatch.setattr(validation, "what_if", lambda options: Table())
+    monkeypatch.setattr(validation, "draw", lambda *arguments: None)
 
     def play(options: Options = SMALL) -> tuple[int, pd.DataFrame]:
         code = validation.main(attrs.evolve(options, out=str(tmp_path)))
@@ -82,7 +84,7 @@ def test_clock_arrays_and_theorem_agree(
 
     # Load with messages: 2 public packets per second and the messages' own, of 0.3125 s each.
     beyond = {line[0]: line[1:] for line in lines if "message" in line[0] or "senders" in line[0]}
-    assert len(beyond) == 8 + 1  # and the heading
+    assert len(beyond) == 8
     for words, rate_per_s in (
         ("one sender, a message every 20 s", 1 / 20),
         ("one sender, a message every 1.25 s", 1 / 1.25),
@@ -140,22 +142,26 @@ def arrays_swap_the_weights(monkeypatch: Patch) -> None:
     monkeypatch.setattr(
         validation,
         "simulate",
-        lambda rate_per_s, law, *rest: simulate(rate_per_s, attrs.evolve(law, weights=law.weights[::-1]), *rest),
+        lambda rate_per_s, law, *rest: simulate(
+            rate_per_s, attrs.evolve(law, weights=law.weights[::-1]), *rest
+        ),
     )
 
 
 def arrays_have_more_arrivals(monkeypatch: Patch) -> None:
     simulate = validation.simulate
-    monkeypatch.setattr(
-        validation, "simulate", lambda rate_per_s, *rest: simulate(1.03 * rate_per_s, *rest)
-    )
+    monkeypatch.setattr(validation, "simulate", lambda rate_per_s, *rest: simulate(1.03 * rate_per_s, *rest))
 
 
 def theory_flips_a_sign(monkeypatch: Patch) -> None:
-    mixture = Sojourn._mixture.fget
-    assert mixture is not None
-    flipped = property(lambda self: (mixture(self)[0], -mixture(self)[1]))
-    monkeypatch.setattr(Sojourn, "_mixture", flipped)
+    """1 - gamma = p1 exp(s1 T_p) - p2 exp(s2 T_p): where the second term has not died out."""
+
+    def failure_rate(self: Sojourn, time_s: np.ndarray) -> np.ndarray:
+        (p1, p2), (s1, s2) = self._mixture, self.roots_per_s
+        return p1 * np.exp(s1 * time_s) - p2 * np.exp(s2 * time_s)
+
+    monkeypatch.setattr(Sojourn, "failure_rate", failure_rate)
+    monkeypatch.setattr(Sojourn, "success_rate", lambda self, time_s: 1.0 - failure_rate(self, time_s))
 
 
 def theory_swaps_the_weights(monkeypatch: Patch) -> None:
@@ -172,26 +178,27 @@ def theory_is_that_of_one_stage(monkeypatch: Patch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "methods"),
+    ("wrong", "methods", "points_of"),
     [
-        (last_in_first_out, {"clock"}),
-        (clock_drops_a_part_of_the_service, {"clock"}),
-        (clock_sees_the_wait_only, {"clock"}),
-        (arrays_swap_the_weights, {"arrays"}),
-        (arrays_have_more_arrivals, {"arrays"}),
-        (theory_flips_a_sign, {"clock", "arrays"}),
-        (theory_swaps_the_weights, {"clock", "arrays"}),
-        (theory_is_that_of_one_stage, {"clock", "arrays"}),
+        (last_in_first_out, {"clock"}, SMALL),
+        (clock_drops_a_part_of_the_service, {"clock"}, SMALL),
+        (clock_sees_the_wait_only, {"clock"}, SMALL),
+        (arrays_swap_the_weights, {"arrays"}, SMALL),
+        (arrays_have_more_arrivals, {"arrays"}, SMALL),
+        (theory_flips_a_sign, {"clock", "arrays"}, AT_SHORT_WAITS),
+        (theory_swaps_the_weights, {"clock", "arrays"}, SMALL),
+        (theory_is_that_of_one_stage, {"clock", "arrays"}, SMALL),
     ],
 )
 def test_what_is_wrong_turns_it_red(
     wrong: Callable[[Patch], None],
     methods: set[str],
+    points_of: Options,
     points: Callable[..., tuple[int, pd.DataFrame]],
     monkeypatch: Patch,
 ) -> None:
     wrong(monkeypatch)
-    code, table = points()
+    code, table = points(points_of)
     assert code == 1
     assert set(table.loc[table["verdict"] == "disagrees", "method"]) == methods
 
@@ -209,28 +216,17 @@ def test_a_wrong_theory_that_nothing_catches_turns_it_red(
 def test_a_wrong_theory_must_be_caught_by_both_methods(
     points: Callable[..., tuple[int, pd.DataFrame]], monkeypatch: Patch
 ) -> None:
-    """Arrays that are swapped, and a theory of them: the clock catches it, the arrays do not."""
-    arrays_swap_the_weights(monkeypatch)
-    theory = Options.theory
-    measure = validation.on_the_clock
-    monkeypatch.setattr(validation, "on_the_clock", lambda options, weight: measure(options, 1.0 - weight))
-    monkeypatch.setattr(Options, "theory", lambda self, fast_weight: theory(self, 1.0 - fast_weight))
-    code, table = points()
-    assert set(table["verdict"]) == {"agrees"}
-    assert code == 0
-    monkeypatch.setitem(
-        validation.WRONG_THEORIES,
-        "right for one method",
-        lambda theory, waits_s: theory.success_rate(waits_s),
-    )
+    """As if the clock alone caught it."""
     compare = validation.compare
 
-    def half_blind(*arguments) -> pd.DataFrame:
-        rows = compare(*arguments)
-        return rows.assign(**{"right for one method": "disagrees"}) if arguments[2] == "clock" else rows
+    def half_blind(options: Options, measure: object, method: str) -> pd.DataFrame:
+        rows = compare(options, measure, method)  # type: ignore[arg-type]
+        return rows.assign(**{"weights swapped": "disagrees" if method == "clock" else "agrees"})
 
     monkeypatch.setattr(validation, "compare", half_blind)
-    assert points()[0] == 1
+    code, table = points()
+    assert set(table["verdict"]) == {"agrees"}
+    assert code == 1
 
 
 def test_too_few_packets_are_too_noisy_and_fail(
@@ -242,11 +238,28 @@ def test_too_few_packets_are_too_noisy_and_fail(
     assert "disagrees" not in set(table["verdict"])
 
 
+def test_an_interval_that_is_wider_than_the_margin_fails(
+    points: Callable[..., tuple[int, pd.DataFrame]],
+) -> None:
+    """All wrong theories are caught, and the level is sound; but 0.9 is not told from 0.87."""
+    code, table = points(attrs.evolve(SMALL, num_packets=20_000, num_array_packets=20_000))
+    caught = (table[list(validation.WRONG_THEORIES)] == "disagrees").assign(
+        of=list(zip(table["method"], table["fast_weight"], strict=True))
+    )
+    assert caught.groupby("of").any().all(axis=None)
+    assert set(table["verdict"]) == {"agrees", "too noisy"}
+    for row in table.to_dict("records"):
+        rarer = min(row["success_rate"], 1.0 - row["success_rate"])
+        narrow = (row["high"] - row["low"]) / 2.0 <= 0.25 * rarer
+        assert row["verdict"] == ("agrees" if narrow else "too noisy")
+    assert code == 1
+
+
 # The error of all points together.
 
 NUM_VALIDATIONS = 200
 MOST_WRONG = int(stats.binom.ppf(0.999, NUM_VALIDATIONS, validation.FAMILY_ERROR / 2))
-"""Arrays are half of the points, so at most half of the 5 % is theirs: 5 validations expected, 13 at 99.9 %."""
+"""Arrays are half of the points, so at most half of the 5 % is theirs: 5 validations of 200, 13 at 99.9 %."""
 
 
 def num_validations_with_a_point_that_disagrees() -> int:
@@ -289,14 +302,14 @@ def two_services_within(time_s: float) -> float:
 
 @pytest.mark.parametrize("wait_s", [WAIT_S, 1.5])
 def test_a_first_message_on_an_empty_path_stays_for_its_own_service(wait_s: float) -> None:
-    num_in_time, num_paths = validation.first_messages_in_time(Options(), wait_s, 0.0, num_paths=3000)
-    assert num_paths == 3000
+    num_in_time, num_paths = validation.first_messages_in_time(Options(), wait_s, 0.0, num_paths=2000)
+    assert num_paths == 2000
     interval = binomial(num_in_time, num_paths, 0.999)
     assert interval.contains(service_within(wait_s))
     assert not interval.contains(float(Options().theory(0.5).success_rate(wait_s)))
 
 
-@pytest.mark.parametrize("after_s", [0.0, 1.0])
+@pytest.mark.parametrize("after_s", [0.0, 0.5])
 def test_on_a_path_in_its_stationary_state_the_first_message_follows_theorem_2(
     after_s: float, monkeypatch: Patch
 ) -> None:
@@ -305,7 +318,7 @@ def test_on_a_path_in_its_stationary_state_the_first_message_follows_theorem_2(
         return Station(sim, name, rate_per_s, law, "stationary")
 
     monkeypatch.setattr(validation, "Station", stationary)
-    num_in_time, num_paths = validation.first_messages_in_time(Options(), WAIT_S, after_s, num_paths=3000)
+    num_in_time, num_paths = validation.first_messages_in_time(Options(), WAIT_S, after_s, num_paths=2000)
     interval = binomial(num_in_time, num_paths, 0.999)
     assert interval.contains(float(Options().theory(0.5).success_rate(WAIT_S)))
     assert not interval.contains(service_within(WAIT_S))
@@ -313,11 +326,11 @@ def test_on_a_path_in_its_stationary_state_the_first_message_follows_theorem_2(
 
 def test_an_empty_start_is_forgotten_after_a_while() -> None:
     shares = [
-        validation.first_messages_in_time(Options(), WAIT_S, after_s, num_paths=1500)[0] / 1500
-        for after_s in (0.0, 0.5, 12.0)
+        validation.first_messages_in_time(Options(), WAIT_S, after_s, num_paths=1000)[0] / 1000
+        for after_s in (0.0, 0.5, 8.0)
     ]
     assert shares[0] > shares[1] + 0.05 > shares[2] + 0.1
-    assert binomial(round(1500 * shares[2]), 1500, 0.999).contains(
+    assert binomial(round(1000 * shares[2]), 1000, 0.999).contains(
         float(Options().theory(0.5).success_rate(WAIT_S))
     )
 
@@ -325,10 +338,10 @@ def test_an_empty_start_is_forgotten_after_a_while() -> None:
 def test_rare_messages_follow_the_formula_and_frequent_ones_fall_short() -> None:
     theory = Options().theory(0.5)
     wait_s = theory.waiting_time_s(0.9)
-    rare = validation.messages_in_time(Options(), wait_s, 40.0, num_senders=1, num_rounds=2000)
+    rare = validation.messages_in_time(Options(), wait_s, 60.0, num_senders=1, num_rounds=2000)
     assert set(rare) == {0.0, 1.0}
-    # 40 s apart they meet independent queues: of work left over, exp(s1 t) of it remains after t.
-    assert np.exp(40.0 * theory.roots_per_s[0]) < 1e-12
+    # M/M/1 of this load forgets with (sqrt(3.2) - sqrt(2))^2 per second, so these queues are independent.
+    assert np.exp(-60.0 * (np.sqrt(3.2) - np.sqrt(2.0)) ** 2) < 1e-3
     interval = binomial(int(rare.sum()), len(rare), 0.999)
     assert interval.contains(0.9)
     assert interval.half_width < 0.025
@@ -354,8 +367,8 @@ def test_senders_at_once_wait_for_the_services_of_those_before_them() -> None:
 def test_more_senders_at_once_are_less_often_in_time() -> None:
     wait_s = Options().theory(0.5).waiting_time_s(0.9)
     shares = [
-        t_interval(validation.messages_in_time(Options(), wait_s, 60.0, num_senders, num_rounds=600), 0.999)
-        for num_senders in (1, 4, 12)
+        t_interval(validation.messages_in_time(Options(), wait_s, 60.0, num_senders, num_rounds=1000), 0.999)
+        for num_senders in (1, 6, 12)
     ]
     assert shares[0].contains(0.9)
     assert shares[0].low > shares[1].high
