@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from scenarios.figures import Claim, Options, show_claims
-from scenarios.validate_success_rate import Options as Points
-from scenarios.validate_success_rate import compare, draw, in_arrays, on_the_clock
+from scenarios.success_rate import Options as Points
+from scenarios.success_rate import in_arrays, on_the_clock
+from scenarios.validate_success_rate import compare, draw
 
 __all__ = ["Options", "main"]
 

@@ -18,9 +18,10 @@ from scipy import stats
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import Interval, binomial, t_interval
 from cosim.queueing.station import Station
+from scenarios import success_rate
 from scenarios import validate_success_rate as validation
 from scenarios.console import console
-from scenarios.validate_success_rate import Options, Sojourns
+from scenarios.success_rate import Options, Sojourns
 
 SMALL = Options(
     fast_weights=(0.4, 0.8), success_rates=(0.5, 0.9), num_packets=60_000, num_array_packets=60_000
@@ -138,9 +139,9 @@ def clock_sees_the_wait_only(monkeypatch: Patch) -> None:
 
 
 def arrays_swap_the_weights(monkeypatch: Patch) -> None:
-    simulate = validation.simulate
+    simulate = success_rate.simulate
     monkeypatch.setattr(
-        validation,
+        success_rate,
         "simulate",
         lambda rate_per_s, law, *rest: simulate(
             rate_per_s, attrs.evolve(law, weights=law.weights[::-1]), *rest
@@ -149,8 +150,10 @@ def arrays_swap_the_weights(monkeypatch: Patch) -> None:
 
 
 def arrays_have_more_arrivals(monkeypatch: Patch) -> None:
-    simulate = validation.simulate
-    monkeypatch.setattr(validation, "simulate", lambda rate_per_s, *rest: simulate(1.03 * rate_per_s, *rest))
+    simulate = success_rate.simulate
+    monkeypatch.setattr(
+        success_rate, "simulate", lambda rate_per_s, *rest: simulate(1.03 * rate_per_s, *rest)
+    )
 
 
 def theory_flips_a_sign(monkeypatch: Patch) -> None:
@@ -317,7 +320,7 @@ def test_on_a_path_in_its_stationary_state_the_first_message_follows_theorem_2(
         assert start == "empty"
         return Station(sim, name, rate_per_s, law, "stationary")
 
-    monkeypatch.setattr(validation, "Station", stationary)
+    monkeypatch.setattr(success_rate, "Station", stationary)
     num_in_time, num_paths = validation.first_messages_in_time(Options(), WAIT_S, after_s, num_paths=2000)
     interval = binomial(num_in_time, num_paths, 0.999)
     assert interval.contains(float(Options().theory(0.5).success_rate(WAIT_S)))
