@@ -83,7 +83,7 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
         num_lags: Throughputs that a sample looks back on, this slot's included; at least 1.
 
     Raises:
-        ConfigurationError: Too few slots, no lag, or a mean throughput of 0.
+        ConfigurationError: Too few slots, no lag, or a mean throughput of 0 in a part.
     """
     num_slots = len(table.target)
     first_test = num_slots * 3 // 4
@@ -99,13 +99,13 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
     mean, deviation = x[train].mean(axis=(0, 1)), x[train].std(axis=(0, 1))
     varies = deviation > 1e-12 * np.abs(mean)  # rounding gives constants a deviation too
     x = (x - mean) / np.where(varies, deviation, 1.0)
-    scale = y[train].mean()
-    if not scale > 0.0:
-        raise ConfigurationError(
-            f"traffic whose mean throughput in training is {scale:g}: must be above 0, as targets are "
-            "relative to it. Usual fix: check the target column."
-        )
-    y = y / scale
+    for part, chosen in (("training", train), ("testing", ~train)):
+        if not y[chosen].mean() > 0.0:
+            raise ConfigurationError(
+                f"traffic whose mean throughput in {part} is {y[chosen].mean():g}: must be above 0, as targets "
+                "and errors are relative to it. Usual fix: check the target column."
+            )
+    y = y / y[train].mean()
     return Samples(
         train_x=_by_cell(x[train]),
         train_y=_by_cell(y[train]),

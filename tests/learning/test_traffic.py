@@ -360,6 +360,10 @@ def test_tables_that_give_no_samples_are_refused():
         samples(table_by_hand(), num_lags=0)
     with pytest.raises(ConfigurationError, match=r"mean throughput in training is 0: must be above 0"):
         samples(table_by_hand(target=np.zeros((8, 3))))
+    silent = np.ones((8, 3))
+    silent[6:] = 0.0
+    with pytest.raises(ConfigurationError, match=r"mean throughput in testing is 0: must be above 0"):
+        samples(table_by_hand(target=silent))
 
 
 @pytest.mark.parametrize(
