@@ -96,6 +96,21 @@ def next_free_folder(parent: Path, name: str) -> Path:
     return parent / f"{name}-{number}"
 
 
+def made(folder: Path) -> Path:
+    """The folder, which is made where it is missing.
+
+    Raises:
+        ConfigurationError: It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
+        ) from None
+    return folder
+
+
 def summary_table(name: str, result: Result) -> Table:
     """A run in one line."""
     summary = result.summary

@@ -53,7 +53,8 @@ def play_all(figure: str, systems: dict[str, cosim.System], options: Options) ->
     """Run what has not been run yet; returns the results by label."""
     results = {}
     for index, (label, system) in enumerate(systems.items(), 1):
-        folder = options.folder(figure) / "runs" / label.replace(" ", "_").replace(",", "").replace("=", "")
+        name = label.translate(str.maketrans(" /", "__", ",="))
+        folder = options.folder(figure) / "runs" / name
         finished = _finished(folder, system)
         if finished is None:
             with progress_of(

@@ -6,6 +6,7 @@ cosim reproduce vhfl-fig7 --quick
 import numpy as np
 import pandas as pd
 
+from scenarios.console import made
 from scenarios.figures import Claim, Options, show_claims
 from scenarios.success_rate import Options as Points
 from scenarios.success_rate import in_arrays, on_the_clock
@@ -18,13 +19,12 @@ FIGURE = "vhfl-fig7"
 
 def main(options: Options) -> int:
     """Simulate, draw, compare."""
+    folder = made(options.folder(FIGURE))
     num_packets = 1_000_000 if options.quick else 2_000_000
     points = Points(seed=options.seed, num_packets=num_packets, num_array_packets=5 * num_packets)
     measured = pd.concat(
         [compare(points, on_the_clock, "clock"), compare(points, in_arrays, "arrays")], ignore_index=True
     )
-    folder = options.folder(FIGURE)
-    folder.mkdir(parents=True, exist_ok=True)
     measured.to_csv(folder / f"{FIGURE}.csv", index=False)
     draw(points, measured, folder / f"{FIGURE}.png")
     return show_claims(FIGURE, folder, claims(points, measured))

@@ -67,11 +67,13 @@ def report(result: Result) -> Table | str:
         or system.uplink != "public-network"
         or network.paths != "own"
         or not isinstance(network.service, HyperExponential)
-        or network.load >= 1.0
+        or network.packet_bits is not None
+        or not 0.0 < network.load < 1.0
     ):
         return (
             "No closed form says how many updates arrive: Theorem 2 wants a public network of own paths, "
-            "hyper-exponential service, a load below 1, and a T_p that counts from the upload."
+            "hyper-exponential service, a load between 0 and 1, messages of one packet, and a T_p that "
+            "counts from the upload."
         )
     num_senders = protocol.num_senders or system.num_clients
     success_rate = float(sojourn(network).success_rate(protocol.waiting_time_s))

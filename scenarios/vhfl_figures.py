@@ -1,8 +1,8 @@
 """What the reproductions of Figs. 4 to 6 of the VHFL paper share: systems, seeds, curves, distances.
 
 The paper's operator data is private; here everything runs on generated cell traffic, so numbers differ and
-only the comparison counts. Every comparison is paired: the systems of one seed see the same traffic, clients,
-queues and initial weights of what they have in common.
+only the comparison counts. Every comparison is paired: the systems of one seed see the same traffic, clients
+and queues, and those with the same network the same initial weights.
 """
 
 from collections.abc import Sequence

@@ -102,8 +102,8 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
     for part, chosen in (("training", train), ("testing", ~train)):
         if not y[chosen].mean() > 0.0:
             raise ConfigurationError(
-                f"traffic whose mean throughput in {part} is {y[chosen].mean():g}: must be above 0, as targets "
-                "and errors are relative to it. Usual fix: check the target column."
+                f"traffic whose mean throughput in {part} is {y[chosen].mean():g}: must be above 0, as "
+                "targets and errors are relative to it. Usual fix: check the target column."
             )
     y = y / y[train].mean()
     return Samples(

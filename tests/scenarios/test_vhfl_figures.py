@@ -256,7 +256,7 @@ def test_a_reproduction_writes_the_tables_of_its_runs(
         pd.testing.assert_frame_equal(own.reset_index(drop=True), result.evaluations, rtol=1e-12)
         assert result.config["system"]["seed"] == int(seed)
         assert result.folder is not None
-        assert result.folder.is_relative_to(tmp_path / "runs")
+        assert result.folder.parent == tmp_path / "runs"
     assert len({result.folder for result in played.values()}) == len(played)
     assert (tmp_path / f"vhfl-{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     printed = capsys.readouterr().out
@@ -425,15 +425,23 @@ def small_points(monkeypatch: Patch) -> list[dict[str, int]]:
 
 
 def test_fig7_writes_points_that_agree(
-    small_points: list[dict[str, int]], tmp_path: Path, capsys: Capture
+    small_points: list[dict[str, int]], tmp_path: Path, monkeypatch: Patch, capsys: Capture
 ) -> None:
+    frames: list[pd.DataFrame] = []
+
+    def kept(*arguments) -> pd.DataFrame:
+        frames.append(compare(*arguments))
+        return frames[-1]
+
+    monkeypatch.setattr(FIG7, "compare", kept)
     out = tmp_path / "new"
     assert FIG7.main(Options(quick=True, seed=2, out=out)) == 0
     assert small_points == [{"seed": 2, "num_packets": 1_000_000, "num_array_packets": 5_000_000}]
-    points = FIG7.Points(seed=2)
-    expected = pd.concat([compare(points, on_the_clock, "clock"), compare(points, in_arrays, "arrays")])
     table = pd.read_csv(out / "vhfl-fig7.csv")
-    pd.testing.assert_frame_equal(table, expected.reset_index(drop=True), rtol=1e-12)
+    pd.testing.assert_frame_equal(table, pd.concat(frames, ignore_index=True), rtol=1e-12)
+    measured = compare(FIG7.Points(seed=2), in_arrays, "arrays")
+    pd.testing.assert_frame_equal(frames[1], measured)
+    assert [set(frame["method"]) for frame in frames] == [{"clock"}, {"arrays"}]
     assert (out / "vhfl-fig7.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     said = claims(capsys.readouterr().out)
     assert [claim[2] for claim in said] == ["agrees", "agrees", "does not show"]
@@ -442,6 +450,13 @@ def test_fig7_writes_points_that_agree(
     for weight in (0.5, 0.8):
         own = table[(table["fast_weight"] == weight) & (table["success_rate"] == 0.9)]
         assert f"{own['waiting_time_s'].iloc[0]:.3g} s at {weight:g}" in said[1][1]
+
+
+def test_fig7_refuses_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: Patch) -> None:
+    (tmp_path / "file").write_text("mine")
+    monkeypatch.setattr(FIG7, "compare", lambda *arguments: pytest.fail("it has started"))
+    with pytest.raises(cosim.ConfigurationError, match="cannot be written"):
+        FIG7.main(Options(quick=True, out=tmp_path / "file" / "x"))
 
 
 def test_fig7_claims_can_fail(
