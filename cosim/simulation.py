@@ -5,8 +5,8 @@ A *story* is a generator that yields from `spend` and from other stories; `toget
 
 - Time never goes back; no duration is negative.
 - What arrives at exactly the deadline, in the clock's float64 (0.1 + 0.2 is later than 0.3), has arrived:
-  an alarm comes after everything else of its instant, and of several alarms the innermost comes first, so
-  that a story ending by its own alarm has still arrived.
+  an alarm comes after everything else of its instant but `end_of_instant`, and of several alarms the
+  innermost comes first, so that a story ending by its own alarm has still arrived.
 - Simultaneous events come in the order (time, priority, insertion). Nothing of what a run writes may hang
   on that insertion order: ties that matter (sums, who is first) go by node name. `shuffle_ties` puts
   simultaneous events into a random order, so that a test can show it.
