@@ -27,6 +27,7 @@ from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.pending import mean
 from cosim.learning.vertical import VerticalUpdate, epoch_orders
+from cosim.simulation import Simulation
 
 MODEL = "vertical-9-12-32-8"
 BATCH_SIZE, LEARNING_RATE = 50, 0.05
@@ -96,7 +97,7 @@ def main() -> None:
     if options.repetitions < 1:
         parser.error("--repetitions must be at least 1")
     data = cosim.Data(name="traffic", split="natural")
-    dataset = data.load(np.random.default_rng(1), None)
+    dataset = data.load(Simulation(seed=1), None)
     clients = data.deal(dataset, (data.num_traffic_cells,), np.random.default_rng(1))
     learner = Learner(models.build(MODEL), dataset)
     num_threads = torch.get_num_threads()

@@ -10,13 +10,16 @@ Usage::
 
 from attrs import evolve
 
+from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.compute import Compute
 from cosim.configuration import ConfigurationError
 from cosim.learning.data import Data
 from cosim.learning.traffic import Traffic
+from cosim.learning.video_requests import VideoRequests
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
+from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
@@ -29,6 +32,7 @@ from cosim.system import System
 from cosim.topology import Topology
 
 __all__ = [
+    "CommonSteps",
     "Compute",
     "ConfigurationError",
     "Data",
@@ -44,12 +48,16 @@ __all__ = [
     "LargeScale",
     "PublicNetwork",
     "Radio",
+    "RawHfl",
+    "ResourceAware",
     "Result",
     "Simulation",
     "System",
     "Topology",
     "Traffic",
+    "Unconstrained",
     "Vhfl",
+    "VideoRequests",
     "evolve",
     "run",
 ]

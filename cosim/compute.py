@@ -1,16 +1,30 @@
 """Compute: cycles to seconds to joules.
 
-A client's processor runs at one frequency f: cycles take cycles / f seconds and
+A client's processor runs at a frequency f up to its own highest one: cycles take cycles / f seconds and
 0.5 zeta cycles f^2 joules (RawHFL paper, eqs. 10 and 11). The cycles of a local step are proportional to the
-size of the model that the client trains (HIST journal, Section IV-A).
+size of the model that the client trains (HIST journal, Section IV-A), or to the bits of its mini-batch too
+(RawHFL paper, eq. 10).
 
-Scope and limitations: the frequency of a client is drawn once and stays; idle processors take no power.
+Scope and limitations: the highest frequency of a client is drawn once and stays, and it runs at that one
+unless a protocol asks for another; idle processors take no power.
 """
 
 import attrs
 import numpy as np
 
-from cosim.configuration import ConfigurationError, configuration, field, not_empty, not_negative, positive
+from cosim.configuration import (
+    ConfigurationError,
+    at_least,
+    between,
+    configuration,
+    field,
+    not_empty,
+    not_negative,
+    one_or_range,
+    positive,
+    refuse,
+)
+from cosim.topology import uniform
 
 
 @configuration
@@ -23,35 +37,85 @@ class Compute:
     Attributes:
         step_cycles: Cycles of one local step on one mini-batch, for the whole model. [HIST journal, Section
             VI-C]
+        cycles_per_bit: Cycles for each bit of the mini-batch, in place of step_cycles: one value, or lowest
+            and highest of a uniform range; none: step_cycles. [RawHFL, Section V-A: 25 to 40]
+        sample_bits: Size of a sample, where cycles are counted per bit. [no source]
         min_frequency_hz: Lowest frequency of the range from which a client's is drawn. [HIST journal, Section
             VI-C]
         max_frequency_hz: Highest frequency of that range. [HIST journal, Section VI-C]
         capacitance_j_per_hz2: Effective capacitance zeta, joules per cycle and squared hertz. [RawHFL paper,
             Section V]
+        lowest_frequency_hz: Lowest frequency that a protocol may ask of a device; 0: any. [no source]
+        static_power_w: Power that a device draws while it trains or sends, beside computing and sending. [no
+            source]
+        time_jitter: Spread of training times: each is multiplied by exp(time_jitter Z) with a standard normal
+            Z, which no plan knows. [no source]
     """
 
     step_cycles: float = field(positive, default=1e6)
+    cycles_per_bit: tuple[float, ...] | None = field(one_or_range, positive, default=None)
+    sample_bits: int = field(at_least(1), default=1408)
     min_frequency_hz: tuple[float, ...] = field(not_empty, positive, default=(1e9, 2e9))
     max_frequency_hz: tuple[float, ...] = field(not_empty, positive, default=(2e9, 4e9))
     capacitance_j_per_hz2: float = field(not_negative, default=2e-28)
+    lowest_frequency_hz: float = field(not_negative, default=0.0)
+    static_power_w: float = field(not_negative, default=0.0)
+    time_jitter: float = field(between(0.0, 10.0), default=0.0)
+
+    def __attrs_post_init__(self) -> None:
+        if self.lowest_frequency_hz > min(self.min_frequency_hz):
+            rule = f"above min_frequency_hz = {min(self.min_frequency_hz):g}, the highest of some clients"
+            raise refuse("Compute", "lowest_frequency_hz", self.lowest_frequency_hz, rule, 0.0)
 
     def cpu(self, min_frequency_hz: float, max_frequency_hz: float, rng: np.random.Generator) -> "Cpu":
-        """One client's processor, its frequency uniform in the range."""
+        """One client's processor, its highest frequency uniform in the range."""
         if min_frequency_hz > max_frequency_hz:
             raise ConfigurationError(
                 f"Compute.min_frequency_hz = {min_frequency_hz:g} lies above max_frequency_hz = "
                 f"{max_frequency_hz:g}. Usual fix: swap them."
             )
         frequency_hz = min_frequency_hz + (max_frequency_hz - min_frequency_hz) * rng.random()
-        return Cpu(frequency_hz=frequency_hz, capacitance_j_per_hz2=self.capacitance_j_per_hz2)
+        return Cpu(
+            frequency_hz=frequency_hz,
+            capacitance_j_per_hz2=self.capacitance_j_per_hz2,
+            lowest_frequency_hz=self.lowest_frequency_hz,
+            static_power_w=self.static_power_w,
+            step_cycles=self.step_cycles if self.cycles_per_bit is None else 0.0,
+            sample_cycles=uniform(self.cycles_per_bit, rng) * self.sample_bits
+            if self.cycles_per_bit
+            else 0.0,
+            time_jitter=self.time_jitter,
+        )
 
 
 @attrs.frozen(kw_only=True)
 class Cpu:
-    """A processor at a fixed frequency."""
+    """A processor at a frequency.
+
+    Attributes:
+        frequency_hz: The frequency; that of a client's own processor is its highest.
+        lowest_frequency_hz: The lowest that a protocol may ask for.
+        static_power_w: Power of a busy device beside computing and sending.
+        step_cycles: Cycles of a local step, whatever the mini-batch.
+        sample_cycles: Cycles of a local step for each sample of its mini-batch.
+        time_jitter: Spread of training times.
+    """
 
     frequency_hz: float
     capacitance_j_per_hz2: float
+    lowest_frequency_hz: float = 0.0
+    static_power_w: float = 0.0
+    step_cycles: float = 0.0
+    sample_cycles: float = 0.0
+    time_jitter: float = 0.0
+
+    def at(self, frequency_hz: float | None) -> "Cpu":
+        """The processor at another frequency; None: at this one."""
+        return self if frequency_hz is None else attrs.evolve(self, frequency_hz=frequency_hz)
+
+    def cycles(self, batch_size: int) -> float:
+        """Cycles of one local step on the whole model."""
+        return self.step_cycles + self.sample_cycles * batch_size
 
     def duration_s(self, cycles: float) -> float:
         """Time that the cycles take (RawHFL paper, eq. 10)."""
@@ -59,5 +123,5 @@ class Cpu:
 
     @property
     def power_w(self) -> float:
-        """Power while computing: the energy of eq. 11 of the RawHFL paper, per second."""
-        return 0.5 * self.capacitance_j_per_hz2 * self.frequency_hz**3
+        """Power while computing: the energy of eq. 11 of the RawHFL paper, per second, and the static one."""
+        return 0.5 * self.capacitance_j_per_hz2 * self.frequency_hz**3 + self.static_power_w

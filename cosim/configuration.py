@@ -67,6 +67,12 @@ def between(least: float, most: float) -> Rule:
     )
 
 
+def one_or_range(value: Any) -> str | None:
+    """One value, or two: the lowest and the highest of a range."""
+    fits = len(value) in (1, 2) and value[0] <= value[-1]
+    return None if fits else "must be one value, or the lowest and then the highest of a range"
+
+
 def _each(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 

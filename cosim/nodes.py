@@ -5,6 +5,7 @@ the cloud holds the learner and closes global rounds. What they learn is asked f
 when somebody reads it (`cosim.learning`).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape
 from cosim.queueing.network import QueuedUplink
 from cosim.radio.band import Band
+from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink
 from cosim.records import Evaluation, Prediction, Round, Transfer
 from cosim.simulation import Dropped, Simulation, Story
@@ -32,6 +34,9 @@ class Work:
         cycles: What the training costs the processor.
         payload_bits: What is uploaded.
         upload_deadline_s: How long after its start an upload is given up; None: never.
+        frequency_hz: CPU frequency; None: the client's highest.
+        tx_power_w: Transmit power; None: the client's highest.
+        energy_budget_j: What the client may spend, after which it stops; None: without limit.
     """
 
     global_round: int
@@ -40,21 +45,37 @@ class Work:
     cycles: float
     payload_bits: int
     upload_deadline_s: float | None = None
+    frequency_hz: float | None = None
+    tx_power_w: float | None = None
+    energy_budget_j: float | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Client:
-    """A device: processor, uplink, its samples (indices into the training set)."""
+    """A device: processor, uplink, samples.
+
+    Attributes:
+        cpu: Its processor at the highest frequency.
+        tx_power_w: Its highest transmit power.
+        samples_now: Gives the samples that it has at this instant, indices into the training set.
+    """
 
     name: str
     edge: str
     cpu: Cpu
     uplink: RadioUplink | QueuedUplink
     tx_power_w: float
-    samples: np.ndarray
+    samples_now: Callable[[], np.ndarray]
+
+    @property
+    def samples(self) -> np.ndarray:
+        """The samples of this instant, indices into the training set, read-only."""
+        return self.samples_now()
 
     def local_round(self, sim: Simulation, work: Work) -> Story:
         """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`."""
+        if work.energy_budget_j is not None:
+            return (yield from self._local_round_within(sim, work, work.energy_budget_j))
         update = yield from self.train(sim, work)
         if work.upload_deadline_s is None:
             yield from self.send(sim, work)
@@ -62,19 +83,47 @@ class Client:
         (sent,) = yield from sim.with_deadline([self.send(sim, work)], work.upload_deadline_s)
         return sent if isinstance(sent, Dropped) else update
 
+    def _local_round_within(self, sim: Simulation, work: Work, budget_j: float) -> Story:
+        """The same, stopping where the energy is spent."""
+        train_w = self.cpu.at(work.frequency_hz).power_w
+        start_s = sim.now_s
+        (update,) = yield from sim.with_deadline(
+            [self.train(sim, work)], _seconds(budget_j, train_w), "energy budget"
+        )
+        left_j = budget_j - train_w * (sim.now_s - start_s)
+        if isinstance(update, Dropped) or left_j <= 0.0:
+            return Dropped("energy budget")
+        (sent,) = yield from sim.with_deadline(
+            [self.send(sim, work)], _seconds(left_j, self.send_w(work)), "energy budget"
+        )
+        return sent if isinstance(sent, Dropped) else update
+
+    def send_w(self, work: Work) -> float:
+        """Power while sending."""
+        power_w = self.tx_power_w if work.tx_power_w is None else work.tx_power_w
+        return power_w + self.cpu.static_power_w
+
     def train(self, sim: Simulation, work: Work) -> Story:
         """Ask for the learning now, let the time it takes pass."""
         key = sim.key(self.name, "mini-batches", work.global_round, work.edge_round)
         update = work.request(client=self.name, samples=self.samples, key=key)
-        yield from sim.spend(self.name, "train", self.cpu.duration_s(work.cycles), self.cpu.power_w)
+        cpu = self.cpu.at(work.frequency_hz)
+        duration_s = cpu.duration_s(work.cycles)
+        if cpu.time_jitter:
+            rng = sim.stream(self.name, "time jitter", work.global_round, work.edge_round)
+            duration_s *= math.exp(cpu.time_jitter * rng.standard_normal())
+        yield from sim.spend(self.name, "train", duration_s, cpu.power_w)
         return update
 
     def send(self, sim: Simulation, work: Work) -> Story:
-        """Upload until all bits are through or the upload is cut."""
+        """Upload until all bits are through or the upload is cut; without power while it waits its turn."""
+        tx_power_w = self.tx_power_w if work.tx_power_w is None else work.tx_power_w
         start_s = sim.now_s
-        upload = self.uplink.open(work.payload_bits, work.global_round, work.edge_round)
+        upload = self.uplink.open(work.payload_bits, tx_power_w, work.global_round, work.edge_round)
         try:
-            yield from sim.spend(self.name, "send", upload.done, self.tx_power_w)
+            if upload.granted is not None:
+                yield from sim.spend(self.name, "wait", upload.granted)
+            yield from sim.spend(self.name, "send", upload.done, tx_power_w + self.cpu.static_power_w)
         finally:
             self.uplink.close(upload)  # type: ignore[arg-type]
             sim.trace.record(
@@ -92,13 +141,18 @@ class Client:
             )
 
 
+def _seconds(energy_j: float, power_w: float) -> float | None:
+    """How long the energy lasts; None: for ever."""
+    return energy_j / power_w if power_w > 0.0 else None
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class EdgeServer:
     """The server of one cell, with its clients in the order of their names."""
 
     name: str
     clients: tuple[Client, ...]
-    band: Band
+    band: Band | ResourceBlocks
     backhaul: Topology
 
     def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
@@ -110,28 +164,47 @@ class EdgeServer:
         return tuple(self.clients[index] for index in np.sort(chosen))
 
     def edge_round(
-        self, sim: Simulation, assignments: Sequence[tuple[Client, Work]], deadline_s: float | None
+        self,
+        sim: Simulation,
+        assignments: Sequence[tuple[Client, Work]],
+        deadline_s: float | None,
+        *,
+        global_round: int,
+        edge_round: int,
+        least_s: float = 0.0,
+        num_wanted: int | None = None,
     ) -> Story:
-        """Let each participant do its work; returns the updates that arrived, by client name."""
+        """Let each participant do its work.
+
+        Args:
+            assignments: Participants in the order of their names, possibly none.
+            deadline_s: When late updates are dropped; None: never.
+            least_s: How long the round lasts at least, though all have arrived.
+            num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
+
+        Returns:
+            For each participant its update, or `Dropped`, in the same order.
+        """
         start_s = sim.now_s
-        self.band.divide_among(len(assignments))
+        self.band.divide_among(max(1, len(assignments)))
         stories = [client.local_round(sim, work) for client, work in assignments]
-        work = assignments[0][1]
-        outcomes = yield from sim.with_deadline(stories, deadline_s)
-        arrived = [update for update in outcomes if not isinstance(update, Dropped)]
+        pace = [sim.spend(self.name, "collect", least_s)] if least_s else []
+        outcomes = yield from sim.with_deadline([*stories, *pace], deadline_s)
+        outcomes = outcomes[: len(stories)]
         sim.trace.record(
             Round(
                 level="edge",
                 node=self.name,
-                global_round=work.global_round,
-                edge_round=work.edge_round,
+                global_round=global_round,
+                edge_round=edge_round,
                 start_s=start_s,
                 end_s=sim.now_s,
+                num_wanted=len(assignments) if num_wanted is None else num_wanted,
                 num_participants=len(assignments),
-                num_arrived=len(arrived),
+                num_arrived=sum(not isinstance(outcome, Dropped) for outcome in outcomes),
             )
         )
-        return arrived
+        return outcomes
 
     def receive(self, sim: Simulation, bits: int) -> Story:
         """Get a model from the cloud."""
@@ -158,7 +231,6 @@ class Cloud:
     learner: Learner
     shape: NetworkShape
     num_global_rounds: int
-    step_cycles: float
     bits_per_parameter: int
     evaluate_every: int | None
     listener: Callable[[RoundReport], None]
@@ -174,7 +246,7 @@ class Cloud:
         """Write down a global round and evaluate its model where it is due."""
         num_edges = len(self.edges)
         sim.trace.record(
-            Round("global", self.name, global_round, -1, start_s, sim.now_s, num_edges, num_edges)
+            Round("global", self.name, global_round, -1, start_s, sim.now_s, num_edges, num_edges, num_edges)
         )
         self._report(sim, global_round, model)
 

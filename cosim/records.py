@@ -34,8 +34,28 @@ class Transfer(NamedTuple):
     arrived: bool
 
 
+class Allotment(NamedTuple):
+    """What a plan says of one client in one edge round; who is not selected has zeros."""
+
+    client: str
+    edge: str
+    global_round: int
+    edge_round: int
+    time_s: float
+    is_able: bool
+    is_selected: bool
+    num_steps: int
+    frequency_hz: float
+    tx_power_w: float
+    planned_s: float
+    planned_j: float
+
+
 class Round(NamedTuple):
-    """One edge round of a cell, or (level "global", edge_round -1) one global round of the cloud."""
+    """One edge round of a cell, or (level "global", edge_round -1) one global round of the cloud.
+
+    `num_wanted` exceeds `num_participants` where too few clients were able to take part.
+    """
 
     level: str
     node: str
@@ -43,6 +63,7 @@ class Round(NamedTuple):
     edge_round: int
     start_s: float
     end_s: float
+    num_wanted: int
     num_participants: int
     num_arrived: int
 
@@ -80,7 +101,7 @@ class Prediction(NamedTuple):
         return f"test MSE {self.test_mse:.4g}"
 
 
-Row = Span | Transfer | Round | Evaluation | Prediction
+Row = Span | Transfer | Allotment | Round | Evaluation | Prediction
 
 
 class Trace:
@@ -89,11 +110,13 @@ class Trace:
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.transfers: list[Transfer] = []
+        self.plans: list[Allotment] = []
         self.rounds: list[Round] = []
         self.evaluations: list[Evaluation | Prediction] = []
         self._lists = {
             Span: self.spans,
             Transfer: self.transfers,
+            Allotment: self.plans,
             Round: self.rounds,
             Evaluation: self.evaluations,
             Prediction: self.evaluations,

@@ -1,7 +1,7 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `spans.parquet`,
-`transfers.parquet`, `rounds.parquet`, `evaluations.parquet` and `summary.json`. Every file is written whole
+`transfers.parquet`, `plans.parquet`, `rounds.parquet`, `evaluations.parquet` and `summary.json`. Every file is written whole
 or not at all. Rows are sorted by time and node name, so that the same seed gives the same files, bit for bit.
 
 Usage::
@@ -20,13 +20,20 @@ import numpy as np
 import pandas as pd
 
 from cosim.configuration import ConfigurationError
-from cosim.records import Evaluation, Prediction, Round, Span, Trace, Transfer
+from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Trace, Transfer
 
-TABLES = {"spans": Span, "transfers": Transfer, "rounds": Round, "evaluations": Evaluation}
+TABLES = {
+    "spans": Span,
+    "transfers": Transfer,
+    "plans": Allotment,
+    "rounds": Round,
+    "evaluations": Evaluation,
+}
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
 _ORDER = {
     "spans": ["start_s", "node", "end_s"],
     "transfers": ["start_s", "client"],
+    "plans": ["time_s", "client"],
     "rounds": ["end_s", "level", "node"],
     "evaluations": ["global_round"],
 }
@@ -58,6 +65,7 @@ class Result:
         config: The configuration, as in config.json.
         spans: One row per activity (`records.Span`).
         transfers: One row per upload (`records.Transfer`).
+        plans: One row per client and edge round (`records.Allotment`) where a protocol plans.
         rounds: One row per edge round and global round (`records.Round`).
         evaluations: One row per evaluation (`records.Evaluation`, or `records.Prediction` where a quantity is
             predicted), with `energy_j`, the energy of all clients, and `bits_per_client`, the mean of the
@@ -69,6 +77,7 @@ class Result:
     summary: Summary
     spans: pd.DataFrame
     transfers: pd.DataFrame
+    plans: pd.DataFrame
     rounds: pd.DataFrame
     evaluations: pd.DataFrame
     folder: Path | None = None
@@ -79,7 +88,7 @@ class Result:
     ) -> "Result":
         """The tables of a trace."""
         frames = {name: _frame(name, getattr(trace, name)) for name in TABLES}
-        spans, transfers, rounds, evaluations = frames.values()
+        spans, transfers, _, rounds, evaluations = frames.values()
         evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
         sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])
         evaluations["bits_per_client"] = sent_bits / num_clients

@@ -24,7 +24,6 @@ from cosim.provenance import provenance
 from cosim.results import Result, create_folder
 from cosim.simulation import Simulation
 from cosim.system import System
-from cosim.topology import CLOUD
 
 _SAVE_EVERY_WALL_S = 15.0
 
@@ -58,7 +57,7 @@ def run(
     """
     config = {"scenario": scenario, "system": to_dict(system)}
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
-    dataset = system.data.load(sim.stream(CLOUD, "data"), None if data_dir is None else Path(data_dir))
+    dataset = system.data.load(sim, None if data_dir is None else Path(data_dir))
     num_workers = num_cores() if num_workers is None else num_workers
     learner = Learner(network, dataset, device=device, num_workers=num_workers)
     folder = None if out is None else Path(out)

@@ -109,10 +109,12 @@ class Simulation:
         """Play stories side by side until all have ended; returns their values in the given order."""
         return (yield from self.with_deadline(stories, None))
 
-    def with_deadline(self, stories: Iterable[Story], deadline_s: float | None) -> Story:
+    def with_deadline(
+        self, stories: Iterable[Story], deadline_s: float | None, reason: str = "deadline"
+    ) -> Story:
         """Play stories side by side for at most `deadline_s` from now (None: without end).
 
-        Returns their values in the given order, with `Dropped("deadline")` for each that was cut.
+        Returns their values in the given order, with `Dropped(reason)` for each that was cut.
 
         Raises:
             ValueError: The deadline is not above 0, or not finite.
@@ -126,7 +128,7 @@ class Simulation:
                 yield ended
             else:
                 yield ended | _Alarm(self._environment, deadline_s)
-                yield from self._cut(processes, Dropped("deadline"))
+                yield from self._cut(processes, Dropped(reason))
         except simpy.Interrupt as cut:
             yield from self._cut(processes, _reason(cut))
             raise

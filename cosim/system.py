@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import attrs
+import numpy as np
 
 from cosim.compute import Compute
 from cosim.configuration import (
@@ -29,10 +30,10 @@ from cosim.learning.learner import Learner
 from cosim.nodes import Client, Cloud, EdgeServer, RoundReport
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
+from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
-from cosim.radio.band import Band
-from cosim.radio.uplink import Radio, RadioUplink
+from cosim.radio.uplink import Radio
 from cosim.simulation import Simulation
 from cosim.topology import CLOUD, Topology, client_name, edge_name, even_cells, spread
 
@@ -72,7 +73,7 @@ class System:
     uplink: Literal["radio", "public-network"] = "radio"
     radio: Radio = Radio()
     public_network: PublicNetwork = PublicNetwork()
-    protocol: Hist | HFedAvg | Vhfl = Hist()
+    protocol: Hist | HFedAvg | Vhfl | RawHfl = Hist()
     evaluate_every: int | None = field(at_least(1), default=1)
 
     def __attrs_post_init__(self) -> None:
@@ -86,6 +87,9 @@ class System:
         ):
             rule = f"must be {self.num_cells} numbers, one per cell, adding up to {self.num_clients} clients"
             raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
+        if self.radio.outage_probability and self.uplink == "radio" and not self.protocol.gives_up:
+            rule = f"{type(self.protocol).__name__} waits for every update, and some would never come"
+            raise refuse("Radio", "outage_probability", self.radio.outage_probability, rule, "a deadline")
         for owner, name, values in (
             ("Compute", "min_frequency_hz", self.compute.min_frequency_hz),
             ("Compute", "max_frequency_hz", self.compute.max_frequency_hz),
@@ -110,48 +114,46 @@ class System:
             ConfigurationError: Parts that do not fit together.
         """
         sizes = self.sizes()
-        samples = self.data.deal(dataset, sizes, sim.stream(CLOUD, "partition"))
+        samples_now = self.data.held(sim, dataset, sizes)
         names = [client_name(number) for number in range(self.num_clients)]
         queues = self.public_network.uplinks(sim, names) if self.uplink == "public-network" else {}
         graph = self.topology.graph(sizes, sim)
-        edges, number = [], 0
+        edges, first = [], 0
         for cell, size in enumerate(sizes):
-            edge = edge_name(cell)
-            band = Band(sim, self.radio.bandwidth_hz, redivided=self.radio.sharing == "redivided")
-            clients = []
-            for _ in range(size):
-                name = names[number]
-                place = (cell, number, self.num_cells, self.num_clients)
-                distance_m = graph.edges[edge, name]["distance_m"]
-                clients.append(
-                    Client(
-                        name=name,
-                        edge=edge,
-                        cpu=self.compute.cpu(
-                            spread(self.compute.min_frequency_hz, *place),
-                            spread(self.compute.max_frequency_hz, *place),
-                            sim.stream(name, "cpu"),
-                        ),
-                        uplink=queues.get(name)
-                        or RadioUplink(
-                            client=name,
-                            channel=self.radio.channel(
-                                sim, name, distance_m, spread(self.radio.snr_db, *place)
-                            ),
-                            band=band,
-                        ),
-                        tx_power_w=self.radio.tx_power_w,
-                        samples=samples[number],
-                    )
+            edge, members = edge_name(cell), range(first, first + size)
+            first += size
+            places = [(cell, number, self.num_cells, self.num_clients) for number in members]
+            band = self.radio.band(sim)
+            in_cell = [names[number] for number in members]
+            uplinks = self.radio.uplinks(
+                sim,
+                edge,
+                in_cell,
+                np.array([graph.edges[edge, name]["distance_m"] for name in in_cell]),
+                np.array([spread(self.radio.snr_db, *place) for place in places]),
+                band,
+            )
+            clients = [
+                Client(
+                    name=name,
+                    edge=edge,
+                    cpu=self.compute.cpu(
+                        spread(self.compute.min_frequency_hz, *place),
+                        spread(self.compute.max_frequency_hz, *place),
+                        sim.stream(name, "cpu"),
+                    ),
+                    uplink=queues.get(name, uplink),
+                    tx_power_w=self.radio.highest_power_w(sim.stream(name, "transmit power")),
+                    samples_now=samples_now[number],
                 )
-                number += 1
+                for number, name, place, uplink in zip(members, in_cell, places, uplinks, strict=True)
+            ]
             edges.append(EdgeServer(name=edge, clients=tuple(clients), band=band, backhaul=self.topology))
         cloud = Cloud(
             edges=tuple(edges),
             learner=learner,
             shape=learner.shape,
             num_global_rounds=self.protocol.num_global_rounds,
-            step_cycles=self.compute.step_cycles,
             bits_per_parameter=self.radio.bits_per_parameter,
             evaluate_every=self.evaluate_every,
             listener=listener,

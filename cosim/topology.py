@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import networkx as nx
+import numpy as np
 
 from cosim.configuration import configuration, field, not_negative, positive, refuse
 from cosim.simulation import Simulation
@@ -105,6 +106,11 @@ def spread(values: Sequence[float], cell: int, client: int, num_cells: int, num_
     if len(values) == num_clients:
         return values[client]
     return values[((cell + 1) * len(values) - 1) // num_cells]
+
+
+def uniform(values: Sequence[float], rng: np.random.Generator) -> float:
+    """A device's value of a tuple: the one value, or a draw between the lowest and the highest."""
+    return values[0] + (values[-1] - values[0]) * rng.random()
 
 
 def _hexagonal_grid(spacing_m: float) -> Iterator[tuple[float, float]]:

@@ -16,6 +16,7 @@ SUFFIXES = {
     "_j_per_hz2": "J/Hz²",
     "_per_s": "1/s",
     "_s2": "s²",
+    "cycles_per_bit": "cycles/bit",
     "_cycles": "cycles",
     "_bits": "bit",
     "_bps": "bit/s",

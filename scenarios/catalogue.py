@@ -15,6 +15,7 @@ SCENARIOS = {
     "hist": "scenarios.hist",
     "hfedavg": "scenarios.hfedavg",
     "vhfl": "scenarios.vhfl",
+    "rawhfl": "scenarios.rawhfl",
 }
 REPRODUCTIONS = {
     "hist-fig4": "scenarios.reproduce_hist_fig4",

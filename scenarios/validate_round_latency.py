@@ -79,7 +79,9 @@ def predict(
         cells = []
         for edge, part in zip(cloud.edges, parts, strict=True):
             channels = [
-                client.uplink.channel for client in edge.clients if isinstance(client.uplink, RadioUplink)
+                client.uplink.channel(client.tx_power_w, global_round, 0)
+                for client in edge.clients
+                if isinstance(client.uplink, RadioUplink)
             ]
             gains = [channel.fading.gain((global_round,)) for channel in channels]
             snrs = [channel.link.snr_in(system.radio.bandwidth_hz) for channel in channels]

@@ -17,6 +17,7 @@ Source: RawHFL paper, Sections III-A and IV-A, eqs. 10 to 14, 28 and 29.
 """
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
@@ -80,11 +81,11 @@ class Problem:
         """Cells."""
         return int(self.cell.max()) + 1
 
-    def train_s(self, num_steps: Array, frequency_hz: Array) -> Array:
+    def train_s(self, num_steps: NDArray[Any], frequency_hz: Array) -> Array:
         """Time of the local rounds (eq. 10)."""
         return num_steps * self.step_cycles / frequency_hz
 
-    def train_j(self, num_steps: Array, frequency_hz: Array) -> Array:
+    def train_j(self, num_steps: NDArray[Any], frequency_hz: Array) -> Array:
         """Energy of the local rounds (eq. 11), static power included."""
         dynamic_w = 0.5 * self.capacitance_j_per_hz2 * frequency_hz**3
         return self.train_s(num_steps, frequency_hz) * (dynamic_w + self.static_power_w)

@@ -1,6 +1,8 @@
 """Data: what is learned, and which client holds which samples."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -10,9 +12,13 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, at_least, between, configuration, field, positive, refuse
 from cosim.learning.datasets import Dataset, DatasetName, load
 from cosim.learning.partition import Split, partition
+from cosim.learning.request_log import RequestLog, request_data
 from cosim.learning.traffic import Traffic, TrafficTable, generate
 from cosim.learning.traffic_csv import read
 from cosim.learning.traffic_samples import samples
+from cosim.learning.video_requests import VideoRequests
+from cosim.simulation import Simulation
+from cosim.topology import CLOUD
 
 
 @configuration
@@ -21,10 +27,10 @@ class Data:
 
     Attributes:
         name: Data set: fashion-mnist, digits (scikit-learn's), synthetic (classes, for tests), traffic
-            (generated cell traffic), or traffic-csv (traffic.csv and neighbours.csv in --data-dir). [HIST
-            journal, Section VI-B]
+            (generated cell traffic), traffic-csv (traffic.csv and neighbours.csv in --data-dir), or
+            video-requests (which grow while the clock runs). [HIST journal, Section VI-B]
         split: Shards: fully non-i.i.d.; cell-iid: i.i.d. over cells, shards within; dirichlet; iid; natural:
-            each client has what arises at it (traffic). [HIST journal, Section VI-A]
+            each client has what arises at it (traffic, video-requests). [HIST journal, Section VI-A]
         shards_per_client: Shards of the samples sorted by label that each client is dealt. [HIST conference,
             Section V-A]
         dirichlet_alpha: Concentration of the classes' proportions over clients; smaller is less even. [no
@@ -32,28 +38,39 @@ class Data:
         num_traffic_cells: Cells whose traffic is generated (traffic). [no source]
         traffic: How cell traffic is generated.
         global_features: Whether samples carry what the server observes (traffic). [VHFL, Section V-B]
+        num_users: Users who request videos (video-requests), dealt to the clients in order and as evenly as
+            they go: one each, or all to one client. [RawHFL, Section V-A]
+        video_requests: Catalogue, users and their requests (video-requests).
     """
 
-    name: Literal[DatasetName, "traffic", "traffic-csv"] = "fashion-mnist"
+    name: Literal[DatasetName, "traffic", "traffic-csv", "video-requests"] = "fashion-mnist"
     split: Literal[Split, "natural"] = "shards"
     shards_per_client: int = field(at_least(1), default=2)
     dirichlet_alpha: float = field(positive, default=0.3)
     num_traffic_cells: int = field(between(2, 1000), default=16)
     traffic: Traffic = Traffic()
     global_features: bool = True
+    num_users: int = field(between(1, 10_000), default=48)
+    video_requests: VideoRequests = VideoRequests()
 
     def __attrs_post_init__(self) -> None:
+        if self.name == "video-requests" and self.split != "natural":
+            rule = "requests belong to the user who makes them"
+            raise refuse("Data", "split", self.split, rule, "split natural")
         if (self.split in ("shards", "cell-iid", "dirichlet")) and self.name.startswith("traffic"):
             rule = "deals samples by their classes, and traffic has none"
             raise refuse("Data", "split", self.split, rule, "split natural or iid")
 
-    def load(self, rng: np.random.Generator, data_dir: Path | None) -> Dataset:
-        """The data set; `rng` draws what is generated.
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        """The data set; named streams of the run draw what is generated.
 
         Raises:
             ConfigurationError: Files that are missing or wrong.
         """
+        if self.name == "video-requests":
+            return request_data(sim, self.video_requests, self.num_users)
         if self.name == "traffic":
+            rng = sim.stream(CLOUD, "data")
             return self._samples(generate(self.traffic, self.num_traffic_cells, rng))
         if self.name == "traffic-csv":
             if data_dir is None:
@@ -76,6 +93,25 @@ class Data:
             num_global_features=found.num_global_features,
             train_owners=found.train_cells,
         )
+
+    def held(
+        self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
+    ) -> list[Callable[[], NDArray[np.int64]]]:
+        """For every client, what gives its samples of an instant.
+
+        Raises:
+            ConfigurationError: The split does not fit the data set or the number of clients.
+        """
+        num_clients = sum(cell_sizes)
+        if self.name == "video-requests":
+            if num_clients > self.num_users:
+                rule = f"fewer users than clients ({num_clients}), so some would hold nothing"
+                raise refuse("Data", "num_users", self.num_users, rule, f"at least {num_clients} users")
+            log = RequestLog(sim, self.video_requests, self.num_users)
+            firsts = [number * self.num_users // num_clients for number in range(num_clients + 1)]
+            return [partial(log.samples, range(*ends)) for ends in pairwise(firsts)]
+        dealt = self.deal(dataset, cell_sizes, sim.stream(CLOUD, "partition"))
+        return [partial(_the_same, samples) for samples in dealt]
 
     def deal(
         self, dataset: Dataset, cell_sizes: Sequence[int], rng: np.random.Generator
@@ -113,3 +149,8 @@ class Data:
                 "data.split = iid."
             )
         return [np.flatnonzero(owners == number) for number in range(num_owners)]
+
+
+def _the_same(samples: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What a client holds that neither gets nor loses any."""
+    return samples

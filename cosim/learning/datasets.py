@@ -66,6 +66,8 @@ class Dataset:
 
     def __attrs_post_init__(self) -> None:
         for part, x, y in (("train", self.train_x, self.train_y), ("test", self.test_x, self.test_y)):
+            if y is None:
+                continue
             if x.ndim != 2 or x.dtype != np.float32 or not x.flags.c_contiguous:
                 rule = "must be C-contiguous float32 of shape (samples, features)"
                 raise self._broken(f"{part}_x", x, rule, "np.ascontiguousarray(x, np.float32)")

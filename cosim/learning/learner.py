@@ -113,7 +113,9 @@ class Learner:
         self.num_global_features = dataset.num_global_features
         self._device = device
         self._network = copy.deepcopy(network)
-        self._train_x, self._train_y = self._tensors(dataset.train_x, dataset.train_y)
+        self._train_x, self._train_y = self._tensors(
+            dataset.train_x, dataset.train_y if dataset.train_y is not None else np.zeros(1)
+        )
         self._test_x, self._test_y = self._tensors(dataset.test_x, dataset.test_y)
         self._classifies = dataset.num_classes is not None
         self._loss = cross_entropy if self._classifies else squared_error

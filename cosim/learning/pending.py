@@ -276,3 +276,18 @@ def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
             f"weights = {weights}: must be {count} numbers, none below 0, one of them above 0."
         )
     return tuple(float(share) for share in relative / relative.sum())
+
+
+class GradientStep(PendingModel):
+    __slots__ = ("total",)
+
+    def __init__(self, start, updates, coefficients):
+        super().__init__((start,), updates, coefficients)
+        self.total = sum(coefficients)
+
+    def combine(self, shape, models, update_sum):
+        return {name: (1 - self.total) * w + update_sum[name] for name, w in models[0].items()}
+
+
+def accumulate(model, updates, coefficients):
+    return GradientStep(model, updates, coefficients)

@@ -12,7 +12,7 @@ from functools import partial
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
 from cosim.learning.pending import PendingModel, PendingUpdate, mean
 from cosim.nodes import Cloud, EdgeServer, Work
-from cosim.simulation import Simulation, Story
+from cosim.simulation import Dropped, Simulation, Story
 
 
 @configuration
@@ -62,24 +62,33 @@ class EdgeTraining:
             global_round: Its number, from 1.
         """
         payload_bits = num_parameters * cloud.bits_per_parameter
-        step_cycles = cloud.step_cycles * num_parameters / cloud.shape.num_parameters()
+        share = num_parameters / cloud.shape.num_parameters()
         yield from edge.receive(sim, payload_bits)
         for edge_round in range(self.num_edge_rounds):
-            work = Work(
-                global_round=global_round,
-                edge_round=edge_round,
-                request=partial(
-                    PendingUpdate,
-                    start=model,
-                    num_steps=self.num_local_steps,
-                    batch_size=self.batch_size,
-                    learning_rate=self.learning_rate,
-                ),
-                cycles=self.num_local_steps * step_cycles,
-                payload_bits=payload_bits,
+            request = partial(
+                PendingUpdate,
+                start=model,
+                num_steps=self.num_local_steps,
+                batch_size=self.batch_size,
+                learning_rate=self.learning_rate,
             )
-            assignments = [(client, work) for client in edge.participants(sim, self.num_participants)]
-            updates = yield from edge.edge_round(sim, assignments, self.deadline_s)
+            assignments = [
+                (
+                    client,
+                    Work(
+                        global_round=global_round,
+                        edge_round=edge_round,
+                        request=request,
+                        cycles=self.num_local_steps * (client.cpu.cycles(self.batch_size) * share),
+                        payload_bits=payload_bits,
+                    ),
+                )
+                for client in edge.participants(sim, self.num_participants)
+            ]
+            outcomes = yield from edge.edge_round(
+                sim, assignments, self.deadline_s, global_round=global_round, edge_round=edge_round
+            )
+            updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
                 model = mean(updates)
         yield from edge.send(sim, payload_bits)

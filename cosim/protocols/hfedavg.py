@@ -29,6 +29,11 @@ class HFedAvg:
     num_global_rounds: int = field(at_least(1), default=10)
     training: EdgeTraining = EdgeTraining()
 
+    @property
+    def gives_up(self) -> bool:
+        """Whether an update that never comes is given up."""
+        return self.training.deadline_s is not None
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.training.check(cloud)

@@ -34,6 +34,11 @@ class Hist:
     training: EdgeTraining = EdgeTraining()
     submodel_fractions: tuple[float, ...] | None = field(positive, default=None)
 
+    @property
+    def gives_up(self) -> bool:
+        """Whether an update that never comes is given up."""
+        return self.training.deadline_s is not None
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.training.check(cloud)

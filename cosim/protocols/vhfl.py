@@ -25,7 +25,7 @@ from cosim.configuration import ConfigurationError, at_least, configuration, fie
 from cosim.learning.pending import PendingModel, mean
 from cosim.learning.vertical import VerticalUpdate
 from cosim.nodes import Client, Cloud, Work
-from cosim.simulation import Simulation, Story
+from cosim.simulation import Dropped, Simulation, Story
 
 
 @configuration
@@ -57,6 +57,11 @@ class Vhfl:
     waiting_time_s: float | None = field(positive, default=None)
     waits_from: Literal["upload", "broadcast"] = "upload"
 
+    @property
+    def gives_up(self) -> bool:
+        """Whether an update that never comes is given up."""
+        return self.waiting_time_s is not None
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         if len(cloud.edges) != 1:
@@ -86,7 +91,10 @@ class Vhfl:
             senders = server.participants(sim, self.num_senders)
             assignments = [(client, self.work(cloud, client, model, global_round)) for client in senders]
             deadline_s = self.waiting_time_s if self.waits_from == "broadcast" else None
-            updates = yield from server.edge_round(sim, assignments, deadline_s)
+            outcomes = yield from server.edge_round(
+                sim, assignments, deadline_s, global_round=global_round, edge_round=0
+            )
+            updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
                 model = mean(updates, weights=[len(update.samples) for update in updates])
             cloud.close_round(sim, global_round, start_s, model)
@@ -108,7 +116,7 @@ class Vhfl:
                 learning_rate=self.learning_rate,
                 central_learning_rate=self.central_learning_rate,
             ),
-            cycles=num_steps * cloud.step_cycles,
+            cycles=num_steps * client.cpu.cycles(self.batch_size),
             payload_bits=cloud.bits_per_parameter * num_uploaded,
             upload_deadline_s=self.waiting_time_s if self.waits_from == "upload" else None,
         )

@@ -84,7 +84,10 @@ class QueuedUpload:
 
     Attributes:
         done: Comes when its last packet has left.
+        granted: None: it starts at once.
     """
+
+    granted = None
 
     def __init__(self, payload_bits: int, message: Message) -> None:
         self.done: Event = message.done
@@ -106,8 +109,8 @@ class QueuedUplink:
     station: Station
     packet_bits: int | None
 
-    def open(self, payload_bits: int, global_round: int, edge_round: int) -> QueuedUpload:
-        """Start an upload; the rounds change nothing, as a queue knows none."""
+    def open(self, payload_bits: int, tx_power_w: float, global_round: int, edge_round: int) -> QueuedUpload:
+        """Start an upload; power and rounds change nothing, as a queue knows none."""
         num_packets = 1 if self.packet_bits is None else max(1, -(-payload_bits // self.packet_bits))
         return QueuedUpload(payload_bits, self.station.send(self.client, num_packets))
 

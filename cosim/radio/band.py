@@ -15,13 +15,20 @@ from cosim.simulation import Event, Simulation
 
 
 class Upload:
-    """A running upload: bits left at an instant, and the rate since then."""
+    """An upload: bits left at an instant, and the rate since then.
+
+    Attributes:
+        done: Comes when all bits are through.
+        granted: Comes when the upload may start; None: it may at once.
+        bits_left: Bits that were left at the last change of rate, or at the end.
+    """
 
     def __init__(
         self, client: str, channel: Channel, bits: int, block: tuple[int, ...], sim: Simulation
     ) -> None:
         self.client = client
         self.done: Event = sim.event()
+        self.granted: Event | None = None
         self.bits_left = float(bits)
         self._channel = channel
         self._block = block
@@ -52,7 +59,7 @@ class Upload:
             self._block_end_s = self._channel.fading.block_end_s(self._block)
         self._share_hz = share_hz
         self._rate_bps = self._channel.rate_bps(share_hz, self._block)
-        self._end_s = self._sim.now_s + self.bits_left / self._rate_bps
+        self._end_s = self._sim.now_s + self.bits_left / self._rate_bps if self._rate_bps else math.inf
 
     def pause(self) -> None:
         """Count what has been sent until now."""
@@ -77,15 +84,24 @@ class Band:
         self._uploads: dict[str, Upload] = {}
         self._next_timer: Event | None = None
 
+    def share_hz(self, num_clients: int) -> float:
+        """What each of so many clients can count on in an edge round."""
+        return self._bandwidth_hz / num_clients
+
     def divide_among(self, num_clients: int) -> None:
         """Fix the shares of the coming edge round."""
         self._num_shares = num_clients
 
     def open(self, client: str, channel: Channel, bits: int, block: tuple[int, ...]) -> Upload:
         """Start an upload; its `done` comes when all bits are through."""
-        upload = self._uploads[client] = Upload(client, channel, bits, block, self._sim)
-        self._divide()
+        upload = Upload(client, channel, bits, block, self._sim)
+        self.admit(upload)
         return upload
+
+    def admit(self, upload: Upload) -> None:
+        """Let an upload send from now on."""
+        self._uploads[upload.client] = upload
+        self._divide()
 
     def close(self, upload: Upload) -> None:
         """End an upload, also before all its bits are through."""
@@ -102,6 +118,9 @@ class Band:
         for upload in self._uploads.values():
             upload.update(share_hz)
         next_change_s = min(upload.next_change_s for upload in self._uploads.values())
+        if math.isinf(next_change_s):
+            self._next_timer = None
+            return
         self._next_timer = timer = self._sim.timer(max(0.0, next_change_s - self._sim.now_s))
         timer.callbacks.append(self._change)  # type: ignore[union-attr]
 

@@ -185,7 +185,7 @@ def test_any_protocol_may_go_through_the_queues():
     training = EdgeTraining(num_edge_rounds=2, num_local_steps=4, batch_size=5)
     hist = evolve(base, model="relu-12-8-4", protocol=Hist(num_global_rounds=1, training=training))
     data = Data(name="synthetic", split="iid")
-    sim, loaded = Simulation(3), data.load(np.random.default_rng(0), None)
+    sim, loaded = Simulation(3), data.load(Simulation(3), None)
     learner = Learner(models.build(hist.model), loaded, num_workers=1)
     hist = evolve(hist, data=data, evaluate_every=None)
     cloud = hist.build(sim, learner, loaded, lambda report: None)

@@ -28,7 +28,7 @@ def ends_s(network: PublicNetwork, payload_bits: int) -> dict[str, float]:
     ended_s = {}
 
     def send(client):
-        upload = uplinks[client].open(payload_bits, global_round=1, edge_round=0)
+        upload = uplinks[client].open(payload_bits, 0.2, global_round=1, edge_round=0)
         yield from sim.spend(client, "send", upload.done)
         uplinks[client].close(upload)
         ended_s[client] = sim.now_s
@@ -60,7 +60,7 @@ def test_what_is_left_is_in_proportion_to_the_packets_that_have_not_left():
     uplink = attrs.evolve(empty, packet_bits=300).uplinks(sim, ["a"])["a"]
 
     def send():
-        upload = uplink.open(1000, global_round=1, edge_round=0)
+        upload = uplink.open(1000, 0.2, global_round=1, edge_round=0)
         left_bits = [upload.bits_left]
         for _ in range(4):
             yield from sim.spend("a", "look", 0.5000001)
@@ -75,11 +75,11 @@ def test_what_is_closed_early_stays_in_the_queue():
     uplink = attrs.evolve(empty, packet_bits=100).uplinks(sim, ["a"])["a"]
 
     def cell():
-        upload = uplink.open(400, global_round=1, edge_round=0)
+        upload = uplink.open(400, 0.2, global_round=1, edge_round=0)
         (lost,) = yield from sim.with_deadline([sim.spend("a", "send", upload.done)], 0.75)
         uplink.close(upload)
         left_bits = upload.bits_left
-        yield from sim.spend("a", "send", uplink.open(100, global_round=2, edge_round=0).done)
+        yield from sim.spend("a", "send", uplink.open(100, 0.2, global_round=2, edge_round=0).done)
         return lost, left_bits, upload.bits_left
 
     assert sim.run(cell()) == (Dropped("deadline"), 300.0, 0.0)
@@ -93,7 +93,7 @@ def test_the_rounds_change_nothing_and_the_names_of_paths_their_draws():
         found_s = []
         for client in "ab":
             before_s = sim.now_s
-            sim.run(sim.spend(client, "send", uplinks[client].open(1, *rounds).done))
+            sim.run(sim.spend(client, "send", uplinks[client].open(1, 0.2, *rounds).done))
             found_s.append(sim.now_s - before_s)
         return found_s
 

@@ -3,6 +3,7 @@
 import math
 
 import attrs
+import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
@@ -23,8 +24,16 @@ BUDGET = Radio(
 )
 
 
+def channel_in(sim, radio, distance_m=100.0, snr_db=30.0, client="client-0000"):
+    """The channel of the only client of a cell, in the first round, at its highest power."""
+    (uplink,) = radio.uplinks(
+        sim, "edge-00", [client], np.array([distance_m]), np.array([snr_db]), radio.band(sim)
+    )
+    return uplink.channel(radio.highest_power_w(sim.stream(client, "transmit power")), 1, 0)
+
+
 def channel_of(radio, distance_m=100.0, snr_db=30.0, client="client-0000", seed=1):
-    return radio.channel(Simulation(seed=seed), client, distance_m, snr_db)
+    return channel_in(Simulation(seed=seed), radio, distance_m, snr_db, client)
 
 
 def test_a_given_snr_by_hand():
@@ -76,8 +85,8 @@ def test_a_budget_hangs_on_seed_and_client_alone():
     def link(seed=1, client="a", others=(), **changes) -> Budget:
         sim = Simulation(seed=seed)
         for other in others:
-            radio.channel(sim, other, 80.0, 30.0)
-        return attrs.evolve(radio, **changes).channel(sim, client, 80.0, 30.0).link
+            channel_in(sim, radio, 80.0, client=other)
+        return channel_in(sim, attrs.evolve(radio, **changes), 80.0, client=client).link
 
     assert link() == link(others=("b", "c")) == link(bandwidth_hz=1e6) == link(sharing="redivided")
     assert len({link(), link(seed=2), link(client="b")}) == 3

@@ -82,7 +82,7 @@ def by_seed(systems: dict[str, cosim.System]) -> Iterator[dict[str, cosim.System
 
 def data(system: cosim.System) -> Dataset:
     """As a run loads it."""
-    return system.data.load(Simulation(system.seed).stream(CLOUD, "data"), None)
+    return system.data.load(Simulation(system.seed), None)
 
 
 @pytest.mark.parametrize("quick", [True, False])

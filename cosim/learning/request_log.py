@@ -1,0 +1,89 @@
+"""Request log: what users have asked for up to an instant of the clock, and the samples that come of it.
+
+Time is cut into slots; at the end of each a user is active with its own probability and then makes one
+request (`video_requests`). Every request adds one sample to the user's data (RawHFL paper, eq. 1). Requests
+hang on nothing but the seed and the user, so they are drawn when somebody asks, for all slots that have ended
+by then: who asks at the very end of a slot gets the request of that slot.
+
+Scope and limitations: nobody waits for a video, and watching takes a slot.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.learning.datasets import Dataset
+from cosim.learning.video_requests import RequestModel, VideoRequests, feature_table
+from cosim.simulation import Simulation
+
+
+def user_name(number: int) -> str:
+    """Name of a user, after which its random streams are called."""
+    return f"user-{number:04d}"
+
+
+def request_model(sim: Simulation, requests: VideoRequests, num_users: int) -> RequestModel:
+    """Catalogue and users of a run: the same whenever it is asked for."""
+    tastes = [sim.stream(user_name(number), "tastes", 0) for number in range(num_users)]
+    return RequestModel(
+        catalog=requests.catalog(sim.stream("catalog", "contents", 0)), users=requests.users(tastes)
+    )
+
+
+def request_data(sim: Simulation, requests: VideoRequests, num_users: int) -> Dataset:
+    """The rows of all users' requests, and test samples of every user, `num_test_requests` each."""
+    model = request_model(sim, requests, num_users)
+    rngs = [sim.stream(user_name(number), "test requests", 0) for number in range(num_users)]
+    test_x, test_y = requests.test_set(model, rngs)
+    return Dataset(
+        name="video-requests",
+        train_x=feature_table(model),
+        train_y=None,
+        test_x=test_x,
+        test_y=test_y,
+        num_classes=model.catalog.num_contents,
+    )
+
+
+class RequestLog:
+    """The requests of all users so far.
+
+    Attributes:
+        model: Catalogue and users.
+    """
+
+    def __init__(self, sim: Simulation, requests: VideoRequests, num_users: int) -> None:
+        self.model = request_model(sim, requests, num_users)
+        self._sim = sim
+        self._slot_s = requests.slot_s
+        self._next_slot_s = sim.now_s + requests.slot_s
+        self._users = np.arange(num_users)
+        self._streams = [sim.stream(user_name(number), "requests") for number in range(num_users)]
+        self._samples: list[list[int]] = []
+        last = []
+        for number in range(num_users):
+            rng = sim.stream(user_name(number), "past requests")
+            past = self.model.sequence(number, requests.num_past_requests, rng)
+            self._samples.append(self.model.samples(number, past).tolist())
+            last.append(past[-1])
+        self._last = np.array(last)
+
+    def samples(self, users: Sequence[int]) -> NDArray[np.int64]:
+        """The samples of these users at this instant, read-only."""
+        while self._next_slot_s <= self._sim.now_s:
+            self._end_slot()
+        held = np.array([sample for user in users for sample in self._samples[user]], dtype=np.int64)
+        held.flags.writeable = False
+        return held
+
+    def _end_slot(self) -> None:
+        self._next_slot_s += self._slot_s
+        u_active, u_similar, u_genre = np.array([stream.random(3) for stream in self._streams]).T
+        active = np.flatnonzero(u_active < self.model.users.active_probability)
+        before = self._last[active]
+        now = self.model.next(active, before, u_similar[active], u_genre[active])
+        num_contents = self.model.catalog.num_contents
+        for user, previous, content in zip(active.tolist(), before.tolist(), now.tolist(), strict=True):
+            self._samples[user].append((user * num_contents + previous) * num_contents + content)
+        self._last[active] = now

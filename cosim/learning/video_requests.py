@@ -1,0 +1,296 @@
+"""Video requests: which video a user asks for next, and what can be learned from the one before.
+
+A catalogue has genres of equally many contents. Contents differ in their features; within a genre, cosines
+between these say how similar two contents are, and one content is the most popular. A user asks first for the
+most popular content of a genre drawn by its preferences p_g, and after a content of genre g
+
+- with probability v for the most similar other content of genre g,
+- otherwise for the most popular content of another genre, g' with probability p_g' / (1 - p_g).
+
+A training sample is a pair of requests: features of the first, the number of the second. Features are
+
+| features, in this order | number |
+|---|---|
+| v | 1 |
+| p_g of every genre | num_genres |
+| genre of the content, over num_genres | 1 |
+| cosines with every content of its genre, itself (1) included | contents_per_genre |
+| place of the content in its genre, over contents_per_genre | 1 |
+
+43 for the defaults. The paper speaks of the rest of the genre, one cosine less; but its model, 512 and 256
+hidden units and 256 outputs, has its 219,648 parameters with 43 inputs only. All of this is static, so a
+sample is one whole number: a row of `feature_table`, which stands for user and content, and the next content.
+
+Contents are numbered genre by genre: content = genre x contents_per_genre + place.
+
+Scope and limitations: popularity is the same for all users and never changes; of it only the first place
+matters. Catalogues do not grow. Users forget all but their last request. Whether a user asks at all in a slot
+(`active_probability`) is decided where the clock is. A user who prefers one genre entirely explores the
+others uniformly, the limit of equal preferences for them. Similarities are symmetric, so that a long stay in
+a genre ends in two contents by turns.
+
+Usage::
+
+    requests = VideoRequests()
+    catalog = requests.catalog(sim.stream("cloud", "catalog"))
+    users = requests.users([sim.stream(name, "tastes") for name in names])
+    model = RequestModel(catalog=catalog, users=users)
+    past = model.sequence(3, requests.num_past_requests, sim.stream(names[3], "past"))
+    samples = model.samples(3, past)
+    x, y = feature_table(model)[samples // catalog.num_contents], samples % catalog.num_contents
+
+Validation: `tests/learning/test_video_requests.py` compares sequences with
+`analysis/closed_forms/request_model.py`.
+
+Source: Pervej et al., "Resource-aware hierarchical federated learning in wireless video caching networks"
+(RawHFL), Sections II-B and V-A. How another genre is drawn, the law of the features and the ranks have no
+source.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import (
+    at_least,
+    between,
+    configuration,
+    field,
+    not_negative,
+    one_or_range,
+    positive,
+    refuse,
+)
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Numbers = Whole | int
+Uniform = Array | float
+
+
+def _two_genres(count: int) -> str | None:
+    return None if count >= 2 else "must be at least 2, or there is no other genre to explore"
+
+
+def _two_contents(count: int) -> str | None:
+    return None if count >= 2 else "must be at least 2, or a genre has no other content that is similar"
+
+
+@configuration
+class VideoRequests:
+    """Catalogue, users and their requests.
+
+    A probability of two values is drawn for every user, uniformly between them; one value holds for all.
+
+    Attributes:
+        num_genres: Genres of the catalogue. [RawHFL, Section V-A]
+        contents_per_genre: Contents of each genre. [RawHFL, Section V-A]
+        num_content_features: Independent standard normal features of a content; of one, all cosines are 1 or
+            -1. [no source]
+        genre_concentration: Concentration of the Dirichlet distribution of a user's preferences; smaller is
+            less even. [RawHFL, Section V-A]
+        genre_preferences: Preferences of all users, one for each genre, 1 in sum; none: each user's are
+            drawn. [no source]
+        similar_probability: Probability v of staying in the genre. [RawHFL, Section V-A]
+        active_probability: Probability of a request in a slot. [RawHFL, Section V-A]
+        slot_s: Length of a slot. [RawHFL, Section V-A]
+        num_past_requests: Requests of every user before the first slot. [no source]
+        num_test_requests: Test samples of every user. [no source]
+    """
+
+    num_genres: int = field(_two_genres, default=8)
+    contents_per_genre: int = field(_two_contents, default=32)
+    num_content_features: int = field(at_least(2), default=16)
+    genre_concentration: float = field(positive, between(1e-3, 1e6), default=0.3)
+    genre_preferences: tuple[float, ...] | None = field(not_negative, default=None)
+    similar_probability: tuple[float, ...] = field(between(0.0, 1.0), one_or_range, default=(0.1, 0.8))
+    active_probability: tuple[float, ...] = field(between(0.0, 1.0), one_or_range, default=(0.2, 0.8))
+    slot_s: float = field(positive, default=150.0)
+    num_past_requests: int = field(at_least(2), default=50)
+    num_test_requests: int = field(at_least(1), default=200)
+
+    def __attrs_post_init__(self) -> None:
+        given = self.genre_preferences
+        if given is not None and len(given) != self.num_genres:
+            rule = f"must be one for each of the {self.num_genres} genres"
+            raise refuse("VideoRequests", "genre_preferences", given, rule, "another num_genres, or none")
+        if given is not None and abs(math.fsum(given) - 1.0) > 1e-9:
+            rule = f"must sum to 1, not to {math.fsum(given):.10g}"
+            raise refuse("VideoRequests", "genre_preferences", given, rule, "divide each by their sum")
+
+    def catalog(self, rng: np.random.Generator) -> "Catalog":
+        """A catalogue, all of it drawn from `rng`: the ranks first, then the features."""
+        ranks = np.tile(np.arange(self.contents_per_genre), (self.num_genres, 1))
+        ranks = rng.permuted(ranks, axis=1)
+        return Catalog(
+            popularity_ranks=ranks,
+            features=rng.standard_normal((*ranks.shape, self.num_content_features)),
+        )
+
+    def users(self, rngs: Iterable[np.random.Generator]) -> "Users":
+        """One user for every generator: its v, its activity, then its preferences are drawn from that one."""
+        similar, active, preferences = [], [], []
+        for rng in rngs:
+            for drawn, ends in ((similar, self.similar_probability), (active, self.active_probability)):
+                drawn.append(ends[0] + (ends[-1] - ends[0]) * rng.random())
+            given = self.genre_preferences
+            alpha = np.full(self.num_genres, self.genre_concentration)
+            preferences.append(rng.dirichlet(alpha) if given is None else given)
+        return Users(
+            similar_probability=np.array(similar, float),
+            active_probability=np.array(active, float),
+            genre_preferences=np.array(preferences, float).reshape(-1, self.num_genres),
+        )
+
+    def test_set(
+        self, model: "RequestModel", rngs: Sequence[np.random.Generator]
+    ) -> tuple[NDArray[np.float32], Whole]:
+        """Features and next contents of requests that no user trains on, num_test_requests for each user.
+
+        Each user's are successive requests, of a sequence drawn from its own generator. Its first
+        num_past_requests are left out, so that where it began hardly matters: n requests later, a user is
+        still in its first genre with probability v^n.
+
+        Returns:
+            Shapes (users x num_test_requests, inputs) and (users x num_test_requests,), user by user.
+        """
+        samples = []
+        for user, rng in zip(range(len(model.users.genre_preferences)), rngs, strict=True):
+            length = self.num_past_requests + self.num_test_requests + 1
+            contents = model.sequence(user, length, rng)
+            samples.append(model.samples(user, contents[self.num_past_requests :]))
+        rows, next_contents = np.divmod(np.concatenate(samples), model.catalog.num_contents)
+        return feature_table(model)[rows], next_contents
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Catalog:
+    """Contents, genre by genre.
+
+    Attributes:
+        popularity_ranks: Rank of a content within its genre, 0 the most popular; shape (genres, contents per
+            genre).
+        features: What tells contents apart, shape (genres, contents per genre, features), none of them all 0.
+    """
+
+    popularity_ranks: Whole = attrs.field(repr=False)
+    features: Array = attrs.field(repr=False)
+
+    num_genres = property(lambda self: self.popularity_ranks.shape[0])
+    contents_per_genre = property(lambda self: self.popularity_ranks.shape[1])
+    num_contents = property(lambda self: self.popularity_ranks.size)
+
+    @cached_property
+    def similarities(self) -> Array:
+        """Cosines with the contents of its genre, 1 with itself; shape (contents, contents per genre)."""
+        unit = self.features / np.linalg.norm(self.features, axis=-1, keepdims=True)
+        cosines = unit @ unit.swapaxes(1, 2)
+        itself = np.arange(self.contents_per_genre)
+        cosines[:, itself, itself] = 1.0
+        return cosines.reshape(self.num_contents, -1)
+
+    @cached_property
+    def most_similar(self) -> Whole:
+        """The most similar other content of the genre, shape (contents,)."""
+        content = np.arange(self.num_contents)
+        genre, place = np.divmod(content, self.contents_per_genre)
+        others = self.similarities.copy()
+        others[content, place] = -np.inf
+        return genre * self.contents_per_genre + others.argmax(axis=1)
+
+    @cached_property
+    def most_popular(self) -> Whole:
+        """The most popular content of each genre, shape (genres,)."""
+        return np.arange(self.num_genres) * self.contents_per_genre + self.popularity_ranks.argmin(axis=1)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Users:
+    """Tastes of the users.
+
+    Attributes:
+        similar_probability: v of each user, shape (users,).
+        active_probability: Probability of a request in a slot, shape (users,).
+        genre_preferences: p_g of each user, shape (users, genres).
+    """
+
+    similar_probability: Array = attrs.field(repr=False)
+    active_probability: Array = attrs.field(repr=False)
+    genre_preferences: Array = attrs.field(repr=False)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class RequestModel:
+    """Requests of users in a catalogue, from uniform numbers in [0, 1); users and contents by number.
+
+    `first` and `next` take single values or arrays of one shape, and give int64 of that shape. Nothing is
+    checked there: they are called in every slot.
+    """
+
+    catalog: Catalog
+    users: Users
+
+    @cached_property
+    def _first_genre(self) -> Array:
+        return _cumulative(self.users.genre_preferences)
+
+    @cached_property
+    def _other_genre(self) -> Array:
+        """Shape (users, genre before, genres)."""
+        is_other = 1.0 - np.eye(self.catalog.num_genres)
+        law = self.users.genre_preferences[:, None, :] * is_other
+        return _cumulative(np.where(law.any(axis=-1, keepdims=True), law, is_other))
+
+    def first(self, user: Numbers, u: Uniform) -> Whole:
+        """First request: the most popular content of a preferred genre."""
+        genre = (np.asarray(u)[..., None] >= self._first_genre[user]).sum(axis=-1)
+        return self.catalog.most_popular[genre]
+
+    def next(self, user: Numbers, previous: Numbers, u_similar: Uniform, u_genre: Uniform) -> Whole:
+        """Request after the content `previous`; two numbers decide whether to stay, and where else to go."""
+        genre = previous // self.catalog.contents_per_genre
+        other = (np.asarray(u_genre)[..., None] >= self._other_genre[user, genre]).sum(axis=-1)
+        stays = np.less(u_similar, self.users.similar_probability[user])
+        return np.where(stays, self.catalog.most_similar[previous], self.catalog.most_popular[other])
+
+    def sequence(self, user: int, num_requests: int, rng: np.random.Generator) -> Whole:
+        """Requests of one user from its first on, shape (requests,); two draws for each, the first's too."""
+        contents = np.empty(num_requests, np.int64)
+        for number, (u_similar, u_genre) in enumerate(rng.random((num_requests, 2))):
+            if number == 0:
+                contents[0] = self.first(user, u_genre)
+            else:
+                contents[number] = self.next(user, int(contents[number - 1]), u_similar, u_genre)
+        return contents
+
+    def samples(self, user: int, contents: Whole) -> Whole:
+        """Training samples from one user's successive requests, one less than these.
+
+        A sample is (user x contents + previous content) x contents + next content.
+        """
+        num_contents = self.catalog.num_contents
+        return (user * num_contents + contents[:-1]) * num_contents + contents[1:]
+
+
+def feature_table(model: RequestModel) -> NDArray[np.float32]:
+    """Features of every user's request of every content, shape (users x contents, inputs), user by user."""
+    catalog, users = model.catalog, model.users
+    num_users = len(users.similar_probability)
+    content = np.arange(catalog.num_contents)
+    genre, place = np.divmod(content, catalog.contents_per_genre)
+    of_user = np.column_stack((users.similar_probability, users.genre_preferences))
+    of_content = np.column_stack(
+        (genre / catalog.num_genres, catalog.similarities, place / catalog.contents_per_genre)
+    )
+    table = np.hstack((np.repeat(of_user, len(content), axis=0), np.tile(of_content, (num_users, 1))))
+    return np.ascontiguousarray(table, np.float32)
+
+
+def _cumulative(law: Array) -> Array:
+    """Cumulative sums along the last axis that end in exactly 1, so that no number reaches an empty end."""
+    sums = np.cumsum(law, axis=-1)
+    return sums / sums[..., -1:]

@@ -1,0 +1,185 @@
+"""Planning: the edge servers' common plan of an edge round, and how often planned updates have arrived.
+
+The planner knows the devices and the gains of the round, solves the allocation problem of all cells at once
+(RawHFL paper, Remark 6), and estimates each client's success probability p_sc from its past:
+(arrived + 1) / (planned + 1), which is 1 as long as nothing was lost.
+
+Records written: `Allotment`, one per client and edge round.
+"""
+
+from typing import NamedTuple
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.allocation import exact
+from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
+from cosim.allocation.problem import Plan, Problem
+from cosim.nodes import Client, Cloud, EdgeServer
+from cosim.radio.resource_blocks import ResourceBlocks
+from cosim.radio.uplink import RadioUplink
+from cosim.records import Allotment
+from cosim.simulation import Simulation
+from cosim.topology import uniform
+from cosim.units import db_to_linear, dbm_to_w
+
+Policy = ResourceAware | CommonSteps | Unconstrained
+
+
+class Share(NamedTuple):
+    """What a plan asks of one client."""
+
+    client: Client
+    num_steps: int
+    frequency_hz: float
+    tx_power_w: float
+    energy_budget_j: float
+
+
+@attrs.frozen(kw_only=True)
+class Terms:
+    """What a protocol asks of its plans.
+
+    Attributes:
+        policy: Decides who trains, and how hard.
+        batch_size: Samples in a local round.
+        max_steps: Most local rounds.
+        deadline_s: Length of an edge round.
+        energy_budget_j: Lowest and highest budget of a client for an edge round.
+    """
+
+    policy: Policy
+    batch_size: int
+    max_steps: int
+    deadline_s: float
+    energy_budget_j: tuple[float, ...]
+
+    def num_selected(self, cloud: Cloud) -> int:
+        """How many clients a cell is to select."""
+        sizes = [len(edge.clients) for edge in cloud.edges]
+        if not isinstance(self.policy, ResourceAware):
+            return max(sizes)
+        if self.policy.num_selected is not None:
+            return self.policy.num_selected
+        band = cloud.edges[0].band
+        return min(band.num_blocks, *sizes) if isinstance(band, ResourceBlocks) else min(sizes)
+
+    def problem(self, cloud: Cloud) -> Problem:
+        """The problem of every edge round with the highest budget for all, without gains."""
+        clients = [client for edge in cloud.edges for client in edge.clients]
+        aware = self.policy if isinstance(self.policy, ResourceAware) else ResourceAware()
+        lowest_w = 0.0 if aware.lowest_power_dbm is None else dbm_to_w(aware.lowest_power_dbm)
+        num_selected = self.num_selected(cloud)
+        return Problem(
+            cell=np.repeat(np.arange(len(cloud.edges)), [len(edge.clients) for edge in cloud.edges]),
+            step_cycles=np.array([client.cpu.cycles(self.batch_size) for client in clients]),
+            min_frequency_hz=np.array([client.cpu.lowest_frequency_hz for client in clients]),
+            max_frequency_hz=np.array([client.cpu.frequency_hz for client in clients]),
+            min_power_w=np.full(len(clients), lowest_w),
+            max_power_w=np.array([client.tx_power_w for client in clients]),
+            snr_per_w=np.zeros(len(clients)),
+            energy_budget_j=np.full(len(clients), self.energy_budget_j[-1]),
+            is_repeated=np.zeros(len(clients), dtype=np.bool_),
+            capacitance_j_per_hz2=clients[0].cpu.capacitance_j_per_hz2,
+            static_power_w=clients[0].cpu.static_power_w,
+            payload_bits=cloud.shape.num_parameters() * cloud.bits_per_parameter,
+            bandwidth_hz=cloud.edges[0].band.share_hz(num_selected),
+            deadline_s=self.deadline_s,
+            max_steps=self.max_steps,
+            num_selected=num_selected,
+            num_repeated=num_selected // 2 if aware.num_repeated is None else aware.num_repeated,
+            theta=aware.theta,
+        )
+
+    def known_snr_per_w(self, cloud: Cloud, global_round: int, edge_round: int) -> NDArray[np.float64]:
+        """SNR at 1 W of every client in what it will send in, the margin taken off; 0 without a radio."""
+        bandwidth_hz = cloud.edges[0].band.share_hz(self.num_selected(cloud))
+        margin = db_to_linear(self.policy.margin_db) if isinstance(self.policy, ResourceAware) else 1.0
+        known = [
+            client.uplink.known_snr_per_w(bandwidth_hz, global_round, edge_round)
+            if isinstance(client.uplink, RadioUplink)
+            else 0.0
+            for edge in cloud.edges
+            for client in edge.clients
+        ]
+        return np.array(known) / margin
+
+
+class Planner:
+    """Plans the edge rounds of a run, all cells together."""
+
+    def __init__(self, sim: Simulation, cloud: Cloud, terms: Terms) -> None:
+        self._sim, self._cloud, self._terms = sim, cloud, terms
+        self._clients = [client for edge in cloud.edges for client in edge.clients]
+        self._place = {client.name: place for place, client in enumerate(self._clients)}
+        draws = [sim.stream(client.name, "energy budget") for client in self._clients]
+        self._fixed = attrs.evolve(
+            terms.problem(cloud),
+            energy_budget_j=np.array([uniform(terms.energy_budget_j, rng) for rng in draws]),
+        )
+        self._solve = terms.policy.solver_for(self._fixed.cell)
+        self._num_planned = np.zeros(len(self._clients), dtype=np.int64)
+        self._num_arrived = np.zeros(len(self._clients), dtype=np.int64)
+        self._plans: dict[tuple[int, int], Plan] = {}
+
+    def shares(self, edge: EdgeServer, global_round: int, edge_round: int) -> list[Share]:
+        """What the clients of a cell that are selected for an edge round are to do, by name."""
+        plan = self._plan(global_round, edge_round)
+        places = [self._place[client.name] for client in edge.clients]
+        return [
+            Share(
+                self._clients[place],
+                int(plan.num_steps[place]),
+                float(plan.frequency_hz[place]),
+                float(plan.power_w[place]),
+                float(self._fixed.energy_budget_j[place]),
+            )
+            for place in places
+            if plan.is_selected[place]
+        ]
+
+    def num_wanted(self, edge: EdgeServer) -> int:
+        """How many clients of a cell an edge round is meant to have."""
+        return min(self._fixed.num_selected, len(edge.clients))
+
+    def success_probability(self, client: Client) -> float:
+        """Estimate of how often a client's planned update arrives."""
+        place = self._place[client.name]
+        return float((self._num_arrived[place] + 1) / (self._num_planned[place] + 1))
+
+    def count(self, client: Client, arrived: bool) -> None:
+        """Take note of what became of a planned update."""
+        self._num_planned[self._place[client.name]] += 1
+        self._num_arrived[self._place[client.name]] += arrived
+
+    def _plan(self, global_round: int, edge_round: int) -> Plan:
+        """The plan of an edge round, made when the first cell asks for it."""
+        asked = (global_round, edge_round)
+        if asked not in self._plans:
+            last = next(reversed(self._plans.values()), None)
+            if edge_round == 0:
+                self._plans.clear()  # all cells have ended the last global round
+            problem = attrs.evolve(
+                self._fixed,
+                snr_per_w=self._terms.known_snr_per_w(self._cloud, *asked),
+                is_repeated=self._fixed.is_repeated if last is None else last.is_selected,
+            )
+            self._plans[asked] = self._solve(problem)
+            self._record(problem, self._plans[asked], *asked)
+        return self._plans[asked]
+
+    def _record(self, problem: Problem, plan: Plan, global_round: int, edge_round: int) -> None:
+        columns = (
+            exact.able(problem).tolist(),
+            plan.is_selected.tolist(),
+            plan.num_steps.tolist(),
+            plan.frequency_hz.tolist(),
+            plan.power_w.tolist(),
+            plan.duration_s(problem).tolist(),
+            plan.energy_j(problem).tolist(),
+        )
+        for client, *values in zip(self._clients, *columns, strict=True):
+            self._sim.trace.record(
+                Allotment(client.name, client.edge, global_round, edge_round, self._sim.now_s, *values)
+            )

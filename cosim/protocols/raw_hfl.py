@@ -1,0 +1,179 @@
+"""RawHFL: resource-aware hierarchical federated learning (Algorithm 1 of the RawHFL paper).
+
+In every edge round the edge servers plan who trains, how many local rounds, at which CPU frequency and
+transmit power (`planning`, `cosim.allocation`). A local round is one SGD step on the mean gradient of n
+mini-batches. Clients send accumulated gradients; when the deadline has come the edge takes those that
+arrived, each divided by its success probability (eq. 15), and after E edge rounds the cloud takes the mean of
+the edge models (eq. 17). An edge round always lasts until its deadline, also when all have arrived: a user
+asks for a new video after watching the last one.
+
+The paper's baselines are values of `policy`: H-FedAvg-M1 and -M2 (`CommonSteps`), H-FedAvg-UB
+(`Unconstrained`), FedAvg-UB (`Unconstrained` with one edge round).
+
+Scope and limitations: cells weigh the same, and so do the clients of a cell that were planned. A client stops
+when its energy budget is spent. If nothing arrived the edge model stays (num_arrived 0); a cell with too few
+able clients takes those that it has (num_participants below num_wanted).
+
+Source: RawHFL paper, Sections III-A and V.
+"""
+
+from functools import partial
+
+import attrs
+
+from cosim.allocation import exact
+from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
+from cosim.configuration import (
+    ConfigurationError,
+    at_least,
+    between,
+    configuration,
+    field,
+    one_or_range,
+    positive,
+)
+from cosim.learning.pending import PendingModel, PendingUpdate, accumulate, mean_of_models
+from cosim.nodes import Cloud, EdgeServer, Work
+from cosim.protocols.planning import Planner, Share, Terms
+from cosim.radio.uplink import RadioUplink
+from cosim.simulation import Dropped, Simulation, Story
+
+
+@configuration
+class RawHfl:
+    """Resource-aware hierarchical federated learning.
+
+    Attributes:
+        num_global_rounds: Global rounds K. [RawHFL, Section V-A]
+        num_edge_rounds: Edge rounds E in a global round. [RawHFL, Section V-A]
+        max_local_rounds: Most local rounds L of a client in an edge round. [RawHFL, Section V-A]
+        num_mini_batches: Mini-batches n whose mean gradient makes a local round. [RawHFL, Section V-A]
+        batch_size: Samples in a mini-batch. [RawHFL, Section V-A]
+        learning_rate: Step size of plain SGD. [RawHFL, Section V-A]
+        deadline_s: Length t_th of an edge round. [RawHFL, Section V-A]
+        energy_budget_j: A client's budget for an edge round: one value for all, or lowest and highest of a
+            uniform range. [RawHFL, Section V-A]
+        policy: Who trains, and how hard.
+        success_probability: p_sc of every client in eq. 15; none: estimated from past rounds. [RawHFL,
+            Section IV-A: close to 1]
+    """
+
+    num_global_rounds: int = field(at_least(1), default=100)
+    num_edge_rounds: int = field(at_least(1), default=4)
+    max_local_rounds: int = field(between(1, 10_000), default=50)
+    num_mini_batches: int = field(at_least(1), default=10)
+    batch_size: int = field(at_least(1), default=32)
+    learning_rate: float = field(positive, default=0.01)
+    deadline_s: float = field(positive, default=150.0)
+    energy_budget_j: tuple[float, ...] = field(one_or_range, positive, default=(0.8, 1.5))
+    policy: ResourceAware | CommonSteps | Unconstrained = ResourceAware()
+    success_probability: float | None = field(positive, between(0.0, 1.0), default=None)
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether an update that never comes is given up."""
+        return not isinstance(self.policy, Unconstrained)
+
+    @property
+    def terms(self) -> Terms:
+        """What plans must keep to."""
+        return Terms(
+            policy=self.policy,
+            batch_size=self.num_mini_batches * self.batch_size,
+            max_steps=self.max_local_rounds,
+            deadline_s=self.deadline_s,
+            energy_budget_j=self.energy_budget_j,
+        )
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what this network cannot play, before the clock starts."""
+        if not all(isinstance(c.uplink, RadioUplink) for edge in cloud.edges for c in edge.clients):
+            raise ConfigurationError(
+                "System.uplink = 'public-network': a plan needs gains, and a queue has none. Usual fix: "
+                "uplink = 'radio', or protocol HFedAvg."
+            )
+        smallest = min(len(edge.clients) for edge in cloud.edges)
+        wanted = self.terms.num_selected(cloud)
+        if isinstance(self.policy, ResourceAware) and wanted > smallest:
+            raise ConfigurationError(
+                f"ResourceAware.num_selected = {wanted}: the smallest cell has {smallest} clients. "
+                f"Usual fix: at most {smallest}."
+            )
+        best_snr = 1e10 * self.terms.known_snr_per_w(cloud, 1, 0)
+        hopeful = attrs.evolve(self.terms.problem(cloud), snr_per_w=best_snr)
+        if not isinstance(self.policy, Unconstrained) and not exact.able(hopeful).any():
+            raise ConfigurationError(
+                f"RawHfl.deadline_s = {self.deadline_s:g} and RawHfl.energy_budget_j = "
+                f"{self.energy_budget_j[-1]:g}: no client can do one local round and upload within them, even "
+                "over a link 100 dB better than its own. Usual fix: a longer deadline, a larger budget, or "
+                "fewer num_mini_batches."
+            )
+
+    def play(self, sim: Simulation, cloud: Cloud) -> Story:
+        """All global rounds; returns the global model."""
+        planner = Planner(sim, cloud, self.terms)
+        model = cloud.initial_model(sim)
+        for global_round in range(1, self.num_global_rounds + 1):
+            start_s = sim.now_s
+            cells = [self.cell(sim, cloud, edge, planner, model, global_round) for edge in cloud.edges]
+            model = mean_of_models((yield from sim.together(cells)))
+            cloud.close_round(sim, global_round, start_s, model)
+        return model
+
+    def cell(
+        self,
+        sim: Simulation,
+        cloud: Cloud,
+        edge: EdgeServer,
+        planner: Planner,
+        model: PendingModel,
+        global_round: int,
+    ) -> Story:
+        """One cell's global round; returns the edge model as it reaches the cloud."""
+        payload_bits = cloud.shape.num_parameters() * cloud.bits_per_parameter
+        yield from edge.receive(sim, payload_bits)
+        for edge_round in range(self.num_edge_rounds):
+            shares = planner.shares(edge, global_round, edge_round)
+            work = [self.work(share, model, payload_bits, global_round, edge_round) for share in shares]
+            outcomes = yield from edge.edge_round(
+                sim,
+                [(share.client, asked) for share, asked in zip(shares, work, strict=True)],
+                self.deadline_s if self.gives_up else None,
+                global_round=global_round,
+                edge_round=edge_round,
+                least_s=self.deadline_s,
+                num_wanted=planner.num_wanted(edge),
+            )
+            updates, coefficients = [], []
+            for share, outcome in zip(shares, outcomes, strict=True):
+                arrived = not isinstance(outcome, Dropped)
+                if arrived:
+                    success = self.success_probability or planner.success_probability(share.client)
+                    updates.append(outcome)
+                    coefficients.append(1.0 / (len(shares) * success))
+                planner.count(share.client, arrived)
+            if updates:
+                model = accumulate(model, updates, coefficients)
+        yield from edge.send(sim, payload_bits)
+        return model
+
+    def work(
+        self, share: Share, model: PendingModel, payload_bits: int, global_round: int, edge_round: int
+    ) -> Work:
+        """What one client does in an edge round."""
+        return Work(
+            global_round=global_round,
+            edge_round=edge_round,
+            request=partial(
+                PendingUpdate,
+                start=model,
+                num_steps=share.num_steps,
+                batch_size=self.terms.batch_size,
+                learning_rate=self.learning_rate,
+            ),
+            cycles=share.num_steps * share.client.cpu.cycles(self.terms.batch_size),
+            payload_bits=payload_bits,
+            frequency_hz=share.frequency_hz,
+            tx_power_w=share.tx_power_w,
+            energy_budget_j=share.energy_budget_j if self.gives_up else None,
+        )
