@@ -12,6 +12,7 @@ from typing import NamedTuple
 import attrs
 import numpy as np
 
+from cosim.checkpoint import Checkpoint
 from cosim.compute import Cpu
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingModel, PendingUpdate
@@ -216,16 +217,21 @@ class EdgeServer:
 
 
 class RoundReport(NamedTuple):
-    """What a listener hears when a global round has ended."""
+    """What a listener hears when a global round has ended; a model that was evaluated is computed."""
 
     global_round: int
     time_s: float
     evaluation: Evaluation | Prediction | None
+    model: PendingModel
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Cloud:
-    """The cloud server: its cells, the learner, and when the global model is evaluated."""
+    """The cloud server: its cells, the learner, and when the global model is evaluated.
+
+    Attributes:
+        known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
+    """
 
     edges: tuple[EdgeServer, ...]
     learner: Learner
@@ -234,26 +240,35 @@ class Cloud:
     bits_per_parameter: int
     evaluate_every: int | None
     listener: Callable[[RoundReport], None]
+    known: Checkpoint | None = None
     name: str = CLOUD
 
     def initial_model(self, sim: Simulation) -> PendingModel:
         """The global model before the first round, evaluated as round 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
-        self._report(sim, 0, model)
-        return model
+        return self._report(sim, 0, model)
 
-    def close_round(self, sim: Simulation, global_round: int, start_s: float, model: PendingModel) -> None:
-        """Write down a global round and evaluate its model where it is due."""
+    def close_round(
+        self, sim: Simulation, global_round: int, start_s: float, model: PendingModel
+    ) -> PendingModel:
+        """Write down a global round, evaluate its model where it is due; returns the model to go on with."""
         num_edges = len(self.edges)
         sim.trace.record(
             Round("global", self.name, global_round, -1, start_s, sim.now_s, num_edges, num_edges, num_edges)
         )
-        self._report(sim, global_round, model)
+        return self._report(sim, global_round, model)
 
-    def _report(self, sim: Simulation, global_round: int, model: PendingModel) -> None:
+    def _report(self, sim: Simulation, global_round: int, model: PendingModel) -> PendingModel:
+        known = self.known if self.known and global_round <= self.known.global_round else None
+        if known and global_round == known.global_round:
+            model = self.learner.stored_model(known.weights)
         evaluation = None
         last = global_round == self.num_global_rounds
         if self.evaluate_every is not None and (last or global_round % self.evaluate_every == 0):
-            evaluation = self.learner.evaluate(model).record(sim.now_s, global_round)
+            if known:
+                evaluation = next(row for row in known.evaluations if row.global_round == global_round)
+            else:
+                evaluation = self.learner.evaluate(model).record(sim.now_s, global_round)
             sim.trace.record(evaluation)
-        self.listener(RoundReport(global_round, sim.now_s, evaluation))
+        self.listener(RoundReport(global_round, sim.now_s, evaluation, model))
+        return model

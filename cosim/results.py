@@ -1,8 +1,9 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `spans.parquet`,
-`transfers.parquet`, `plans.parquet`, `rounds.parquet`, `evaluations.parquet` and `summary.json`. Every file is written whole
-or not at all. Rows are sorted by time and node name, so that the same seed gives the same files, bit for bit.
+`transfers.parquet`, `plans.parquet`, `rounds.parquet`, `evaluations.parquet`, `summary.json`, and, where
+something is learned, `checkpoint.npz`. Every file is written whole or not at all. Rows are sorted by time and
+node name, so that the same seed gives the same files, bit for bit.
 
 Usage::
 
@@ -12,6 +13,7 @@ Usage::
 
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,23 +149,35 @@ def _last(evaluations: pd.DataFrame, column: str) -> float | None:
 
 
 def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, Any]) -> None:
-    """Make a run folder with its configuration and provenance.
+    """Make a run folder with its configuration and provenance, whole or not at all.
 
     Raises:
         ConfigurationError: It exists, or cannot be written.
     """
-    try:
-        folder.mkdir(parents=True)
-        write_json(folder / "config.json", config)
-        write_json(folder / "provenance.json", provenance)
-    except FileExistsError:
+    if folder.exists():
         raise ConfigurationError(
-            f"out = {folder}: exists, and runs are not overwritten. Usual fix: another --out, or remove it."
-        ) from None
+            f"out = {folder}: exists, and runs are not overwritten. Usual fix: another --out, remove it, or "
+            "go on with a stopped run by cosim run --resume."
+        )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as staging:
+            made = Path(staging) / "run"
+            made.mkdir()
+            write_json(made / "config.json", config)
+            write_json(made / "provenance.json", provenance)
+            made.rename(folder)
     except OSError as error:
         raise ConfigurationError(
             f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
         ) from None
+
+
+def add_provenance(folder: Path, provenance: dict[str, Any]) -> None:
+    """Note in a run folder that another process goes on with it."""
+    path = folder / "provenance.json"
+    first = json.loads(path.read_text()) if path.exists() else {}
+    write_json(path, first | {"resumed": [*first.get("resumed", []), provenance]})
 
 
 def write_json(path: Path, values: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
+from cosim.checkpoint import Checkpoint
 from cosim.compute import Compute
 from cosim.configuration import (
     at_least,
@@ -35,7 +36,7 @@ from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
 from cosim.radio.uplink import Radio
 from cosim.simulation import Simulation
-from cosim.topology import CLOUD, Topology, client_name, edge_name, even_cells, spread
+from cosim.topology import Topology, client_name, edge_name, even_cells, spread
 
 
 @configuration
@@ -106,9 +107,14 @@ class System:
         return self.cell_sizes or even_cells(self.num_clients, self.num_cells)
 
     def build(
-        self, sim: Simulation, learner: Learner, dataset: Dataset, listener: Callable[[RoundReport], None]
+        self,
+        sim: Simulation,
+        learner: Learner,
+        dataset: Dataset,
+        listener: Callable[[RoundReport], None],
+        known: Checkpoint | None = None,
     ) -> Cloud:
-        """The nodes of this system on a clock.
+        """The nodes of this system on a clock; with a checkpoint, of a run that goes on from there.
 
         Raises:
             ConfigurationError: Parts that do not fit together.
@@ -157,6 +163,7 @@ class System:
             bits_per_parameter=self.radio.bits_per_parameter,
             evaluate_every=self.evaluate_every,
             listener=listener,
+            known=known,
         )
         self.protocol.check(cloud)
         return cloud

@@ -9,6 +9,7 @@ import signal
 import sys
 import warnings
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any
 
 import attrs
@@ -16,12 +17,14 @@ import docstring_parser
 import tyro
 from rich.table import Table
 
-from cosim import ConfigurationError, System
+from cosim import ConfigurationError, Result, System
 from cosim.configuration import is_configuration
 from cosim.run import load_system
 from cosim.units import unit_of
 from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
 from scenarios.console import Options, console, play
+
+PAPER_SCALE = "--paper-scale"
 
 USAGE = """\
 cosim: a discrete-event network-and-learning co-simulator for wireless federated learning
@@ -30,7 +33,9 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim show hist                       a scenario's whole configuration, with units and sources
   cosim run quickstart                  run a scenario; --help names every field
   cosim run hist --num-cells 2 --radio.bandwidth-hz 5e6 --seed 7 --out runs/a
+  cosim run rawhfl --paper-scale        in the paper's size, where a scenario is usually played smaller
   cosim run --config runs/a/config.json      repeat a run exactly
+  cosim run --resume runs/a             go on with a run that was stopped
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
   cosim validate success-rate           simulation against theory; exit code 1 where they disagree
   cosim data fashion-mnist              download a data set
@@ -76,15 +81,18 @@ def _run(arguments: list[str]) -> int:
     if arguments and not arguments[0].startswith("-"):
         name, arguments = arguments[0], arguments[1:]
         module = find("scenario", SCENARIOS, name)
-        system, question = module.system(), module.__doc__
+        system, question = _form(name, module, PAPER_SCALE in arguments), module.__doc__
+        arguments = [argument for argument in arguments if argument != PAPER_SCALE]
     elif "--config" in arguments[:1] and len(arguments) > 1:
         path, arguments = Path(arguments[1]), arguments[2:]
         name, system = read_config(path)
         question = f"The run of {path}, with any field changed."
+    elif "--resume" in arguments[:1] and len(arguments) > 1:
+        return _resume(Path(arguments[1]), arguments[2:])
     else:
         print(
-            "usage: cosim run SCENARIO [options]\n       cosim run --config FILE [options]\n\n"
-            + _names(SCENARIOS)
+            "usage: cosim run SCENARIO [options]\n       cosim run --config FILE [options]\n"
+            "       cosim run --resume FOLDER [options]\n\n" + _names(SCENARIOS)
         )
         return 0 if arguments in ([], ["-h"], ["--help"]) else 2
 
@@ -96,10 +104,34 @@ def _run(arguments: list[str]) -> int:
     invocation = _parse(
         Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system), question
     )
-    result = play(name, invocation.system, invocation.options)
+    return _played(name, play(name, invocation.system, invocation.options))
+
+
+def _resume(folder: Path, arguments: list[str]) -> int:
+    name, system = read_config(folder / "config.json")
+    question = f"Go on with the run in {folder}, which was stopped."
+    options = _parse(Options, f"cosim run --resume {folder}", arguments, Options(), question)
+    if options.out is not None:
+        raise ConfigurationError(
+            f"--out: a run goes on in its own folder, {folder}. Usual fix: leave it out."
+        )
+    return _played(name, play(name, system, options, resume=folder))
+
+
+def _played(name: str, result: Result) -> int:
+    """What a scenario says of its own results."""
     if name in SCENARIOS and hasattr(module := find("scenario", SCENARIOS, name), "report"):
         console.print(module.report(result))
     return 0
+
+
+def _form(name: str, module: ModuleType, paper_scale: bool) -> System:
+    """A scenario's system, in the size that it usually has or in the paper's."""
+    if not paper_scale:
+        return module.system()
+    if not hasattr(module, "paper_scale"):
+        raise ConfigurationError(f"{PAPER_SCALE}: {name} has one size only. Usual fix: leave it out.")
+    return module.paper_scale()
 
 
 def read_config(path: Path) -> tuple[str, System]:

@@ -48,10 +48,16 @@ class Options:
     quiet: bool = False
 
 
-def play(scenario: str, system: System, options: Options | None = None) -> Result:
-    """Run a system with progress, print its table, draw its picture."""
+def play(
+    scenario: str, system: System, options: Options | None = None, *, resume: Path | None = None
+) -> Result:
+    """Run a system with progress, print its table, draw its picture.
+
+    Args:
+        resume: Folder of this very run, which was stopped and is to go on; None: a new run.
+    """
     options = options or Options()
-    out = options.out or next_free_folder(Path("runs"), scenario)
+    out = resume or options.out or next_free_folder(Path("runs"), scenario)
     with progress_of(scenario, system.protocol.num_global_rounds, options.quiet) as listener:
         result = run(
             system,
@@ -62,6 +68,7 @@ def play(scenario: str, system: System, options: Options | None = None) -> Resul
             num_workers=options.workers,
             device=options.device,
             listener=listener,
+            resume=resume is not None,
         )
     picture = out / "overview.png"
     overview(result).savefig(picture, dpi=150)

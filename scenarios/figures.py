@@ -4,7 +4,7 @@ Every run has a folder of its own below the figure's; a reproduction that was st
 that are missing.
 """
 
-import shutil
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +27,7 @@ class Options:
         out: Folder of the figure; none: figures/NAME, with the form behind.
         data_dir: Folder with the data set's files; none: the usual places.
         workers: Threads that learn; none: one per core.
+        device: Where the learning is computed: cpu or cuda.
     """
 
     quick: bool = False
@@ -34,6 +35,7 @@ class Options:
     out: Path | None = None
     data_dir: Path | None = None
     workers: int | None = None
+    device: str = "cpu"
 
     def folder(self, figure: str) -> Path:
         """Where the figure goes."""
@@ -55,7 +57,8 @@ def play_all(figure: str, systems: dict[str, cosim.System], options: Options) ->
     for index, (label, system) in enumerate(systems.items(), 1):
         name = label.translate(str.maketrans(" /", "__", ",="))
         folder = options.folder(figure) / "runs" / name
-        finished = _finished(folder, system)
+        started = (folder / "config.json").exists()
+        finished = _finished(folder, system) if started else None
         if finished is None:
             with progress_of(
                 f"{label} ({index}/{len(systems)})", system.protocol.num_global_rounds
@@ -67,32 +70,29 @@ def play_all(figure: str, systems: dict[str, cosim.System], options: Options) ->
                     scenario=figure,
                     data_dir=options.data_dir,
                     num_workers=options.workers,
+                    device=options.device,
                     listener=listener,
+                    resume=started,
                 )
         results[label] = finished
     return results
 
 
 def _finished(folder: Path, system: cosim.System) -> cosim.Result | None:
-    """The result of a run that ended; what is left of one that did not is removed.
+    """The result of a run that ended; None of one that was stopped.
 
     Raises:
         ConfigurationError: The folder holds a run of another configuration.
     """
-    if not (folder / "config.json").exists():
-        return None
-    try:
-        result = cosim.Result.load(folder)
-    except cosim.ConfigurationError:
-        result = None
-    if result is None or result.summary.status != "complete":
-        shutil.rmtree(folder)
-        return None
-    if result.config["system"] != to_dict(system):
+    if json.loads((folder / "config.json").read_text()).get("system") != to_dict(system):
         raise cosim.ConfigurationError(
             f"{folder}: holds a run of another configuration. Usual fix: another --out, or remove it."
         )
-    return result
+    try:
+        result = cosim.Result.load(folder)
+    except cosim.ConfigurationError:
+        return None
+    return result if result.summary.status == "complete" else None
 
 
 def show_claims(figure: str, folder: Path, claims: Sequence[Claim]) -> int:

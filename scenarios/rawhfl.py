@@ -1,22 +1,25 @@
 """RawHFL on video requests: who should train what will be watched next, when energy and radio are scarce?
 
 48 users in 4 cells ask for videos; each cell selects as many clients as it has resource blocks, and how many
-local rounds they take, how fast they clock and how loudly they send, so that steps cost few joules. An edge
-round lasts 150 s. 25 global rounds, a quarter of the paper's; --paper-scale plays its 100.
+local rounds they take, how fast they clock and how loudly they send, so that many steps cost few joules. An
+edge round lasts 150 s. 25 global rounds, a quarter of the paper's; --paper-scale plays its 100.
 
     cosim run rawhfl
     cosim run rawhfl --radio.num-resource-blocks 2 --data.video-requests.similar-probability 0.7
-    cosim run rawhfl --paper-scale --device cuda
     cosim run rawhfl --radio.csi-error-db 4 --protocol.policy.margin-db 5
+    cosim run rawhfl --paper-scale --device cuda
 """
 
+import numpy as np
 from rich.table import Table
 
-from cosim import Compute, Data, LargeScale, Radio, RawHfl, Result, System, Topology, evolve
-from cosim.protocols.raw_hfl import RawHfl as Protocol  # noqa: F401
+from analysis.closed_forms.request_model import RequestPrediction
+from cosim import Compute, Data, LargeScale, Radio, RawHfl, Result, Simulation, System, Topology, evolve
+from cosim.learning.request_log import request_model
+from cosim.run import load_system
 
 MODEL = "mlp-43-512-256-256"
-"""219,648 parameters. [RawHFL, Section V-A]"""
+"""219,648 parameters, so an upload of 7,248,384 bits. [RawHFL, Section V-A]"""
 
 
 def system() -> System:
@@ -33,11 +36,7 @@ def paper_scale() -> System:
         model=MODEL,
         data=Data(name="video-requests", split="natural"),
         topology=Topology(cell_radius_m=400.0),
-        compute=Compute(
-            cycles_per_bit=(25.0, 40.0),
-            min_frequency_hz=(1.2e9,),
-            max_frequency_hz=(2.0e9,),
-        ),
+        compute=Compute(cycles_per_bit=(25.0, 40.0), min_frequency_hz=(1.2e9,), max_frequency_hz=(2.0e9,)),
         radio=Radio(
             sharing="resource-blocks",
             tx_power_dbm=(20.0, 30.0),
@@ -50,3 +49,39 @@ def paper_scale() -> System:
         ),
         protocol=RawHfl(),
     )
+
+
+def predictions(system: System) -> list[RequestPrediction]:
+    """What can be known of each user's next request, by the closed form."""
+    users = request_model(Simulation(system.seed), system.data.video_requests, system.data.num_users).users
+    return [
+        RequestPrediction(similar_probability=float(v), genre_preferences=preferences)
+        for v, preferences in zip(users.similar_probability, users.genre_preferences, strict=True)
+    ]
+
+
+def report(result: Result) -> Table | str:
+    """What the plans cost, and how the accuracy lies between guessing the most similar and the best guess."""
+    system = load_system(result.config)
+    if system.data.name != "video-requests" or result.plans.empty:
+        return "No plans, or no video requests: nothing to compare."
+    users = predictions(system)
+    plans = result.plans[result.plans["is_selected"]]
+    edge_rounds = result.rounds[result.rounds["level"] == "edge"]
+    short = edge_rounds["num_participants"] < edge_rounds["num_wanted"]
+    num_rounds = len(edge_rounds) / system.num_cells
+    table = Table(title="Plans and predictions", title_justify="left", show_header=False)
+    for name, value in (
+        ("energy per edge round, all cells", f"{result.summary.energy_j / num_rounds:.4g} J"),
+        ("energy per planned client", f"{result.summary.energy_j / max(1, len(plans)):.4g} J"),
+        ("local rounds per planned client", f"{plans['num_steps'].mean():.1f}"),
+        ("edge rounds of a cell short of able clients", f"{short.sum()} of {len(edge_rounds)}"),
+        ("accuracy of always guessing the most similar video", _percent(u.similar_accuracy for u in users)),
+        ("accuracy of the best possible guess", _percent(u.accuracy for u in users)),
+    ):
+        table.add_row(name, value)
+    return table
+
+
+def _percent(accuracies) -> str:
+    return f"{100.0 * np.mean(list(accuracies)):.1f} %"

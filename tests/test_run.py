@@ -21,6 +21,7 @@ from cosim import (
     HFedAvg,
     Hist,
     Radio,
+    RawHfl,
     Result,
     Simulation,
     System,
@@ -37,7 +38,13 @@ from scenarios.command_line import main
 
 ROOT = Path(__file__).parents[1]
 TABLES = ("spans", "transfers", "plans", "rounds", "evaluations")
-FILES = {"config.json", "provenance.json", "summary.json", *(f"{name}.parquet" for name in TABLES)}
+FILES = {
+    "config.json",
+    "provenance.json",
+    "summary.json",
+    "checkpoint.npz",
+    *(f"{name}.parquet" for name in TABLES),
+}
 
 TINY = System(
     num_cells=2,
@@ -78,6 +85,9 @@ def small(system: System) -> System:
         protocol = evolve(system.protocol, num_global_rounds=5, num_local_epochs=1)
         traffic = evolve(system.data.traffic, num_days=4)
         return evolve(system, protocol=protocol, data=evolve(system.data, traffic=traffic))
+    if isinstance(system.protocol, RawHfl):
+        protocol = evolve(system.protocol, num_global_rounds=2, num_edge_rounds=2, max_local_rounds=3)
+        return evolve(system, protocol=protocol)
     training = evolve(system.protocol.training, num_local_steps=4)
     system = evolve(system, protocol=evolve(system.protocol, num_global_rounds=3, training=training))
     if system.data.name == "fashion-mnist":
@@ -258,7 +268,7 @@ def test_number_of_workers_is_checked(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("damaged", sorted(FILES - {"provenance.json"}))
+@pytest.mark.parametrize("damaged", sorted(FILES - {"provenance.json", "checkpoint.npz"}))
 @pytest.mark.parametrize("how", ["missing", "cut short"])
 def test_damaged_folder_is_refused(damaged: str, how: str, tmp_path: Path) -> None:
     play(evolve(TINY, evaluate_every=None), out=tmp_path / "a")

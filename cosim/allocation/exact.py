@@ -26,8 +26,9 @@ Z of least value are best, or all where there are fewer.
 
 Scope and limitations: where fewer than Z can take part, C2 fails and as many as possible do. An optimum
 often meets the deadline with equality, and may so meet the budget; the rounding of sums would then put it
-beyond, so both are taken to be smaller by the share GUARD. Cycles, payload, bandwidth, deadline, highest frequency
-and highest power must be above 0; everything else may be 0, and there may be no client at all.
+beyond, so both are taken to be smaller by the share GUARD. Cycles, payload, bandwidth, deadline, highest
+frequency and highest power must be above 0 and no lower limit above the upper; everything else may be 0, and
+there may be no client at all.
 
 Usage: plan(problem)
 

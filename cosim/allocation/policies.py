@@ -3,8 +3,8 @@
 | policy | who | steps, frequency, power |
 |---|---|---|
 | `ResourceAware` | Z clients of each cell | those of problem (28), solved exactly or by Algorithm 2 |
-| `CommonSteps` | everyone, or everyone who is able | as many steps as all of them can do, at full speed and power |
-| `Unconstrained` | everyone | the most steps, at full speed and power, without deadline and budget |
+| `CommonSteps` | everyone, or everyone able | as many steps as all of them can do, full speed and power |
+| `Unconstrained` | everyone | the most steps, full speed and power, no deadline, no budget |
 
 A policy is a configuration; `solver` gives the function that solves one edge round after another.
 
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from cosim.allocation import common_steps, exact
 from cosim.allocation.problem import Plan, Problem
-from cosim.allocation.successive_approximation import SuccessiveApproximation
 from cosim.configuration import at_least, between, configuration, field, not_negative, positive
 
 Solver = Callable[[Problem], Plan]
@@ -55,6 +54,9 @@ class ResourceAware:
         """Solves one edge round after another of clients in these cells."""
         if self.solver == "exact":
             return exact.plan
+        # cvxpy takes half a second to import, and only this needs it
+        from cosim.allocation.successive_approximation import SuccessiveApproximation
+
         return SuccessiveApproximation(cell, rho=self.penalty, max_iterations=self.num_iterations).plan
 
 

@@ -7,8 +7,8 @@ no more than the precision or I programs are solved. Then the clients with the l
 selected, and their steps rounded down.
 
 Scope and limitations: the solution is local and depends on the start. In the paper's setting the first
-program settles the selection: with rho = 1 each exchange of two clients costs 2 from then on and gains no more
-than (theta L_max + (1 - theta) e_bd) / (B Z) = 1.3. Clients whose feasible f and P fall between the points of
+program settles the selection: with rho = 1 each exchange of two clients costs 2 from then on and gains at
+most (theta L_max + (1 - theta) e_bd) / (B Z) = 1.3. Clients whose feasible f and P fall between the points of
 the start's grid take no part. `cosim.allocation.exact` has the optimum; `benchmarks/allocation.py` compares.
 
 The paper prints (or its scan shows) beta for theta in (35) and (36); in (37) a last factor with numerator
@@ -58,6 +58,9 @@ MARGIN = 1e-9
 
 GRID = 24
 """Frequencies, and powers for each, among which the start is sought."""
+
+ALMOST = 1e-3
+"""Steps by which the solver misses whole ones, with room: up to 1e-5 with 4,800 clients."""
 
 PART = 1e-6
 """Relaxed indicator up to which a client has no part in a solution, so that Lbar / x means nothing."""
@@ -172,7 +175,7 @@ class LinearProgram:
         self._lowest.value = np.vstack([np.zeros_like(lowest), lowest])
         self._highest.value = np.vstack([able, able, highest])
         self._fewest_steps.value = 1.0 / problem.max_steps
-        self._num_selected.value = _places(problem, able)[0]
+        self._num_selected.value = _places(problem, able)
         self._num_repeated.value = problem.num_repeated
         self._is_repeated.value = problem.is_repeated.astype(float)
         with warnings.catch_warnings():
@@ -187,14 +190,13 @@ class LinearProgram:
         return np.clip(found, self._lowest.value, self._highest.value) * unit
 
 
-def _places(problem: Problem, able: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
-    """Clients that a cell can select, and its able new and repeated ones, shape (cells,)."""
+def _places(problem: Problem, able: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Clients that each cell can select under C2 and C3, shape (cells,)."""
     new, repeated = (
-        np.bincount(problem.cell[able & kind], minlength=problem.num_cells).astype(float)
+        np.bincount(problem.cell[able & kind], minlength=problem.num_cells)
         for kind in (~problem.is_repeated, problem.is_repeated)
     )
-    reachable = np.minimum(problem.num_selected, new + np.minimum(repeated, problem.num_repeated))
-    return reachable, new, repeated
+    return np.minimum(problem.num_selected, new + np.minimum(repeated, problem.num_repeated))
 
 
 class SuccessiveApproximation:
@@ -251,7 +253,8 @@ def start(problem: Problem) -> Point:
     """The first point: equal x, and the highest f and then P at which a local round fits; all steps that fit.
 
     f and P come from `GRID` times `GRID` points, evenly spaced in their logarithms, from what just meets the
-    deadline to the highest. x is lower for repeated clients where equal ones would break C3.
+    deadline to the highest. Unequal x would favour some clients by rho, so it is equal even where that breaks
+    C3; the next point keeps C3.
     """
     one, share = np.ones(problem.num_clients), np.linspace(0.0, 1.0, GRID)[:, None]
     rest_s = problem.deadline_s * (1.0 - 2.0 * MARGIN) - problem.send_s(problem.max_power_w)
@@ -267,13 +270,9 @@ def start(problem: Problem) -> Point:
     by_power = fits[:, by_frequency, client].argmax(axis=0)
     able = fits[by_power, by_frequency, client]
     f, p = f[by_frequency, client], p[by_power, by_frequency, client]
-    places, new, repeated = _places(problem, able)
-    from_repeated = np.minimum(places * repeated / np.maximum(new + repeated, 1.0), problem.num_repeated)
-    x_repeated = from_repeated / np.maximum(repeated, 1.0)
-    x_new = (places - from_repeated) / np.maximum(new, 1.0)
-    x = np.where(problem.is_repeated, x_repeated[problem.cell], x_new[problem.cell])
+    x = _places(problem, able) / np.maximum(np.bincount(problem.cell[able], minlength=problem.num_cells), 1)
     return Point(
-        selection=np.where(able, x, 0.0),
+        selection=np.where(able, x[problem.cell], 0.0),
         num_steps=np.where(able, np.minimum(_most_steps(problem, f, p), problem.max_steps), 0.0),
         frequency_hz=f,
         power_w=p,
@@ -326,7 +325,7 @@ def mended(problem: Problem, point: Point) -> Point:
 def rounded(problem: Problem, point: Point) -> Plan:
     """The plan next to a feasible point: the largest x that C2 and C3 let in, whole steps.
 
-    Steps just below a whole number are taken for it.
+    Steps that lack no more than the solver's precision of a whole number are taken for it.
     """
     places = np.full(problem.num_cells, problem.num_selected)
     repeated_places = np.full(problem.num_cells, problem.num_repeated)
@@ -337,7 +336,7 @@ def rounded(problem: Problem, point: Point) -> Plan:
             is_selected[client] = True
             places[cell] -= 1
             repeated_places[cell] -= is_repeated
-    whole = mended(problem, attrs.evolve(point, num_steps=np.floor(point.num_steps + 1e-6)))
+    whole = mended(problem, attrs.evolve(point, num_steps=np.floor(point.num_steps + ALMOST)))
     return Plan(
         is_selected=is_selected,
         num_steps=np.where(is_selected, np.floor(whole.num_steps), 0.0).astype(np.int64),

@@ -48,5 +48,5 @@ class HFedAvg:
                 for edge in cloud.edges
             ]
             model = mean_of_models((yield from sim.together(cells)))
-            cloud.close_round(sim, global_round, start_s, model)
+            model = cloud.close_round(sim, global_round, start_s, model)
         return model

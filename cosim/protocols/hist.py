@@ -71,5 +71,5 @@ class Hist:
                 for edge, part in zip(cloud.edges, parts, strict=True)
             ]
             model = assemble(parts, (yield from sim.together(cells)))
-            cloud.close_round(sim, global_round, start_s, model)
+            model = cloud.close_round(sim, global_round, start_s, model)
         return model

@@ -104,9 +104,9 @@ class RawHfl:
         if not isinstance(self.policy, Unconstrained) and not exact.able(hopeful).any():
             raise ConfigurationError(
                 f"RawHfl.deadline_s = {self.deadline_s:g} and RawHfl.energy_budget_j = "
-                f"{self.energy_budget_j[-1]:g}: no client can do one local round and upload within them, even "
-                "over a link 100 dB better than its own. Usual fix: a longer deadline, a larger budget, or "
-                "fewer num_mini_batches."
+                f"{self.energy_budget_j[-1]:g}: no client can do one local round and upload within them, "
+                "even over a link 100 dB better than its own. Usual fix: a longer deadline, a larger budget, "
+                "or fewer num_mini_batches."
             )
 
     def play(self, sim: Simulation, cloud: Cloud) -> Story:
@@ -117,7 +117,7 @@ class RawHfl:
             start_s = sim.now_s
             cells = [self.cell(sim, cloud, edge, planner, model, global_round) for edge in cloud.edges]
             model = mean_of_models((yield from sim.together(cells)))
-            cloud.close_round(sim, global_round, start_s, model)
+            model = cloud.close_round(sim, global_round, start_s, model)
         return model
 
     def cell(

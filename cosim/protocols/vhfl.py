@@ -97,7 +97,7 @@ class Vhfl:
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
                 model = mean(updates, weights=[len(update.samples) for update in updates])
-            cloud.close_round(sim, global_round, start_s, model)
+            model = cloud.close_round(sim, global_round, start_s, model)
         return model
 
     def work(self, cloud: Cloud, client: Client, model: PendingModel, global_round: int) -> Work:

@@ -1,8 +1,8 @@
 """Resource blocks: the uplink band of one cell, cut into blocks that clients hold while they send.
 
-Each of Z physical resource blocks carries one upload at a time, alone and over its whole width. Who finds none
-free waits, without power, and gets the next one in the order of asking; of those who asked at one instant the
-first by name.
+Each of Z physical resource blocks carries one upload at a time, alone and over its whole width. Who finds
+none free waits, without power, and gets the next one in the order of asking; of those who asked at one
+instant the first by name.
 
 Scope and limitations: an upload takes one block and keeps it to its end; blocks are alike but for their
 number, so there is no frequency-selective fading.

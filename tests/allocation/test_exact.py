@@ -133,6 +133,7 @@ EXTREMES: dict[str, dict[str, Any]] = {
     "long": {"deadline_s": 3e4, "static_power_w": 1e-5},
     "short": {"deadline_s": 2.0, "payload_bits": 300_000},
     "one bit": {"payload_bits": 1, "static_power_w": 1e-9},
+    "one bit at once": {"payload_bits": 1, "bandwidth_hz": 1e12},
     "excellent links": {"snr_per_w": 10.0 ** np.linspace(8.0, 40.0, 48), "deadline_s": 5.0},
     "free computing": {"capacitance_j_per_hz2": 0.0, "static_power_w": 0.01},
 }
@@ -217,7 +218,14 @@ SMALL: dict[str, dict[str, Any]] = {
     "energy and steps": {"theta": 0.02, "snr_per_w": 10.0 ** np.linspace(0.5, 5.0, 8)},
     "steps": {"theta": 0.4, "snr_per_w": 10.0 ** np.linspace(0.5, 5.0, 8)},
     "energy": {"theta": 0.0},
-    "static power": {"theta": 0.03, "static_power_w": 0.01, "with_floors": True},
+    "static power": {
+        "theta": 0.1,
+        "static_power_w": 0.01,
+        "with_floors": True,
+        "snr_per_w": 10.0 ** np.linspace(0.5, 5.0, 8),
+        "energy_budget_j": np.linspace(0.3, 1.2, 8),
+        "deadline_s": 30.0,
+    },
     "no repeats": {"num_repeated": 0, "theta": 0.01},
     "one place": {"num_selected": 1, "num_repeated": 1, "theta": 0.02},
     "small budgets": {"energy_budget_j": np.linspace(0.01, 0.3, 8)},
@@ -444,18 +452,36 @@ def test_the_overlap_is_limited_even_where_the_repeated_are_better():
         assert np.flatnonzero(found.is_selected).tolist() == expected
 
 
-def test_clients_alike_go_by_number():
+@pytest.mark.parametrize(
+    ("repeated", "num_repeated", "expected"),
+    [
+        (range(4), 2, range(16)),
+        (range(4), 0, range(4, 20)),
+        (range(4, 48), 2, range(12)),
+        (range(16, 48), 2, range(16)),
+    ],
+)
+def test_clients_alike_go_by_number(repeated, num_repeated, expected):
+    """Client u is in cell u mod 4, and four of each cell are selected, so many repeated ones at most."""
     problem = a_drop(
         1,
         cell=np.arange(48) % 4,
         snr_per_w=np.full(48, 1e3),
-        is_repeated=np.arange(48) < 4,
+        is_repeated=np.isin(np.arange(48), repeated),
+        num_repeated=num_repeated,
         energy_budget_j=np.full(48, 9.0),
         theta=1.0,
     )
-    assert np.flatnonzero(exact.plan(problem).is_selected).tolist() == list(range(16))
-    found = exact.plan(attrs.evolve(problem, num_repeated=0))
-    assert np.flatnonzero(found.is_selected).tolist() == list(range(4, 20))
+    assert np.flatnonzero(exact.plan(problem).is_selected).tolist() == list(expected)
+
+
+def test_a_budget_met_to_the_last_bit_is_not_enough():
+    """What is too little by less than the guard is refused, for the clock may round it up."""
+    problem = one_client()
+    energy_j = exact.plan(problem).energy_j(problem)
+    for factor, is_able in ((1.0, False), (1.0 + 0.9e-9, False), (1.0 + 1.1e-9, True)):
+        at_limit = attrs.evolve(problem, energy_budget_j=energy_j * factor)
+        assert exact.able(at_limit).tolist() == exact.plan(at_limit).is_selected.tolist() == [is_able]
 
 
 @pytest.mark.parametrize("num_clients", [0, 6])

@@ -1,12 +1,14 @@
 """The reproductions of Figs. 4 to 7: what they run, write, claim, and how they go on after a stop."""
 
 import importlib
+import json
 
 import attrs
 import pandas as pd
 import pytest
 
 import cosim
+from cosim.configuration import to_dict
 from scenarios import hist_figures
 from scenarios.figures import play_all
 from scenarios.hist_figures import Options, hist_system, uploads, uploads_to
@@ -74,12 +76,15 @@ def test_a_stopped_reproduction_goes_on_with_what_is_missing(tmp_path, monkeypat
     first = play_all("f", {"N=2": systems["N=2"]}, options)["N=2"]
     unfinished = tmp_path / "runs" / "N3"
     unfinished.mkdir()
-    (unfinished / "config.json").write_text("{}")
+    config = {"scenario": "f", "system": to_dict(systems["N=3"])}
+    (unfinished / "config.json").write_text(json.dumps(config))
     played = []
     real = cosim.run
-    monkeypatch.setattr(cosim, "run", lambda system, *a, **k: played.append(system) or real(system, *a, **k))
+    monkeypatch.setattr(
+        cosim, "run", lambda system, *a, **k: played.append((system, k["resume"])) or real(system, *a, **k)
+    )
     results = play_all("f", systems, options)
-    assert played == [systems["N=3"]]
+    assert played == [(systems["N=3"], True)]
     pd.testing.assert_frame_equal(results["N=2"].evaluations, first.evaluations)
     with pytest.raises(cosim.ConfigurationError, match="another configuration"):
         play_all("f", {"N=2": attrs.evolve(systems["N=2"], seed=2)}, options)

@@ -1,0 +1,81 @@
+"""Checkpoint: what a stopped run needs to go on, kept in its folder as `checkpoint.npz`.
+
+Weights never move the clock, so a run is replayed rather than restored: the same configuration plays the same
+events again, learning nothing, up to the checkpoint's global round; from there it goes on with the stored
+weights, and ends bit for bit where an uninterrupted run ends. After the last round the checkpoint is the
+trained model.
+
+Usage::
+
+    Checkpoint.load("runs/a").weights["layers.0.weight"]
+"""
+
+import os
+import zipfile
+from pathlib import Path
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError
+from cosim.records import Evaluation, Prediction
+
+FILE = "checkpoint.npz"
+_KINDS = {kind.__name__: kind for kind in (Evaluation, Prediction)}
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Checkpoint:
+    """The state of a run after a global round.
+
+    Attributes:
+        global_round: The round, from 0 (before the first).
+        weights: Parameter name -> values of the global model, float32.
+        evaluations: All evaluations up to this round.
+    """
+
+    global_round: int
+    weights: dict[str, NDArray[np.float32]]
+    evaluations: list[Evaluation | Prediction]
+
+    def save(self, folder: Path) -> None:
+        """Write it, whole or not at all."""
+        rows = np.array([tuple(row) for row in self.evaluations], dtype=np.float64)
+        kind = type(self.evaluations[0]).__name__
+        arrays = {f"weights.{name}": values for name, values in self.weights.items()}
+        partial = folder / f".{FILE}.partial"
+        with partial.open("wb") as file:
+            np.savez(file, round=self.global_round, kind=kind, evaluations=rows, **arrays)
+        os.replace(partial, folder / FILE)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Checkpoint | None":
+        """The checkpoint of a run folder, or None where there is none yet.
+
+        Raises:
+            ConfigurationError: The file is damaged.
+        """
+        path = Path(folder) / FILE
+        if not path.exists():
+            return None
+        try:
+            with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+                if damaged := archive.testzip():
+                    raise ValueError(f"wrong checksum of {damaged}")
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                kind = _KINDS[str(arrays["kind"])]
+                rows = [kind._make(row) for row in arrays["evaluations"].tolist()]
+                return cls(
+                    global_round=int(arrays["round"]),
+                    weights={
+                        name.removeprefix("weights."): arrays[name]
+                        for name in arrays.files
+                        if name.startswith("weights.")
+                    },
+                    evaluations=[row._replace(global_round=int(row.global_round)) for row in rows],
+                )
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise ConfigurationError(
+                f"{path}: damaged ({error}). Usual fix: remove it, and the run starts from the beginning."
+            ) from None

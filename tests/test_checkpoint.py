@@ -1,0 +1,199 @@
+"""A stopped run goes on where it was, and ends bit for bit where an uninterrupted one ends."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cosim
+import models
+from cosim import ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, RawHfl, System, Vhfl, evolve, run
+from cosim.checkpoint import FILE, Checkpoint
+from cosim.learning.learner import Learner
+from scenarios.command_line import main
+
+ROOT = Path(__file__).parents[1]
+TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=3, batch_size=10, deadline_s=0.002)
+HIST = System(
+    num_cells=2,
+    num_clients=5,
+    model="relu-12-8-4",
+    data=Data(name="synthetic"),
+    protocol=Hist(num_global_rounds=6, training=TRAINING),
+)
+TRAFFIC = Data(name="traffic", split="natural", num_traffic_cells=5)
+SYSTEMS = {
+    "hist": HIST,
+    "hfedavg": evolve(HIST, protocol=HFedAvg(num_global_rounds=6, training=TRAINING)),
+    "raw-hfl": evolve(HIST, protocol=RawHfl(num_global_rounds=6, num_edge_rounds=2, max_local_rounds=3)),
+    "vhfl": evolve(
+        HIST,
+        num_cells=1,
+        data=TRAFFIC,
+        model="vertical-9-12-4-3",
+        protocol=Vhfl(num_global_rounds=6, num_local_epochs=1),
+    ),
+    "every second round": evolve(HIST, evaluate_every=2),
+}
+
+
+class Stopped(BaseException):
+    """What ends a run from outside."""
+
+
+def stop_at(global_round: int):
+    def listener(report):
+        if report.global_round == global_round:
+            raise Stopped
+
+    return listener
+
+
+def play(system: System, folder: Path, **options: object) -> cosim.Result:
+    return run(system, models.build(system.model), out=folder, num_workers=1, **options)
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    names = ("spans", "transfers", "plans", "rounds", "evaluations")
+    return {name: (folder / f"{name}.parquet").read_bytes() for name in names} | {
+        "summary": (folder / "summary.json").read_bytes()
+    }
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("rounds", [(1,), (3,), (2, 5)])
+def test_stopped_and_resumed_it_ends_where_an_uninterrupted_run_ends(tmp_path, name, rounds):
+    system = SYSTEMS[name]
+    play(system, tmp_path / "whole")
+    with pytest.raises(Stopped):
+        play(system, tmp_path / "stopped", listener=stop_at(rounds[0]))
+    for later in rounds[1:]:
+        with pytest.raises(Stopped):
+            play(system, tmp_path / "stopped", listener=stop_at(later), resume=True)
+    play(system, tmp_path / "stopped", resume=True)
+    assert tables(tmp_path / "stopped") == tables(tmp_path / "whole")
+    found, wanted = (Checkpoint.load(tmp_path / part) for part in ("stopped", "whole"))
+    assert found.global_round == wanted.global_round == 6
+    for parameter, values in wanted.weights.items():
+        np.testing.assert_array_equal(found.weights[parameter], values)
+
+
+def test_what_was_learned_is_not_learned_again(tmp_path, monkeypatch):
+    num_steps = []
+
+    class Counting(Learner):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            num_steps.append(self)
+
+    monkeypatch.setattr(sys.modules["cosim.run"], "Learner", Counting)
+    play(HIST, tmp_path / "whole")
+    with pytest.raises(Stopped):
+        play(HIST, tmp_path / "stopped", listener=stop_at(4))
+    play(HIST, tmp_path / "stopped", resume=True)
+    whole, first, rest = (learner.num_local_steps for learner in num_steps)
+    assert first + rest == whole
+    assert 0 < rest < first
+
+
+def test_the_checkpoint_of_a_complete_run_is_the_trained_model(tmp_path):
+    result = play(HIST, tmp_path / "a")
+    checkpoint = Checkpoint.load(tmp_path / "a")
+    dataset = HIST.data.load(cosim.Simulation(1), None)
+    learner = Learner(models.build(HIST.model), dataset)
+    score = learner.evaluate(learner.stored_model(checkpoint.weights))
+    assert score.accuracy == result.summary.accuracy
+    assert [row.accuracy for row in checkpoint.evaluations] == list(result.evaluations["accuracy"])
+
+
+def test_a_run_that_was_stopped_before_its_first_checkpoint_starts_anew(tmp_path):
+    play(HIST, tmp_path / "whole")
+    with pytest.raises(Stopped):
+        play(HIST, tmp_path / "stopped", listener=stop_at(0))
+    (tmp_path / "stopped" / FILE).unlink()
+    play(HIST, tmp_path / "stopped", resume=True)
+    assert tables(tmp_path / "stopped") == tables(tmp_path / "whole")
+
+
+def test_provenance_names_every_process(tmp_path):
+    with pytest.raises(Stopped):
+        play(HIST, tmp_path / "a", listener=stop_at(2))
+    first = json.loads((tmp_path / "a" / "provenance.json").read_text())
+    play(HIST, tmp_path / "a", resume=True)
+    both = json.loads((tmp_path / "a" / "provenance.json").read_text())
+    assert {name: both[name] for name in first} == first
+    assert len(both["resumed"]) == 1
+
+
+def test_timing_only_runs_keep_no_weights(tmp_path):
+    play(evolve(HIST, evaluate_every=None), tmp_path / "a")
+    assert Checkpoint.load(tmp_path / "a") is None
+
+
+# --- Killed -----------------------------------------------------------------------------------------------
+
+
+def test_killed_while_it_saves_it_goes_on(tmp_path):
+    """A real process that saves after every round, killed at moments that nobody chose."""
+    arguments = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--quiet"]
+    arguments += ["--protocol.num-global-rounds", "60", "--workers", "1"]
+    with pytest.raises(SystemExit) as done:
+        main([*arguments, "--out", str(tmp_path / "whole")])
+    assert done.value.code == 0
+    once = 'import sys, cosim\nsys.modules["cosim.run"]._SAVE_EVERY_WALL_S = 0.0\n'
+    commands = [[*arguments, "--out", str(tmp_path / "killed")]]
+    commands += [["run", "--resume", str(tmp_path / "killed"), "--quiet", "--workers", "1"]] * 2
+    reached = []
+    for command, extra_s in zip(commands, (0.1, 0.3, 300.0), strict=True):
+        code = f"{once}from scenarios.command_line import main\nmain({command!r})"
+        process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL)
+        before = checkpoint_round(tmp_path / "killed")
+        while process.poll() is None and checkpoint_round(tmp_path / "killed") <= before:
+            pass
+        try:
+            process.wait(timeout=extra_s)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait(timeout=60)
+        reached.append(checkpoint_round(tmp_path / "killed"))
+    assert reached == sorted(reached)
+    assert reached[0] < 60
+    assert reached[-1] == 60
+    assert tables(tmp_path / "killed") == tables(tmp_path / "whole")
+
+
+def checkpoint_round(folder: Path) -> int:
+    checkpoint = Checkpoint.load(folder)
+    return -1 if checkpoint is None else checkpoint.global_round
+
+
+# --- Refused ----------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_go_on(tmp_path, capsys):
+    play(HIST, tmp_path / "complete")
+    with pytest.raises(Stopped):
+        play(HIST, tmp_path / "stopped", listener=stop_at(2))
+    for folder, system, message in (
+        ("complete", HIST, "is complete"),
+        ("nowhere", HIST, "holds no run"),
+        ("stopped", evolve(HIST, seed=2), "another configuration"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            play(system, tmp_path / folder, resume=True)
+    path = tmp_path / "stopped" / FILE
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    for damaged in (whole[:-100], whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :], b""):
+        path.write_bytes(damaged)
+        with pytest.raises(ConfigurationError, match=r"checkpoint\.npz: damaged .* Usual fix: remove it"):
+            play(HIST, tmp_path / "stopped", resume=True)
+    for arguments in ([str(tmp_path / "nowhere")], [str(tmp_path / "stopped"), "--out", "x"]):
+        with pytest.raises(SystemExit) as refused:
+            main(["run", "--resume", *arguments])
+        assert refused.value.code == 2
+        assert "Usual fix" in capsys.readouterr().err
