@@ -92,7 +92,7 @@ def timeline(axes: Axes, result: Result, global_round: int) -> None:
     for row, client in enumerate(clients):
         own = spans[spans["node"] == client].sort_values("start_s")
         axes.barh(row, scale * (end_s - start_s), left=0.0, height=0.25, **_WAIT)
-        for span in own.itertuples():
+        for span in own[own["activity"].isin(_ACTIVITIES)].itertuples():
             left, width = scale * (span.start_s - start_s), scale * (span.end_s - span.start_s)
             axes.barh(row, width, left=left, height=0.8, linewidth=0.4, **_ACTIVITIES[str(span.activity)])
         ends_s = rounds[rounds["node"] == edge_of.get(client)]["end_s"]
@@ -132,7 +132,7 @@ def style(index: int, num_points: int) -> dict[str, Any]:
     """How the line of an index looks; about ten of its points carry a marker."""
     return {
         "color": COLOURS[index % len(COLOURS)],
-        "linestyle": LINES[index % len(LINES)],
+        "linestyle": LINES[(index + index // len(COLOURS)) % len(LINES)],
         "marker": MARKERS[index % len(MARKERS)],
         "markersize": 3.5,
         "markevery": max(1, num_points // 12),

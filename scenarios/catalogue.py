@@ -26,6 +26,15 @@ REPRODUCTIONS = {
     "vhfl-fig5": "scenarios.reproduce_vhfl_fig5",
     "vhfl-fig6": "scenarios.reproduce_vhfl_fig6",
     "vhfl-fig7": "scenarios.reproduce_vhfl_fig7",
+    "rawhfl-fig5": "scenarios.reproduce_rawhfl_fig5",
+    "rawhfl-fig6": "scenarios.reproduce_rawhfl_fig6",
+    "rawhfl-fig7": "scenarios.reproduce_rawhfl_fig7",
+    "rawhfl-fig8": "scenarios.reproduce_rawhfl_fig8",
+    "rawhfl-fig9": "scenarios.reproduce_rawhfl_fig9",
+    "rawhfl-fig10": "scenarios.reproduce_rawhfl_fig10",
+    "rawhfl-table2": "scenarios.reproduce_rawhfl_table2",
+    "rawhfl-table3": "scenarios.reproduce_rawhfl_table3",
+    "rawhfl-table4": "scenarios.reproduce_rawhfl_table4",
 }
 VALIDATIONS = {
     "round-latency": "scenarios.validate_round_latency",

@@ -133,7 +133,7 @@ EXTREMES: dict[str, dict[str, Any]] = {
     "long": {"deadline_s": 3e4, "static_power_w": 1e-5},
     "short": {"deadline_s": 2.0, "payload_bits": 300_000},
     "one bit": {"payload_bits": 1, "static_power_w": 1e-9},
-    "one bit at once": {"payload_bits": 1, "bandwidth_hz": 1e12},
+    "one bit at once": {"payload_bits": 1, "bandwidth_hz": 1e16},
     "excellent links": {"snr_per_w": 10.0 ** np.linspace(8.0, 40.0, 48), "deadline_s": 5.0},
     "free computing": {"capacitance_j_per_hz2": 0.0, "static_power_w": 0.01},
 }
