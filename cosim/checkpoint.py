@@ -13,6 +13,7 @@ Usage::
 import os
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -43,10 +44,11 @@ class Checkpoint:
         """Write it, whole or not at all."""
         rows = np.array([tuple(row) for row in self.evaluations], dtype=np.float64)
         kind = type(self.evaluations[0]).__name__
-        arrays = {f"weights.{name}": values for name, values in self.weights.items()}
+        arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
+        arrays |= {"round": self.global_round, "kind": kind, "evaluations": rows}
         partial = folder / f".{FILE}.partial"
         with partial.open("wb") as file:
-            np.savez(file, round=self.global_round, kind=kind, evaluations=rows, **arrays)
+            np.savez(file, **arrays)
         os.replace(partial, folder / FILE)
 
     @classmethod

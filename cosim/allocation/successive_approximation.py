@@ -11,12 +11,6 @@ program settles the selection: with rho = 1 each exchange of two clients costs 2
 most (theta L_max + (1 - theta) e_bd) / (B Z) = 1.3. Clients whose feasible f and P fall between the points of
 the start's grid take no part. `cosim.allocation.exact` has the optimum; `benchmarks/allocation.py` compares.
 
-The paper prints (or its scan shows) beta for theta in (35) and (36); in (37) a last factor with numerator
-and denominator exchanged; in (39) a product with log(1 + g P)^2, where the derivative of 1 / log(1 + g P) is
--g / ((1 + g P) log(1 + g P)^2). `first_order` has the derivatives, with those of the static power. Of (40b),
-(31), (32) and 1 <= L <= L_max are left out: (32) follows from (31), L occurs nowhere else, and with (30) and
-x from 0 to 1 every L from Lbar + (1 - x) to Lbar + (1 - x) L_max satisfies them.
-
 (40) alone does not converge: 1 / f and 1 / log(1 + g P) are convex, so their lines promise that at 0 Hz
 training takes only twice as long as now, and the first solution misses the deadline a thousandfold. Hence:
 
@@ -41,20 +35,14 @@ Source: RawHFL paper, Section IV-B, eqs. 30 to 40 and Algorithm 2.
 """
 
 import math
-import warnings
-from typing import NamedTuple
 
 import attrs
-import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from cosim.allocation.linear_program import MARGIN, LinearProgram, Point, places
 from cosim.allocation.problem import Array, Plan, Problem
 from cosim.configuration import ConfigurationError
-
-MARGIN = 1e-9
-"""Share of the deadline and of the budget that plans leave unused, against rounding."""
 
 GRID = 24
 """Frequencies, and powers for each, among which the start is sought."""
@@ -64,139 +52,6 @@ ALMOST = 1e-3
 
 PART = 1e-6
 """Relaxed indicator up to which a client has no part in a solution, so that Lbar / x means nothing."""
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Point:
-    """A point of the relaxed problem; arrays have shape (clients,).
-
-    Attributes:
-        selection: Relaxed indicators x, 0 to 1.
-        num_steps: Local rounds L of a client if it is selected, from 1; 0 for one that cannot take part.
-        frequency_hz: CPU frequency.
-        power_w: Transmit power.
-    """
-
-    selection: Array
-    num_steps: Array
-    frequency_hz: Array
-    power_w: Array
-
-    def cost(self, problem: Problem) -> Array:
-        """What each client adds to the objective (29) if it is selected, without the weight 1 / (B Z)."""
-        energy_j = problem.train_j(self.num_steps, self.frequency_hz) + problem.send_j(self.power_w)
-        return -problem.theta * self.num_steps + (1.0 - problem.theta) * energy_j
-
-
-class FirstOrder(NamedTuple):
-    """Coefficients of x, of Lbar = x L and of the relative changes of f and P, shape (4, clients)."""
-
-    time_s: Array
-    energy_j: Array
-
-
-def first_order(problem: Problem, point: Point) -> FirstOrder:
-    """Time and energy of the clients, times x, around a point (36 to 39).
-
-    There are no constants: time and energy are linear in x and Lbar, so without a change of f and P the first
-    coefficients give their values.
-    """
-    x, f, p = point.selection, point.frequency_hz, point.power_w
-    total_steps, one = x * point.num_steps, np.ones_like(x)
-    step_s, step_j = problem.train_s(one, f), problem.train_j(one, f)
-    send_s, send_j = problem.send_s(p), problem.send_j(p)
-    snr = problem.snr_per_w * p
-    by_frequency_j = total_steps * (2.0 * step_j - 3.0 * problem.static_power_w * step_s)
-    decline = snr / ((1.0 + snr) * np.log1p(snr))
-    return FirstOrder(
-        time_s=np.array([send_s, step_s, -total_steps * step_s, -x * send_s * decline]),
-        energy_j=np.array([send_j, step_j, by_frequency_j, x * (send_s * p - send_j * decline)]),
-    )
-
-
-class LinearProgram:
-    """Problem (40) around a point, built once and filled with numbers for each solution.
-
-    Its variables are x, Lbar / L_max and the relative changes of f and P; constraints are relative to
-    deadline and budget.
-
-    Args:
-        cell: Number of each client's cell, from 0, shape (clients,).
-    """
-
-    def __init__(self, cell: NDArray[np.int64]) -> None:
-        shape = (4, len(cell))
-        members = cp.Constant(sparse.csr_array((np.ones(len(cell)), (cell, np.arange(len(cell))))))
-        self._variables = cp.Variable(shape)
-        self._cost, self._time, self._energy = (cp.Parameter(shape) for _ in range(3))
-        self._lowest, self._highest = (cp.Parameter(shape) for _ in range(2))
-        self._fewest_steps, self._num_repeated = cp.Parameter(), cp.Parameter()
-        self._num_selected, self._is_repeated = cp.Parameter(int(cell.max()) + 1), cp.Parameter(len(cell))
-        x, steps = self._variables[0], self._variables[1]
-        self._program = cp.Problem(
-            cp.Minimize(cp.sum(cp.multiply(self._cost, self._variables))),
-            [
-                self._variables >= self._lowest,
-                self._variables <= self._highest,
-                members @ x == self._num_selected,
-                members @ cp.multiply(self._is_repeated, x) <= self._num_repeated,
-                steps >= self._fewest_steps * x,
-                steps <= x,
-                cp.sum(cp.multiply(self._time, self._variables), axis=0) <= x,
-                cp.sum(cp.multiply(self._energy, self._variables), axis=0) <= x,
-            ],
-        )
-
-    def solution(self, problem: Problem, point: Point, factor: Array, rho: float) -> Array | None:
-        """The best x, Lbar and relative changes of f and P, shape (4, clients); None if the solver fails.
-
-        Args:
-            problem: The edge round.
-            point: Around which time, energy and penalty are linear.
-            factor: By which f and P may change at most, shape (clients,).
-            rho: Weight of the penalty.
-        """
-        able, weight = point.num_steps > 0, 1.0 / (problem.num_cells * problem.num_selected)
-        time_s, energy_j = first_order(problem, point)
-        cost = weight * (1.0 - problem.theta) * energy_j
-        cost[0] += rho * (1.0 - 2.0 * point.selection)
-        cost[1] -= weight * problem.theta
-        unit = np.array([[1.0], [problem.max_steps], [1.0], [1.0]])
-        limit_s = problem.deadline_s * (1.0 - MARGIN)
-        limit_j = np.where(able, problem.energy_budget_j, 1.0) * (1.0 - MARGIN)
-        self._cost.value = np.where(able, cost * unit, 0.0)
-        self._time.value = np.where(able, time_s * unit / limit_s, 0.0)
-        self._energy.value = np.where(able, energy_j * unit / limit_j, 0.0)
-        now = np.array([point.frequency_hz, point.power_w])
-        lowest = np.array([problem.min_frequency_hz, problem.min_power_w]) / now
-        highest = np.array([problem.max_frequency_hz, problem.max_power_w]) / now
-        lowest = np.minimum(np.maximum(lowest, 1.0 / factor) - 1.0, 0.0)
-        highest = np.maximum(np.minimum(highest, factor) - 1.0, 0.0)
-        self._lowest.value = np.vstack([np.zeros_like(lowest), lowest])
-        self._highest.value = np.vstack([able, able, highest])
-        self._fewest_steps.value = 1.0 / problem.max_steps
-        self._num_selected.value = _places(problem, able)
-        self._num_repeated.value = problem.num_repeated
-        self._is_repeated.value = problem.is_repeated.astype(float)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            try:
-                self._program.solve(solver=cp.CLARABEL, warm_start=False)
-            except cp.SolverError:
-                return None
-        found = self._variables.value
-        if found is None or not np.isfinite(found).all():
-            return None
-        return np.clip(found, self._lowest.value, self._highest.value) * unit
-
-
-def _places(problem: Problem, able: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Clients that each cell can select under C2 and C3, shape (cells,)."""
-    new, repeated = (
-        np.bincount(problem.cell[able & kind], minlength=problem.num_cells)
-        for kind in (~problem.is_repeated, problem.is_repeated)
-    )
-    return np.minimum(problem.num_selected, new + np.minimum(repeated, problem.num_repeated))
 
 
 class SuccessiveApproximation:
@@ -270,7 +125,7 @@ def start(problem: Problem) -> Point:
     by_power = fits[:, by_frequency, client].argmax(axis=0)
     able = fits[by_power, by_frequency, client]
     f, p = f[by_frequency, client], p[by_power, by_frequency, client]
-    x = _places(problem, able) / np.maximum(np.bincount(problem.cell[able], minlength=problem.num_cells), 1)
+    x = places(problem, able) / np.maximum(np.bincount(problem.cell[able], minlength=problem.num_cells), 1)
     return Point(
         selection=np.where(able, x[problem.cell], 0.0),
         num_steps=np.where(able, np.minimum(_most_steps(problem, f, p), problem.max_steps), 0.0),
@@ -327,15 +182,15 @@ def rounded(problem: Problem, point: Point) -> Plan:
 
     Steps that lack no more than the solver's precision of a whole number are taken for it.
     """
-    places = np.full(problem.num_cells, problem.num_selected)
-    repeated_places = np.full(problem.num_cells, problem.num_repeated)
+    left = np.full(problem.num_cells, problem.num_selected)
+    repeated_left = np.full(problem.num_cells, problem.num_repeated)
     is_selected = np.zeros(problem.num_clients, dtype=np.bool_)
     for client in np.argsort(-point.selection, kind="stable"):
         cell, is_repeated = problem.cell[client], problem.is_repeated[client]
-        if point.num_steps[client] and places[cell] and (repeated_places[cell] or not is_repeated):
+        if point.num_steps[client] and left[cell] and (repeated_left[cell] or not is_repeated):
             is_selected[client] = True
-            places[cell] -= 1
-            repeated_places[cell] -= is_repeated
+            left[cell] -= 1
+            repeated_left[cell] -= is_repeated
     whole = mended(problem, attrs.evolve(point, num_steps=np.floor(point.num_steps + ALMOST)))
     return Plan(
         is_selected=is_selected,

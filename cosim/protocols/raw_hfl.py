@@ -37,6 +37,7 @@ from cosim.nodes import Cloud, EdgeServer, Work
 from cosim.protocols.planning import Planner, Share, Terms
 from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Dropped, Simulation, Story
+from cosim.units import w_to_dbm
 
 
 @configuration
@@ -99,8 +100,14 @@ class RawHfl:
                 f"ResourceAware.num_selected = {wanted}: the smallest cell has {smallest} clients. "
                 f"Usual fix: at most {smallest}."
             )
+        problem = self.terms.problem(cloud)
+        if (problem.min_power_w > problem.max_power_w).any():
+            raise ConfigurationError(
+                f"ResourceAware.lowest_power_dbm = {w_to_dbm(problem.min_power_w[0]):g}: above the highest power "
+                f"of some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Usual fix: a lower one, or none."
+            )
         best_snr = 1e10 * self.terms.known_snr_per_w(cloud, 1, 0)
-        hopeful = attrs.evolve(self.terms.problem(cloud), snr_per_w=best_snr)
+        hopeful = attrs.evolve(problem, snr_per_w=best_snr)
         if not isinstance(self.policy, Unconstrained) and not exact.able(hopeful).any():
             raise ConfigurationError(
                 f"RawHfl.deadline_s = {self.deadline_s:g} and RawHfl.energy_budget_j = "

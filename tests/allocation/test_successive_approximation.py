@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 from cosim.allocation import exact
+from cosim.allocation.linear_program import MARGIN, LinearProgram, Point, first_order
 from cosim.allocation.problem import Plan, Problem
 from cosim.allocation.successive_approximation import (
-    MARGIN,
-    LinearProgram,
-    Point,
     SuccessiveApproximation,
-    first_order,
     mended,
     rounded,
     start,
