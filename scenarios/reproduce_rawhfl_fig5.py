@@ -35,8 +35,8 @@ def main(options: Options) -> int:
     claims = [
         Claim(
             "some clients are eligible in few edge rounds (client 11 in 28 of 400)",
-            f"least: {full_speed.idxmin()}, {num_rounds * full_speed.min():.0f} of {num_rounds} at full speed "
-            f"and power, {100 * full_speed.mean():.0f} % on average",
+            f"least: {full_speed.idxmin()}, {num_rounds * full_speed.min():.0f} of {num_rounds} at full "
+            f"speed and power, {100 * full_speed.mean():.0f} % on average",
             bool(full_speed.min() < 0.5),
         ),
         Claim(

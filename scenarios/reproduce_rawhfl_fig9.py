@@ -33,7 +33,8 @@ def main(options: Options) -> int:
         *(
             Claim(
                 f"{name}: {accuracy:g} and {energy_j:g} J after 50 rounds",
-                f"{over_seeds(runs.accuracy(name, at))} and {over_seeds(runs.energy_j(name, at))} J after {at}",
+                f"{over_seeds(runs.accuracy(name, at))} and {over_seeds(runs.energy_j(name, at))} J "
+                f"after {at}",
                 bool(abs(runs.accuracy(name, at).mean() - accuracy) < 0.05),
             )
             for name, (accuracy, energy_j) in AT_50.items()

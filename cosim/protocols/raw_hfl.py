@@ -103,8 +103,9 @@ class RawHfl:
         problem = self.terms.problem(cloud)
         if (problem.min_power_w > problem.max_power_w).any():
             raise ConfigurationError(
-                f"ResourceAware.lowest_power_dbm = {w_to_dbm(problem.min_power_w[0]):g}: above the highest power "
-                f"of some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Usual fix: a lower one, or none."
+                f"ResourceAware.lowest_power_dbm = {w_to_dbm(problem.min_power_w[0]):g}: above the highest "
+                f"power of some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Usual fix: a lower "
+                "one, or none."
             )
         best_snr = 1e10 * self.terms.known_snr_per_w(cloud, 1, 0)
         hopeful = attrs.evolve(problem, snr_per_w=best_snr)
