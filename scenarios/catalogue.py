@@ -39,6 +39,7 @@ REPRODUCTIONS = {
 VALIDATIONS = {
     "round-latency": "scenarios.validate_round_latency",
     "success-rate": "scenarios.validate_success_rate",
+    "csi-error": "scenarios.validate_csi_error",
 }
 
 

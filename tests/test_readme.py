@@ -4,6 +4,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from statistics import NormalDist
+
+import pytest
 
 from cosim import HyperExponential, Simulation
 from cosim.learning.traffic_csv import read
@@ -14,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-SCENARIO, TRAFFIC, STATION = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+SCENARIO, TRAFFIC, STATION, MARGIN = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
 def pasted(code: str, tmp_path: Path) -> str:
@@ -58,6 +61,12 @@ def test_a_station_works_on_its_own(tmp_path):
     assert station.packets is not None
     (packet,) = (packet for packet in station.packets if packet.sender)
     assert printed == f"sojourn time: {packet.departure_s - packet.arrival_s:.3f} s\n"
+
+
+def test_a_margin_mends_plans(tmp_path):
+    """The share that is lost is the normal tail beyond the margin over the error."""
+    lost = [float(share) for share in re.findall(r"dB: ([0-9.]+) lost", pasted(MARGIN, tmp_path))]
+    assert lost == pytest.approx([NormalDist().cdf(-margin) for margin in (0.0, 1.0, 2.0)], abs=0.05)
 
 
 def test_every_command_is_known():
