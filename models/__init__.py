@@ -8,7 +8,8 @@ A network that can be split into submodels says so as plain data, so that other 
 declaration only:
 
     unit_groups     group name -> ((parameter name, axis), ...): what one group of units cuts
-    relu_layers     weight names in order, for a network that is only matrices with ReLU between
+    relu_layers     (weight name, bias name or None) of every layer, inputs first, for a network that is only
+                    fully connected layers with ReLU between
 
 and one of which the server keeps a part has modules `central` and `local`, with `num_global_features` and
 `num_central_outputs` (`vertical`).

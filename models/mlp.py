@@ -5,7 +5,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from models.relu_network import UnitGroups
+from models.relu_network import ReluLayers, UnitGroups
 
 
 class Mlp(nn.Module):
@@ -23,12 +23,16 @@ class Mlp(nn.Module):
 
     Attributes:
         unit_groups: Group name -> (parameter name, axis) pairs.
+        relu_layers: Names of every layer's weight and bias.
     """
 
     def __init__(self, sizes: tuple[int, ...]) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
             nn.Linear(num_inputs, num_outputs) for num_inputs, num_outputs in pairwise(sizes)
+        )
+        self.relu_layers: ReluLayers = tuple(
+            (f"layers.{i}.weight", f"layers.{i}.bias") for i in range(len(self.layers))
         )
         self.unit_groups: UnitGroups = {
             f"hidden{i + 1}": (

@@ -11,6 +11,9 @@ from torch import Tensor, nn
 UnitGroups = dict[str, tuple[tuple[str, int], ...]]
 """Group name -> (parameter name, axis) pairs that the units of the group cut."""
 
+ReluLayers = tuple[tuple[str, str | None], ...]
+"""Of every layer, inputs first: the name of its weight, shape (outputs, inputs), and of its bias, or None."""
+
 
 class ReluNetwork(nn.Module):
     """Matrices with ReLU between, no biases.
@@ -26,7 +29,7 @@ class ReluNetwork(nn.Module):
 
     Attributes:
         unit_groups: Group name -> (parameter name, axis) pairs.
-        relu_layers: Weight names in order; each weight has shape (outputs, inputs).
+        relu_layers: Names of every layer's weight and bias; here no layer has a bias.
     """
 
     def __init__(self, sizes: tuple[int, ...]) -> None:
@@ -34,7 +37,7 @@ class ReluNetwork(nn.Module):
         self.layers = nn.ModuleList(
             nn.Linear(num_inputs, num_outputs, bias=False) for num_inputs, num_outputs in pairwise(sizes)
         )
-        self.relu_layers = tuple(f"layers.{i}.weight" for i in range(len(self.layers)))
+        self.relu_layers: ReluLayers = tuple((f"layers.{i}.weight", None) for i in range(len(self.layers)))
         self.unit_groups: UnitGroups = {
             f"hidden{i + 1}": ((f"layers.{i}.weight", 0), (f"layers.{i + 1}.weight", 1))
             for i in range(0, len(self.layers) - 1, 2)

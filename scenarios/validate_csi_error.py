@@ -122,11 +122,14 @@ def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
 
 def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[PlannedUpload]:
     """The closed form of every client's plan, which is the same in all edge rounds."""
-    plans = result.plans[result.plans["edge_round"] == 0].set_index("client")
+    plans = {
+        plan["client"]: plan for plan in result.plans[result.plans["edge_round"] == 0].to_dict("records")
+    }
     assert isinstance(of.protocol, cosim.RawHfl)
     uploads = []
     for client in cloud.edges[0].clients:
-        plan, cpu = plans.loc[client.name], client.cpu.at(plans.loc[client.name, "frequency_hz"])
+        plan = plans[client.name]
+        cpu = client.cpu.at(plan["frequency_hz"])
         if not plan["is_selected"]:
             continue
         assert isinstance(client.uplink, RadioUplink)
@@ -160,7 +163,7 @@ WRONG_THEORIES: dict[str, Callable[[PlannedUpload], float]] = {
 
 
 def compare(options: Options) -> pd.DataFrame:
-    """A row per point: share that arrived with its interval, verdicts on the closed form and wrong theories."""
+    """A row per point: the share that arrived, verdicts on the closed form and on wrong theories."""
     level = familywise(len(POINTS), FAMILY_ERROR)
     rows = []
     for place, point in enumerate(POINTS):

@@ -121,6 +121,9 @@ class Data:
         Raises:
             ConfigurationError: The split does not fit the data set or the number of clients.
         """
+        if dataset.train_y is None:
+            rule = f"the samples of {dataset.name!r} arise at users while the clock runs"
+            raise refuse("Data", "split", self.split, rule, "held in place of deal")
         if self.split == "natural":
             held = self._natural(dataset, sum(cell_sizes))
         else:

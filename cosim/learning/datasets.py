@@ -37,19 +37,25 @@ NAMES: tuple[str, ...] = get_args(DatasetName)
 class Dataset:
     """Samples with classes or targets, for training and for testing.
 
+    Without train_y the training set is a table of feature rows that recur with several labels, and a training
+    sample is the whole number row * num_classes + label. So clients can collect samples while the clock runs,
+    although the data set is fixed when it begins; and they train on distinct rows (`recurring_rows`).
+
     Two data sets are equal only if they are one object.
 
     Attributes:
         name: What a table calls it.
-        train_x: Training features, shape (training samples, features), float32, C-contiguous.
+        train_x: Training features, shape (training samples, features), or without train_y (rows, features);
+            float32, C-contiguous.
         train_y: Training labels from 0 to num_classes - 1, int64, or targets, float32; shape (training
-            samples,).
+            samples,). None, with classes only: train_x is a table of feature rows, and samples are numbers
+            row * num_classes + label.
         test_x: Test features, shape (test samples, features), as train_x.
         test_y: Test labels or targets, shape (test samples,), as train_y.
         num_classes: Number of classes; None: a quantity is predicted.
         num_global_features: So many features, the first ones, are seen by the server only.
         train_owners: Number of the client at which a training sample arises, from 0, shape (training
-            samples,), int64; None: samples belong nowhere and are dealt by a split.
+            samples,), int64; None: samples belong nowhere and are dealt by a split, or there is no train_y.
 
     Raises:
         ConfigurationError: shapes, types or labels that break these rules.
@@ -57,7 +63,7 @@ class Dataset:
 
     name: str
     train_x: NDArray[np.float32] = attrs.field(repr=False)
-    train_y: NDArray[Any] = attrs.field(repr=False)
+    train_y: NDArray[Any] | None = attrs.field(repr=False)
     test_x: NDArray[np.float32] = attrs.field(repr=False)
     test_y: NDArray[Any] = attrs.field(repr=False)
     num_classes: int | None
@@ -66,23 +72,42 @@ class Dataset:
 
     def __attrs_post_init__(self) -> None:
         for part, x, y in (("train", self.train_x, self.train_y), ("test", self.test_x, self.test_y)):
-            if y is None:
-                continue
             if x.ndim != 2 or x.dtype != np.float32 or not x.flags.c_contiguous:
                 rule = "must be C-contiguous float32 of shape (samples, features)"
                 raise self._broken(f"{part}_x", x, rule, "np.ascontiguousarray(x, np.float32)")
-            kind, what = (
-                (np.float32, "float32 target") if self.num_classes is None else (np.int64, "int64 label")
-            )
-            if y.shape != x.shape[:1] or y.dtype != kind or not len(y):
-                rule = f"must be one {what} for each of the {len(x)} rows of {part}_x, at least one"
-                raise self._broken(f"{part}_y", y, rule, f"y.astype(np.{np.dtype(kind).name})")
-            if self.num_classes is not None and (y.min() < 0 or y.max() >= self.num_classes):
-                rule = f"must lie from 0 to {self.num_classes - 1}, but goes from {y.min()} to {y.max()}"
-                raise self._broken(f"{part}_y", y, rule, "number the classes from 0")
+            if y is not None:
+                self._check_targets(part, x, y)
         if self.train_x.shape[1] != self.test_x.shape[1]:
             rule = f"must have as many features as train_x, {self.train_x.shape[1]}"
             raise self._broken("test_x", self.test_x, rule, "cut both from one array")
+        if self.train_y is None:
+            self._check_table()
+
+    def _check_targets(self, part: str, x: NDArray[Any], y: NDArray[Any]) -> None:
+        kind, what = (np.float32, "float32 target") if self.num_classes is None else (np.int64, "int64 label")
+        if y.shape != x.shape[:1] or y.dtype != kind or not len(y):
+            rule = f"must be one {what} for each of the {len(x)} rows of {part}_x, at least one"
+            raise self._broken(f"{part}_y", y, rule, f"y.astype(np.{np.dtype(kind).name})")
+        if self.num_classes is not None and (y.min() < 0 or y.max() >= self.num_classes):
+            rule = f"must lie from 0 to {self.num_classes - 1}, but goes from {y.min()} to {y.max()}"
+            raise self._broken(f"{part}_y", y, rule, "number the classes from 0")
+
+    def _check_table(self) -> None:
+        """Samples that are numbers row * num_classes + label need rows and classes, and arise nowhere yet."""
+        if self.num_classes is None or not len(self.train_x):
+            rule = f"must have rows, and classes (num_classes = {self.num_classes}), where train_y is None"
+            raise self._broken("train_x", self.train_x, rule, "give train_y")
+        if self.train_owners is not None:
+            rule = "must be None where train_y is None, for there are no samples yet"
+            raise self._broken("train_owners", self.train_owners, rule, "give each client its own numbers")
+
+    @property
+    def num_sample_numbers(self) -> int:
+        """Training samples are whole numbers from 0 to one less than this."""
+        if self.train_y is None:
+            assert self.num_classes is not None
+            return len(self.train_x) * self.num_classes
+        return len(self.train_y)
 
     @property
     def num_features(self) -> int:

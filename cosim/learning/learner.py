@@ -1,9 +1,9 @@
 """The learner: pending models are computed here, when first read, and no earlier.
 
 Reading a model resolves exactly its ancestors, level by level: all client updates of one level, over all
-cells, together; grouped into cohorts that share shapes, steps, batch and rate; each cohort one batched torch
-program on one torch thread; added to the sums in the order of client names, so that a client's weights live
-only while its cohort does. An update that nobody reads is never computed. Event times do not depend on
+cells, together; grouped into cohorts that share a program (`cohorts`); each cohort one batched torch program
+on one torch thread; added to the sums in the order of client names, so that a client's weights live only
+while its cohort does. An update that nobody reads is never computed. Event times do not depend on
 weights, so this is exact.
 
 Usage::
@@ -28,6 +28,10 @@ Usage::
     model = assemble(parts, cells)
     upload_bits = 32 * learner.shape.num_parameters(parts[0])
 
+    # RawHFL: accumulated gradients, inverse-probability corrected; samples row * num_classes + label
+    model = accumulate(model, updates, coefficients)
+    share_in_top_5 = (learner.label_ranks(model) < 5).mean()
+
 Scope and limitations: float32 weights, float64 sums; classification by cross entropy or one quantity by
 squared error (`scores`); plain SGD; forward passes without randomness and without buffers. The same graph
 read the same way gives the same bits with any number of workers; read otherwise (updates fall into other
@@ -41,9 +45,9 @@ import copy
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -52,23 +56,16 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.cohorts import WORKING_SETS, cohorts
+from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts
 from cosim.learning.datasets import Dataset
 from cosim.learning.levels import levels
-from cosim.learning.local_training import mini_batches, train_by_autograd, train_relu_layers
 from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
-from cosim.learning.scores import (
-    ErrorScore,
-    Score,
-    class_totals,
-    cross_entropy,
-    error_totals,
-    squared_error,
-)
+from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
 from cosim.learning.submodels import NetworkShape
-from cosim.learning.vertical import VerticalUpdate, train_vertically
-from cosim.learning.weights import WeightedSum, Weights
+from cosim.learning.weights import WeightedSum
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
+
+T = TypeVar("T")
 
 EVALUATION_SAMPLES = 1000
 """Test samples per task; a constant, because the loss is summed task by task."""
@@ -113,12 +110,10 @@ class Learner:
         self.num_global_features = dataset.num_global_features
         self._device = device
         self._network = copy.deepcopy(network)
-        self._train_x, self._train_y = self._tensors(
-            dataset.train_x, dataset.train_y if dataset.train_y is not None else np.zeros(1)
-        )
-        self._test_x, self._test_y = self._tensors(dataset.test_x, dataset.test_y)
+        self._training_set = TrainingSet(dataset, device)
+        self._test_x = torch.tensor(dataset.test_x, device=device)
+        self._test_y = torch.tensor(dataset.test_y, device=device)
         self._classifies = dataset.num_classes is not None
-        self._loss = cross_entropy if self._classifies else squared_error
         self._check_network(dataset)
         self.workers = Workers(num_workers)
         self._networks = threading.local()
@@ -149,26 +144,51 @@ class Learner:
 
     def evaluate(self, model: PendingModel) -> Score | ErrorScore:
         """The model on the test set (a predictor on the training set too); computes what is not yet."""
-        with one_torch_thread():
-            self._resolve(model)
         num_samples = len(self._test_y)
         if self._classifies:
-            num_right, loss_nats = self._totals(model, self._test_x, self._test_y)
+            num_right, loss_nats = self._totals(model, class_totals, self._test_x, self._test_y)
             return Score(num_right / num_samples, loss_nats / num_samples)
-        train_squares, _, _ = self._totals(model, self._train_x, self._train_y)
-        squares, errors, targets = self._totals(model, self._test_x, self._test_y)
-        return ErrorScore(train_squares / len(self._train_y), squares / num_samples, errors / targets)
+        train_x, train_y = self._training_set.x_ND, self._training_set.y_N
+        assert train_y is not None
+        train_squares, _, _ = self._totals(model, error_totals, train_x, train_y)
+        squares, errors, targets = self._totals(model, error_totals, self._test_x, self._test_y)
+        return ErrorScore(train_squares / len(train_y), squares / num_samples, errors / targets)
 
-    def _totals(self, model: PendingModel, x_ND: Tensor, y_N: Tensor) -> list[float]:
-        """Sums over samples, task by task."""
-        of_batch = class_totals if self._classifies else error_totals
+    def label_ranks(self, model: PendingModel) -> NDArray[np.int64]:
+        """How many classes the model puts before the true one, of each test sample, shape (test samples,).
 
-        def totals(x_BD: Tensor, y_B: Tensor) -> tuple[float, ...]:
+        0 is best; the mean of (ranks < M) is the Top-M accuracy. Of equal outputs the lower class comes
+        first, and an output that is no number is the largest, as for `evaluate`.
+
+        Raises:
+            ConfigurationError: a quantity is predicted.
+        """
+        if not self._classifies:
+            raise ConfigurationError("label_ranks: the data set has no classes. Usual fix: evaluate.")
+        return np.concatenate(list(self._on_samples(model, _label_ranks, self._test_x, self._test_y)))
+
+    def _totals(
+        self,
+        model: PendingModel,
+        of_batch: Callable[[Tensor, Tensor], tuple[float, ...]],
+        x: Tensor,
+        y: Tensor,
+    ) -> list[float]:
+        """Sums over samples."""
+        return [math.fsum(column) for column in zip(*self._on_samples(model, of_batch, x, y), strict=True)]
+
+    def _on_samples(
+        self, model: PendingModel, of_batch: Callable[[Tensor, Tensor], T], x_ND: Tensor, y_N: Tensor
+    ) -> Iterator[T]:
+        """What `of_batch` makes of outputs and truth, task by task; computes what is not yet."""
+        with one_torch_thread():
+            self._resolve(model)
+
+        def of_task(x_BD: Tensor, y_B: Tensor) -> T:
             return of_batch(functional_call(self._own_network(), model.settled, (x_BD,)), y_B)
 
         batches = zip(x_ND.split(EVALUATION_SAMPLES), y_N.split(EVALUATION_SAMPLES), strict=True)
-        per_task = list(self.workers.in_order(partial(totals, x_BD, y_B) for x_BD, y_B in batches))
-        return [math.fsum(column) for column in zip(*per_task, strict=True)]
+        return self.workers.in_order(partial(of_task, x_BD, y_B) for x_BD, y_B in batches)
 
     def _resolve(self, model: PendingModel) -> None:
         for level in levels(model):
@@ -185,7 +205,8 @@ class Learner:
         for node in nodes:
             for update, coefficient in zip(node.updates, node.coefficients, strict=True):
                 uses.setdefault(update, []).append((node, coefficient))
-        planned = list(cohorts(uses, self._train_x.shape[1], WORKING_SETS[self._device]))
+        num_features, program = self._training_set.x_ND.shape[1], self._training_set.program
+        planned = list(cohorts(uses, num_features, WORKING_SETS[self._device], program))
         tasks = (partial(self._train, cohort, uses) for cohort in planned)
         for cohort, partial_sums in zip(planned, self.workers.in_order(tasks), strict=True):
             self.num_local_steps += sum(update.num_steps for update in cohort)
@@ -201,7 +222,7 @@ class Learner:
         """Train a cohort; what it adds to each model's sum."""
         starts = [update.start.settled for update in cohort]
         weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
-        self._train_cohort(cohort, weights_C)
+        self._training_set.train(self._own_network(), weights_C, cohort)
         sums: defaultdict[PendingModel, WeightedSum] = defaultdict(WeightedSum)
         for client, update in enumerate(cohort):
             updated = {name: values_C[client] for name, values_C in weights_C.items()}
@@ -209,40 +230,11 @@ class Learner:
                 sums[node].add(coefficient, updated)
         return sums
 
-    def _train_cohort(self, cohort: Sequence[PendingUpdate], weights_C: Weights) -> None:
-        for update in cohort:
-            self._check_samples(update)
-        if isinstance(cohort[0], VerticalUpdate):
-            vertical = [update for update in cohort if isinstance(update, VerticalUpdate)]
-            data = (self._train_x, self._train_y, vertical, self._loss)
-            train_vertically(self._own_network(), weights_C, *data)
-            return
-        batches_CSB = torch.from_numpy(
-            np.stack([mini_batches(u.samples, u.num_steps, u.batch_size, u.key) for u in cohort])
-        )
-        data = (self._train_x, self._train_y, batches_CSB.to(self._device), cohort[0].learning_rate)
-        relu_layers = getattr(self._network, "relu_layers", None)
-        if relu_layers is None or not self._classifies:
-            train_by_autograd(self._own_network(), weights_C, *data, self._loss)
-        else:
-            train_relu_layers([weights_C[name] for name in relu_layers], *data)
-
-    def _check_samples(self, update: PendingUpdate) -> None:
-        least, most = update.samples.min(), update.samples.max()
-        if least < 0 or most >= len(self._train_y):
-            raise ConfigurationError(
-                f"samples of client {update.client!r} run from {least} to {most}; the training set has "
-                f"{len(self._train_y)}."
-            )
-
     def _own_network(self) -> nn.Module:
         """This thread's copy: functional_call swaps a module's parameters while it runs."""
         if not hasattr(self._networks, "own"):
             self._networks.own = copy.deepcopy(self._network).to(self._device)
         return self._networks.own
-
-    def _tensors(self, x: NDArray[Any], y: NDArray[Any]) -> tuple[Tensor, Tensor]:
-        return torch.tensor(x, device=self._device), torch.tensor(y, device=self._device)
 
     def _check_network(self, dataset: Dataset) -> None:
         if next(self._network.buffers(), None) is not None:
@@ -251,10 +243,12 @@ class Learner:
                 "Usual fix: a normalisation without them, such as GroupNorm."
             )
         relu_layers = getattr(self._network, "relu_layers", None)
-        if relu_layers is not None and tuple(relu_layers) != tuple(self.shape.parameters):
+        named = tuple(name for layer in relu_layers or () for name in layer if name is not None)
+        if relu_layers is not None and named != tuple(self.shape.parameters):
             raise ConfigurationError(
-                f"relu_layers = {relu_layers} must name all of {tuple(self.shape.parameters)} in order. "
-                "Usual fix: leave it out where a network is more than matrices with ReLU between."
+                f"relu_layers = {relu_layers} must name all of {tuple(self.shape.parameters)} in order, of "
+                "each layer its weight and its bias or None. Usual fix: leave it out where a network is more "
+                "than fully connected layers with ReLU between."
             )
         taken = getattr(self._network, "num_global_features", 0)
         if self.shape.num_central_outputs and taken != dataset.num_global_features:
@@ -281,3 +275,12 @@ class Learner:
                 else f"the network gives outputs of shape {found} for one sample: must be (1, 1), the "
                 "predicted quantity. Usual fix: a network with one output."
             )
+
+
+def _label_ranks(outputs_BK: Tensor, y_B: Tensor) -> NDArray[np.int64]:
+    """How many classes come before the true one."""
+    outputs_BK = outputs_BK.nan_to_num(nan=math.inf, posinf=math.inf, neginf=-math.inf)
+    true_B1 = outputs_BK.gather(1, y_B[:, None])
+    lower_class_BK = torch.arange(outputs_BK.shape[1], device=y_B.device) < y_B[:, None]
+    before_BK = (outputs_BK > true_B1) | ((outputs_BK == true_B1) & lower_class_BK)
+    return before_BK.sum(1).cpu().numpy()

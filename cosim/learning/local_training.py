@@ -1,9 +1,9 @@
 """Local training: plain SGD of many clients in one batched torch program.
 
 Two programs with one result up to float32 rounding. `train_by_autograd` trains any network through
-torch.func. `train_relu_layers` holds the gradients of matrices with ReLU between, derived by hand: it adds
-each gradient straight into the weights inside the matrix product, which autograd cannot;
-benchmarks/learner.py shows the gain.
+torch.func. `train_relu_layers` holds the gradients of fully connected layers, with or without biases and with
+ReLU between, derived by hand: it adds each gradient straight into the weights inside the matrix product,
+which autograd cannot; benchmarks/learner.py shows the gain.
 
 Shape suffixes: C clients of the cohort, S steps, B batch, D features, I inputs and O outputs of a layer, K
 classes, N training samples.
@@ -21,6 +21,13 @@ from torch.func import functional_call, grad, vmap
 from cosim.learning.scores import cross_entropy
 from cosim.learning.weights import Weights
 
+ReluLayers = Sequence[tuple[str, str | None]]
+"""What a network declares: the names of every layer's weight, shape (outputs, inputs), and bias, or None."""
+
+ReluLayer = tuple[Tensor, Tensor | None]
+"""One layer of all clients: the weights, shape (clients, outputs, inputs), and the biases, shape (clients, 1,
+outputs), or None."""
+
 
 def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, key: int) -> NDArray[np.int64]:
     """Training-set indices of every mini-batch, shape (steps, batch).
@@ -30,8 +37,9 @@ def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, ke
     """
     rng = np.random.Generator(np.random.Philox(key=key))
     num_drawn = num_steps * batch_size
-    epochs = [rng.permutation(samples) for _ in range(math.ceil(num_drawn / len(samples)))]
-    return np.concatenate(epochs)[:num_drawn].reshape(num_steps, batch_size)
+    num_epochs = math.ceil(num_drawn / len(samples))
+    epochs = rng.permuted(np.broadcast_to(samples, (num_epochs, len(samples))), axis=1)
+    return epochs.ravel()[:num_drawn].reshape(num_steps, batch_size)
 
 
 def train_by_autograd(
@@ -64,13 +72,20 @@ def train_by_autograd(
             weights_C[name].sub_(gradient_C, alpha=learning_rate)
 
 
+def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
+    """The layers that a network declares, as views of the weights."""
+    return [
+        (weights_C[weight], None if bias is None else weights_C[bias].unsqueeze(1)) for weight, bias in names
+    ]
+
+
 def train_relu_layers(
-    layers_COI: Sequence[Tensor], x_ND: Tensor, y_N: Tensor, batches_CSB: Tensor, learning_rate: float
+    layers: Sequence[ReluLayer], x_ND: Tensor, y_N: Tensor, batches_CSB: Tensor, learning_rate: float
 ) -> None:
-    """SGD on cross entropy, in place on the matrices of all clients, with ReLU between the matrices.
+    """SGD on cross entropy, in place on the layers of all clients, with ReLU between the layers.
 
     Args:
-        layers_COI: One stack of matrices per layer, inputs first.
+        layers: Inputs first.
         x_ND: Training samples.
         y_N: Their classes.
         batches_CSB: Sample indices.
@@ -78,17 +93,47 @@ def train_relu_layers(
     """
     num_clients, num_steps, batch_size = batches_CSB.shape
     steps = batches_CSB.transpose(0, 1).reshape(num_steps, num_clients * batch_size)
-    num_classes = layers_COI[-1].shape[1]
+    num_classes = layers[-1][0].shape[1]
     truth_SCBK = nn.functional.one_hot(y_N[steps], num_classes).to(x_ND.dtype)
     truth_SCBK = truth_SCBK.view(num_steps, num_clients, batch_size, num_classes)
     step_size = learning_rate / batch_size
     for step, truth_CBK in zip(steps, truth_SCBK, strict=True):
-        inputs = [x_ND.index_select(0, step).view(num_clients, batch_size, -1)]
-        for layer_COI in layers_COI[:-1]:
-            inputs.append(torch.bmm(inputs[-1], layer_COI.mT).relu_())
-        error_CBO = torch.bmm(inputs[-1], layers_COI[-1].mT).softmax(-1).sub_(truth_CBK)
-        for depth in range(len(layers_COI) - 1, 0, -1):
-            error_CBI = torch.bmm(error_CBO, layers_COI[depth])
-            layers_COI[depth].baddbmm_(error_CBO.mT, inputs[depth], alpha=-step_size)
+        x_CBD = x_ND.index_select(0, step).view(num_clients, batch_size, -1)
+        inputs, probabilities_CBK = forward(layers, x_CBD)
+        descend(layers, inputs, probabilities_CBK.sub_(truth_CBK), step_size)
+
+
+def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], Tensor]:
+    """The inputs of every layer, and the probabilities of the classes, shape (clients, batch, classes)."""
+    inputs = [x_CBD]
+    for layer in layers[:-1]:
+        inputs.append(_outputs(inputs[-1], layer).relu_())
+    return inputs, _outputs(inputs[-1], layers[-1]).softmax(-1)
+
+
+def descend(
+    layers: Sequence[ReluLayer], inputs: Sequence[Tensor], error_CBO: Tensor, step_size: float
+) -> None:
+    """One SGD step, in place on the layers of all clients.
+
+    Args:
+        layers: Inputs first.
+        inputs: Of every layer, from `forward`.
+        error_CBO: Gradient of the sum over the batch with respect to the outputs of the last layer.
+        step_size: Factor of that sum's gradient.
+    """
+    for depth in range(len(layers) - 1, -1, -1):
+        weight_COI, bias_C1O = layers[depth]
+        error_CBI = torch.bmm(error_CBO, weight_COI) if depth > 0 else None
+        weight_COI.baddbmm_(error_CBO.mT, inputs[depth], alpha=-step_size)
+        if bias_C1O is not None:
+            bias_C1O.sub_(error_CBO.sum(1, keepdim=True), alpha=step_size)
+        if error_CBI is not None:
             error_CBO = torch.ops.aten.threshold_backward(error_CBI, inputs[depth], 0)
-        layers_COI[0].baddbmm_(error_CBO.mT, inputs[0], alpha=-step_size)
+
+
+def _outputs(x_CBI: Tensor, layer: ReluLayer) -> Tensor:
+    weight_COI, bias_C1O = layer
+    if bias_C1O is None:
+        return torch.bmm(x_CBI, weight_COI.mT)
+    return torch.baddbmm(bias_C1O, x_CBI, weight_COI.mT)

@@ -7,21 +7,26 @@ wholly.
 Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights
 live only until they are added. An update that several reads need is trained for each.
 
-To add a way to combine (accumulated gradients, noise), write a subclass; the learner stays as it is::
+To add a way to combine, write a subclass; the learner stays as it is::
 
-    class GradientStep(PendingModel):
-        \"\"\"start + sum of coefficient times (update - start): accumulated gradients times the rate.\"\"\"
+    class NoisySum(PendingModel):
+        \"\"\"Sum of coefficient times updated weights, with normal noise that a key determines.\"\"\"
 
-        __slots__ = ("total",)
+        __slots__ = ("deviation", "key")
 
-        def __init__(self, start, updates, coefficients):
-            super().__init__((start,), updates, coefficients)
-            self.total = sum(coefficients)
+        def __init__(self, updates, coefficients, deviation, key):
+            super().__init__((), updates, coefficients)
+            self.deviation, self.key = deviation, key
 
         def combine(self, shape, models, update_sum):
-            return {name: (1 - self.total) * w + update_sum[name] for name, w in models[0].items()}
+            generator = torch.Generator().manual_seed(self.key)
+            return {
+                name: total + self.deviation * torch.randn(total.shape, generator=generator)
+                for name, total in update_sum.items()
+            }
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,7 +108,8 @@ class PendingUpdate:
     Attributes:
         client: Name; sums go in the order of names.
         start: The model that training starts from.
-        samples: Training-set indices, shape (samples,); copied unless read-only.
+        samples: Training-set indices, or numbers row * num_classes + label where the data set has no train_y;
+            shape (samples,); copied unless read-only.
         num_steps: SGD steps.
         batch_size: Samples per step.
         learning_rate: Step size.
@@ -172,6 +178,25 @@ class UpdateSum(PendingModel):
         return update_sum
 
 
+class GradientStep(PendingModel):
+    """start + sum of coefficient times (update - start), over updates that start from there."""
+
+    __slots__ = ("total",)
+
+    def __init__(
+        self, start: PendingModel, updates: Sequence[PendingUpdate], coefficients: Sequence[float]
+    ) -> None:
+        super().__init__((start,), updates, coefficients)
+        self.total = math.fsum(coefficients)
+
+    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+        assert update_sum is not None
+        running = WeightedSum()
+        running.add(1.0, update_sum)
+        running.add(1.0 - self.total, models[0])
+        return running.total
+
+
 class ModelSum(PendingModel):
     """Sum of factor times weights over models."""
 
@@ -229,6 +254,39 @@ def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = Non
     return UpdateSum(updates=updates, coefficients=_shares(len(updates), weights))
 
 
+def accumulate(
+    model: PendingModel, updates: Sequence[PendingUpdate], coefficients: Sequence[float]
+) -> PendingModel:
+    """A model moved along its clients' accumulated gradients. [RawHFL, equation 15]
+
+    A client that trains from w to w_u with rate eta has the accumulated gradient g_u = (w - w_u) / eta, so
+    w - eta sum (alpha_u / p_u) g_u = w + sum (alpha_u / p_u) (w_u - w), over the clients whose updates
+    arrived; their coefficients need not sum to 1.
+
+    Args:
+        model: Where all updates start.
+        updates: At least one.
+        coefficients: One per update: alpha_u / p_u, the client's weight over the probability that its update
+            arrives.
+    """
+    if not updates:
+        raise ConfigurationError(
+            "accumulated gradients of nothing. Usual fix: keep the old model when no update arrived."
+        )
+    if len(coefficients) != len(updates) or not np.isfinite(np.asarray(coefficients, dtype=float)).all():
+        raise ConfigurationError(
+            f"coefficients = {coefficients}: must be {len(updates)} finite numbers, one per update. Usual "
+            "fix: no probability of 0 below an update that arrived."
+        )
+    elsewhere = [update.client for update in updates if update.start is not model]
+    if elsewhere:
+        raise ConfigurationError(
+            f"updates of {', '.join(elsewhere)} start from another model than the one they are to move. "
+            "Usual fix: train from the model that is moved."
+        )
+    return GradientStep(model, updates, [float(coefficient) for coefficient in coefficients])
+
+
 def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | None = None) -> PendingModel:
     """Mean of models, as a cloud averages its edges' models.
 
@@ -276,18 +334,3 @@ def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
             f"weights = {weights}: must be {count} numbers, none below 0, one of them above 0."
         )
     return tuple(float(share) for share in relative / relative.sum())
-
-
-class GradientStep(PendingModel):
-    __slots__ = ("total",)
-
-    def __init__(self, start, updates, coefficients):
-        super().__init__((start,), updates, coefficients)
-        self.total = sum(coefficients)
-
-    def combine(self, shape, models, update_sum):
-        return {name: (1 - self.total) * w + update_sum[name] for name, w in models[0].items()}
-
-
-def accumulate(model, updates, coefficients):
-    return GradientStep(model, updates, coefficients)

@@ -93,5 +93,5 @@ def test_drawn_errors():
     ],
 )
 def test_what_cannot_be_is_refused(broken):
-    with pytest.raises(ValueError, match="PlannedUpload: .* must"):
+    with pytest.raises(ValueError, match=r"PlannedUpload: .* must"):
         attrs.evolve(PLAN, **broken)

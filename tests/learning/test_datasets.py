@@ -453,3 +453,22 @@ def test_dataset_refuses_arrays_that_break_its_rules(change, complaint):
     with pytest.raises(ConfigurationError, match="Dataset 'own': ") as refused:
         attrs.evolve(right, **change)
     assert complaint in str(refused.value)
+
+
+def test_a_table_of_rows_has_a_number_for_every_row_and_class():
+    test = {"test_x": np.zeros((2, 2), np.float32), "test_y": np.array([1, 0]), "num_classes": 5}
+    table = Dataset(name="own", train_x=np.zeros((3, 2), np.float32), train_y=None, **test)
+    assert table.num_sample_numbers == 15
+    assert table.train_owners is None
+    assert attrs.evolve(table, train_y=np.array([0, 4, 1])).num_sample_numbers == 3
+    for change, complaint in [
+        ({"train_owners": np.zeros(3, np.int64)}, "train_owners, int64 of shape (3,), must be None"),
+        ({"train_x": np.zeros((0, 2), np.float32)}, "train_x, float32 of shape (0, 2), must have rows"),
+        ({"num_classes": None, "test_y": np.zeros(2, np.float32)}, "and classes (num_classes = None)"),
+        ({"train_x": np.zeros((3, 2))}, "train_x, float64"),
+        ({"test_x": np.zeros((2, 3), np.float32)}, "as many features as train_x, 2"),
+        ({"test_y": np.array([0, 5])}, "from 0 to 4, but goes from 0 to 5"),
+    ]:
+        with pytest.raises(ConfigurationError, match="Dataset 'own': ") as refused:
+            attrs.evolve(table, **change)
+        assert complaint in str(refused.value)

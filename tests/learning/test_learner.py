@@ -11,13 +11,22 @@ from torch import nn
 
 import models
 from cosim.configuration import ConfigurationError
+from cosim.learning import cohorts as cohorts_module
 from cosim.learning import learner as learner_module
 from cosim.learning.cohorts import WORKING_SETS, WorkingSet, cohorts
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.levels import levels
 from cosim.learning.local_training import mini_batches
-from cosim.learning.pending import PendingModel, PendingUpdate, assemble, mean, mean_of_models, submodel
+from cosim.learning.pending import (
+    PendingModel,
+    PendingUpdate,
+    accumulate,
+    assemble,
+    mean,
+    mean_of_models,
+    submodel,
+)
 from cosim.learning.submodels import draw_parts, even_counts
 
 NUM_FEATURES, NUM_CLASSES = 12, 4
@@ -285,14 +294,14 @@ def test_memory_is_bounded_by_cohorts_not_by_clients(monkeypatch: pytest.MonkeyP
                 alive -= 1
 
     trained_together: list[int] = []
-    train = learner_module.train_relu_layers
+    train = cohorts_module.train_relu_layers
 
-    def noted(layers_COI, *arguments):
-        trained_together.append(len(layers_COI[0]))
-        train(layers_COI, *arguments)
+    def noted(layers, *arguments):
+        trained_together.append(len(layers[0][0]))
+        train(layers, *arguments)
 
     monkeypatch.setattr(learner_module, "WeightedSum", Counted)
-    monkeypatch.setattr(learner_module, "train_relu_layers", noted)
+    monkeypatch.setattr(cohorts_module, "train_relu_layers", noted)
     learner = a_learner()
     learner.weights(mean([an_update(learner.initial_model(key=3), i) for i in range(400)]))
     assert sum(trained_together) == 400
@@ -314,28 +323,94 @@ def test_cohorts_keep_to_the_working_set():
     assert sorted(len(c) for c in cohorts(mixed, NUM_FEATURES, WORKING_SETS["cpu"])) == [1, 1, 1, 2]
 
 
-class GradientStep(PendingModel):
-    """start + sum of coefficient times (update - start)."""
+class NoisySum(PendingModel):
+    """Sum of coefficient times updated weights, with normal noise that a key determines."""
 
-    __slots__ = ("total",)
+    __slots__ = ("deviation", "key")
 
-    def __init__(self, start, updates, coefficients):
-        super().__init__((start,), updates, coefficients)
-        self.total = sum(coefficients)
+    def __init__(self, updates, coefficients, deviation, key):
+        super().__init__((), updates, coefficients)
+        self.deviation, self.key = deviation, key
 
     def combine(self, shape, models, update_sum):
-        return {name: (1 - self.total) * w.double() + update_sum[name] for name, w in models[0].items()}
+        generator = torch.Generator().manual_seed(self.key)
+        return {
+            name: total + self.deviation * torch.randn(total.shape, generator=generator)
+            for name, total in update_sum.items()
+        }
 
 
 def test_other_ways_to_combine_need_no_change_of_the_learner():
     learner = a_learner()
     start = learner.initial_model(key=3)
     updates = [an_update(start, i) for i in range(3)]
-    found = learner.weights(GradientStep(start, updates, [0.5, 0.7, 0.1]))
+    after = weighted([(c, learner.weights(mean([u]))) for c, u in zip([0.5, 0.4, 0.1], updates, strict=True)])
+    noisy = learner.weights(NoisySum(updates, [0.5, 0.4, 0.1], 0.01, key=7))
+    generator = torch.Generator().manual_seed(7)
+    noise = {n: 0.01 * torch.randn(v.shape, generator=generator).numpy() for n, v in after.items()}
+    assert_close(noisy, weighted([(1.0, after), (1.0, noise)]))
+
+
+def test_accumulated_gradients_move_the_model_by_the_paper_formula():
+    """w - eta sum (alpha_u / p_u) g_u with g_u = (w - w_u) / eta, RawHFL eq. 15, in float64."""
+    learner = a_learner("mlp-12-9-4")
+    start = mean([an_update(learner.initial_model(key=3), 9)])
+    updates = [an_update(start, i) for i in range(3)]
+    probabilities, eta = [0.9, 0.5, 0.25], 0.2
+    coefficients = [1 / 3 / p for p in probabilities]
+    found = learner.weights(accumulate(start, updates[::-1], coefficients[::-1]))
     before = learner.weights(start)
-    after = [learner.weights(mean([u])) for u in updates]
-    terms = [(c, weighted([(1.0, w), (-1.0, before)])) for c, w in zip([0.5, 0.7, 0.1], after, strict=True)]
-    assert_close(found, weighted([(1.0, before), *terms]))
+    expected = {n: w.astype(np.float64) for n, w in before.items()}
+    for p, u in zip(probabilities, updates, strict=True):
+        for n, w in learner.weights(mean([u])).items():
+            gradient = (before[n].astype(np.float64) - w) / eta
+            expected[n] -= eta * (1 / 3) / p * gradient
+    for n in found:
+        np.testing.assert_allclose(found[n], expected[n], rtol=1e-7, atol=1e-7, err_msg=n)
+
+
+def test_accumulated_gradients_of_all_with_equal_shares_are_the_mean():
+    learner = a_learner()
+    start = learner.initial_model(key=3)
+    updates = [an_update(start, i) for i in range(7)]
+    found, expected = learner.weights(accumulate(start, updates, [1 / 7] * 7)), learner.weights(mean(updates))
+    for n in found:
+        np.testing.assert_allclose(found[n], expected[n], rtol=1e-7, atol=1e-9, err_msg=n)
+
+
+def test_label_ranks_are_places_in_the_order_of_outputs():
+    learner = a_learner()
+    model = mean([an_update(learner.initial_model(key=3), i, num_steps=10) for i in range(4)])
+    ranks = learner.label_ranks(model)
+    network = models.build("relu-12-9-4")
+    network.load_state_dict({n: torch.tensor(v) for n, v in learner.weights(model).items()})
+    with torch.no_grad():
+        outputs = torch.cat([network(x) for x in torch.tensor(DATA.test_x).split(1000)]).numpy()
+    expected = [
+        sorted(range(NUM_CLASSES), key=lambda k: (-row[k], k)).index(label)
+        for row, label in zip(outputs.tolist(), DATA.test_y, strict=True)
+    ]
+    assert ranks.dtype == np.int64
+    assert ranks.tolist() == expected
+    assert set(expected) == set(range(NUM_CLASSES))
+    assert (ranks == 0).mean() == learner.evaluate(model).accuracy
+
+
+@pytest.mark.parametrize("value", [0.0, float("nan")])
+def test_equal_outputs_rank_by_class(value: float):
+    learner = a_learner()
+    shapes = learner.shape.parameters
+    model = learner.stored_model({n: np.full(size, value, np.float32) for n, size in shapes.items()})
+    assert np.array_equal(learner.label_ranks(model), DATA.test_y)
+    assert (DATA.test_y == 0).mean() == learner.evaluate(model).accuracy
+
+
+def test_a_quantity_has_no_label_ranks():
+    x, y = DATA.train_x, np.ones(len(DATA.train_x), np.float32)
+    prices = Dataset(name="prices", train_x=x, train_y=y, test_x=x, test_y=y, num_classes=None)
+    learner = Learner(models.build("mlp-12-9-1"), prices)
+    with pytest.raises(ConfigurationError, match="no classes"):
+        learner.label_ranks(learner.initial_model(key=3))
 
 
 class Convolutions(nn.Sequential):
@@ -440,9 +515,10 @@ def test_networks_that_cannot_be_learned_are_refused():
     with pytest.raises(ConfigurationError, match=r"outputs of shape \(1, 5\)"):
         Learner(models.build("relu-12-9-5"), DATA)
     network = models.build("mlp-12-9-4")
-    network.relu_layers = ("layers.0.weight", "layers.1.weight")
-    with pytest.raises(ConfigurationError, match="must name all"):
-        Learner(network, DATA)
+    for lacking in ((("layers.0.weight", None), ("layers.1.weight", None)), ("layers.0.weight",)):
+        network.relu_layers = lacking
+        with pytest.raises(ConfigurationError, match="must name all"):
+            Learner(network, DATA)
 
 
 def test_devices_and_workers_that_are_not_there_are_refused():

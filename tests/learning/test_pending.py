@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.pending import PendingModel, PendingUpdate, assemble, mean, mean_of_models
+from cosim.learning.pending import PendingModel, PendingUpdate, accumulate, assemble, mean, mean_of_models
 from cosim.learning.submodels import Part
 
 GOOD = {
@@ -67,6 +67,21 @@ def test_a_mean_of_nothing_is_refused():
         mean([])
     with pytest.raises(ConfigurationError, match="mean of nothing"):
         mean_of_models([])
+
+
+@pytest.mark.parametrize("coefficients", [[1.0], [1.0, float("nan")], [float("inf"), 1.0], [1.0, 1.0, 1.0]])
+def test_bad_coefficients_are_refused(coefficients: list[float]):
+    updates = [PendingUpdate(**GOOD) for _ in range(2)]
+    with pytest.raises(ConfigurationError, match="must be 2 finite numbers"):
+        accumulate(GOOD["start"], updates, coefficients)
+
+
+def test_accumulated_gradients_need_updates_that_start_from_the_model():
+    with pytest.raises(ConfigurationError, match="gradients of nothing"):
+        accumulate(GOOD["start"], [], [])
+    elsewhere = PendingUpdate(**(GOOD | {"start": PendingModel(), "client": "far"}))
+    with pytest.raises(ConfigurationError, match="updates of far start from another model"):
+        accumulate(GOOD["start"], [PendingUpdate(**GOOD), elsewhere], [0.5, 0.5])
 
 
 def test_assemble_wants_one_model_per_part():

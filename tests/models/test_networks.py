@@ -45,10 +45,24 @@ def test_every_second_hidden_layer_is_a_group(family: str, sizes: str, groups: d
     assert NetworkShape.of(models.build(f"{family}-{sizes}")).num_units == groups
 
 
-def test_only_the_network_that_is_only_matrices_declares_relu_layers():
-    network = models.build("relu-5-4-2")
-    assert network.relu_layers == tuple(dict(network.named_parameters()))
-    assert not hasattr(models.build("mlp-5-4-2"), "relu_layers")
+@pytest.mark.parametrize("family", ["relu", "mlp"])
+@pytest.mark.parametrize("sizes", ["5-2", "5-4-3-2"])
+def test_declared_layers_with_relu_between_are_the_forward_pass(family: str, sizes: str):
+    network = models.build(f"{family}-{sizes}")
+    values = dict(network.named_parameters())
+    assert [n for layer in network.relu_layers for n in layer if n is not None] == list(values)
+    x_BD = torch.randn(7, 5, generator=torch.Generator().manual_seed(1))
+    by_hand = x_BD
+    for depth, (weight, bias) in enumerate(network.relu_layers):
+        by_hand = (by_hand.clamp(min=0) if depth > 0 else by_hand) @ values[weight].T
+        by_hand = by_hand if bias is None else by_hand + values[bias]
+    torch.testing.assert_close(network(x_BD), by_hand)
+
+
+def test_only_networks_that_are_only_layers_with_relu_declare_them():
+    assert models.build("relu-5-4-2").relu_layers == (("layers.0.weight", None), ("layers.1.weight", None))
+    assert not hasattr(models.build("vertical-5-4-3-2"), "relu_layers")
+    assert not hasattr(models.build("horizontal-4-3-2"), "relu_layers")
 
 
 @pytest.mark.parametrize("name", ["", "relu", "relu-5", "relu-5-0-2", "relu-5-x-2", "relu--5-2", "cnn-5-2"])
