@@ -6,6 +6,7 @@ cosim reproduce rawhfl-fig6 --quick
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from analysis.plots import style
 from scenarios.figures import Claim
@@ -47,6 +48,7 @@ def main(options: Options) -> int:
                 axes.axhline(float(best), color="black", linewidth=0.8, linestyle=":", label="best possible")
                 axes.set_ylim(0, 0.85)
             axes.set_title(f"v {'from 0.1 to 0.8' if len(v) > 1 else f'= {v[0]:g}'}", fontsize=10)
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set_xlabel("global rounds")
             axes.set_ylabel(label)
             axes.grid(alpha=0.3)
