@@ -1,0 +1,398 @@
+"""RawHFL: edge rounds by hand, Algorithm 1 as a loop, budgets, losses, and what is refused."""
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+
+import models
+from cosim import (
+    CommonSteps,
+    Compute,
+    ConfigurationError,
+    Data,
+    LargeScale,
+    Radio,
+    RawHfl,
+    ResourceAware,
+    Simulation,
+    System,
+    Topology,
+    Unconstrained,
+    VideoRequests,
+    evolve,
+    run,
+)
+from cosim.learning.learner import Learner
+from cosim.learning.local_training import mini_batches
+from cosim.nodes import Cloud
+from cosim.records import Trace
+
+EXACTLY = {"rel": 1e-12, "abs": 0.0}
+BASE = System(
+    num_cells=2,
+    num_clients=7,
+    model="relu-12-8-4",
+    data=Data(name="synthetic", split="iid"),
+    topology=Topology(cell_radius_m=400.0),
+    compute=Compute(cycles_per_bit=(25.0, 40.0), min_frequency_hz=(1.2e9,), max_frequency_hz=(2e9,)),
+    radio=Radio(
+        sharing="resource-blocks",
+        num_resource_blocks=2,
+        tx_power_dbm=(20.0, 30.0),
+        bits_per_parameter=50_000,
+        link="budget",
+        noise_figure_db=0.0,
+        fading="none",
+        large_scale=LargeScale(environment="uma"),
+        large_scale_redrawn="edge-round",
+    ),
+    protocol=RawHfl(num_global_rounds=3, num_edge_rounds=2, max_local_rounds=5, batch_size=4),
+    evaluate_every=None,
+)
+"""A round has 10 mini-batches of 4; an upload of 128 x 50,000 bits."""
+
+
+class Played(NamedTuple):
+    trace: Trace
+    cloud: Cloud
+    learner: Learner
+    model: object
+
+
+def play(system: System, shuffle_ties: int | None = None) -> Played:
+    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
+    dataset = system.data.load(sim, None)
+    learner = Learner(models.build(system.model), dataset, num_workers=1)
+    cloud = system.build(sim, learner, dataset, lambda report: None)
+    model = sim.run(system.protocol.play(sim, cloud))
+    return Played(sim.trace, cloud, learner, model)
+
+
+def with_policy(policy: object, base: System = BASE, **radio: object) -> System:
+    return evolve(base, radio=evolve(base.radio, **radio), protocol=evolve(base.protocol, policy=policy))
+
+
+POLICIES = {
+    "exact": ResourceAware(),
+    "algorithm-2": ResourceAware(solver="algorithm-2"),
+    "M1": CommonSteps(drop_stragglers=False),
+    "M2": CommonSteps(),
+    "UB": Unconstrained(),
+}
+
+
+# --- Timing and energy --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_clock_does_what_is_planned(name):
+    """Durations and energies of the spans are those of the plan, and these are eqs. 10 to 14 by hand."""
+    played = play(with_policy(POLICIES[name], num_resource_blocks=4))
+    clients = {client.name: client for edge in played.cloud.edges for client in edge.clients}
+    spans = {(s.node, s.activity, round(s.end_s, 6)): s for s in played.trace.spans}
+    planned = [plan for plan in played.trace.plans if plan.is_selected]
+    assert planned or name == "M1"
+    for plan in planned:
+        of_client = [
+            span
+            for span in played.trace.spans
+            if span.node == plan.client and plan.time_s <= span.start_s < plan.time_s + 150.0
+        ]
+        train, send = sorted(of_client, key=lambda span: span.start_s)
+        cycles = plan.num_steps * clients[plan.client].cpu.sample_cycles * 40
+        train_s = cycles / plan.frequency_hz
+        assert train.end_s - train.start_s == pytest.approx(train_s, rel=1e-9)
+        assert train.energy_j == pytest.approx(0.5 * 2e-28 * cycles * plan.frequency_hz**2, rel=1e-9)
+        assert send.energy_j == pytest.approx(plan.tx_power_w * (send.end_s - send.start_s), rel=1e-12)
+        assert train.energy_j + send.energy_j == pytest.approx(plan.planned_j, rel=1e-8)
+        assert send.end_s - train.start_s == pytest.approx(plan.planned_s, rel=1e-8)
+    assert len(spans) == len(played.trace.spans)
+    assert all(transfer.arrived for transfer in played.trace.transfers)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_an_edge_round_lasts_until_its_deadline(name):
+    played = play(with_policy(POLICIES[name], num_resource_blocks=4))
+    rows = [row for row in played.trace.rounds if row.level == "edge"]
+    assert len(rows) == 2 * 3 * 2
+    for row in rows:
+        begin = 150.0 * (2 * (row.global_round - 1) + row.edge_round)
+        assert (row.start_s, row.end_s) == (begin, begin + 150.0)
+        assert row.num_arrived == row.num_participants
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("order", [1, 2])
+def test_simultaneous_events_may_come_in_any_order(name, order):
+    system = with_policy(POLICIES[name], csi_error_db=3.0, num_resource_blocks=4)
+    one, other = play(system), play(system, order)
+    for table in ("spans", "transfers", "plans", "rounds"):
+        assert sorted(getattr(one.trace, table)) == sorted(getattr(other.trace, table))
+
+
+def test_at_full_power_the_slowest_link_is_waited_for():
+    """Without constraints an edge round lasts until the last has arrived."""
+    weak = evolve(BASE, topology=Topology(cell_radius_m=4000.0, min_distance_m=3000.0))
+    played = play(with_policy(Unconstrained(), weak, num_resource_blocks=4))
+    rows = [row for row in played.trace.rounds if row.level == "edge"]
+    assert max(row.end_s - row.start_s for row in rows) > 150.0
+    assert all(row.num_arrived == row.num_participants for row in rows)
+
+
+# --- Budgets, errors, jitter --------------------------------------------------------------------------------
+
+
+def test_a_client_stops_where_its_budget_is_spent():
+    """Who meets a worse gain than planned sends until its energy is spent or the deadline comes."""
+    system = with_policy(ResourceAware(), csi_error_db=8.0, num_resource_blocks=4)
+    compute = evolve(system.compute, static_power_w=0.05)
+    system = evolve(system, compute=compute, protocol=evolve(system.protocol, energy_budget_j=(0.6,)))
+    played = play(system)
+    reasons = {}
+    for plan in played.trace.plans:
+        if plan.is_selected:
+            energy_j = sum(
+                span.energy_j
+                for span in played.trace.spans
+                if span.node == plan.client and plan.time_s <= span.start_s < plan.time_s + 150.0
+            )
+            assert energy_j <= 0.6 * (1.0 + 1e-12)
+    for span in played.trace.spans:
+        reasons.setdefault(span.outcome, []).append(span)
+    assert set(reasons) == {"done", "energy budget"}
+    for cut in reasons["energy budget"]:
+        spent = sum(
+            span.energy_j
+            for span in played.trace.spans
+            if span.node == cut.node
+            and cut.end_s - 150.0 <= span.start_s <= cut.start_s
+            and int(span.start_s // 150.0) == int(cut.start_s // 150.0)
+        )
+        assert spent == pytest.approx(0.6, rel=1e-9)
+    assert not all(transfer.arrived for transfer in played.trace.transfers)
+
+
+def test_late_updates_are_cut_at_the_deadline_and_cost_what_was_sent():
+    played = play(with_policy(ResourceAware(), csi_error_db=4.0, num_resource_blocks=4))
+    late = [span for span in played.trace.spans if span.outcome == "deadline"]
+    assert late
+    for span in late:
+        assert span.end_s % 150.0 == 0.0
+        plan = next(p for p in played.trace.plans if p.client == span.node and p.time_s == span.end_s - 150.0)
+        assert span.energy_j == pytest.approx(plan.tx_power_w * (span.end_s - span.start_s), **EXACTLY)
+    lost = [transfer for transfer in played.trace.transfers if not transfer.arrived]
+    assert len(lost) == len(late)
+    assert all(0.0 < transfer.sent_bits < transfer.payload_bits for transfer in lost)
+
+
+def test_jitter_multiplies_training_times():
+    calm = with_policy(Unconstrained(), num_resource_blocks=4)
+    calm = evolve(calm, protocol=evolve(calm.protocol, num_global_rounds=150, num_edge_rounds=1))
+    shaken = evolve(calm, compute=evolve(calm.compute, time_jitter=0.2))
+    ratios = []
+    of = {}
+    for system in (calm, shaken):
+        for span in play(system).trace.spans:
+            if span.activity == "train":
+                of.setdefault((span.node, span.start_s), []).append(span)
+    for pair in of.values():
+        if len(pair) == 2:
+            ratios.append(math.log((pair[1].end_s - pair[1].start_s) / (pair[0].end_s - pair[0].start_s)))
+            assert pair[1].energy_j / pair[0].energy_j == pytest.approx(math.exp(ratios[-1]), rel=1e-9)
+    assert len(ratios) > 900
+    assert np.mean(ratios) == pytest.approx(0.0, abs=3.3 * 0.2 / math.sqrt(len(ratios)))
+    assert np.std(ratios) == pytest.approx(0.2, rel=0.08)
+
+
+# --- Plans ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["exact", "algorithm-2"])
+def test_few_are_selected_twice_in_a_row(solver):
+    base = evolve(BASE, num_cells=1, num_clients=8)
+    played = play(with_policy(ResourceAware(solver=solver, num_repeated=1), base, num_resource_blocks=3))
+    chosen: dict[tuple[int, int], set[str]] = {}
+    for plan in played.trace.plans:
+        chosen.setdefault((plan.global_round, plan.edge_round), set())
+        if plan.is_selected:
+            chosen[plan.global_round, plan.edge_round].add(plan.client)
+    sets = [chosen[at] for at in sorted(chosen)]
+    assert [len(s) for s in sets] == [3] * 6
+    assert max(len(a & b) for a, b in pairwise(sets)) == 1
+
+
+@pytest.mark.parametrize("solver", ["exact", "algorithm-2"])
+def test_cells_with_too_few_able_clients_take_those_they_have(solver):
+    """Far clients of low power: some rounds are short, some empty, and the clock goes on."""
+    far = evolve(BASE, topology=Topology(cell_radius_m=1800.0, min_distance_m=1000.0))
+    system = with_policy(ResourceAware(solver=solver), far, tx_power_dbm=(0.0, 10.0))
+    system = evolve(system, protocol=evolve(system.protocol, num_global_rounds=6, deadline_s=60.0))
+    rows = [row for row in play(system).trace.rounds if row.level == "edge"]
+    able: dict[tuple[str, int, int], int] = {}
+    for plan in play(system).trace.plans:
+        at = (plan.edge, plan.global_round, plan.edge_round)
+        able[at] = able.get(at, 0) + plan.is_able
+    assert all(row.num_wanted == 2 for row in rows)
+    assert all(
+        row.num_participants <= min(2, able[row.node, row.global_round, row.edge_round]) for row in rows
+    )
+    assert {row.num_participants for row in rows} == {0, 1, 2}  # some rounds are empty
+    assert all(row.end_s - row.start_s == pytest.approx(60.0) for row in rows)
+
+
+def test_every_client_has_a_row_in_every_edge_round():
+    result = run(BASE, models.build(BASE.model))
+    assert len(result.plans) == 3 * 2 * 7
+    assert result.plans["is_selected"].sum() == 3 * 2 * 2 * 2
+    idle = result.plans[~result.plans["is_selected"]]
+    columns = ["num_steps", "frequency_hz", "tx_power_w", "planned_s", "planned_j"]
+    assert (idle[columns] == 0).all().all()
+
+
+# --- Learning ---------------------------------------------------------------------------------------------
+
+
+def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
+    """Algorithm 1 with the plans and arrivals of a played run: eqs. 9, 15 and 17."""
+    sim, protocol = Simulation(system.seed), system.protocol
+    dataset = system.data.load(sim, None)
+    x, y = torch.tensor(dataset.train_x), torch.tensor(dataset.train_y)
+    start = played.learner.weights(played.learner.initial_model(sim.key("cloud", "initial weights")))
+    whole = {name: torch.tensor(values, dtype=torch.float64) for name, values in start.items()}
+    plans = {(p.client, p.global_round, p.edge_round): p for p in played.trace.plans if p.is_selected}
+    arrived = {(t.client, t.global_round, t.edge_round): t.arrived for t in played.trace.transfers}
+    counts = {client.name: [0, 0] for edge in played.cloud.edges for client in edge.clients}
+    for k in range(1, protocol.num_global_rounds + 1):
+        edges = []
+        for edge in played.cloud.edges:
+            model = dict(whole)
+            for e in range(protocol.num_edge_rounds):
+                chosen = [client for client in edge.clients if (client.name, k, e) in plans]
+                total = {name: torch.zeros_like(values) for name, values in model.items()}
+                for client in chosen:
+                    planned, came = counts[client.name]
+                    p = protocol.success_probability or (came + 1) / (planned + 1)
+                    counts[client.name][0] += 1
+                    if not arrived[client.name, k, e]:
+                        continue
+                    counts[client.name][1] += 1
+                    network = models.build(system.model).double()
+                    network.load_state_dict(model)
+                    key = sim.key(client.name, "mini-batches", k, e)
+                    batch_size = protocol.num_mini_batches * protocol.batch_size
+                    steps = plans[client.name, k, e].num_steps
+                    for batch in mini_batches(client.samples, steps, batch_size, key):
+                        network.zero_grad()
+                        torch.nn.functional.cross_entropy(network(x[batch].double()), y[batch]).backward()
+                        for name, parameter in network.named_parameters():
+                            gradient = parameter.grad
+                            total[name] += gradient / (len(chosen) * p)
+                            parameter.data -= protocol.learning_rate * gradient
+                model = {name: model[name] - protocol.learning_rate * total[name] for name in model}
+            edges.append(model)
+        whole = {name: sum(model[name] for model in edges) / len(edges) for name in whole}
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("policy", "radio", "success"),
+    [
+        (ResourceAware(), {}, None),
+        (CommonSteps(), {"num_resource_blocks": 4}, None),
+        (ResourceAware(), {"csi_error_db": 4.0}, None),
+        (ResourceAware(margin_db=2.0), {"csi_error_db": 4.0, "outage_probability": 0.2}, 0.55),
+    ],
+)
+def test_the_model_is_that_of_algorithm_1(policy, radio, success):
+    system = with_policy(policy, **radio)
+    system = evolve(system, protocol=evolve(system.protocol, learning_rate=0.1, success_probability=success))
+    played = play(system)
+    found = played.learner.weights(played.model)
+    lost = sum(not transfer.arrived for transfer in played.trace.transfers)
+    assert (lost > 3) == bool(radio.get("csi_error_db"))
+    for name, values in loop(system, played).items():
+        np.testing.assert_allclose(found[name], values.numpy(), rtol=0, atol=2e-5)
+
+
+def test_clients_train_on_what_was_asked_by_then():
+    """Samples of an update are those of the slots that ended before its edge round began."""
+    requests = VideoRequests(
+        num_genres=2, contents_per_genre=3, active_probability=(1.0,), num_past_requests=5
+    )
+    system = evolve(
+        BASE,
+        model="mlp-8-6-6",
+        data=Data(name="video-requests", split="natural", num_users=7, video_requests=requests),
+    )
+    sim = Simulation(1)
+    dataset = system.data.load(sim, None)
+    learner = Learner(models.build(system.model), dataset, num_workers=1)
+    cloud = system.build(sim, learner, dataset, lambda report: None)
+    seen = []
+    original = type(cloud.edges[0].clients[0]).train
+
+    def watched(self, sim, work):
+        seen.append((sim.now_s, len(self.samples)))
+        return (yield from original(self, sim, work))
+
+    type(cloud.edges[0].clients[0]).train = watched
+    try:
+        sim.run(system.protocol.play(sim, cloud))
+    finally:
+        type(cloud.edges[0].clients[0]).train = original
+    assert len(seen) == 24
+    assert all(num == 4 + now_s // 150.0 for now_s, num in seen)
+
+
+# --- Refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("system", "message"),
+    [
+        (with_policy(ResourceAware(num_selected=4)), r"num_selected = 4: the smallest cell has 3 clients"),
+        (
+            evolve(BASE, protocol=evolve(BASE.protocol, deadline_s=1e-4)),
+            r"RawHfl\.deadline_s = 0\.0001 and RawHfl\.energy_budget_j = 1\.5: no client",
+        ),
+        (
+            evolve(BASE, protocol=evolve(BASE.protocol, energy_budget_j=(1e-25,))),
+            r"energy_budget_j = 1e-25: no client can do one local round",
+        ),
+        (
+            with_policy(ResourceAware(lowest_power_dbm=25.0)),
+            r"lowest_power_dbm = 25: above the highest power",
+        ),
+        (evolve(BASE, uplink="public-network"), r"uplink = 'public-network': a plan needs gains"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_before_the_clock_starts(system, message, tmp_path):
+    with pytest.raises(ConfigurationError, match=message):
+        run(system, models.build(system.model), out=tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_waits_for_all_may_not_meet_outages():
+    with pytest.raises(ConfigurationError, match=r"outage_probability = 0\.1: RawHfl waits for every update"):
+        with_policy(Unconstrained(), outage_probability=0.1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ResourceAware(theta=1.1), r"ResourceAware\.theta = 1\.1: must lie from 0 to 1"),
+        (lambda: ResourceAware(num_selected=0), "num_selected = 0: must be at least 1"),
+        (lambda: RawHfl(energy_budget_j=(1.5, 0.8)), "lowest and then the highest"),
+        (lambda: RawHfl(success_probability=0.0), "success_probability = 0: must be above 0"),
+        (lambda: Radio(tx_power_dbm=(30.0, 20.0)), "tx_power_dbm"),
+        (lambda: Compute(lowest_frequency_hz=1.5e9), r"lowest_frequency_hz = 1\.5e\+09: above min_frequency"),
+        (lambda: Compute(cycles_per_bit=(40.0, 25.0)), "cycles_per_bit"),
+    ],
+)
+def test_bad_values(make, message):
+    with pytest.raises(ConfigurationError, match=message):
+        make()
