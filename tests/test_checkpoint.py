@@ -108,6 +108,7 @@ def test_the_checkpoint_of_a_complete_run_is_the_trained_model(tmp_path):
     score = learner.evaluate(learner.stored_model(checkpoint.weights))
     assert score.accuracy == result.summary.accuracy
     assert [row.accuracy for row in checkpoint.evaluations] == list(result.evaluations["accuracy"])
+    assert all(type(row.global_round) is int for row in checkpoint.evaluations)
 
 
 def test_a_run_that_was_stopped_before_its_first_checkpoint_starts_anew(tmp_path):

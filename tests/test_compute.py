@@ -98,3 +98,36 @@ def test_processors_that_cannot_be_are_refused(broken):
     (name,) = broken
     with pytest.raises(ConfigurationError, match=rf"^Compute\.{name} = "):
         Compute(**broken)
+
+
+# --- Cycles per bit, other frequencies, static power --------------------------------------------------------
+
+
+def test_cycles_by_the_bit_by_hand():
+    """RawHFL, eq. 10: 320 samples of 1,408 bits at 30 cycles per bit, in place of a fixed number."""
+    compute = Compute(cycles_per_bit=(30.0,), sample_bits=1408)
+    cpu = compute.cpu(1e9, 2e9, np.random.default_rng(1))
+    assert cpu.cycles(320) == pytest.approx(320 * 1408 * 30.0, rel=1e-12)
+    assert Compute(step_cycles=7.0).cpu(1e9, 2e9, np.random.default_rng(1)).cycles(320) == 7.0
+
+
+def test_cycles_per_bit_are_drawn_after_the_frequency():
+    frequencies = {
+        Compute(cycles_per_bit=bits).cpu(1e9, 2e9, np.random.default_rng(1)).frequency_hz
+        for bits in (None, (30.0,), (25.0, 40.0))
+    }
+    assert len(frequencies) == 1
+    drawn = [
+        Compute(cycles_per_bit=(25.0, 40.0)).cpu(1e9, 2e9, np.random.default_rng(n)).sample_cycles / 1408
+        for n in range(200)
+    ]
+    assert 25.0 <= min(drawn) < 26.0
+    assert 39.0 < max(drawn) <= 40.0
+
+
+def test_static_power_comes_on_top_at_any_frequency():
+    cpu = Compute(static_power_w=0.25).cpu(1e9, 1e9, np.random.default_rng(1))
+    assert cpu.power_w == pytest.approx(0.5 * 2e-28 * 1e27 + 0.25, rel=1e-12)
+    assert cpu.at(0.5e9).power_w == pytest.approx(0.5 * 2e-28 * 0.125e27 + 0.25, rel=1e-12)
+    assert cpu.at(0.5e9).duration_s(1e9) == 2.0
+    assert cpu.at(None) is cpu

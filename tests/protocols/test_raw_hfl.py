@@ -14,6 +14,8 @@ from cosim import (
     Compute,
     ConfigurationError,
     Data,
+    EdgeTraining,
+    HFedAvg,
     LargeScale,
     Radio,
     RawHfl,
@@ -132,6 +134,37 @@ def test_simultaneous_events_may_come_in_any_order(name, order):
     one, other = play(system), play(system, order)
     for table in ("spans", "transfers", "plans", "rounds"):
         assert sorted(getattr(one.trace, table)) == sorted(getattr(other.trace, table))
+
+
+def test_who_waits_for_a_block_pays_nothing_for_it():
+    """HFedAvg with more clients than blocks: spans of waiting before sending, without energy."""
+    training = EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=4)
+    system = evolve(BASE, protocol=HFedAvg(num_global_rounds=1, training=training))
+    spans = play(evolve(system, radio=evolve(BASE.radio, num_resource_blocks=1))).trace.spans
+    waits = [span for span in spans if span.activity == "wait"]
+    assert len(waits) == 5  # all but the first of each cell
+    assert all(span.energy_j == 0.0 for span in waits)
+    sends = [span for span in spans if span.activity == "send" and span.node.startswith("client")]
+    assert {(wait.node, wait.end_s) for wait in waits} <= {(send.node, send.start_s) for send in sends}
+
+
+def test_a_margin_is_time_to_spare():
+    """Where the gain is the known one, the SNR is that of the plan times the margin."""
+    played = play(with_policy(ResourceAware(margin_db=6.0), num_resource_blocks=3))
+    for plan in played.trace.plans:
+        if not plan.is_selected:
+            continue
+        (send,) = (
+            span
+            for span in played.trace.spans
+            if span.node == plan.client
+            and span.activity == "send"
+            and span.start_s // 150.0 == plan.time_s / 150.0
+        )
+        planned_s = plan.time_s + plan.planned_s - send.start_s
+        planned_snr = 2.0 ** (128 * 50_000 / (540e3 * planned_s)) - 1.0
+        seconds = 128 * 50_000 / (540e3 * math.log2(1.0 + 10.0**0.6 * planned_snr))
+        assert send.end_s - send.start_s == pytest.approx(seconds, rel=1e-6)
 
 
 def test_at_full_power_the_slowest_link_is_waited_for():
