@@ -91,6 +91,7 @@ def test_what_was_learned_is_not_learned_again(tmp_path, monkeypatch):
             num_steps.append(self)
 
     monkeypatch.setattr(sys.modules["cosim.run"], "Learner", Counting)
+    monkeypatch.setattr(sys.modules["cosim.run"], "_SAVE_EVERY_WALL_S", 0.0)  # saving, too, learns nothing
     play(HIST, tmp_path / "whole")
     with pytest.raises(Stopped):
         play(HIST, tmp_path / "stopped", listener=stop_at(4))
