@@ -31,10 +31,11 @@ from torch import Tensor, nn
 
 import models
 from cosim.learning.cohorts import WORKING_SETS, cohorts
+from cosim.learning.combinations import mean
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import mini_batches
-from cosim.learning.pending import PendingModel, PendingUpdate, mean
+from cosim.learning.pending import PendingModel, PendingUpdate
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE, LEARNING_RATE = 60, 20, 50, 0.01
 NETWORKS = ("relu-784-300-10", "relu-784-75-10", "relu-64-32-10")

@@ -29,10 +29,11 @@ import numpy as np
 import torch
 
 import models
+from cosim.learning.combinations import mean
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import mini_batches
-from cosim.learning.pending import PendingUpdate, mean
+from cosim.learning.pending import PendingUpdate
 
 MODEL = "mlp-43-512-256-256"
 NUM_FEATURES, *_, NUM_CLASSES = SIZES = [int(size) for size in MODEL.split("-")[1:]]

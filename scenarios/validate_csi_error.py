@@ -24,8 +24,9 @@ import models
 from analysis.closed_forms.planned_upload import PlannedUpload
 from analysis.statistics import Interval, binomial, familywise, t_interval
 from cosim.configuration import at_least, configuration, field, not_negative
+from cosim.learning.combinations import accumulate
 from cosim.learning.learner import Learner
-from cosim.learning.pending import PendingUpdate, accumulate
+from cosim.learning.pending import PendingUpdate
 from cosim.nodes import Cloud
 from cosim.radio.uplink import RadioUplink
 from scenarios.console import console

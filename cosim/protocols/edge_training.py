@@ -10,7 +10,8 @@ or at the deadline. If nothing arrived the edge model stays, and the round's rec
 from functools import partial
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
-from cosim.learning.pending import PendingModel, PendingUpdate, mean
+from cosim.learning.combinations import mean
+from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.nodes import Cloud, EdgeServer, Work
 from cosim.simulation import Dropped, Simulation, Story
 

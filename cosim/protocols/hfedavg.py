@@ -11,7 +11,7 @@ as the HIST journal paper uses it (Section VI-B).
 """
 
 from cosim.configuration import at_least, configuration, field
-from cosim.learning.pending import mean_of_models
+from cosim.learning.combinations import mean_of_models
 from cosim.nodes import Cloud
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.simulation import Simulation, Story

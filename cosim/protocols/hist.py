@@ -12,7 +12,7 @@ Source: HIST journal paper, Section II; conference paper, Section III.
 """
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
-from cosim.learning.pending import assemble, submodel
+from cosim.learning.combinations import assemble, submodel
 from cosim.learning.submodels import Part, draw_parts, even_counts, proportional_counts
 from cosim.nodes import Cloud
 from cosim.protocols.edge_training import EdgeTraining

@@ -32,7 +32,8 @@ from cosim.configuration import (
     one_or_range,
     positive,
 )
-from cosim.learning.pending import PendingModel, PendingUpdate, accumulate, mean_of_models
+from cosim.learning.combinations import accumulate, mean_of_models
+from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.nodes import Cloud, EdgeServer, Work
 from cosim.protocols.planning import Planner, Share, Terms
 from cosim.radio.uplink import RadioUplink

@@ -22,7 +22,8 @@ from functools import partial
 from typing import Literal
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative, positive
-from cosim.learning.pending import PendingModel, mean
+from cosim.learning.combinations import mean
+from cosim.learning.pending import PendingModel
 from cosim.learning.vertical import VerticalUpdate
 from cosim.nodes import Client, Cloud, Work
 from cosim.simulation import Dropped, Simulation, Story

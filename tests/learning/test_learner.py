@@ -14,19 +14,12 @@ from cosim.configuration import ConfigurationError
 from cosim.learning import cohorts as cohorts_module
 from cosim.learning import learner as learner_module
 from cosim.learning.cohorts import WORKING_SETS, WorkingSet, cohorts
+from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models, submodel
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.levels import levels
 from cosim.learning.local_training import mini_batches
-from cosim.learning.pending import (
-    PendingModel,
-    PendingUpdate,
-    accumulate,
-    assemble,
-    mean,
-    mean_of_models,
-    submodel,
-)
+from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import draw_parts, even_counts
 
 NUM_FEATURES, NUM_CLASSES = 12, 4

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.pending import PendingModel, PendingUpdate, accumulate, assemble, mean, mean_of_models
+from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models
+from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import Part
 
 GOOD = {

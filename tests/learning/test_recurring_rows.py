@@ -11,10 +11,11 @@ import models
 from cosim.configuration import ConfigurationError
 from cosim.learning import recurring_rows
 from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts
+from cosim.learning.combinations import accumulate, mean
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import mini_batches
-from cosim.learning.pending import PendingModel, PendingUpdate, accumulate, mean
+from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.recurring_rows import draws, train_on_rows
 from cosim.learning.vertical import VerticalUpdate
 from cosim.learning.workers import one_torch_thread

@@ -9,9 +9,9 @@ from torch import nn
 
 import models
 from cosim.configuration import ConfigurationError
+from cosim.learning.combinations import mean
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
-from cosim.learning.pending import mean
 from cosim.learning.vertical import VerticalUpdate, epoch_orders
 
 NUM_GLOBAL, NUM_LOCAL = 4, 3

@@ -20,9 +20,9 @@ from cosim import (
     evolve,
     run,
 )
+from cosim.learning.combinations import mean
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
-from cosim.learning.pending import mean
 from cosim.learning.vertical import VerticalUpdate
 from cosim.records import Trace
 from cosim.simulation import Simulation
