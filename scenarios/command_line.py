@@ -23,6 +23,7 @@ from cosim.run import load_system
 from cosim.units import unit_of
 from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
 from scenarios.console import Options, console, play
+from scenarios.kinds import with_kinds
 
 PAPER_SCALE = "--paper-scale"
 
@@ -34,6 +35,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim run quickstart                  run a scenario; --help names every field
   cosim run hist --num-cells 2 --radio.bandwidth-hz 5e6 --seed 7 --out runs/a
   cosim run rawhfl --paper-scale        in the paper's size, where a scenario is usually played smaller
+  cosim run rawhfl --protocol.policy.kind CommonSteps    another kind of a part, in its defaults
   cosim run --config runs/a/config.json      repeat a run exactly
   cosim run --resume runs/a             go on with a run that was stopped
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
@@ -101,6 +103,7 @@ def _run(arguments: list[str]) -> int:
         options: Annotated[Options, tyro.conf.arg(name="")]
         system: Annotated[System, tyro.conf.arg(name="")]
 
+    system, arguments = with_kinds(system, arguments)
     invocation = _parse(
         Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system), question
     )
