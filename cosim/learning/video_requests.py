@@ -1,8 +1,7 @@
 """Video requests: which video a user asks for next, and what can be learned from the one before.
 
-A catalogue has genres of equally many contents. Contents differ in their features; within a genre, cosines
-between these say how similar two contents are, and one content is the most popular. A user asks first for the
-most popular content of a genre drawn by its preferences p_g, and after a content of genre g
+Of the contents of a catalogue (`video_catalog`) a user asks first for the most popular one of a genre drawn
+by its preferences p_g, and after a content of genre g
 
 - with probability v for the most similar other content of genre g,
 - otherwise for the most popular content of another genre, g' with probability p_g' / (1 - p_g).
@@ -21,10 +20,7 @@ A training sample is a pair of requests: features of the first, the number of th
 hidden units and 256 outputs, has its 219,648 parameters with 43 inputs only. All of this is static, so a
 sample is one whole number: a row of `feature_table`, which stands for user and content, and the next content.
 
-Contents are numbered genre by genre: content = genre x contents_per_genre + place.
-
-Scope and limitations: popularity is the same for all users and never changes; of it only the first place
-matters. Catalogues do not grow. Users forget all but their last request. Whether a user asks at all in a slot
+Scope and limitations: users forget all but their last request. Whether a user asks at all in a slot
 (`active_probability`) is decided where the clock is. A user who prefers one genre entirely explores the
 others uniformly, the limit of equal preferences for them. Similarities are symmetric, so that a long stay in
 a genre ends in two contents by turns.
@@ -43,8 +39,7 @@ Validation: `tests/learning/test_video_requests.py` compares sequences with
 `analysis/closed_forms/request_model.py`.
 
 Source: Pervej et al., "Resource-aware hierarchical federated learning in wireless video caching networks"
-(RawHFL), Sections II-B and V-A. How another genre is drawn, the law of the features and the ranks have no
-source.
+(RawHFL), Sections II-B and V-A. How another genre is drawn has no source.
 """
 
 import math
@@ -65,6 +60,7 @@ from cosim.configuration import (
     positive,
     refuse,
 )
+from cosim.learning.video_catalog import Catalog
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -122,7 +118,7 @@ class VideoRequests:
             rule = f"must sum to 1, not to {math.fsum(given):.10g}"
             raise refuse("VideoRequests", "genre_preferences", given, rule, "divide each by their sum")
 
-    def catalog(self, rng: np.random.Generator) -> "Catalog":
+    def catalog(self, rng: np.random.Generator) -> Catalog:
         """A catalogue, all of it drawn from `rng`: the ranks first, then the features."""
         ranks = np.tile(np.arange(self.contents_per_genre), (self.num_genres, 1))
         ranks = rng.permuted(ranks, axis=1)
@@ -165,47 +161,6 @@ class VideoRequests:
             samples.append(model.samples(user, contents[self.num_past_requests :]))
         rows, next_contents = np.divmod(np.concatenate(samples), model.catalog.num_contents)
         return feature_table(model)[rows], next_contents
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Catalog:
-    """Contents, genre by genre.
-
-    Attributes:
-        popularity_ranks: Rank of a content within its genre, 0 the most popular; shape (genres, contents per
-            genre).
-        features: What tells contents apart, shape (genres, contents per genre, features), none of them all 0.
-    """
-
-    popularity_ranks: Whole = attrs.field(repr=False)
-    features: Array = attrs.field(repr=False)
-
-    num_genres = property(lambda self: self.popularity_ranks.shape[0])
-    contents_per_genre = property(lambda self: self.popularity_ranks.shape[1])
-    num_contents = property(lambda self: self.popularity_ranks.size)
-
-    @cached_property
-    def similarities(self) -> Array:
-        """Cosines with the contents of its genre, 1 with itself; shape (contents, contents per genre)."""
-        unit = self.features / np.linalg.norm(self.features, axis=-1, keepdims=True)
-        cosines = unit @ unit.swapaxes(1, 2)
-        itself = np.arange(self.contents_per_genre)
-        cosines[:, itself, itself] = 1.0
-        return cosines.reshape(self.num_contents, -1)
-
-    @cached_property
-    def most_similar(self) -> Whole:
-        """The most similar other content of the genre, shape (contents,)."""
-        content = np.arange(self.num_contents)
-        genre, place = np.divmod(content, self.contents_per_genre)
-        others = self.similarities.copy()
-        others[content, place] = -np.inf
-        return genre * self.contents_per_genre + others.argmax(axis=1)
-
-    @cached_property
-    def most_popular(self) -> Whole:
-        """The most popular content of each genre, shape (genres,)."""
-        return np.arange(self.num_genres) * self.contents_per_genre + self.popularity_ranks.argmin(axis=1)
 
 
 @attrs.frozen(kw_only=True, eq=False)
