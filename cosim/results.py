@@ -11,9 +11,12 @@ Usage::
     result.evaluations[["time_s", "accuracy"]]
 """
 
+import fcntl
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -171,6 +174,25 @@ def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, An
         raise ConfigurationError(
             f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
         ) from None
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes from playing the run of a folder too; ends with the process, however it ends.
+
+    Raises:
+        ConfigurationError: Another process plays it.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise ConfigurationError(
+            f"out = {folder}: another process plays this run. Usual fix: wait for it, or another --out."
+        ) from None
+    finally:
+        os.close(handle)
 
 
 def add_provenance(folder: Path, provenance: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.workers import num_cores
 from cosim.nodes import RoundReport
 from cosim.provenance import provenance
-from cosim.results import Result, add_provenance, create_folder
+from cosim.results import Result, add_provenance, alone_in, create_folder
 from cosim.simulation import Simulation
 from cosim.system import System
 
@@ -66,57 +67,75 @@ def run(
     num_workers = num_cores() if num_workers is None else num_workers
     learner = Learner(network, dataset, device=device, num_workers=num_workers)
     folder = None if out is None else Path(out)
-    known = stopped_run(folder, config) if resume else None
-    replayed = known.global_round if known else -1
-    saved = time.monotonic()
-    evaluated: RoundReport | None = None
-
-    def result(status: str) -> Result:
-        return Result.of(sim.trace, config, system.num_clients, status, folder)
-
-    def save(status: str) -> Result:
-        if folder is not None and evaluated is not None:
-            Checkpoint(
-                global_round=evaluated.global_round,
-                weights=learner.weights(evaluated.model),
-                evaluations=sim.trace.evaluations,
-            ).save(folder)
-        tables = result(status)
-        tables.save()
-        return tables
-
-    def heard(report: RoundReport) -> None:
-        nonlocal saved, evaluated
-        if report.global_round >= replayed:
-            evaluated = report if report.evaluation else evaluated
-            if time.monotonic() - saved > _SAVE_EVERY_WALL_S:
-                save("running")
-                saved = time.monotonic()
-        listener(report)
-
-    cloud = system.build(sim, learner, dataset, heard, known)
-    origin = provenance(system.seed, num_workers, device)
-    if folder is not None and resume:
-        add_provenance(folder, origin)
-    elif folder is not None:
-        create_folder(folder, config, origin)
-    status = "failed"
-    try:
-        sim.run(system.protocol.play(sim, cloud))
-        status = "complete"
-    except KeyboardInterrupt:
-        status = "interrupted"
-        raise
-    finally:
-        final = save(status)
+    with ExitStack() as alone:
+        known = _stopped_run(folder, config, alone) if resume else None
+        writer = _Writer(sim, learner, system, config, folder, known, listener)
+        cloud = system.build(sim, learner, dataset, writer.heard, known)
+        origin = provenance(system.seed, num_workers, device)
+        if folder is not None and resume:
+            add_provenance(folder, origin)
+        elif folder is not None:
+            create_folder(folder, config, origin)
+            alone.enter_context(alone_in(folder))
+        status = "failed"
+        try:
+            sim.run(system.protocol.play(sim, cloud))
+            status = "complete"
+        except KeyboardInterrupt:
+            status = "interrupted"
+            raise
+        finally:
+            final = writer.save(status)
     return final
 
 
-def stopped_run(folder: Path | None, config: dict[str, Any]) -> Checkpoint | None:
-    """The checkpoint of a stopped run, None where it has none yet.
+class _Writer:
+    """Saves tables and checkpoint of a run in its folder now and then, and passes on what it hears."""
+
+    def __init__(
+        self,
+        sim: Simulation,
+        learner: Learner,
+        system: System,
+        config: dict[str, Any],
+        folder: Path | None,
+        known: Checkpoint | None,
+        listener: Callable[[RoundReport], None],
+    ) -> None:
+        self._sim, self._learner, self._listener = sim, learner, listener
+        self._config, self._num_clients, self._folder = config, system.num_clients, folder
+        self._replayed = known.global_round if known else -1
+        self._evaluated: RoundReport | None = None
+        self._saved = time.monotonic()
+
+    def heard(self, report: RoundReport) -> None:
+        """Take note of a global round that has ended; what is only replayed is not saved again."""
+        if report.global_round >= self._replayed:
+            self._evaluated = report if report.evaluation else self._evaluated
+            if time.monotonic() - self._saved > _SAVE_EVERY_WALL_S:
+                self.save("running")
+                self._saved = time.monotonic()
+        self._listener(report)
+
+    def save(self, status: str) -> Result:
+        """Write what there is; returns the tables."""
+        result = Result.of(self._sim.trace, self._config, self._num_clients, status, self._folder)
+        if self._folder is not None and self._evaluated is not None:
+            Checkpoint(
+                global_round=self._evaluated.global_round,
+                weights=self._learner.weights(self._evaluated.model),
+                evaluations=self._sim.trace.evaluations,
+            ).save(self._folder)
+        result.save()
+        return result
+
+
+def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) -> Checkpoint | None:
+    """The checkpoint of a stopped run, None where it has none yet; nobody else goes on with it meanwhile.
 
     Raises:
-        ConfigurationError: There is no such run, it is of another configuration, or it is complete.
+        ConfigurationError: There is no such run, it is of another configuration, it is complete, or another
+            process plays it.
     """
     if folder is None or not (folder / "config.json").exists():
         raise ConfigurationError(
@@ -126,6 +145,7 @@ def stopped_run(folder: Path | None, config: dict[str, Any]) -> Checkpoint | Non
         raise ConfigurationError(
             f"resume: {folder} holds a run of another configuration. Usual fix: its own config.json."
         )
+    alone.enter_context(alone_in(folder))
     if (folder / "summary.json").exists() and Result.load(folder).summary.status == "complete":
         raise ConfigurationError(f"resume: the run in {folder} is complete. Usual fix: another folder.")
     return Checkpoint.load(folder)

@@ -173,6 +173,24 @@ def checkpoint_round(folder: Path) -> int:
     return -1 if checkpoint is None else checkpoint.global_round
 
 
+def test_two_processes_do_not_play_one_run(tmp_path):
+    """A second one is refused while the first plays, and may go on when it has stopped."""
+    refused = []
+
+    def listener(report):
+        if report.global_round == 2 and not refused:
+            with pytest.raises(ConfigurationError, match="another process plays this run") as error:
+                play(HIST, tmp_path / "a", resume=True)
+            refused.append(error)
+        if report.global_round == 3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        play(HIST, tmp_path / "a", listener=listener)
+    assert refused
+    assert play(HIST, tmp_path / "a", resume=True).summary.status == "complete"
+
+
 # --- Refused ----------------------------------------------------------------------------------------------
 
 
