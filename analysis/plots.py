@@ -22,8 +22,8 @@ from cosim.results import Result
 matplotlib.rcParams["hatch.linewidth"] = 0.6
 
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
-MARKERS = "osD^vP"
-COLOURS = ("#0b3c5d", "#d1495b", "#3a7d44", "#e08e0b", "#6a4c93", "#4a4a4a")
+MARKERS = "osD^vPX*"
+COLOURS = ("#0b3c5d", "#d1495b", "#3a7d44", "#e08e0b", "#6a4c93", "#4a4a4a", "#1b9aaa", "#9b2226")
 """Dark to light in grey, and told apart by line and marker as well."""
 
 _ACTIVITIES: dict[str, dict[str, Any]] = {
