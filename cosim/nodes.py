@@ -94,15 +94,8 @@ class Client:
         left_j = budget_j - train_w * (sim.now_s - start_s)
         if isinstance(update, Dropped) or left_j <= 0.0:
             return Dropped("energy budget")
-        (sent,) = yield from sim.with_deadline(
-            [self.send(sim, work)], _seconds(left_j, self.send_w(work)), "energy budget"
-        )
+        sent = yield from self.send(sim, work, left_j)
         return sent if isinstance(sent, Dropped) else update
-
-    def send_w(self, work: Work) -> float:
-        """Power while sending."""
-        power_w = self.tx_power_w if work.tx_power_w is None else work.tx_power_w
-        return power_w + self.cpu.static_power_w
 
     def train(self, sim: Simulation, work: Work) -> Story:
         """Ask for the learning now, let the time it takes pass."""
@@ -116,15 +109,25 @@ class Client:
         yield from sim.spend(self.name, "train", duration_s, cpu.power_w)
         return update
 
-    def send(self, sim: Simulation, work: Work) -> Story:
-        """Upload until all bits are through or the upload is cut; without power while it waits its turn."""
+    def send(self, sim: Simulation, work: Work, most_j: float | None = None) -> Story:
+        """Upload until all bits are through or the upload is cut; without power while it waits its turn.
+
+        Args:
+            most_j: Energy after which it stops and returns `Dropped`; None: without limit.
+        """
         tx_power_w = self.tx_power_w if work.tx_power_w is None else work.tx_power_w
+        send_w = tx_power_w + self.cpu.static_power_w
         start_s = sim.now_s
         upload = self.uplink.open(work.payload_bits, tx_power_w, work.global_round, work.edge_round)
         try:
             if upload.granted is not None:
                 yield from sim.spend(self.name, "wait", upload.granted)
-            yield from sim.spend(self.name, "send", upload.done, tx_power_w + self.cpu.static_power_w)
+            sending = sim.spend(self.name, "send", upload.done, send_w)
+            if most_j is None:
+                yield from sending
+            else:
+                (sent,) = yield from sim.with_deadline([sending], _seconds(most_j, send_w), "energy budget")
+                return sent
         finally:
             self.uplink.close(upload)  # type: ignore[arg-type]
             sim.trace.record(

@@ -33,8 +33,9 @@ class ResourceAware:
         solver: Exact, or the paper's Algorithm 2. [RawHFL, Section IV-B: Algorithm 2]
         theta: Weight of the steps in the objective; energy has the rest. [RawHFL, Section V-A]
         num_selected: Clients Z that a cell selects; none: as many as it has resource blocks, where the uplink
-            has some, else all. [RawHFL, Section V]
-        num_repeated: Most of them, Psi, from the last edge round; none: half of Z. [no source]
+            has some, and as the smallest cell has clients. [RawHFL, Section V]
+        num_repeated: Most of them, Psi, from the last edge round; none: half of Z, or more where Z others
+            would be too few. [no source]
         margin_db: What a plan takes off the gain that it knows. [no source]
         lowest_power_dbm: Lowest transmit power of a device; none: any. [no source]
         penalty: Weight rho of Algorithm 2's penalty. [RawHFL, Section V-A]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.configuration import ConfigurationError
 from cosim.learning.datasets import Dataset
 from cosim.learning.video_requests import RequestModel, VideoRequests, feature_table
 from cosim.simulation import Simulation
@@ -46,6 +47,10 @@ def request_data(sim: Simulation, requests: VideoRequests, num_users: int) -> Da
     )
 
 
+MOST_SLOTS = 100_000
+"""Slots of 48 users take about a tenth of a millisecond each. [no source]"""
+
+
 class RequestLog:
     """The requests of all users so far.
 
@@ -70,7 +75,18 @@ class RequestLog:
         self._last = np.array(last)
 
     def samples(self, users: Sequence[int]) -> NDArray[np.int64]:
-        """The samples of these users at this instant, read-only."""
+        """The samples of these users at this instant, read-only.
+
+        Raises:
+            ConfigurationError: So many slots have passed that their requests would take minutes to draw.
+        """
+        num_slots = (self._sim.now_s - self._next_slot_s) / self._slot_s
+        if num_slots > MOST_SLOTS:
+            raise ConfigurationError(
+                f"VideoRequests.slot_s = {self._slot_s:g}: {num_slots:.3g} slots passed within one round, "
+                f"and {MOST_SLOTS:,} may. Usual fix: a link over which updates arrive, a deadline of "
+                "minutes, or a longer slot."
+            )
         while self._next_slot_s <= self._sim.now_s:
             self._end_slot()
         held = np.array([sample for user in users for sample in self._samples[user]], dtype=np.int64)

@@ -2,7 +2,13 @@
 
 The planner knows the devices and the gains of the round, solves the allocation problem of all cells at once
 (RawHFL paper, Remark 6), and estimates each client's success probability p_sc from its past:
-(arrived + 1) / (planned + 1), which is 1 as long as nothing was lost.
+(arrived + 1) / (planned + 1), which is 1 as long as nothing was lost. Of a client that arrives with the
+probability p and was planned n times before, the mean of 1 / estimate where it arrives is
+1 - (1 - p)^(n + 1): the correction of eq. 15 falls short at first, and soon no more.
+
+Scope and limitations: a plan counts on the share of the band that a cell's planned number of clients leaves
+each (fixed and redivided sharing), and baselines on a resource block at once; where fewer take part they end
+earlier than planned, where blocks are fewer than clients later.
 
 Records written: `Allotment`, one per client and edge round.
 """
@@ -71,6 +77,8 @@ class Terms:
         aware = self.policy if isinstance(self.policy, ResourceAware) else ResourceAware()
         lowest_w = 0.0 if aware.lowest_power_dbm is None else dbm_to_w(aware.lowest_power_dbm)
         num_selected = self.num_selected(cloud)
+        smallest = min(len(edge.clients) for edge in cloud.edges)
+        default_repeated = max(num_selected // 2, 2 * num_selected - smallest)
         return Problem(
             cell=np.repeat(np.arange(len(cloud.edges)), [len(edge.clients) for edge in cloud.edges]),
             step_cycles=np.array([client.cpu.cycles(self.batch_size) for client in clients]),
@@ -88,7 +96,7 @@ class Terms:
             deadline_s=self.deadline_s,
             max_steps=self.max_steps,
             num_selected=num_selected,
-            num_repeated=num_selected // 2 if aware.num_repeated is None else aware.num_repeated,
+            num_repeated=default_repeated if aware.num_repeated is None else aware.num_repeated,
             theta=aware.theta,
         )
 

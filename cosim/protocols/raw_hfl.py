@@ -36,6 +36,7 @@ from cosim.learning.combinations import accumulate, mean_of_models
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.nodes import Cloud, EdgeServer, Work
 from cosim.protocols.planning import Planner, Share, Terms
+from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.units import w_to_dbm
@@ -100,6 +101,14 @@ class RawHfl:
             raise ConfigurationError(
                 f"ResourceAware.num_selected = {wanted}: the smallest cell has {smallest} clients. "
                 f"Usual fix: at most {smallest}."
+            )
+        band = cloud.edges[0].band
+        num_blocks = band.num_blocks if isinstance(band, ResourceBlocks) else wanted
+        if isinstance(self.policy, ResourceAware) and wanted > num_blocks:
+            raise ConfigurationError(
+                f"ResourceAware.num_selected = {wanted}: a plan gives each client a resource block to "
+                f"itself, and Radio.num_resource_blocks = {num_blocks}. Usual fix: more blocks, or none for as many "
+                "as there are."
             )
         problem = self.terms.problem(cloud)
         if (problem.min_power_w > problem.max_power_w).any():

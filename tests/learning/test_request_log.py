@@ -100,3 +100,11 @@ def test_what_does_not_fit_is_refused():
         data.held(sim, dataset, (2, 1))
     with pytest.raises(ConfigurationError, match="arise at users while the clock runs"):
         data.deal(dataset, (2,), np.random.default_rng(1))
+
+
+def test_more_slots_than_can_be_drawn_are_refused():
+    sim = Simulation(1)
+    log = RequestLog(sim, VideoRequests(slot_s=1.0), 2)
+    sim.run(sim.spend("users", "wait", 2e5))
+    with pytest.raises(ConfigurationError, match="slot_s = 1: 2e\\+05 slots passed"):
+        log.samples([0])

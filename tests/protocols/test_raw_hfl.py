@@ -429,3 +429,55 @@ def test_who_waits_for_all_may_not_meet_outages():
 def test_bad_values(make, message):
     with pytest.raises(ConfigurationError, match=message):
         make()
+
+
+# --- Found by review -----------------------------------------------------------------------------------------
+
+
+def test_waiting_for_a_block_does_not_spend_the_budget():
+    """More senders than blocks, within a budget: who stops has spent all of it."""
+    system = with_policy(CommonSteps(), num_resource_blocks=1)
+    system = evolve(system, protocol=evolve(system.protocol, energy_budget_j=(5.0,)))
+    played = play(system)
+    waits = [span for span in played.trace.spans if span.activity == "wait"]
+    assert waits
+    assert {span.outcome for span in waits} == {"done"}
+    assert all(transfer.arrived for transfer in played.trace.transfers)
+    # A worse link than planned: the budget ends in the sending, wherever the waiting ended.
+    tight = evolve(
+        system,
+        radio=evolve(system.radio, csi_error_db=15.0),
+        protocol=evolve(system.protocol, energy_budget_j=(0.6,)),
+    )
+    spans = play(tight).trace.spans
+    cuts = [span for span in spans if span.outcome == "energy budget"]
+    assert cuts
+    for cut in cuts:
+        own = [s for s in spans if s.node == cut.node and s.start_s // 150.0 == cut.start_s // 150.0]
+        assert cut.activity == "send"
+        assert sum(span.energy_j for span in own) == pytest.approx(0.6, rel=1e-9)
+    waited = {(span.node, span.end_s) for span in spans if span.activity == "wait"}
+    assert any((cut.node, cut.start_s) in waited for cut in cuts)
+
+
+def test_more_selected_than_blocks_is_refused():
+    with pytest.raises(ConfigurationError, match="num_selected = 3: a plan gives each client a"):
+        play(with_policy(ResourceAware(num_selected=3), num_resource_blocks=2))
+
+
+def test_by_default_a_cell_can_fill_every_edge_round():
+    """All of a cell selected each time is possible only where all may be repeated."""
+    played = play(with_policy(ResourceAware(), num_resource_blocks=4))
+    rows = [row for row in played.trace.rounds if row.level == "edge"]
+    assert all(row.num_participants == row.num_wanted for row in rows)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("num_planned", [0, 1, 4])
+def test_the_estimated_probability_is_short_at_first_by_the_documented_amount(p, num_planned):
+    """Mean of 1 / estimate where an update arrives, over the binomial law of the past."""
+    mean = sum(
+        math.comb(num_planned, k) * p**k * (1 - p) ** (num_planned - k) * p * (num_planned + 1) / (k + 1)
+        for k in range(num_planned + 1)
+    )
+    assert mean == pytest.approx(1.0 - (1.0 - p) ** (num_planned + 1), rel=1e-12)
