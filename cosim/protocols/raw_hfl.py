@@ -107,8 +107,8 @@ class RawHfl:
         if isinstance(self.policy, ResourceAware) and wanted > num_blocks:
             raise ConfigurationError(
                 f"ResourceAware.num_selected = {wanted}: a plan gives each client a resource block to "
-                f"itself, and Radio.num_resource_blocks = {num_blocks}. Usual fix: more blocks, or none for as many "
-                "as there are."
+                f"itself, and Radio.num_resource_blocks = {num_blocks}. Usual fix: more blocks, or none for "
+                "as many as there are."
             )
         problem = self.terms.problem(cloud)
         if (problem.min_power_w > problem.max_power_w).any():

@@ -431,7 +431,7 @@ def test_bad_values(make, message):
         make()
 
 
-# --- Found by review -----------------------------------------------------------------------------------------
+# --- Waiting, places, estimates -----------------------------------------------------------------------------
 
 
 def test_waiting_for_a_block_does_not_spend_the_budget():
