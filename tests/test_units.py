@@ -72,6 +72,11 @@ NO_UNIT = {
     "train_mse",
     "weekly_cycle",
     "weights",
+    "cell_dissimilarity",
+    "client_dissimilarity",
+    "largest_fraction",
+    "mse",
+    "square_model",
 }
 """Dimensionless numbers."""
 
