@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from cosim.records import DONE
 from cosim.results import Result
@@ -65,6 +66,7 @@ def model_over_time(axes: Axes, evaluations: pd.DataFrame) -> None:
         axes.set_ylabel("mean squared error (target's mean squared)")
         axes.legend()
     axes.set_xlabel("simulated time (s)")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(alpha=0.3)
     axes.set_title("Global model")
 
@@ -108,7 +110,7 @@ def timeline(axes: Axes, result: Result, global_round: int) -> None:
     axes.set_ylim(len(clients) - 0.4, -0.6)
     axes.set_xlim(0, scale * (end_s - start_s) * 1.005)
     axes.set_xlabel(f"time in global round {global_round} ({unit})")
-    axes.set_ylabel("client")
+    axes.set_ylabel("client (those who took part)")
     axes.set_title(f"Global round {global_round}, cell by cell", pad=26)
     axes.legend(
         handles=list(_legend()),

@@ -111,6 +111,11 @@ def _run(arguments: list[str]) -> int:
 
 
 def _resume(folder: Path, arguments: list[str]) -> int:
+    if not (folder / "config.json").is_file():
+        raise ConfigurationError(
+            f"--resume {folder}: no run is there (no config.json). Usual fix: the folder of a run that was "
+            "stopped."
+        )
     name, system = read_config(folder / "config.json")
     question = f"Go on with the run in {folder}, which was stopped."
     options = _parse(Options, f"cosim run --resume {folder}", arguments, Options(), question)

@@ -58,18 +58,23 @@ def play(
     """
     options = options or Options()
     out = resume or options.out or next_free_folder(Path("runs"), scenario)
-    with progress_of(scenario, system.protocol.num_global_rounds, options.quiet) as listener:
-        result = run(
-            system,
-            network(system.model),
-            out=out,
-            scenario=scenario,
-            data_dir=options.data_dir,
-            num_workers=options.workers,
-            device=options.device,
-            listener=listener,
-            resume=resume is not None,
-        )
+    try:
+        with progress_of(scenario, system.protocol.num_global_rounds, options.quiet) as listener:
+            result = run(
+                system,
+                network(system.model),
+                out=out,
+                scenario=scenario,
+                data_dir=options.data_dir,
+                num_workers=options.workers,
+                device=options.device,
+                listener=listener,
+                resume=resume is not None,
+            )
+    except KeyboardInterrupt:
+        if (out / "config.json").is_file():
+            print(f"To go on: cosim run --resume {out}", file=sys.stderr)
+        raise
     picture = out / "overview.png"
     overview(result).savefig(picture, dpi=150)
     console.print(summary_table(scenario, result))

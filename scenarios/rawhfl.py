@@ -10,6 +10,8 @@ edge round lasts 150 s. 25 global rounds, a quarter of the paper's; --paper-scal
     cosim run rawhfl --paper-scale --device cuda
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 from rich.table import Table
 
@@ -61,7 +63,7 @@ def predictions(system: System) -> list[RequestPrediction]:
 
 
 def report(result: Result) -> Table | str:
-    """What the plans cost, and how the accuracy lies between guessing the most similar and the best guess."""
+    """What the plans cost, and the accuracy beside that of the nearest and of the best possible guess."""
     system = load_system(result.config)
     if system.data.name != "video-requests" or result.plans.empty:
         return "No plans, or no video requests: nothing to compare."
@@ -76,6 +78,7 @@ def report(result: Result) -> Table | str:
         ("energy per planned client", f"{result.summary.energy_j / max(1, len(plans)):.4g} J"),
         ("local rounds per planned client", f"{plans['num_steps'].mean():.1f}"),
         ("edge rounds of a cell short of able clients", f"{short.sum()} of {len(edge_rounds)}"),
+        ("accuracy after the last round", _percent([result.summary.accuracy])),
         ("accuracy of always guessing the most similar video", _percent(u.similar_accuracy for u in users)),
         ("accuracy of the best possible guess", _percent(u.accuracy for u in users)),
     ):
@@ -83,5 +86,6 @@ def report(result: Result) -> Table | str:
     return table
 
 
-def _percent(accuracies) -> str:
-    return f"{100.0 * np.mean(list(accuracies)):.1f} %"
+def _percent(accuracies: Iterable[float | None]) -> str:
+    known = [accuracy for accuracy in accuracies if accuracy is not None]
+    return f"{100.0 * np.mean(known):.1f} %" if known else "not evaluated"

@@ -69,7 +69,8 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
 def shown(figure: str, options: Options, table: pd.DataFrame) -> Table:
     """The table as the paper prints it, its values beside ours."""
     seeds = len(options.every_seed)
-    printed = Table(title=f"{figure}: K = {options.rounds}, {seeds} seed{'s' if seeds > 1 else ''}")
+    words = f"{seeds} seed{'s' if seeds > 1 else ''}; accuracy ± spread over users"
+    printed = Table(title=f"{figure}: K = {options.rounds}, {words}")
     for heading in ("algorithm", "accuracy", "the paper's", "J per edge round", "the paper's"):
         printed.add_column(heading, justify="left" if heading == "algorithm" else "right", no_wrap=True)
     for name, accuracy, over_users, *others in table.itertuples(index=False, name=None):

@@ -50,13 +50,17 @@ def main(options: Options) -> int:
     left, right = picture.subplots(2, 1, sharex=True)
     numbers = range(len(counts))
     left.bar(
-        numbers, num_rounds * counts["able at any"], color="white", edgecolor=COLOURS[0], label="able at any"
+        numbers,
+        num_rounds * counts["able at any"],
+        color="white",
+        edgecolor=COLOURS[0],
+        label="able at some speed and power",
     )
     left.bar(
         numbers, num_rounds * full_speed, color=COLOURS[0], label="able at full speed and power", width=0.5
     )
-    left.set_ylabel("edge rounds")
-    left.legend(fontsize=8, loc="lower right")
+    left.set_ylabel("edge rounds able")
+    left.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     for index, name in enumerate(SELECTED):
         places = [number + 0.27 * (index - 1) for number in numbers]
         look = {"facecolor": ("white", "#9cc5e3", COLOURS[0])[index], "edgecolor": COLOURS[0]}
@@ -64,7 +68,8 @@ def main(options: Options) -> int:
     right.set_ylabel("edge rounds selected")
     right.set_xlabel("client")
     right.legend(fontsize=8)
-    return write(FIGURE, options, counts.reset_index(names="client"), picture, claims)
+    table = counts.rename(columns="share of edge rounds {}".format).reset_index(names="client")
+    return write(FIGURE, options, table, picture, claims)
 
 
 def shares(runs: Runs, algorithm: str, column: str) -> pd.Series:

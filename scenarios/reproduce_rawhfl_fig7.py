@@ -74,7 +74,7 @@ def saving(runs: Runs) -> Claim:
     by_algorithm_2 = unbound_j / runs.edge_round_j("RawHFL, Z=4")
     by_optimum = unbound_j / runs.edge_round_j("exact, Z=4")
     return Claim(
-        "RawHFL, Z=4 takes 4.85 times less energy than H-FedAvg-UB",
+        "RawHFL, Z=4 takes far less energy than H-FedAvg-UB: 4.85 times less (here: at least 4)",
         f"Algorithm 2 {by_algorithm_2.mean():.4g} times less, the optimum {by_optimum.mean():.4g} times",
         bool((by_algorithm_2 >= 4.0).all() and (by_optimum >= by_algorithm_2).all()),
         required=True,
@@ -88,9 +88,7 @@ def cdf(energy_j: pd.Series, x_label: str) -> Figure:
     for index, (name, values) in enumerate(energy_j.groupby("algorithm")):
         ordered: Floats = np.sort(values.to_numpy())
         share = np.arange(1, len(ordered) + 1) / len(ordered)
-        axes.plot(
-            ordered, share, label=str(name).replace("RawHFL", "Algorithm 2"), **style(index, len(ordered))
-        )
+        axes.plot(ordered, share, label=str(name), **style(index, len(ordered)))
     axes.set_xscale("log")
     axes.set_xlabel(x_label)
     axes.set_ylabel("share of edge rounds")
