@@ -28,6 +28,7 @@ from cosim.configuration import (
 from cosim.learning.data import Data
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
+from cosim.learning.request_log import MOST_SLOTS
 from cosim.nodes import Client, Cloud, EdgeServer, RoundReport
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
@@ -90,7 +91,14 @@ class System:
             raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
         if self.radio.outage_probability and self.uplink == "radio" and not self.protocol.gives_up:
             rule = f"{type(self.protocol).__name__} waits for every update, and some would never come"
-            raise refuse("Radio", "outage_probability", self.radio.outage_probability, rule, "a deadline")
+            fix = "a deadline, or a policy that keeps to its own"
+            raise refuse("Radio", "outage_probability", self.radio.outage_probability, rule, fix)
+        if isinstance(self.protocol, RawHfl) and self.data.name == "video-requests":
+            slot_s = self.data.video_requests.slot_s
+            if self.protocol.deadline_s / slot_s > MOST_SLOTS:
+                rule = f"more than {MOST_SLOTS:,} slots in an edge round of {self.protocol.deadline_s:g} s"
+                fix = "a deadline of minutes, or a longer slot"
+                raise refuse("VideoRequests", "slot_s", slot_s, rule, fix)
         for owner, name, values in (
             ("Compute", "min_frequency_hz", self.compute.min_frequency_hz),
             ("Compute", "max_frequency_hz", self.compute.max_frequency_hz),

@@ -231,7 +231,8 @@ def _play_study(command: str, catalogue: dict[str, str], arguments: list[str]) -
     if not arguments or arguments[0].startswith("-"):
         print(f"usage: cosim {command} NAME [options]\n\n{_names(catalogue)}")
         return 0 if arguments in ([], ["-h"], ["--help"]) else 2
-    module = find(command, catalogue, arguments[0])
+    kind = {"reproduce": "reproduction", "validate": "validation"}[command]
+    module = find(kind, catalogue, arguments[0])
     program = f"cosim {command} {arguments[0]}"
     return module.main(_parse(module.Options, program, arguments[1:], module.Options(), module.__doc__))
 

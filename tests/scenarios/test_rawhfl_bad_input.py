@@ -61,6 +61,13 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             id="Z above the blocks",
         ),
         pytest.param(
+            (*RUN, "--protocol.deadline-s", "1e9"),
+            "VideoRequests.slot_s = 150",
+            "more than 100,000 slots",
+            "a deadline of minutes",
+            id="more requests than can be drawn",
+        ),
+        pytest.param(
             (*RUN, f"{POLICY}.theta", "1.5"),
             "ResourceAware.theta = 1.5",
             "must lie from 0 to 1",
@@ -181,9 +188,9 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         ),
         pytest.param(
             ("run", "--resume", "nowhere"),
-            "nowhere",
-            "config.json",
-            "run",
+            "--resume nowhere",
+            "no run is there (no config.json)",
+            "the folder of a run that was stopped",
             id="nothing to resume",
         ),
         pytest.param(
@@ -237,7 +244,7 @@ def test_a_folder_without_a_run_is_left_as_it_is(command: Call, tmp_path: Path) 
     code, output, errors = command("run", "--resume", "mine")
     assert (code, output) == (2, "")
     assert errors.count("\n") == 1
-    assert "mine" in errors
+    assert errors.startswith("Error: --resume mine: no run is there")
     assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == ["mine", "mine/notes"]
 
 

@@ -38,7 +38,7 @@ ROWS = (
     "energy per edge round, all cells",
     "energy per planned client",
     "local rounds per planned client",
-    "edge rounds of a cell short of able clients",
+    "edge rounds of a cell with fewer clients than wanted",
     "accuracy after the last round",
     "accuracy of always guessing the most similar video",
     "accuracy of the best possible guess",
