@@ -24,6 +24,7 @@ from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
 from cosim.radio.large_scale import LargeScale
+from cosim.radio.over_the_air import AirComp
 from cosim.radio.uplink import Radio
 from cosim.results import Result
 from cosim.run import run
@@ -32,6 +33,7 @@ from cosim.system import System
 from cosim.topology import Topology
 
 __all__ = [
+    "AirComp",
     "CommonSteps",
     "Compute",
     "ConfigurationError",

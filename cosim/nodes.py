@@ -8,19 +8,23 @@ when somebody reads it (`cosim.learning`).
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
+from weakref import WeakSet
 
 import attrs
 import numpy as np
 
 from cosim.checkpoint import Checkpoint
 from cosim.compute import Cpu
+from cosim.learning.combinations import mean, noisy_mean
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape
 from cosim.queueing.network import QueuedUplink
 from cosim.radio.band import Band
+from cosim.radio.over_the_air import OverTheAir
 from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink
+from cosim.reception import Reception
 from cosim.records import Evaluation, Prediction, Round, Transfer
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.topology import CLOUD, Topology
@@ -152,12 +156,18 @@ def _seconds(energy_j: float, power_w: float) -> float | None:
 
 @attrs.frozen(kw_only=True, eq=False)
 class EdgeServer:
-    """The server of one cell, with its clients in the order of their names."""
+    """The server of one cell.
+
+    Attributes:
+        clients: In the order of their names.
+        receptions: Sums over the air that nobody has asked for yet, of all cells.
+    """
 
     name: str
     clients: tuple[Client, ...]
-    band: Band | ResourceBlocks
+    band: Band | ResourceBlocks | OverTheAir
     backhaul: Topology
+    receptions: WeakSet[Reception] = attrs.field(factory=WeakSet)
 
     def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
         """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
@@ -190,7 +200,7 @@ class EdgeServer:
             For each participant its update, or `Dropped`, in the same order.
         """
         start_s = sim.now_s
-        self.band.divide_among(max(1, len(assignments)))
+        self.band.begin_round(len(assignments), start_s + (math.inf if deadline_s is None else deadline_s))
         stories = [client.local_round(sim, work) for client, work in assignments]
         pace = [sim.spend(self.name, "collect", least_s)] if least_s else []
         outcomes = yield from sim.with_deadline([*stories, *pace], deadline_s)
@@ -209,6 +219,31 @@ class EdgeServer:
             )
         )
         return outcomes
+
+    def mean(
+        self, sim: Simulation, updates: Sequence[PendingUpdate], global_round: int, edge_round: int
+    ) -> PendingModel:
+        """The mean of the updates of an edge round; what adds up in the air arrives with noise."""
+        band = self.band
+        if not isinstance(band, OverTheAir):
+            return mean(updates)
+        senders = {update.client for update in updates}
+        clients = [client for client in self.clients if client.name in senders]
+
+        def channels() -> np.ndarray:
+            uplinks = [(client.uplink, client.tx_power_w) for client in clients]
+            return np.array(
+                [
+                    uplink.received(tx_power_w, global_round, edge_round)
+                    for uplink, tx_power_w in uplinks
+                    if isinstance(uplink, RadioUplink)
+                ]
+            )
+
+        reception = Reception(channels, band.settings, self.receptions)
+        rate = updates[0].learning_rate
+        key = sim.key(self.name, "receiver noise", global_round, edge_round)
+        return noisy_mean(updates, lambda: rate * reception.noise_deviation, key)
 
     def receive(self, sim: Simulation, bits: int) -> Story:
         """Get a model from the cloud."""

@@ -9,6 +9,7 @@ Usage::
 
 from collections.abc import Callable
 from typing import Any, Literal
+from weakref import WeakSet
 
 import attrs
 import numpy as np
@@ -99,6 +100,14 @@ class System:
                 rule = f"more than {MOST_SLOTS:,} slots in an edge round of {self.protocol.deadline_s:g} s"
                 fix = "a deadline of minutes, or a longer slot"
                 raise refuse("VideoRequests", "slot_s", slot_s, rule, fix)
+        if self.radio.sharing == "over-the-air" and (
+            self.uplink != "radio" or not isinstance(self.protocol, Hist | HFedAvg)
+        ):
+            rule = (
+                f"{type(self.protocol).__name__} on uplink = {self.uplink} needs updates one by one, and over"
+                " the air only their mean arrives"
+            )
+            raise refuse("Radio", "sharing", self.radio.sharing, rule, "fixed shares, or Hist or HFedAvg")
         for owner, name, values in (
             ("Compute", "min_frequency_hz", self.compute.min_frequency_hz),
             ("Compute", "max_frequency_hz", self.compute.max_frequency_hz),
@@ -132,7 +141,7 @@ class System:
         names = [client_name(number) for number in range(self.num_clients)]
         queues = self.public_network.uplinks(sim, names) if self.uplink == "public-network" else {}
         graph = self.topology.graph(sizes, sim)
-        edges, first = [], 0
+        edges, first, receptions = [], 0, WeakSet()
         for cell, size in enumerate(sizes):
             edge, members = edge_name(cell), range(first, first + size)
             first += size
@@ -162,7 +171,15 @@ class System:
                 )
                 for number, name, place, uplink in zip(members, in_cell, places, uplinks, strict=True)
             ]
-            edges.append(EdgeServer(name=edge, clients=tuple(clients), band=band, backhaul=self.topology))
+            edges.append(
+                EdgeServer(
+                    name=edge,
+                    clients=tuple(clients),
+                    band=band,
+                    backhaul=self.topology,
+                    receptions=receptions,
+                )
+            )
         cloud = Cloud(
             edges=tuple(edges),
             learner=learner,

@@ -11,7 +11,19 @@ import pytest
 
 import cosim
 import models
-from cosim import ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, RawHfl, System, Vhfl, evolve, run
+from cosim import (
+    ConfigurationError,
+    Data,
+    EdgeTraining,
+    HFedAvg,
+    Hist,
+    Radio,
+    RawHfl,
+    System,
+    Vhfl,
+    evolve,
+    run,
+)
 from cosim.checkpoint import FILE, Checkpoint
 from cosim.learning.learner import Learner
 from scenarios.command_line import main
@@ -38,6 +50,11 @@ SYSTEMS = {
         protocol=Vhfl(num_global_rounds=6, num_local_epochs=1),
     ),
     "every second round": evolve(HIST, evaluate_every=2),
+    "over the air": evolve(
+        HIST,
+        radio=Radio(sharing="over-the-air", fading_redrawn="edge-round", snr_db=(0.0,)),
+        protocol=evolve(HIST.protocol, submodel_sizes="latency-optimal"),
+    ),
 }
 
 

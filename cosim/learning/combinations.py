@@ -1,31 +1,15 @@
 """Combinations: what becomes of pending updates and models, pending too.
 
-Means of updates, accumulated gradients, means of models, submodels and what is put together of them; each is
-computed when a learner reads it.
-
-To add a way to combine, write a subclass; the learner stays as it is::
-
-    class NoisySum(PendingModel):
-        \"\"\"Sum of coefficient times updated weights, with normal noise that a key determines.\"\"\"
-
-        __slots__ = ("deviation", "key")
-
-        def __init__(self, updates, coefficients, deviation, key):
-            super().__init__((), updates, coefficients)
-            self.deviation, self.key = deviation, key
-
-        def combine(self, shape, models, update_sum):
-            generator = torch.Generator().manual_seed(self.key)
-            return {
-                name: total + self.deviation * torch.randn(total.shape, generator=generator)
-                for name, total in update_sum.items()
-            }
+Means of updates, with noise or without, accumulated gradients, means of models, submodels and what is put
+together of them; each is computed when a learner reads it. To add a way to combine, write a subclass; the
+learner stays as it is.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import torch
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.pending import PendingModel, PendingUpdate
@@ -41,6 +25,32 @@ class UpdateSum(PendingModel):
     def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
         assert update_sum is not None
         return update_sum
+
+
+class NoisyMean(PendingModel):
+    """Sum of coefficient times updated weights, with normal noise that a key determines."""
+
+    __slots__ = ("deviation", "key")
+
+    def __init__(
+        self,
+        updates: Sequence[PendingUpdate],
+        coefficients: Sequence[float],
+        deviation: Callable[[], float],
+        key: int,
+    ) -> None:
+        super().__init__((), updates, coefficients)
+        self.deviation, self.key = deviation, key
+
+    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+        assert update_sum is not None
+        deviation = self.deviation()
+        generator = torch.Generator().manual_seed(self.key)
+        noisy = {}
+        for name, total in update_sum.items():
+            noise = torch.randn(total.shape, generator=generator, dtype=torch.float64)
+            noisy[name] = total + deviation * noise.to(total.device)
+        return noisy
 
 
 class GradientStep(PendingModel):
@@ -117,6 +127,20 @@ def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = Non
             equal.
     """
     return UpdateSum(updates=updates, coefficients=_shares(len(updates), weights))
+
+
+def noisy_mean(updates: Sequence[PendingUpdate], deviation: Callable[[], float], key: int) -> PendingModel:
+    """Mean of updated models as it is received over the air. [HIST journal, equations 26, 27]
+
+    The mean of accumulated gradients (w - w_u) / eta with noise Z moves the model to w - eta (mean + Z), that
+    is the mean of the w_u less eta Z.
+
+    Args:
+        updates: At least one; all start from one model with one rate eta.
+        deviation: Gives eta times the standard deviation of Z; asked when the model is first read.
+        key: Determines Z, 0 to 2**63 - 1.
+    """
+    return NoisyMean(updates, _shares(len(updates), None), deviation, key)
 
 
 def accumulate(

@@ -2,8 +2,8 @@
 
 | name | samples (train / test) | features | classes | from |
 |---|---|---|---|---|
-| fashion-mnist | 60,000 / 10,000 | 784 in [-1, 1] | 10 | four files on disk, see `fashion_mnist` |
-| digits | 1,442 / 355 | 64 in [-1, 1] | 10 | comes with scikit-learn |
+| fashion-mnist | 60,000 / 10,000 | 784 in [-1, 1] or [0, 1] | 10 | four files on disk, see `fashion_mnist` |
+| digits | 1,442 / 355 | 64 in [-1, 1] or [0, 1] | 10 | comes with scikit-learn |
 | synthetic | 1,200 / 400 | 12, normal | 4 | computed, for tests |
 
 Scope and limitations: classification of flat feature vectors that fit in memory; a model that wants images
@@ -30,6 +30,7 @@ from cosim.configuration import ConfigurationError
 from cosim.learning import fashion_mnist
 
 DatasetName = Literal["fashion-mnist", "digits", "synthetic"]
+GreyLevels = Literal["symmetric", "positive"]
 NAMES: tuple[str, ...] = get_args(DatasetName)
 
 
@@ -119,52 +120,56 @@ class Dataset:
         return ConfigurationError(f"Dataset {self.name!r}: {name}, {found}, {rule}. Usual fix: {fix}.")
 
 
-def load(name: DatasetName | str, data_dir: Path | None = None) -> Dataset:
+def load(
+    name: DatasetName | str, data_dir: Path | None = None, *, grey_levels: GreyLevels = "symmetric"
+) -> Dataset:
     """A data set by its name.
 
     Args:
         name: One of `NAMES`.
         data_dir: Folder with the files of "fashion-mnist"; None looks where `fashion_mnist.find` says. The
             other sets have no files and take no notice of it.
+        grey_levels: Whether pictures are scaled to [-1, 1] or to [0, 1].
 
     Raises:
         ConfigurationError: unknown name, or files that are missing or wrong.
     """
     match name:
         case "fashion-mnist":
-            return _fashion_mnist(data_dir)
+            return _fashion_mnist(data_dir, grey_levels)
         case "digits":
-            return _digits()
+            return _digits(grey_levels)
         case "synthetic":
             return _synthetic()
     raise ConfigurationError(f"data set {name!r} is unknown. Known data sets: {', '.join(NAMES)}.")
 
 
-def _fashion_mnist(data_dir: Path | None) -> Dataset:
-    """Fashion-MNIST, grey levels scaled to [-1, 1] as the public code of the HIST authors scales them."""
+def _fashion_mnist(data_dir: Path | None, grey_levels: GreyLevels) -> Dataset:
+    """Fashion-MNIST; the public code of the HIST authors scales grey levels to [-1, 1]."""
     train_images, train_labels, test_images, test_labels = fashion_mnist.read(fashion_mnist.find(data_dir))
     return Dataset(
         name="fashion-mnist",
-        train_x=_scaled(train_images, half_range=127.5),
+        train_x=_scaled(train_images, 255.0, grey_levels),
         train_y=train_labels.astype(np.int64),
-        test_x=_scaled(test_images, half_range=127.5),
+        test_x=_scaled(test_images, 255.0, grey_levels),
         test_y=test_labels.astype(np.int64),
         num_classes=fashion_mnist.NUM_CLASSES,
     )
 
 
-def _scaled(images: NDArray[Any], half_range: float) -> NDArray[np.float32]:
-    """Grey levels from 0 to 2 half_range as rows of float32 in [-1, 1]."""
-    x = np.divide(images.reshape(len(images), -1), np.float32(half_range), dtype=np.float32)
-    x -= 1
+def _scaled(images: NDArray[Any], white: float, grey_levels: GreyLevels) -> NDArray[np.float32]:
+    """Grey levels from 0 to white as rows of float32 in [-1, 1] or [0, 1]."""
+    lowest = -1 if grey_levels == "symmetric" else 0
+    x = np.divide(images.reshape(len(images), -1), np.float32(white / (1 - lowest)), dtype=np.float32)
+    x += lowest
     return x
 
 
-def _digits() -> Dataset:
+def _digits(grey_levels: GreyLevels) -> Dataset:
     """Handwritten digits of 8 x 8 pixels, the test part of the UCI set that scikit-learn carries.
 
-    The levels 0 to 16 are scaled to [-1, 1], the range of Fashion-MNIST, so that a learning rate means much
-    the same on both. The test part is every fifth sample of each class in the set's own order.
+    The levels 0 to 16 get the range of Fashion-MNIST, so that a learning rate means much the same on both.
+    The test part is every fifth sample of each class in the set's own order.
 
     Source: Alpaydin, Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository.
     """
@@ -174,7 +179,7 @@ def _digits() -> Dataset:
     test = np.zeros(len(labels), dtype=bool)
     for label in range(10):
         test[np.flatnonzero(labels == label)[4::5]] = True
-    x, y = _scaled(levels, half_range=8.0), labels.astype(np.int64)
+    x, y = _scaled(levels, 16.0, grey_levels), labels.astype(np.int64)
     return Dataset(
         name="digits", train_x=x[~test], train_y=y[~test], test_x=x[test], test_y=y[test], num_classes=10
     )

@@ -135,6 +135,10 @@ class NetworkShape:
         shapes = self.parameters if part is None else self.cut(part)
         return sum(math.prod(shape) for shape in shapes.values())
 
+    def num_cut_parameters(self, group: str) -> int:
+        """Number of parameters that a group of units cuts."""
+        return sum(math.prod(self.parameters[name]) for name, _ in self.unit_groups[group])
+
     @property
     def num_local_parameters(self) -> int:
         """Number of parameters that clients hold: all but those of the server's part."""

@@ -10,9 +10,9 @@ or at the deadline. If nothing arrived the edge model stays, and the round's rec
 from functools import partial
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
-from cosim.learning.combinations import mean
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.nodes import Cloud, EdgeServer, Work
+from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Dropped, Simulation, Story
 
 
@@ -46,6 +46,25 @@ class EdgeTraining:
                 f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} "
                 f"clients. Usual fix: at most {smallest}, or none for all."
             )
+
+    def parameter_s(self, cloud: Cloud, edge: EdgeServer, global_round: int) -> float:
+        """What each parameter of the cell's model adds to its global round (eqs. 18 and 38, times E).
+
+        That of the slowest client, by the channels at the beginning of the round; clients that are drawn
+        anew in every edge round count as all.
+        """
+        num_clients = self.num_participants or len(edge.clients)
+        num_parameters = cloud.shape.num_parameters()
+        slowest_s = 0.0
+        for client in edge.clients:
+            assert isinstance(client.uplink, RadioUplink)
+            cycles = self.num_local_steps * client.cpu.cycles(self.batch_size) / num_parameters
+            upload_s = client.uplink.upload_s(
+                cloud.bits_per_parameter, client.tx_power_w, global_round, num_clients
+            )
+            slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
+        backhaul_s = edge.backhaul.backhaul_s(cloud.bits_per_parameter) - edge.backhaul.backhaul_s(0)
+        return self.num_edge_rounds * slowest_s + 2.0 * backhaul_s
 
     def play(
         self,
@@ -91,6 +110,6 @@ class EdgeTraining:
             )
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
-                model = mean(updates)
+                model = edge.mean(sim, updates, global_round, edge_round)
         yield from edge.send(sim, payload_bits)
         return model

@@ -3,19 +3,25 @@
 In every global round the cloud deals the hidden units of the model to the cells at random, so that the parts
 are disjoint and add up to the whole (eq. 3); each cell trains its part as a smaller dense network
 (`edge_training`), and the cloud puts the parts together again (eq. 7). Clients compute, send and hold a
-1/N-th.
+1/N-th, or, with latency-optimal sizes, more where the cell is fast: the sizes are found anew in every global
+round, from its channels and processors (Section IV-B).
 
 Scope and limitations: what no group of units cuts (an output bias, the last matrix behind an even number of
-hidden layers) is whole in every cell and averaged over cells.
+hidden layers) is whole in every cell and averaged over cells. With several groups of units the sizes of the
+group that holds most parameters are optimal, and the others follow in proportion.
 
 Source: HIST journal paper, Section II; conference paper, Section III.
 """
 
-from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
+from typing import Literal
+
+from cosim.allocation.submodel_sizes import latency_optimal_sizes
+from cosim.configuration import ConfigurationError, at_least, configuration, field, positive, refuse
 from cosim.learning.combinations import assemble, submodel
-from cosim.learning.submodels import Part, draw_parts, even_counts, proportional_counts
+from cosim.learning.submodels import Counts, Part, draw_parts, even_counts, proportional_counts
 from cosim.nodes import Cloud
 from cosim.protocols.edge_training import EdgeTraining
+from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Simulation, Story
 
 
@@ -26,13 +32,27 @@ class Hist:
     Attributes:
         num_global_rounds: Global rounds. [no source]
         training: What a cell does in a global round.
-        submodel_fractions: Each cell's part of the hidden units, adding up to 1; none: equal parts. [HIST
-            journal, Section VI-B: equal]
+        submodel_sizes: Equal parts, or parts that make the slowest cell of a global round as fast as can be.
+            [HIST journal, Section VI-B: equal]
+        largest_submodel: Largest size that latency may ask for, in equal parts: eps_th / (6 delta_1^2) of
+            (20b). [HIST journal, Section VI-C: eps_th = 9 delta_1^2]
+        submodel_fractions: Each cell's part of the hidden units, adding up to 1; none: by submodel_sizes.
+            [HIST journal, Section VI-B: equal]
     """
 
     num_global_rounds: int = field(at_least(1), default=40)
     training: EdgeTraining = EdgeTraining()
+    submodel_sizes: Literal["equal", "latency-optimal"] = "equal"
+    largest_submodel: float = field(positive, default=1.5)
     submodel_fractions: tuple[float, ...] | None = field(positive, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        if self.largest_submodel < 1.0:
+            rule = "parts below an equal one cannot add up to the model"
+            raise refuse("Hist", "largest_submodel", self.largest_submodel, rule, "at least 1")
+        if self.submodel_fractions is not None and self.submodel_sizes != "equal":
+            rule = "the sizes are latency-optimal already"
+            raise refuse("Hist", "submodel_fractions", self.submodel_fractions, rule, "one of the two")
 
     @property
     def gives_up(self) -> bool:
@@ -47,16 +67,42 @@ class Hist:
                 f"Hist.submodel_fractions has {len(self.submodel_fractions)} values for {len(cloud.edges)} "
                 "cells. Usual fix: one for each cell, or none for equal parts."
             )
+        if self.submodel_sizes == "latency-optimal" and not all(
+            isinstance(client.uplink, RadioUplink) for edge in cloud.edges for client in edge.clients
+        ):
+            raise ConfigurationError(
+                "Hist.submodel_sizes = 'latency-optimal': needs rates, and a queue has none. Usual fix: "
+                "System.uplink = 'radio', or equal sizes."
+            )
         self.parts(Simulation(seed=0), cloud, 0)
 
     def parts(self, sim: Simulation, cloud: Cloud, global_round: int) -> tuple[Part, ...]:
         """Disjoint parts that add up to the whole, one for each cell (eqs. 2 and 3)."""
         units = cloud.shape.num_units
-        if self.submodel_fractions is None:
+        if self.submodel_sizes == "latency-optimal":
+            counts = self._fastest_counts(cloud, global_round)
+        elif self.submodel_fractions is None:
             counts = even_counts(units, len(cloud.edges))
         else:
             counts = proportional_counts(units, self.submodel_fractions)
         return draw_parts(units, counts, sim.stream(cloud.name, "submodels", global_round))
+
+    def _fastest_counts(self, cloud: Cloud, global_round: int) -> Counts:
+        """Units per cell that make the slowest cell as fast as can be (eq. 20; with over-the-air sums 39)."""
+        shape = cloud.shape
+        widest = max(shape.num_units, key=shape.num_cut_parameters, default=None)
+        if widest is None:
+            return even_counts(shape.num_units, len(cloud.edges))
+        num_units, num_cut = shape.num_units[widest], sum(map(shape.num_cut_parameters, shape.num_units))
+        parameter_s = [self.training.parameter_s(cloud, edge, global_round) for edge in cloud.edges]
+        sizes = latency_optimal_sizes(
+            [slope_s * (shape.num_parameters() - num_cut) for slope_s in parameter_s],
+            [slope_s * (num_cut / num_units) for slope_s in parameter_s],
+            num_units=num_units,
+            largest=self.largest_submodel,
+        )
+        fractions = [size / num_units for size in sizes]
+        return proportional_counts(shape.num_units, fractions) | {widest: sizes}
 
     def play(self, sim: Simulation, cloud: Cloud) -> Story:
         """All global rounds; returns the global model."""

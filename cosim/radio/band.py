@@ -88,9 +88,13 @@ class Band:
         """What each of so many clients can count on in an edge round."""
         return self._bandwidth_hz / num_clients
 
-    def divide_among(self, num_clients: int) -> None:
-        """Fix the shares of the coming edge round."""
-        self._num_shares = num_clients
+    def upload_s(self, channel: Channel, bits: float, block: tuple[int, ...], num_clients: int) -> float:
+        """How long an upload takes in the share that each of so many clients can count on."""
+        return bits / channel.rate_bps(self.share_hz(num_clients), block)
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
+        """Fix the shares of an edge round that begins now."""
+        self._num_shares = max(1, num_clients)
 
     def open(self, client: str, channel: Channel, bits: int, block: tuple[int, ...]) -> Upload:
         """Start an upload; its `done` comes when all bits are through."""

@@ -14,6 +14,7 @@ import math
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.simulation import Simulation
 
@@ -56,8 +57,10 @@ class BlockFading:
         """When the channel changes by itself; infinity where it changes with the rounds."""
         return (block[0] + 1) * self._coherence_time_s if self._coherence_time_s else math.inf
 
-    def vector(self, block: tuple[int, ...]) -> np.ndarray:
-        """Channel vector h, complex, shape (antennas,), E|h_m|^2 = 1."""
+    def vector(self, block: tuple[int, ...]) -> NDArray[np.complex128]:
+        """Channel vector h, complex, shape (antennas,), E|h_m|^2 = 1; without fading the number 1."""
+        if not self._num_antennas:
+            return np.ones(1, dtype=np.complex128)
         parts = self._sim.stream(self._client, "fading", *block).standard_normal((2, self._num_antennas))
         return (parts[0] + 1j * parts[1]) / math.sqrt(2.0)
 

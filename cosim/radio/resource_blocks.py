@@ -39,7 +39,11 @@ class ResourceBlocks:
         """What each client can count on: one block, however many there are."""
         return self._block_hz
 
-    def divide_among(self, num_clients: int) -> None:
+    def upload_s(self, channel: Channel, bits: float, block: tuple[int, ...], num_clients: int) -> float:
+        """How long an upload takes in a block, once it has one."""
+        return bits / channel.rate_bps(self._block_hz, block)
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Nothing: blocks do not depend on who takes part."""
 
     def open(self, client: str, channel: Channel, bits: int, block: tuple[int, ...]) -> Upload:

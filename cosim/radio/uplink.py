@@ -1,11 +1,12 @@
 """Uplink: how the updates of a cell's clients travel to their edge server.
 
-Frequency division with fixed or redivided shares (`band`) or resource blocks (`resource_blocks`), block
-fading (`fading`), links by SNR or by budget (`link`, `cell_links`), large-scale loss by 3GPP TR 38.901
-(`pathloss`, `large_scale`). The downlink is taken to be fast and free of error, as in the HIST and RawHFL
-papers.
+Frequency division with fixed or redivided shares (`band`) or resource blocks (`resource_blocks`), or all at
+once (`over_the_air`); block fading (`fading`), links by SNR or by budget (`link`, `cell_links`), large-scale
+loss by 3GPP TR 38.901 (`pathloss`, `large_scale`). The downlink is taken to be fast and free of error, as in
+the HIST and RawHFL papers.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -29,6 +30,7 @@ from cosim.radio.cell_links import CellLinks, gain_of_round
 from cosim.radio.fading import BlockFading, Redrawn
 from cosim.radio.large_scale import LargeScale
 from cosim.radio.link import Channel, noise_w_per_hz
+from cosim.radio.over_the_air import AirComp, AirUpload, OverTheAir
 from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.simulation import Simulation
 from cosim.topology import uniform
@@ -40,10 +42,11 @@ class Radio:
     """The uplink of every cell.
 
     Attributes:
-        bandwidth_hz: Uplink band of one cell (fixed, redivided). [no source]
+        bandwidth_hz: Uplink band of one cell (fixed, redivided, over-the-air). [no source]
         sharing: Fixed: each client taking part has an equal share; redivided: those still sending split the
-            whole band; resource-blocks: each has a block to itself while it sends. [HIST journal, Section
-            IV-A: fixed]
+            whole band; resource-blocks: each has a block to itself while it sends; over-the-air: all send at
+            once, and the server receives the sum. [HIST journal, Section IV-A: fixed]
+        aircomp: How updates add up (over-the-air).
         resource_block_hz: Width of a resource block. [RawHFL, Section V-A]
         num_resource_blocks: Resource blocks Z of a cell. [RawHFL, Section V]
         tx_power_w: Power of a client while it sends, and the one for which snr_db holds. [no source]
@@ -71,7 +74,8 @@ class Radio:
     """
 
     bandwidth_hz: float = field(positive, default=20e6)
-    sharing: Literal["fixed", "redivided", "resource-blocks"] = "fixed"
+    sharing: Literal["fixed", "redivided", "resource-blocks", "over-the-air"] = "fixed"
+    aircomp: AirComp = AirComp()
     resource_block_hz: float = field(positive, default=540e3)
     num_resource_blocks: int = field(between(1, 10_000), default=4)
     tx_power_w: float = field(positive, default=0.2)
@@ -94,6 +98,15 @@ class Radio:
         if self.fading_redrawn == "coherence-time" and self.coherence_time_s is None:
             rule = "fading redrawn by coherence time needs one"
             raise refuse("Radio", "coherence_time_s", None, rule, "give one, for instance 0.1")
+        if self.sharing == "over-the-air":
+            for name, fits in (
+                ("csi_error_db", self.csi_error_db == 0.0),
+                ("outage_probability", self.outage_probability == 0.0),
+                ("fading_redrawn", self.fading_redrawn != "coherence-time"),
+            ):
+                if not fits:
+                    rule = "a sum over the air needs channels that are known and stay while it lasts"
+                    raise refuse("Radio", name, getattr(self, name), rule, "leave it out, or sharing = fixed")
         levels_db = (*self.snr_db, self.noise_dbm_per_hz, self.noise_figure_db)
         if max(map(abs, levels_db)) > 300.0:
             raise refuse(
@@ -104,10 +117,12 @@ class Radio:
                 "check the unit",
             )
 
-    def band(self, sim: Simulation) -> Band | ResourceBlocks:
+    def band(self, sim: Simulation) -> Band | ResourceBlocks | OverTheAir:
         """The uplink band of one cell."""
         if self.sharing == "resource-blocks":
             return ResourceBlocks(sim, self.num_resource_blocks, self.resource_block_hz)
+        if self.sharing == "over-the-air":
+            return OverTheAir(sim, self.aircomp, self.bandwidth_hz, self.bits_per_parameter)
         return Band(sim, self.bandwidth_hz, redivided=self.sharing == "redivided")
 
     def highest_power_w(self, rng: np.random.Generator) -> float:
@@ -121,7 +136,7 @@ class Radio:
         clients: Sequence[str],
         distance_m: NDArray[np.float64],
         snr_db: NDArray[np.float64],
-        band: Band | ResourceBlocks,
+        band: Band | ResourceBlocks | OverTheAir,
     ) -> "list[RadioUplink]":
         """The uplinks of one cell's clients; distances and SNR have shape (clients,)."""
         gains = None
@@ -162,7 +177,7 @@ class RadioUplink:
     number: int
     links: CellLinks
     fading: BlockFading
-    band: Band | ResourceBlocks
+    band: Band | ResourceBlocks | OverTheAir
 
     def channel(self, tx_power_w: float, global_round: int, edge_round: int) -> Channel:
         """What an upload of this round meets."""
@@ -175,12 +190,27 @@ class RadioUplink:
         block = self.fading.block(global_round, edge_round)
         return link.snr_in(bandwidth_hz) * self.fading.gain(block)
 
-    def open(self, payload_bits: int, tx_power_w: float, global_round: int, edge_round: int) -> Upload:
+    def upload_s(self, payload_bits: float, tx_power_w: float, global_round: int, num_clients: int) -> float:
+        """How long an upload of a round takes beside so many others, as a planner knows it at its start."""
+        link = self.links.known(self.number, tx_power_w, global_round, 0)
+        block = self.fading.block(global_round, 0)
+        return self.band.upload_s(Channel(link=link, fading=self.fading), payload_bits, block, num_clients)
+
+    def received(self, tx_power_w: float, global_round: int, edge_round: int) -> NDArray[np.complex128]:
+        """Channel vector of a round times the amplitude of power over noise, shape (antennas,)."""
+        assert isinstance(self.band, OverTheAir)
+        link = self.links.known(self.number, tx_power_w, global_round, edge_round)
+        snr = link.snr_in(self.band.settings.subcarrier_hz)
+        return math.sqrt(snr) * self.fading.vector(self.fading.block(global_round, edge_round))
+
+    def open(
+        self, payload_bits: int, tx_power_w: float, global_round: int, edge_round: int
+    ) -> Upload | AirUpload:
         """Start an upload in the fading block of this round."""
         block = self.fading.block(global_round, edge_round)
         channel = self.channel(tx_power_w, global_round, edge_round)
         return self.band.open(self.client, channel, payload_bits, block)
 
-    def close(self, upload: Upload) -> None:
+    def close(self, upload: Upload | AirUpload) -> None:
         """End an upload, also before all its bits are through, and free its share of the band."""
-        self.band.close(upload)
+        self.band.close(upload)  # type: ignore[arg-type]

@@ -472,3 +472,12 @@ def test_a_table_of_rows_has_a_number_for_every_row_and_class():
         with pytest.raises(ConfigurationError, match="Dataset 'own': ") as refused:
             attrs.evolve(table, **change)
         assert complaint in str(refused.value)
+
+
+def test_grey_levels_are_the_same_pictures_on_two_scales() -> None:
+    """Level v of 16 is v / 8 - 1 or v / 16."""
+    symmetric, positive = load("digits"), load("digits", grey_levels="positive")
+    np.testing.assert_array_equal((symmetric.train_x + 1.0) / 2.0, positive.train_x)
+    assert (symmetric.test_x.min(), symmetric.test_x.max()) == (-1.0, 1.0)
+    assert (positive.test_x.min(), positive.test_x.max()) == (0.0, 1.0)
+    np.testing.assert_array_equal(symmetric.train_y, positive.train_y)

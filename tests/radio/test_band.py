@@ -69,7 +69,7 @@ def play(
     """The jobs on the clock, each a story that waits for its start, sends and perhaps is cut."""
     sim = CountedSimulation(seed=1, shuffle_ties=tie_order)
     band = Band(sim, bandwidth_hz, redivided=redivided)
-    band.divide_among(num_shares or len(jobs))
+    band.begin_round(num_shares or len(jobs), math.inf)
     sent: dict[str, Sent] = {}
 
     def send(name, job):
@@ -130,7 +130,7 @@ def test_fixed_shares_hold_until_the_next_division():
     def edge():
         lasted_s = []
         for num_clients in (1, 2, 8):
-            band.divide_among(num_clients)
+            band.begin_round(num_clients, math.inf)
             start_s = sim.now_s
             upload = band.open("a", channel_of(sim, "a", Job(0.0, 0), None), 1_000_000, (0,))
             yield from sim.spend("a", "send", upload.done)

@@ -71,7 +71,7 @@ def test_a_block_is_as_wide_whoever_else_sends():
     for num_senders in (1, 4):
         sim, log = Simulation(seed=1), {}
         blocks = ResourceBlocks(sim, 4, BLOCK_HZ)
-        blocks.divide_among(num_senders)
+        blocks.begin_round(num_senders, math.inf)
         assert blocks.share_hz(num_senders) == BLOCK_HZ
         stories = [sender(sim, blocks, f"c{i}", 0.0, 3 * RATE_BPS, log) for i in range(num_senders)]
         sim.run(sim.together(stories))

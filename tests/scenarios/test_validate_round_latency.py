@@ -44,8 +44,8 @@ def natural_logarithm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def band_divided_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    divide = Band.divide_among
-    monkeypatch.setattr(Band, "divide_among", lambda self, num_clients: divide(self, num_clients**2))
+    begin = Band.begin_round
+    monkeypatch.setattr(Band, "begin_round", lambda self, number, ends_s: begin(self, number**2, ends_s))
 
 
 def theory_of_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,208 @@
+"""HIST with latency-optimal submodels: its rounds against closed forms, brute force and equal parts."""
+
+import itertools
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import cosim
+import models
+from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
+from cosim import (
+    AirComp,
+    Compute,
+    ConfigurationError,
+    Data,
+    EdgeTraining,
+    Hist,
+    Radio,
+    System,
+    Topology,
+    evolve,
+)
+from cosim.learning.datasets import load
+from cosim.learning.learner import Learner
+from cosim.nodes import Cloud
+from cosim.radio.uplink import RadioUplink
+from cosim.records import Trace
+from cosim.simulation import Simulation
+
+UNITS, CELLS, ROUNDS, H = 10, 3, 4, 3
+PARAMETERS = UNITS * (12 + 4)
+STEP_CYCLES = 1e6
+Sharing = Literal["fixed", "over-the-air"]
+
+
+def system(sharing: Sharing = "fixed", seed: int = 3, **protocol) -> System:
+    """Three cells of unlike links and processors, two clients each."""
+    return System(
+        seed=seed,
+        num_cells=CELLS,
+        num_clients=2 * CELLS,
+        model=f"relu-12-{UNITS}-4",
+        data=Data(name="synthetic", split="iid"),
+        compute=Compute(
+            step_cycles=STEP_CYCLES, min_frequency_hz=(1e9, 2e9, 4e9), max_frequency_hz=(1e9, 3e9, 4e9)
+        ),
+        radio=Radio(sharing=sharing, bandwidth_hz=1e6, snr_db=(0.0, 10.0, 20.0)),
+        protocol=Hist(
+            **(
+                {
+                    "num_global_rounds": ROUNDS,
+                    "submodel_sizes": "latency-optimal",
+                    "training": EdgeTraining(num_edge_rounds=2, num_local_steps=H, batch_size=10),
+                }
+                | protocol
+            )
+        ),
+        evaluate_every=None,
+    )
+
+
+def play(system: System) -> tuple[Trace, Cloud]:
+    sim, dataset = Simulation(system.seed), load("synthetic")
+    cloud = system.build(sim, Learner(models.build(system.model), dataset), dataset, lambda report: None)
+    sim.run(system.protocol.play(sim, cloud))
+    return sim.trace, cloud
+
+
+def durations_s(trace: Trace) -> np.ndarray:
+    return np.array([row.end_s - row.start_s for row in trace.rounds if row.level == "global"])
+
+
+def closed_form_s(system: System, cloud: Cloud, global_round: int, sizes: tuple[int, ...]) -> float:
+    """Eq. 18, or 38, of such sizes, on the channels of a round."""
+    cells = []
+    for edge, size in zip(cloud.edges, sizes, strict=True):
+        frequency_hz, snr = [], []
+        for client in edge.clients:
+            assert isinstance(client.uplink, RadioUplink)
+            frequency_hz.append(client.cpu.frequency_hz)
+            channel = client.uplink.channel(client.tx_power_w, global_round, 0)
+            snr.append(channel.link.snr_in(1.0) * client.uplink.fading.gain((global_round,)))
+        cells.append(
+            EdgeRoundLatency(
+                num_steps=H,
+                step_cycles=STEP_CYCLES,
+                model_bits=32 * PARAMETERS,
+                fraction=size / UNITS,
+                bandwidth_hz=1e6,
+                frequency_hz=np.array(frequency_hz),
+                snr=np.array(snr),
+            )
+        )
+    if system.radio.sharing == "fixed":
+        return global_round_s(2, cells)
+    return 2 * max(
+        H * cell.fraction * STEP_CYCLES / cell.frequency_hz.min()
+        + cell.fraction * PARAMETERS / (1e6 / 15e3) * (1e-3 / 14.0)
+        for cell in cells
+    )
+
+
+def counts(system: System, cloud: Cloud, global_round: int) -> tuple[int, ...]:
+    parts = system.protocol.parts(Simulation(system.seed), cloud, global_round)
+    return tuple(len(part.units["hidden1"]) for part in parts)
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "over-the-air"])
+@pytest.mark.parametrize("largest", [1.5, 3.0])
+def test_no_sizes_give_a_shorter_round(sharing: Sharing, largest: float) -> None:
+    """Every way to deal the units, by the closed form, round by round; the clock takes the shortest."""
+    played = system(sharing, largest_submodel=largest)
+    trace, cloud = play(played)
+    ways = [
+        way
+        for way in itertools.product(range(1, UNITS + 1), repeat=CELLS)
+        if sum(way) == UNITS and max(way) <= largest * UNITS / CELLS
+    ]
+    for global_round, found_s in enumerate(durations_s(trace), start=1):
+        shortest_s = min(closed_form_s(played, cloud, global_round, way) for way in ways)
+        assert found_s == pytest.approx(shortest_s, rel=1e-12)
+        assert counts(played, cloud, global_round) in ways
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("sharing", ["fixed", "over-the-air"])
+def test_never_longer_than_equal_parts_and_shorter_where_cells_differ(sharing: Sharing, seed: int) -> None:
+    played = system(sharing, seed)
+    optimal = durations_s(play(played)[0])
+    equal = durations_s(play(evolve(played, protocol=evolve(played.protocol, submodel_sizes="equal")))[0])
+    assert (optimal <= equal * (1.0 + 1e-12)).all()
+    assert optimal.sum() < 0.9 * equal.sum()
+
+
+def test_sizes_follow_the_channels_of_each_round_and_of_no_other() -> None:
+    played = system()
+    cloud = play(played)[1]
+    sizes = [counts(played, cloud, global_round) for global_round in range(1, 30)]
+    assert len(set(sizes)) > 1
+    still = evolve(played, radio=evolve(played.radio, fading="none"))
+    cloud = play(still)[1]
+    assert len({counts(still, cloud, global_round) for global_round in range(1, 30)}) == 1
+
+
+def test_over_the_air_the_links_do_not_matter_but_the_airtime_does() -> None:
+    """Processors of 1, 2 and 4 GHz: 1, 3, 6 of 10 units without airtime; a long one makes cells alike."""
+    compute = Compute(min_frequency_hz=(1e9, 2e9, 4e9), max_frequency_hz=(1e9, 2e9, 4e9))
+    played = evolve(system("over-the-air", largest_submodel=3.0), compute=compute)
+    for symbol_s, wanted in ((1e-12, (1, 3, 6)), (1.0, (3, 3, 4))):
+        slow = evolve(played, radio=evolve(played.radio, aircomp=AirComp(symbol_s=symbol_s)))
+        assert counts(slow, play(slow)[1], 1) == wanted
+
+
+def test_a_slow_backhaul_counts() -> None:
+    """Where it takes all the time, no cell may hold more than another."""
+    played = system(largest_submodel=3.0)
+    slow = evolve(played, topology=Topology(backhaul_rate_bps=1e2))
+    assert sorted(counts(slow, play(slow)[1], 1)) == [3, 3, 4]
+    assert sorted(counts(played, play(played)[1], 1)) != [3, 3, 4]
+
+
+def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
+    """Biases of the output: the closed form of an affine time, by brute force."""
+    played = evolve(system(largest_submodel=3.0), model=f"mlp-12-{UNITS}-4")
+    trace, cloud = play(played)
+    whole = UNITS * (12 + 1 + 4) + 4
+
+    def round_s(sizes: tuple[int, ...]) -> float:
+        parameters = [size * (12 + 1 + 4) + 4 for size in sizes]
+        times_s = []
+        for edge, number in zip(cloud.edges, parameters, strict=True):
+            for client in edge.clients:
+                assert isinstance(client.uplink, RadioUplink)
+                rate_bps = client.uplink.channel(client.tx_power_w, 1, 0).rate_bps(0.5e6, (1,))
+                cycles = H * STEP_CYCLES * number / whole
+                times_s.append(2.0 * (cycles / client.cpu.frequency_hz + 32 * number / rate_bps))
+        return max(times_s)
+
+    ways = [way for way in itertools.product(range(1, UNITS), repeat=CELLS) if sum(way) == UNITS]
+    assert durations_s(trace)[0] == pytest.approx(min(map(round_s, ways)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda s: evolve(s, uplink="public-network"),
+            "Hist.submodel_sizes = 'latency-optimal': needs rates",
+        ),
+        (lambda s: evolve(s, model="relu-12-2-4"), "3 cells for 2 units"),
+        (lambda s: evolve(s, protocol=evolve(s.protocol, largest_submodel=0.9)), "cannot add up"),
+        (lambda s: evolve(s, protocol=evolve(s.protocol, largest_submodel=1.1)), "too few to add up"),
+        (
+            lambda s: evolve(s, protocol=evolve(s.protocol, submodel_fractions=(0.2, 0.3, 0.5))),
+            "latency-optimal already",
+        ),
+    ],
+)
+def test_refused(change, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        play(change(system()))
+
+
+@pytest.mark.parametrize("name", ["Vhfl", "RawHfl"])
+def test_protocols_that_need_updates_one_by_one_are_refused_over_the_air(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name} on uplink = radio needs updates one by one"):
+        evolve(system("over-the-air"), protocol=getattr(cosim, name)())
