@@ -14,6 +14,7 @@ SCENARIOS = {
     "quickstart": "scenarios.quickstart",
     "hist": "scenarios.hist",
     "hfedavg": "scenarios.hfedavg",
+    "aircomp": "scenarios.aircomp",
     "vhfl": "scenarios.vhfl",
     "rawhfl": "scenarios.rawhfl",
 }
@@ -22,6 +23,10 @@ REPRODUCTIONS = {
     "hist-fig5": "scenarios.reproduce_hist_fig5",
     "hist-fig6": "scenarios.reproduce_hist_fig6",
     "hist-fig7": "scenarios.reproduce_hist_fig7",
+    **{
+        f"hist-fig{figure}": f"scenarios.reproduce_hist_fig{figure}"
+        for figure in ("8a", "8b", "8c", "9a", "9b", "9c")
+    },
     "vhfl-fig4": "scenarios.reproduce_vhfl_fig4",
     "vhfl-fig5": "scenarios.reproduce_vhfl_fig5",
     "vhfl-fig6": "scenarios.reproduce_vhfl_fig6",
@@ -40,6 +45,8 @@ VALIDATIONS = {
     "round-latency": "scenarios.validate_round_latency",
     "success-rate": "scenarios.validate_success_rate",
     "csi-error": "scenarios.validate_csi_error",
+    "aircomp-latency": "scenarios.validate_aircomp_latency",
+    "aircomp-noise": "scenarios.validate_aircomp_noise",
 }
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-SCENARIO, TRAFFIC, STATION, MARGIN = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+SCENARIO, FOUR_WAYS, TRAFFIC, STATION, MARGIN = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
 def pasted(code: str, tmp_path: Path) -> str:
@@ -88,3 +88,17 @@ def test_every_file_that_is_named_is_there():
         r"`((?:cosim|docs|benchmarks|scenarios)/[\w/.]+\.\w+)`|\]\((docs/[\w.]+)\)", README
     ):
         assert (ROOT / (path[0] or path[1])).exists(), path
+
+
+def test_four_ways_to_train_take_what_closed_forms_say(tmp_path):
+    """HIST of 4 equal parts takes a quarter of HFedAvg's time; over the air by eqs. 37 to 39."""
+    found = {
+        (name, sharing): float(time_s)
+        for name, sharing, time_s in re.findall(r"(\w+), ([\w-]+): ([0-9.]+) s", pasted(FOUR_WAYS, tmp_path))
+    }
+    for sharing in ("fixed", "over-the-air"):
+        assert found["Hist", sharing] == pytest.approx(found["HFedAvg", sharing] / 4, abs=2e-4)
+        assert found["HFedAvg", "over-the-air"] < found["HFedAvg", "fixed"]
+    # 5 edge rounds: 20 steps of 1e6 cycles on the slowest processor, near 1 GHz, and the airtime.
+    airtime_s = (64 * 300 + 300 * 10) * 15e3 / 20e6 / 14e3
+    assert found["HFedAvg", "over-the-air"] == pytest.approx(5 * (20e6 / 1.01e9 + airtime_s), rel=0.02)
