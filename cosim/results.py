@@ -137,8 +137,7 @@ class Result:
         if self.folder is None:
             return
         for name in TABLES:
-            frame: pd.DataFrame = getattr(self, name)
-            _replace(self.folder / f"{name}.parquet", lambda path, f=frame: f.to_parquet(path, index=False))
+            write_table(self.folder / f"{name}.parquet", getattr(self, name))
         write_json(self.folder / "summary.json", self.summary._asdict())
 
     def time_to_accuracy_s(self, accuracy: float) -> float | None:
@@ -177,15 +176,18 @@ def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, An
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def alone_in(folder: Path, *, waits: bool = False) -> Iterator[None]:
     """Keep other processes from playing the run of a folder too; ends with the process, however it ends.
+
+    Args:
+        waits: Whether to wait for one that plays it.
 
     Raises:
         ConfigurationError: Another process plays it.
     """
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
         raise ConfigurationError(
@@ -200,6 +202,11 @@ def add_provenance(folder: Path, provenance: dict[str, Any]) -> None:
     path = folder / "provenance.json"
     first = json.loads(path.read_text()) if path.exists() else {}
     write_json(path, first | {"resumed": [*first.get("resumed", []), provenance]})
+
+
+def write_table(path: Path, frame: pd.DataFrame) -> None:
+    """Write a Parquet table, whole or not at all."""
+    _replace(path, lambda partial: frame.to_parquet(partial, index=False))
 
 
 def write_json(path: Path, values: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from cosim import ConfigurationError, Result, System
 from cosim.configuration import is_configuration
 from cosim.run import load_system
 from cosim.units import unit_of
+from scenarios import studies
 from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
 from scenarios.console import Options, console, play
 from scenarios.kinds import with_kinds
@@ -38,6 +39,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim run rawhfl --protocol.policy.kind CommonSteps    another kind of a part, in its defaults
   cosim run --config runs/a/config.json      repeat a run exactly
   cosim run --resume runs/a             go on with a run that was stopped
+  cosim study hist --over radio.bandwidth_hz=5e6,10e6 --seeds 10    what if? with intervals and differences
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
   cosim validate success-rate           simulation against theory; exit code 1 where they disagree
   cosim data fashion-mnist              download a data set
@@ -108,6 +110,24 @@ def _run(arguments: list[str]) -> int:
         Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system), question
     )
     return _played(name, play(name, invocation.system, invocation.options))
+
+
+def _study(arguments: list[str]) -> int:
+    if not arguments or arguments[0].startswith("-"):
+        print(f"usage: cosim study SCENARIO --over FIELD=VALUES [options]\n\n{_names(SCENARIOS)}")
+        return 0 if arguments in ([], ["-h"], ["--help"]) else 2
+    name, arguments = arguments[0], arguments[1:]
+    system = _form(name, find("scenario", SCENARIOS, name), PAPER_SCALE in arguments)
+    system, arguments = with_kinds(system, [word for word in arguments if word != PAPER_SCALE])
+
+    @attrs.frozen(kw_only=True)
+    class Invocation:
+        options: Annotated[studies.Options, tyro.conf.arg(name="")]
+        system: Annotated[System, tyro.conf.arg(name="")]
+
+    asked = Invocation(options=studies.Options(), system=system)
+    invocation = _parse(Invocation, f"cosim study {name}", arguments, asked, studies.__doc__)
+    return studies.play(name, invocation.system, invocation.options)
 
 
 def _resume(folder: Path, arguments: list[str]) -> int:
@@ -275,6 +295,7 @@ def _names(catalogue: dict[str, str]) -> str:
 
 _COMMANDS = {
     "run": _run,
+    "study": _study,
     "list": _list,
     "show": _show,
     "reproduce": _reproduce,

@@ -1,0 +1,139 @@
+"""Studies read: tables of designs with intervals, and the difference that each design makes.
+
+All designs have the same seeds, so the difference to a reference is taken seed by seed; its interval is
+usually much shorter than those of the two means.
+
+Scope and limitations: intervals are Student's t over seeds, 95 %; runs that failed are left out and counted.
+Time and energy to a target are means over the seeds that reached it, and only where all did.
+
+Usage::
+
+    runs = load("studies/bandwidth")
+    compared(runs, reference=0)
+"""
+
+import json
+import math
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pandas as pd
+
+from analysis.statistics import Interval, paired_difference, t_interval
+from cosim.results import Result
+
+METRICS = {
+    "time_s": "simulated time (s)",
+    "energy_j": "energy (J)",
+    "dropped_share": "dropped updates (share)",
+    "bits_per_client": "bits per client",
+    "accuracy": "accuracy",
+    "test_mse": "test MSE",
+    "time_to_target_s": "time to target (s)",
+    "energy_to_target_j": "energy to target (J)",
+}
+"""Metric -> what it is called in a table."""
+
+
+@attrs.frozen(kw_only=True)
+class Comparison:
+    """One metric of one design.
+
+    Attributes:
+        design: Its number.
+        name: Its values in words.
+        metric: One of METRICS.
+        num_runs: Seeds with a value.
+        value: Mean over seeds.
+        difference: Mean difference to the reference on the same seeds; None for the reference itself, or
+            where fewer than two seeds are shared.
+    """
+
+    design: int
+    name: str
+    metric: str
+    num_runs: int
+    value: Interval
+    difference: Interval | None
+
+
+def load(path: str | Path) -> "Result | pd.DataFrame":
+    """A run's tables, or a study's table of runs with plain values of its fields.
+
+    Raises:
+        ConfigurationError: There is neither.
+    """
+    folder = Path(path)
+    if not (folder / "study.json").exists():
+        return Result.load(folder)
+    runs = pd.read_parquet(folder / "runs.parquet")
+    for column in [name for name in map(str, runs.columns) if name.startswith("field.")]:
+        runs[column.removeprefix("field.")] = [json.loads(value) for value in runs.pop(column)]
+    return with_shares(runs)
+
+
+def with_shares(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with the share of updates that were dropped."""
+    return runs.assign(dropped_share=runs["num_dropped"] / runs["num_updates"])
+
+
+def of_design(runs: pd.DataFrame, design: int, metric: str) -> pd.Series:
+    """A metric of a design's runs by seed; empty where a run lacks it."""
+    own = runs[(runs["design"] == design) & (runs["status"] == "complete")].set_index("seed")[metric]
+    return own if own.notna().all() else own.iloc[:0]
+
+
+def compared(runs: pd.DataFrame, reference: int = 0) -> list[Comparison]:
+    """Every metric that there is, of every design, beside the reference."""
+    runs = with_shares(runs)
+    rows = []
+    for design, name in runs[["design", "name"]].drop_duplicates().itertuples(index=False):
+        for metric in METRICS:
+            own = of_design(runs, design, metric)
+            if own.empty:
+                continue
+            other = of_design(runs, reference, metric)
+            shared = own.index.intersection(other.index)
+            difference = None
+            if design != reference and len(shared) > 1:
+                difference = paired_difference(other.loc[shared].to_numpy(), own.loc[shared].to_numpy())
+            rows.append(
+                Comparison(
+                    design=int(design),
+                    name=str(name),
+                    metric=metric,
+                    num_runs=len(own),
+                    value=interval(own.to_numpy()),
+                    difference=difference,
+                )
+            )
+    return rows
+
+
+def interval(values: np.ndarray) -> Interval:
+    """Of the mean over seeds; of one seed without width, and saying so."""
+    if len(values) > 1:
+        return t_interval(values)
+    estimate = float(values[0])
+    return Interval(
+        estimate=estimate, low=estimate, high=estimate, level=0.95, too_noisy=True, remark="one seed"
+    )
+
+
+def is_tight(runs: pd.DataFrame, precision: dict[str, float]) -> bool:
+    """Whether a design's intervals are as tight as asked: half width at most this share of the mean.
+
+    Args:
+        runs: The runs of one design.
+        precision: Metric -> share. A metric that the runs do not have counts as tight.
+    """
+    runs = with_shares(runs)
+    for metric, share in precision.items():
+        values = runs.loc[runs["status"] == "complete", metric].dropna().to_numpy()
+        if len(values) < 2:
+            return len(values) == 0
+        found = t_interval(values)
+        if not found.half_width <= share * abs(found.estimate) + math.ulp(0.0):
+            return False
+    return True

@@ -1,0 +1,335 @@
+"""Studies: what if? Every design of a grid with the same seeds, many runs at a time, in one folder.
+
+All designs meet the same users, places, channels, data and mini-batches, seed by seed, since randomness has
+names; so differences between designs are paired. Runs go to any `concurrent.futures.Executor`; the table does
+not depend on which, nor on the number of workers. A study that was stopped, however it ended, goes on with
+what is missing, also within a run (`cosim.checkpoint`). A run that fails is a row with its error.
+
+The folder holds `study.json` (what was asked), `runs/` (one run folder each) and `runs.parquet` (one row per
+run, with its folder), written anew whenever a run has ended.
+
+Scope and limitations: one machine's processes are started afresh (spawn), so a script that runs a study needs
+`if __name__ == "__main__":`. Each run learns on one thread.
+
+Usage::
+
+    study = Study(system, {"radio.bandwidth_hz": (5e6, 10e6)}, seeds=10)
+    runs = study.run("studies/bandwidth", models.build)
+
+Validation: tests/test_study.py.
+"""
+
+import json
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pandas as pd
+
+from cosim.configuration import ConfigurationError, to_dict
+from cosim.designs import Design, Grid, designs
+from cosim.learning.workers import num_cores
+from cosim.results import Result, alone_in, write_json, write_table
+from cosim.run import load_system, run
+from cosim.system import System
+
+COLUMNS = {
+    "design": "int64",
+    "name": "str",
+    "seed": "int64",
+    "status": "str",
+    "error": "str",
+    "folder": "str",
+    "time_s": "float64",
+    "energy_j": "float64",
+    "num_updates": "float64",
+    "num_dropped": "float64",
+    "bits_per_client": "float64",
+    "accuracy": "float64",
+    "test_mse": "float64",
+    "time_to_target_s": "float64",
+    "energy_to_target_j": "float64",
+}
+"""Columns of the table of runs; what a run does not have is not a number."""
+MOST_ATTEMPTS = 3
+"""How often a run is begun whose worker dies. [no source]"""
+Enough = Callable[[pd.DataFrame], bool]
+
+
+@attrs.frozen
+class Study:
+    """A grid of designs.
+
+    Attributes:
+        base: What is changed.
+        grid: Field -> its values, every combination of which is a design.
+        seeds: How many seeds each design has, from the base's on.
+        target: Accuracy for time and energy to a target; None: none.
+    """
+
+    base: System
+    grid: Grid
+    seeds: int
+    target: float | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.seeds < 1:
+            raise ConfigurationError(f"Study.seeds = {self.seeds}: must be at least 1.")
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        """Every combination of the grid."""
+        return designs(self.base, self.grid)
+
+    def run(
+        self,
+        out: str | Path,
+        build: Callable[[str], Any],
+        *,
+        scenario: str | None = None,
+        data_dir: Path | None = None,
+        executor: Executor | None = None,
+        num_workers: int | None = None,
+        enough: Enough = lambda runs: True,
+        most_seeds: int | None = None,
+        listener: Callable[[pd.DataFrame, int], None] = lambda runs, num_wanted: None,
+    ) -> pd.DataFrame:
+        """Run what has not been run yet.
+
+        Args:
+            out: Study folder, new or of this very study.
+            build: Network of a name; a function of a module, since other processes call it.
+            scenario: Name under which `cosim run --config` finds a run's network again.
+            data_dir: Folder of the data set's files; None: the usual places.
+            executor: Where to run; None: processes of this machine.
+            num_workers: How many of these; None: one per core.
+            enough: Whether the runs of a design, those of all its seeds so far, suffice; asked when they have
+                ended. If not, it gets another seed.
+            most_seeds: Seeds that a design gets at most; None: `seeds`.
+            listener: Hears the table whenever a run has ended, and how many runs there are to be.
+
+        Returns:
+            The table of runs, by design and seed.
+
+        Raises:
+            ConfigurationError: The folder holds another study, or a grid that cannot be.
+        """
+        folder, found = Path(out), self.designs
+        _begin(folder, self._asked(scenario))
+        rows: dict[tuple[int, int], dict[str, Any]] = {}
+        wanted: dict[tuple[int, int], _Job] = {}
+
+        def want(design: int, number: int) -> None:
+            seed = self.base.seed + number
+            row = _row(design, found[design], seed, f"runs/design-{design:03d}-seed-{seed}")
+            system = found[design].system
+            if system is None:
+                rows[design, seed] = row | {"status": "failed", "error": found[design].error}
+                return
+            system = attrs.evolve(system, seed=seed)
+            config = {"scenario": scenario, "system": to_dict(system)}
+            wanted[design, seed] = _Job(config, str(folder / row["folder"]), build, data_dir, self.target)
+            rows[design, seed] = row
+
+        def ended() -> None:
+            """Write the table, tell, and ask for more seeds where a design has not enough."""
+            for design in range(len(found)):
+                own = [row for (of, _), row in rows.items() if of == design]
+                has_ended = all(row["status"] != "waiting" for row in own)
+                may_go_on = found[design].system is not None and len(own) < (most_seeds or self.seeds)
+                if has_ended and may_go_on and not enough(_table(own)):
+                    want(design, len(own))
+            table = _table(list(rows.values()))
+            write_table(folder / "runs.parquet", table)
+            listener(table, len(rows))
+
+        for design in range(len(found)):
+            for number in range(self.seeds):
+                want(design, number)
+        ended()
+        with _pool(executor, num_workers) as pool:
+            for key, outcome in _played(pool, wanted):
+                rows[key] |= outcome
+                ended()
+        return _table(list(rows.values()))
+
+    def _asked(self, scenario: str | None) -> dict[str, Any]:
+        return {
+            "scenario": scenario,
+            "base": to_dict(self.base),
+            "grid": {field: list(values) for field, values in self.grid.items()},
+            "target": self.target,
+        }
+
+
+@attrs.frozen
+class _Job:
+    """One run, as a worker is asked for it."""
+
+    config: dict[str, Any]
+    folder: str
+    build: Callable[[str], Any]
+    data_dir: Path | None
+    target: float | None
+
+
+def play(job: _Job) -> dict[str, Any]:
+    """Play one run in this process, or go on with it, or read it; what the table says of it."""
+    folder = Path(job.folder)
+    try:
+        system = load_system(job.config)
+        started = (folder / "config.json").exists()
+        if started:
+            with alone_in(folder, waits=True):  # a worker of an earlier study may still be at it
+                result = _complete(folder)
+            if result is not None:
+                return _outcome(result, job.target)
+        result = run(
+            system,
+            job.build(system.model),
+            out=folder,
+            scenario=job.config["scenario"],
+            data_dir=job.data_dir,
+            num_workers=1,
+            resume=started,
+        )
+    except Exception as error:
+        return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+    return _outcome(result, job.target)
+
+
+def _complete(folder: Path) -> Result | None:
+    try:
+        result = Result.load(folder)
+    except ConfigurationError:
+        return None
+    return result if result.summary.status == "complete" else None
+
+
+def _outcome(result: Result, target: float | None) -> dict[str, Any]:
+    summary = result.summary._asdict()
+    found = {name: summary[name] for name in summary if name in COLUMNS}
+    if target is not None and "accuracy" in result.evaluations:
+        reached = result.evaluations[result.evaluations["accuracy"] >= target]
+        if len(reached):
+            found["time_to_target_s"] = float(reached["time_s"].iloc[0])
+            found["energy_to_target_j"] = float(reached["energy_j"].iloc[0])
+    return found
+
+
+def _row(number: int, design: Design, seed: int, folder: str) -> dict[str, Any]:
+    fields = {f"field.{field}": json.dumps(value) for field, value in design.values.items()}
+    own = {"design": number, "name": design.name, "seed": seed, "status": "waiting", "error": ""}
+    return own | {"folder": folder} | fields
+
+
+def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    table = pd.DataFrame(rows)
+    fields = [column for column in table if str(column).startswith("field.")]
+    table = table.reindex(columns=[*COLUMNS, *fields])
+    return table.astype(COLUMNS).sort_values(["design", "seed"], ignore_index=True)
+
+
+def _begin(folder: Path, asked: dict[str, Any]) -> None:
+    path = folder / "study.json"
+    if path.exists():
+        known = json.loads(path.read_text())
+        if known != json.loads(json.dumps(asked)):
+            differ = ", ".join(key for key in asked if known.get(key) != json.loads(json.dumps(asked[key])))
+            raise ConfigurationError(
+                f"{folder}: holds another study (its {differ} differs). Usual fix: another --out."
+            )
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigurationError(f"{folder}: is there already, and no study. Usual fix: another --out.")
+    try:
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
+        write_json(path, asked)
+    except OSError as error:
+        raise ConfigurationError(
+            f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
+        ) from None
+
+
+@contextmanager
+def _pool(executor: Executor | None, num_workers: int | None) -> Iterator[Callable[[], Executor]]:
+    """What gives the executor, a fresh one after the last broke."""
+    if executor is not None:
+        yield lambda: executor
+        return
+    own: list[ProcessPoolExecutor] = []
+
+    def pool() -> ProcessPoolExecutor:
+        own.append(
+            ProcessPoolExecutor(
+                max_workers=num_workers or num_cores(),
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=_end_with,
+                initargs=(os.getpid(),),
+            )
+        )
+        return own[-1]
+
+    try:
+        yield pool
+    finally:
+        for used in own:
+            used.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with(parent: int) -> None:
+    """Let this process end when its parent has, so that nobody holds a run that a new study wants."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _played(
+    pool: Callable[[], Executor], wanted: dict[tuple[int, int], _Job]
+) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+    """What becomes of every wanted run, also of those that are wanted on the way."""
+    executor: Executor | None = None
+    attempts: dict[tuple[int, int], int] = {}
+    jobs: dict[tuple[int, int], _Job] = {}
+    waiting: dict[Future[dict[str, Any]], tuple[int, int]] = {}
+    while wanted or waiting:
+        executor = executor or pool()
+        for key in list(wanted):
+            jobs[key] = wanted.pop(key)
+            attempts[key] = attempts.get(key, 0) + 1
+            waiting[_submitted(executor, jobs[key])] = key
+        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in sorted(done, key=lambda future: waiting[future]):
+            key = waiting.pop(future)
+            try:
+                outcome = future.result()
+            except BrokenExecutor:
+                executor = None
+                if attempts[key] < MOST_ATTEMPTS:
+                    wanted[key] = jobs[key]
+                    continue
+                outcome = {"status": "failed", "error": f"its worker died, {attempts[key]} times"}
+            except Exception as error:
+                outcome = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+            yield key, outcome
+
+
+def _submitted(executor: Executor, job: _Job) -> Future[dict[str, Any]]:
+    """The job's future, also where the executor has broken since it was asked last."""
+    try:
+        return executor.submit(play, job)
+    except BrokenExecutor as error:
+        broken: Future[dict[str, Any]] = Future()
+        broken.set_exception(error)
+        return broken

@@ -1,0 +1,255 @@
+"""Studies: designs, the same table on any executor, and going on after every kind of end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import models
+from cosim import ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, Result, System, evolve, run
+from cosim.designs import designs
+from cosim.study import MOST_ATTEMPTS, Study
+from scenarios import quickstart
+
+ROOT = Path(__file__).resolve().parents[1]
+BASE = System(
+    seed=4,
+    num_cells=2,
+    num_clients=4,
+    model="relu-12-8-4",
+    data=Data(name="synthetic"),
+    protocol=Hist(
+        num_global_rounds=3, training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
+    ),
+)
+GRID = {"radio.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}
+
+
+class Here(Executor):
+    """Runs what it is given at once, in this process."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def bytes_of(folder: Path) -> bytes:
+    return (folder / "runs.parquet").read_bytes()
+
+
+# --- Designs ------------------------------------------------------------------------------------------------
+
+
+def test_designs_are_every_combination_the_last_field_fastest():
+    found = designs(BASE, GRID)
+    assert [design.values for design in found] == [
+        {"radio.bandwidth_hz": 1e6, "num_cells": 1},
+        {"radio.bandwidth_hz": 1e6, "num_cells": 2},
+        {"radio.bandwidth_hz": 2e6, "num_cells": 1},
+        {"radio.bandwidth_hz": 2e6, "num_cells": 2},
+    ]
+    assert found[2].system == evolve(BASE, num_cells=1, radio=Radio(bandwidth_hz=2e6))
+    assert found[2].name == "bandwidth_hz=2e+06, num_cells=1"
+    assert [design.name for design in designs(BASE, {})] == ["base"]
+
+
+def test_names_say_as_much_of_a_path_as_is_needed():
+    grid = {"radio.large_scale.environment": ("uma",), "data.split": ("iid",), "radio.link": ("budget",)}
+    assert designs(BASE, grid)[0].name == "environment=uma, split=iid, link=budget"
+    grid = {"compute.min_frequency_hz": ([1e9],), "compute.max_frequency_hz": ([2e9],)}
+    assert designs(BASE, grid)[0].name == "min_frequency_hz=[1000000000.0], max_frequency_hz=[2000000000.0]"
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({"radio.bandwith_hz": (1e6,)}, "no field 'bandwith_hz'. Did you mean bandwidth_hz?"),
+        ({"num_cells.x": (1,)}, "no field 'x'. Known here: none"),
+        ({"num_cells": ()}, "num_cells: no values"),
+        ({"num_cells": (2, 2)}, "given twice"),
+        ({"seed": (1, 2)}, "the same seeds. Usual fix: --seeds"),
+    ],
+)
+def test_a_grid_that_cannot_be_is_refused_before_anything_is_written(grid, message, tmp_path):
+    with pytest.raises(ConfigurationError, match=message):
+        Study(BASE, grid, 2).run(tmp_path / "s", models.build, executor=Here())
+    assert not (tmp_path / "s").exists()
+
+
+# --- The table ----------------------------------------------------------------------------------------------
+
+
+def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
+    """Common random numbers: each run is the one that cosim.run plays with that configuration and seed."""
+    runs = Study(BASE, GRID, 2, target=0.5).run(tmp_path / "s", models.build, executor=Here())
+    assert list(runs["design"]) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert list(runs["seed"]) == [4, 5] * 4
+    for row in runs.itertuples():
+        system = evolve(
+            BASE,
+            seed=row.seed,
+            num_cells=(1, 2)[row.design % 2],
+            radio=Radio(bandwidth_hz=(1e6, 2e6)[row.design // 2]),
+        )
+        alone = run(system, models.build(system.model))
+        assert (row.time_s, row.energy_j, row.accuracy) == (
+            alone.summary.time_s,
+            alone.summary.energy_j,
+            alone.summary.accuracy,
+        )
+        reached = alone.time_to_accuracy_s(0.5)
+        assert row.time_to_target_s == reached or (reached is None and pd.isna(row.time_to_target_s))
+        saved = Result.load(tmp_path / "s" / row.folder)
+        assert saved.config["system"]["seed"] == row.seed
+        pd.testing.assert_frame_equal(saved.spans, alone.spans)
+    assert set(runs["status"]) == {"complete"}
+
+
+def test_the_table_is_the_same_on_any_executor(tmp_path):
+    """In this process, in one other and in two others; to the last bit."""
+    study = Study(BASE, GRID, 2)
+    study.run(tmp_path / "here", models.build, executor=Here())
+    for num_workers in (1, 2):
+        out = tmp_path / f"{num_workers} workers"
+        with ProcessPoolExecutor(num_workers, mp_context=get_context("spawn")) as pool:
+            study.run(out, models.build, executor=pool)
+        assert bytes_of(out) == bytes_of(tmp_path / "here")
+
+
+def test_a_design_that_fails_is_a_row_and_does_not_stop_the_others(tmp_path):
+    """One breaks a rule of its class, one only before its clock starts."""
+    grid = {"protocol.submodel_fractions": (None, [0.5, 0.5, 0.5], [0.5, -0.5], [0.25, 0.75])}
+    runs = Study(BASE, grid, 1).run(tmp_path / "s", models.build, executor=Here())
+    assert list(runs["status"]) == ["complete", "failed", "failed", "complete"]
+    assert "ConfigurationError: Hist.submodel_fractions has 3 values for 2 cells" in runs["error"][1]
+    assert "Hist.submodel_fractions = (0.5, -0.5): must be above 0" in runs["error"][2]
+    assert runs["error"][0] == ""
+
+
+def test_more_seeds_until_they_suffice(tmp_path):
+    """Asked when all seeds of a design have ended; at most most_seeds."""
+    asked = []
+
+    def enough(own: pd.DataFrame) -> bool:
+        asked.append((own["design"][0], len(own)))
+        return len(own) >= (3 if own["design"][0] == 0 else 99)
+
+    study = Study(BASE, {"num_cells": (1, 2)}, 2)
+    runs = study.run(tmp_path / "s", models.build, executor=Here(), enough=enough, most_seeds=4)
+    assert list(runs["design"]) == [0] * 3 + [1] * 4
+    assert list(runs["seed"]) == [4, 5, 6, 4, 5, 6, 7]
+    assert {(0, 2), (0, 3), (1, 2), (1, 3)} <= set(asked)
+    assert (1, 4) not in asked
+
+
+# --- Going on -----------------------------------------------------------------------------------------------
+
+
+def stops_after(number: int, runs: pd.DataFrame, num_wanted: int) -> None:
+    if (runs["status"] != "waiting").sum() == number:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("number", [0, 1, 5])
+def test_a_stopped_study_goes_on_with_what_is_missing(number, tmp_path, monkeypatch):
+    study = Study(BASE, GRID, 2)
+    study.run(tmp_path / "whole", models.build, executor=Here())
+    with pytest.raises(KeyboardInterrupt):
+        study.run(tmp_path / "s", models.build, executor=Here(), listener=partial(stops_after, number))
+    finished = [path.name for path in (tmp_path / "s" / "runs").iterdir()]
+    played = []
+    real = run
+    monkeypatch.setattr(
+        "cosim.study.run", lambda system, *a, **k: played.append(k["out"].name) or real(system, *a, **k)
+    )
+    study.run(tmp_path / "s", models.build, executor=Here())
+    assert not set(played) & set(finished)
+    assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
+
+
+def test_another_study_in_the_folder_is_refused(tmp_path):
+    Study(BASE, GRID, 1).run(tmp_path / "s", models.build, executor=Here())
+    before = bytes_of(tmp_path / "s")
+    other = evolve(BASE, protocol=HFedAvg(num_global_rounds=2))
+    for study in (
+        Study(other, GRID, 1),
+        Study(BASE, {"num_cells": (1, 2)}, 1),
+        Study(BASE, GRID, 1, target=0.5),
+    ):
+        with pytest.raises(ConfigurationError, match="holds another study"):
+            study.run(tmp_path / "s", models.build, executor=Here())
+    assert bytes_of(tmp_path / "s") == before
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "mine").write_text("x")
+    with pytest.raises(ConfigurationError, match="is there already, and no study"):
+        Study(BASE, GRID, 1).run(tmp_path / "t", models.build, executor=Here())
+    # More seeds of the same study go on.
+    assert len(Study(BASE, GRID, 2).run(tmp_path / "s", models.build, executor=Here())) == 8
+
+
+def dies_once(marker: Path, name: str):
+    """A network whose first builder is killed, as by the system for want of memory."""
+    if not marker.exists():
+        marker.write_text("")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return models.build(name)
+
+
+def dies(name: str):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_dies_is_replaced_and_its_run_begun_again(tmp_path):
+    study = Study(BASE, {"num_cells": (1, 2)}, 2)
+    study.run(tmp_path / "whole", models.build, executor=Here())
+    study.run(tmp_path / "s", partial(dies_once, tmp_path / "marker"), num_workers=2)
+    assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
+
+
+def test_a_run_that_kills_its_workers_fails_in_the_end(tmp_path):
+    runs = Study(BASE, {}, 1).run(tmp_path / "s", dies, num_workers=1)
+    assert list(runs["status"]) == ["failed"]
+    assert runs["error"][0] == f"its worker died, {MOST_ATTEMPTS} times"
+
+
+@pytest.mark.parametrize("wait_s", [3.0, 5.0])
+def test_killed_at_any_instant_it_ends_as_an_uninterrupted_one(wait_s, tmp_path):
+    """The whole command, SIGKILL, the same command again."""
+    small = {"protocol.num-global-rounds": "15", "model": "relu-64-8-10", "num-clients": "8"}
+    options = [word for name, value in small.items() for word in (f"--{name}", value)]
+    arguments = ["study", "quickstart", "--over", "num_cells=1,2", "--seeds", "3", "--workers", "2", *options]
+    code = "from scenarios.command_line import main\nif __name__ == '__main__': main()"
+    command = [sys.executable, "-c", code, *arguments, "--out", str(tmp_path / "s")]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    killed = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(wait_s)
+    killed.kill()
+    killed.wait()
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    base = quickstart.system()
+    base = evolve(
+        base,
+        num_clients=8,
+        model="relu-64-8-10",
+        protocol=evolve(base.protocol, num_global_rounds=15),
+    )
+    study = Study(base, {"num_cells": (1, 2)}, 3)
+    study.run(tmp_path / "whole", models.build, scenario="quickstart", executor=Here())
+    assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
+    for folder in (tmp_path / "whole" / "runs").iterdir():
+        for table in folder.glob("*.parquet"):
+            other = tmp_path / "s" / "runs" / folder.name / table.name
+            assert table.read_bytes() == other.read_bytes(), other
