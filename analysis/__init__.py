@@ -1,0 +1,5 @@
+"""Analysis: closed forms, statistics, plots; reads what runs and studies have written."""
+
+from analysis.studies import load
+
+__all__ = ["load"]

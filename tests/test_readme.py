@@ -8,6 +8,7 @@ from statistics import NormalDist
 
 import pytest
 
+import analysis
 from cosim import HyperExponential, Simulation
 from cosim.learning.traffic_csv import read
 from cosim.queueing.station import Station
@@ -17,7 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-SCENARIO, FOUR_WAYS, TRAFFIC, STATION, MARGIN = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+SCENARIO, STUDY, FOUR_WAYS, TRAFFIC, STATION, MARGIN = re.findall(
+    r"```python\n(.*?)```", README, flags=re.DOTALL
+)
 
 
 def pasted(code: str, tmp_path: Path) -> str:
@@ -75,6 +78,7 @@ def test_every_command_is_known():
         assert command in command_line._COMMANDS or command == "run"
         known = {
             "run": catalogue.SCENARIOS,
+            "study": catalogue.SCENARIOS,
             "show": catalogue.SCENARIOS,
             "reproduce": catalogue.REPRODUCTIONS,
             "validate": catalogue.VALIDATIONS,
@@ -102,3 +106,14 @@ def test_four_ways_to_train_take_what_closed_forms_say(tmp_path):
     # 5 edge rounds: 20 steps of 1e6 cycles on the slowest processor, near 1 GHz, and the airtime.
     airtime_s = (64 * 300 + 300 * 10) * 15e3 / 20e6 / 14e3
     assert found["HFedAvg", "over-the-air"] == pytest.approx(5 * (20e6 / 1.01e9 + airtime_s), rel=0.02)
+
+
+def test_a_study_makes_a_picture(tmp_path):
+    """A smaller scenario than the README's, else word for word."""
+    code = STUDY.replace("quickstart.system()", "cosim.evolve(quickstart.system(), evaluate_every=None)")
+    pasted("import cosim\n" + code, tmp_path)
+    assert (tmp_path / "energy.png").read_bytes().startswith(b"\x89PNG")
+    runs = analysis.load(tmp_path / "studies" / "energy")
+    assert len(runs) == 9
+    mean_j = runs.groupby("radio.bandwidth_hz")["energy_j"].mean()
+    assert mean_j.is_monotonic_decreasing
