@@ -121,7 +121,7 @@ class Study:
         Raises:
             ConfigurationError: The folder holds another study, or a grid that cannot be.
         """
-        folder, found = Path(out), self.designs
+        folder, found = Path(out).resolve(), self.designs
         _begin(folder, self._asked(scenario))
         rows: dict[tuple[int, int], dict[str, Any]] = {}
         wanted: dict[tuple[int, int], _Job] = {}

@@ -1,0 +1,81 @@
+"""A study on a dask.distributed cluster: a real scheduler, two worker processes, one of which is killed."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from distributed import Client
+
+import models
+from cosim import ConfigurationError, Data, EdgeTraining, Hist, System
+from cosim.study import Study
+from scenarios.studies import pool
+
+ROOT = Path(__file__).resolve().parents[1]
+BASE = System(
+    num_cells=2,
+    num_clients=8,
+    model="relu-64-16-10",
+    data=Data(name="digits"),
+    protocol=Hist(
+        num_global_rounds=12, training=EdgeTraining(num_edge_rounds=2, num_local_steps=5, batch_size=10)
+    ),
+)
+STUDY = Study(BASE, {"num_cells": (1, 2)}, 4)
+
+
+def started(stack: ExitStack, *arguments: str) -> subprocess.Popen[bytes]:
+    """A process of dask's command line that knows this checkout; ended with the test."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    stack.callback(process.wait)
+    stack.callback(process.kill)
+    return process
+
+
+def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path):
+    """The table is, to the last bit, that of processes of this machine."""
+    told = tmp_path / "scheduler.json"
+    with ExitStack() as stack:
+        local = ("--host", "127.0.0.1", "--no-dashboard")
+        started(stack, "distributed.cli.dask_scheduler", *local, "--port", "0", "--scheduler-file", str(told))
+        while not told.exists():
+            time.sleep(0.1)
+        workers = [
+            started(
+                stack,
+                *("distributed.cli.dask_worker", "--scheduler-file", str(told), *local),
+                *("--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path / f"worker {number}")),
+            )
+            for number in range(2)
+        ]
+        client = stack.enter_context(Client(scheduler_file=str(told)))
+        client.wait_for_workers(2)
+        killed = []
+
+        def listener(runs, num_wanted):
+            if (runs["status"] == "complete").sum() >= 1 and not killed:
+                workers[0].kill()
+                killed.append(workers[0].wait())
+
+        with pool(f"dask={client.scheduler.address}", None) as executor:
+            runs = STUDY.run(tmp_path / "cluster", models.build, executor=executor, listener=listener)
+    assert killed
+    assert list(runs["status"]) == ["complete"] * 8
+    assert not runs.duplicated(["design", "seed"]).any()
+    STUDY.run(tmp_path / "here", models.build, num_workers=2)
+    assert (tmp_path / "cluster/runs.parquet").read_bytes() == (tmp_path / "here/runs.parquet").read_bytes()
+
+
+def test_a_scheduler_that_does_not_answer_is_refused():
+    with pytest.raises(ConfigurationError, match=r"no scheduler answers there.*Usual fix"):  # noqa: SIM117
+        with pool("dask=tcp://127.0.0.1:9", None):
+            pass
