@@ -100,14 +100,14 @@ class System:
                 rule = f"more than {MOST_SLOTS:,} slots in an edge round of {self.protocol.deadline_s:g} s"
                 fix = "a deadline of minutes, or a longer slot"
                 raise refuse("VideoRequests", "slot_s", slot_s, rule, fix)
-        if self.radio.sharing == "over-the-air" and (
-            self.uplink != "radio" or not isinstance(self.protocol, Hist | HFedAvg)
-        ):
-            rule = (
-                f"{type(self.protocol).__name__} on uplink = {self.uplink} needs updates one by one, and over"
-                " the air only their mean arrives"
-            )
-            raise refuse("Radio", "sharing", self.radio.sharing, rule, "fixed shares, or Hist or HFedAvg")
+        if self.radio.sharing == "over-the-air":
+            if self.uplink != "radio":
+                rule = f"nothing adds up in the air on uplink = {self.uplink}"
+                raise refuse("Radio", "sharing", self.radio.sharing, rule, "uplink = radio, or fixed shares")
+            if not isinstance(self.protocol, Hist | HFedAvg):
+                needs = f"{type(self.protocol).__name__} needs updates one by one"
+                rule = f"{needs}, and over the air only their mean arrives"
+                raise refuse("Radio", "sharing", self.radio.sharing, rule, "fixed shares, or Hist or HFedAvg")
         for owner, name, values in (
             ("Compute", "min_frequency_hz", self.compute.min_frequency_hz),
             ("Compute", "max_frequency_hz", self.compute.max_frequency_hz),

@@ -7,12 +7,14 @@ other defaults are those of the HIST journal paper, Section VI-D.
     cosim run aircomp
     cosim run aircomp --radio.snr-db -20
     cosim run aircomp --radio.sharing fixed --radio.fading-redrawn global-round   # the same without AirComp
-    cosim run aircomp --protocol.submodel-sizes equal --protocol.training.deadline-s 0.02
+    cosim run aircomp --protocol.submodel-sizes equal --protocol.training.deadline-s 0.0075
 """
 
 from rich.table import Table
 
 from cosim import Compute, EdgeTraining, Hist, Radio, Result, System
+from cosim.run import load_system
+from cosim.topology import client_name, edge_name
 
 
 def system() -> System:
@@ -31,7 +33,9 @@ def system() -> System:
 def report(result: Result) -> Table:
     """Where the time of an edge round goes, cell by cell: mean over clients and edge rounds."""
     own = result.spans[result.spans["node"].str.startswith("client")]
-    cell_of = dict(zip(result.transfers["client"], result.transfers["edge"], strict=True))
+    sizes = load_system(result.config).sizes()
+    edges = (edge_name(cell) for cell, size in enumerate(sizes) for _ in range(size))
+    cell_of = {client_name(number): edge for number, edge in enumerate(edges)}
     cells = own.assign(edge=own["node"].map(cell_of), duration_s=own["end_s"] - own["start_s"])
     rounds = result.rounds[result.rounds["level"] == "edge"].groupby("node")
     bits = result.transfers.groupby("edge")["payload_bits"].mean()
@@ -46,7 +50,7 @@ def report(result: Result) -> Table:
         table.add_row(
             str(edge),
             *(f"{mean_ms.get(activity, 0.0):.3g} ms" for activity in ("train", "wait", "send")),
-            f"{parameters[edge]:,.0f}",
+            f"{parameters[edge]:,.0f}" if edge in parameters else "-",
             f"{100 * arrived:.1f} %",
         )
     return table

@@ -198,3 +198,46 @@ def test_sums_are_received_together_and_each_as_if_alone(monkeypatch):
     assert formed == [6, 1]
     for number, deviation in enumerate(deviations):
         assert Reception(channels_of(number), AirComp(), WeakSet()).noise_deviation == deviation
+
+
+def scaled_noise(system: System, gains: list[float]) -> None:
+    """The noise of every cell has the variance 1 / gain, within 99.9 %."""
+    for noise, gain in zip(noise_of_cells(system), gains, strict=True):
+        low, high = stats.chi2.interval(0.999, len(noise))
+        assert low <= np.sum(noise**2) * gain <= high
+
+
+def test_only_those_who_sent_set_the_noise():
+    """A deadline cuts each cell's client of the weakest channel: the beam and the noise are the others'."""
+    base = system()
+    weakest = [
+        min(range(first, first + 3), key=lambda n: weakest_gain(base, range(n, n + 1))) for first in (0, 3)
+    ]
+    speeds = tuple(1e5 if number in weakest else 1e9 for number in range(6))
+    compute = evolve(base.compute, min_frequency_hz=speeds, max_frequency_hz=speeds)
+    training = evolve(base.protocol.training, deadline_s=1.0)
+    cut = evolve(base, compute=compute, protocol=evolve(base.protocol, training=training))
+    snr = 10.0 ** (SNR_DB / 10.0)
+    others = [[n for n in range(first, first + 3) if n not in weakest] for first in (0, 3)]
+    gains = [snr * min(weakest_gain(base, range(n, n + 1)) for n in cell) for cell in others]
+    assert all(
+        g > 1.1 * snr * weakest_gain(base, range(n, n + 1)) for g, n in zip(gains, weakest, strict=True)
+    )
+    scaled_noise(cut, gains)
+
+
+def test_power_and_path_loss_of_a_budget_are_spread_over_the_band():
+    """SNR = P gain / (N0 B), whatever the subcarrier; clients of unlike power and place."""
+    base = system(link="budget", tx_power_dbm=(0.0, 20.0), bandwidth_hz=1e6, noise_figure_db=0.0)
+    _, cloud, _ = play(base)
+    noise_w_per_hz = 10.0 ** ((base.radio.noise_dbm_per_hz - 30.0) / 10.0)
+    gains = []
+    for edge in cloud.edges:
+        heard = []
+        for client in edge.clients:
+            link = client.uplink.links.known(client.uplink.number, client.tx_power_w, 1, 0)
+            number = int(client.name.removeprefix("client-"))
+            snr = link.received_w / (noise_w_per_hz * 1e6)
+            heard.append(snr * weakest_gain(base, range(number, number + 1)))
+        gains.append(min(heard))
+    scaled_noise(base, gains)

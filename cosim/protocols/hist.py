@@ -8,7 +8,9 @@ round, from its channels and processors (Section IV-B).
 
 Scope and limitations: what no group of units cuts (an output bias, the last matrix behind an even number of
 hidden layers) is whole in every cell and averaged over cells. With several groups of units the sizes of the
-group that holds most parameters are optimal, and the others follow in proportion.
+group that holds most parameters are optimal, and the others follow in proportion. Sizes are planned with
+fixed shares or sums over the air; with redivided shares they are as good as fixed shares let them be, and
+where clients wait for resource blocks they are refused.
 
 Source: HIST journal paper, Section II; conference paper, Section III.
 """
@@ -21,6 +23,7 @@ from cosim.learning.combinations import assemble, submodel
 from cosim.learning.submodels import Counts, Part, draw_parts, even_counts, proportional_counts
 from cosim.nodes import Cloud
 from cosim.protocols.edge_training import EdgeTraining
+from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Simulation, Story
 
@@ -74,6 +77,18 @@ class Hist:
                 "Hist.submodel_sizes = 'latency-optimal': needs rates, and a queue has none. Usual fix: "
                 "System.uplink = 'radio', or equal sizes."
             )
+        if self.submodel_sizes == "latency-optimal":
+            if isinstance(cloud.edges[0].band, ResourceBlocks):
+                raise ConfigurationError(
+                    "Hist.submodel_sizes = 'latency-optimal': Radio.sharing = 'resource-blocks' makes clients"
+                    " wait for each other, and no plan knows how long. Usual fix: fixed shares, or equal "
+                    "sizes."
+                )
+            if not cloud.shape.num_units:
+                raise ConfigurationError(
+                    "Hist.submodel_sizes = 'latency-optimal': System.model has no hidden units to deal. "
+                    "Usual fix: a hidden layer, such as relu-784-300-10."
+                )
         self.parts(Simulation(seed=0), cloud, 0)
 
     def parts(self, sim: Simulation, cloud: Cloud, global_round: int) -> tuple[Part, ...]:
@@ -90,9 +105,7 @@ class Hist:
     def _fastest_counts(self, cloud: Cloud, global_round: int) -> Counts:
         """Units per cell that make the slowest cell as fast as can be (eq. 20; with over-the-air sums 39)."""
         shape = cloud.shape
-        widest = max(shape.num_units, key=shape.num_cut_parameters, default=None)
-        if widest is None:
-            return even_counts(shape.num_units, len(cloud.edges))
+        widest = max(shape.num_units, key=shape.num_cut_parameters)
         num_units, num_cut = shape.num_units[widest], sum(map(shape.num_cut_parameters, shape.num_units))
         parameter_s = [self.training.parameter_s(cloud, edge, global_round) for edge in cloud.edges]
         sizes = latency_optimal_sizes(

@@ -1,15 +1,16 @@
 """Over-the-air sum: all clients of a cell that are ready send at once, and the antennas receive their sum.
 
-Each parameter is one analog symbol on one subcarrier, so an upload takes size / (B / delta_f) symbols
-(eq. 37), however many clients send. They begin together: who has finished training waits at a barrier until
-all participants of the edge round are there, or, where the round has a deadline, until the last moment from
+Each parameter is one analog symbol on one subcarrier, so an upload takes size / (B / delta_f) symbols (eq.
+37), however many clients send. They begin together: who has finished training waits at a barrier until all
+participants of the edge round are there, or, where the round has a deadline, until the last moment from
 which the sum still ends in time. Who comes later is left out of the sum, and the deadline drops it.
 
 Scope and limitations: clients and server know the channels, are synchronised to the symbol and invert
 amplitude and phase exactly (eq. 24), so an error of channel knowledge or an outage cannot be combined with
-it. The channel stays for the whole sum. An upload draws the client's transmit power, whatever amplitude its
-channel asks for. Bits are counted as if the parameters were sent digitally. There is no interference between
-cells. What the server receives is the sum's business (`cosim.reception`).
+it. The channel stays for the whole sum. A client's power is spread evenly over the subcarriers of the band,
+so that by a link budget the SNR of each is that of the whole band. An upload draws the client's transmit
+power, whatever amplitude its channel asks for. Bits are counted as if the parameters were sent digitally.
+There is no interference between cells. What the server receives is the sum's business (`cosim.reception`).
 
 Records written: a span "wait" at the barrier, and "send".
 

@@ -200,7 +200,7 @@ class RadioUplink:
         """Channel vector of a round times the amplitude of power over noise, shape (antennas,)."""
         assert isinstance(self.band, OverTheAir)
         link = self.links.known(self.number, tx_power_w, global_round, edge_round)
-        snr = link.snr_in(self.band.settings.subcarrier_hz)
+        snr = link.snr_in(self.band.share_hz(1))  # the power is spread over all subcarriers of the band
         return math.sqrt(snr) * self.fading.vector(self.fading.block(global_round, edge_round))
 
     def open(

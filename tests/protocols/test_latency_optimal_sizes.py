@@ -189,6 +189,15 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
             "Hist.submodel_sizes = 'latency-optimal': needs rates",
         ),
         (lambda s: evolve(s, model="relu-12-2-4"), "3 cells for 2 units"),
+        (lambda s: evolve(s, model="relu-12-4"), "System.model has no hidden units to deal"),
+        (
+            lambda s: evolve(s, radio=evolve(s.radio, sharing="resource-blocks")),
+            "makes clients wait for each other",
+        ),
+        (
+            lambda s: evolve(s, uplink="public-network", radio=evolve(s.radio, sharing="over-the-air")),
+            "nothing adds up in the air on uplink = public-network",
+        ),
         (lambda s: evolve(s, protocol=evolve(s.protocol, largest_submodel=0.9)), "cannot add up"),
         (lambda s: evolve(s, protocol=evolve(s.protocol, largest_submodel=1.1)), "too few to add up"),
         (
@@ -204,5 +213,5 @@ def test_refused(change, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["Vhfl", "RawHfl"])
 def test_protocols_that_need_updates_one_by_one_are_refused_over_the_air(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} on uplink = radio needs updates one by one"):
+    with pytest.raises(ConfigurationError, match=f"{name} needs updates one by one"):
         evolve(system("over-the-air"), protocol=getattr(cosim, name)())
