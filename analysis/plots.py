@@ -164,9 +164,9 @@ def bars(axes: Axes, groups: dict[str, dict[str, float | None]], y_label: str) -
             [height or 0.0 for height in heights],
             width=0.9 * width,
             label=label,
-            facecolor="white" if index % 2 else COLOURS[0],
+            facecolor=(COLOURS[0], "white", "#9cc5e3", "white")[index % 4],
             edgecolor=COLOURS[0],
-            hatch="////" if index % 2 else None,
+            hatch=(None, "////", None, None)[index % 4],
         )
         for place, height in zip(places, heights, strict=True):
             text = "not\nreached" if height is None else f"{height:.3g}"

@@ -21,7 +21,7 @@ from cosim import ConfigurationError, Result, System
 from cosim.configuration import is_configuration
 from cosim.run import load_system
 from cosim.units import unit_of
-from scenarios import studies
+from scenarios import looking, studies
 from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
 from scenarios.console import Options, console, play
 from scenarios.kinds import with_kinds
@@ -40,6 +40,8 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim run --config runs/a/config.json      repeat a run exactly
   cosim run --resume runs/a             go on with a run that was stopped
   cosim study hist --over radio.bandwidth_hz=5e6,10e6 --seeds 10    what if? with intervals and differences
+  cosim report runs/a runs/b            runs or a study on one page, as HTML
+  cosim trace runs/a                    a run as a timeline for Perfetto
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
   cosim validate success-rate           simulation against theory; exit code 1 where they disagree
   cosim data fashion-mnist              download a data set
@@ -128,6 +130,34 @@ def _study(arguments: list[str]) -> int:
     asked = Invocation(options=studies.Options(), system=system)
     invocation = _parse(Invocation, f"cosim study {name}", arguments, asked, studies.__doc__)
     return studies.play(name, invocation.system, invocation.options)
+
+
+def _report(arguments: list[str]) -> int:
+    paths, rest = _folders(arguments)
+    if not paths:
+        print(f"usage: cosim report FOLDER... [options]\n\n{looking.__doc__}")
+        return 0 if arguments in ([], ["-h"], ["--help"]) else 2
+    asked = looking.ReportOptions()
+    return looking.report(
+        paths, _parse(looking.ReportOptions, "cosim report FOLDER...", rest, asked, looking.__doc__)
+    )
+
+
+def _trace(arguments: list[str]) -> int:
+    paths, rest = _folders(arguments)
+    if len(paths) != 1:
+        print(f"usage: cosim trace FOLDER [options]\n\n{looking.__doc__}")
+        return 0 if arguments in ([], ["-h"], ["--help"]) else 2
+    asked = looking.TraceOptions()
+    return looking.trace(
+        paths[0], _parse(looking.TraceOptions, "cosim trace FOLDER", rest, asked, looking.__doc__)
+    )
+
+
+def _folders(arguments: list[str]) -> tuple[list[Path], list[str]]:
+    """The folders that come first, and the options."""
+    number = next((n for n, word in enumerate(arguments) if word.startswith("-")), len(arguments))
+    return [Path(word) for word in arguments[:number]], arguments[number:]
 
 
 def _resume(folder: Path, arguments: list[str]) -> int:
@@ -296,6 +326,8 @@ def _names(catalogue: dict[str, str]) -> str:
 _COMMANDS = {
     "run": _run,
     "study": _study,
+    "report": _report,
+    "trace": _trace,
     "list": _list,
     "show": _show,
     "reproduce": _reproduce,
