@@ -1,0 +1,91 @@
+"""`cosim report` and `cosim trace`: what a run or a study did, to look at.
+
+cosim report runs/a runs/b                 # one HTML page that opens from disk
+cosim report studies/bandwidth --out bandwidth.html
+cosim trace runs/a                         # JSON for https://ui.perfetto.dev
+"""
+
+from pathlib import Path
+
+import attrs
+import pandas as pd
+
+import analysis
+from analysis import chrome_trace
+from analysis import report as pages
+from cosim import ConfigurationError, Result
+from scenarios.console import console, made
+
+
+@attrs.frozen(kw_only=True)
+class ReportOptions:
+    """What the page shows.
+
+    Attributes:
+        out: HTML file to write; none: report.html in the first folder.
+        global_round: Global round of the timeline; none: the first in which an update was dropped.
+    """
+
+    out: Path | None = None
+    global_round: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class TraceOptions:
+    """Where the trace goes.
+
+    Attributes:
+        out: JSON file to write; none: trace.json in the run's folder.
+    """
+
+    out: Path | None = None
+
+
+def report(paths: list[Path], options: ReportOptions) -> int:
+    """Write the page of runs and studies."""
+    results = [result for path in paths for result in runs_of(path)]
+    if not results:
+        raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
+    out = options.out or paths[0] / "report.html"
+    html = pages.report(results, global_round=options.global_round)
+    made(out.parent)
+    try:
+        pages.write(html, out)
+    except OSError as error:
+        raise unwritable(out, error) from None
+    console.print(f"Page: {out} ({len(results)} runs)")
+    return 0
+
+
+def unwritable(out: Path, error: OSError) -> ConfigurationError:
+    """The error of a file that cannot be written."""
+    return ConfigurationError(
+        f"--out {out}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours, on a "
+        "disk that is not full."
+    )
+
+
+def runs_of(path: Path) -> list[Result]:
+    """The runs of a folder: itself, or those of a study that have ended."""
+    found = analysis.load(path)
+    if isinstance(found, pd.DataFrame):
+        ended = found[found["status"] == "complete"]
+        return [Result.load(path / folder) for folder in ended["folder"]]
+    return [found]
+
+
+def trace(path: Path, options: TraceOptions) -> int:
+    """Write the trace of a run."""
+    result = analysis.load(path)
+    if isinstance(result, pd.DataFrame):
+        raise ConfigurationError(f"{path}: is a study. Usual fix: one of its runs, below {path / 'runs'}.")
+    out = options.out or path / "trace.json"
+    made(out.parent)
+    try:
+        num_events = chrome_trace.write(result, out)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+    except OSError as error:
+        raise unwritable(out, error) from None
+    console.print(f"Trace: {out} ({num_events} events); open it in https://ui.perfetto.dev")
+    return 0

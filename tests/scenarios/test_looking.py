@@ -1,0 +1,105 @@
+"""`cosim report` and `cosim trace`: from run folders and studies to files, and what is refused."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import cosim
+from analysis.chrome_trace import spans
+from cosim import Data, EdgeTraining, Hist, System
+from cosim.study import Study
+from scenarios.command_line import main
+from scenarios.console import console, network
+
+SYSTEM = System(
+    num_cells=2,
+    num_clients=4,
+    model="relu-12-8-4",
+    data=Data(name="synthetic"),
+    protocol=Hist(
+        num_global_rounds=2, training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
+    ),
+)
+
+
+class Text(HTMLParser):
+    """All text of a page."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.words = []
+        self.feed(html)
+
+    def handle_data(self, data):
+        self.words += data.split()
+
+
+@pytest.fixture(autouse=True)
+def folders(monkeypatch, tmp_path):
+    """A run and a study of two runs."""
+    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.chdir(tmp_path)
+    cosim.run(SYSTEM, network(SYSTEM.model), out="runs/a")
+
+
+def call(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return ended.value.code
+
+
+def test_a_report_of_runs_is_one_page_beside_them(tmp_path, capsys):
+    assert call("report", "runs/a") == 0
+    page = tmp_path / "runs" / "a" / "report.html"
+    assert f"Page: {page.relative_to(tmp_path)} (1 runs)" in capsys.readouterr().out
+    words = " ".join(Text(page.read_text()).words)
+    summary = cosim.Result.load("runs/a").summary
+    assert f"{summary.time_s:.3g}"[:4] in words
+    assert not re.search(r"(src|href)\s*=\s*.?(https?:)?//", page.read_text())
+
+
+def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
+    Study(SYSTEM, {"num_cells": (1, 2)}, 1).run("s", network, num_workers=1)
+    assert call("report", "s", "runs/a", "--out", "pages/all.html") == 0
+    assert "(3 runs)" in capsys.readouterr().out
+    assert "num_cells" in (tmp_path / "pages" / "all.html").read_text()
+
+
+def test_a_trace_reads_back_as_the_table_of_spans(tmp_path, capsys):
+    assert call("trace", "runs/a") == 0
+    events = json.loads((tmp_path / "runs" / "a" / "trace.json").read_text())["traceEvents"]
+    assert f"({len(events)} events)" in capsys.readouterr().out
+    assert spans(events).equals(cosim.Result.load("runs/a").spans)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("report", "nothing"), "nothing cannot be read as a run folder"),
+        (("trace", "nothing"), "nothing cannot be read as a run folder"),
+        (("report", "runs/a", "--out", "/proc/x/y.html"), "cannot be written"),
+        (("trace", "runs/a", "--out", "/proc/y.json"), "--out /proc/y.json: cannot be written"),
+    ],
+)
+def test_refused_in_one_message(arguments, message, capsys):
+    assert call(*arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("Error:") == 1
+
+
+def test_a_study_has_no_trace_and_one_without_ended_runs_no_report(capsys):
+    Study(SYSTEM, {"num_cells": (200,)}, 1).run("s", network, num_workers=1)
+    assert call("trace", "s") == 2
+    assert "is a study. Usual fix: one of its runs" in capsys.readouterr().err
+    assert call("report", "s") == 2
+    assert "no run in it has ended" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["report", "trace"])
+def test_help_teaches(command, capsys):
+    assert call(command) == 0
+    assert f"usage: cosim {command} FOLDER" in capsys.readouterr().out
+    assert call(command, "runs/a", "--help") == 0
