@@ -11,6 +11,8 @@ Usage::
 """
 
 import os
+import shutil
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from cosim.configuration import ConfigurationError
 from cosim.records import Evaluation, Prediction
 
 FILE = "checkpoint.npz"
+BEFORE = "checkpoint-before.npz"
+"""The one before, for the case that the last is damaged."""
 _KINDS = {kind.__name__: kind for kind in (Evaluation, Prediction)}
 
 
@@ -49,22 +53,39 @@ class Checkpoint:
         partial = folder / f".{FILE}.partial"
         with partial.open("wb") as file:
             np.savez(file, **arrays)
+        if (folder / FILE).exists() and _is_sound(folder / FILE):
+            copied = folder / f".{BEFORE}.partial"  # a copy, so that there is a last one at every instant
+            shutil.copyfile(folder / FILE, copied)
+            os.replace(copied, folder / BEFORE)
         os.replace(partial, folder / FILE)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Checkpoint | None":
         """The checkpoint of a run folder, or None where there is none yet.
 
+        Warns:
+            UserWarning: The file is damaged, and this is the one before.
+
         Raises:
-            ConfigurationError: The file is damaged.
+            ConfigurationError: The file is damaged, and there is none before.
         """
-        path = Path(folder) / FILE
-        if not path.exists():
+        last, before = Path(folder) / FILE, Path(folder) / BEFORE
+        if not last.exists():
             return None
         try:
-            with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-                if damaged := archive.testzip():
-                    raise ValueError(f"wrong checksum of {damaged}")
+            return cls._read(last)
+        except ConfigurationError as error:
+            if not before.exists():
+                raise
+            found = cls._read(before)
+            warnings.warn(f"{error} Taken is the one before, of round {found.global_round}.", stacklevel=2)
+            return found
+
+    @classmethod
+    def _read(cls, path: Path) -> "Checkpoint":
+        try:
+            if not _is_sound(path):
+                raise ValueError("wrong checksum")
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 kind = _KINDS[str(arrays["kind"])]
                 rows = [kind._make(row) for row in arrays["evaluations"].tolist()]
@@ -81,3 +102,12 @@ class Checkpoint:
             raise ConfigurationError(
                 f"{path}: damaged ({error}). Usual fix: remove it, and the run starts from the beginning."
             ) from None
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether all that is in the file has its checksum."""
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            return archive.testzip() is None
+    except (OSError, zipfile.BadZipFile):
+        return False

@@ -24,7 +24,7 @@ from cosim import (
     evolve,
     run,
 )
-from cosim.checkpoint import FILE, Checkpoint
+from cosim.checkpoint import BEFORE, FILE, Checkpoint
 from cosim.learning.learner import Learner
 from scenarios.command_line import main
 
@@ -234,3 +234,26 @@ def test_what_cannot_go_on(tmp_path, capsys):
             main(["run", "--resume", *arguments])
         assert refused.value.code == 2
         assert "Usual fix" in capsys.readouterr().err
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
+    """It says so, and the run ends where an uninterrupted one ends."""
+    play(HIST, tmp_path / "whole")
+    for rounds, resume in ((2, False), (4, True)):
+        with pytest.raises(Stopped):
+            play(HIST, tmp_path / "s", listener=stop_at(rounds), resume=resume)
+    last = tmp_path / "s" / FILE
+    assert (tmp_path / "s" / BEFORE).exists()
+    assert checkpoint_round(tmp_path / "s") == 4
+    sound = last.read_bytes()
+    middle = len(sound) // 2
+    for damaged in (sound[:-100], sound[:middle] + bytes([sound[middle] ^ 255]) + sound[middle + 1 :], b""):
+        last.write_bytes(damaged)
+        with pytest.warns(UserWarning, match=r"checkpoint\.npz: damaged.*the one before, of round 2"):
+            assert checkpoint_round(tmp_path / "s") == 2
+    with pytest.warns(UserWarning, match="the one before"):
+        play(HIST, tmp_path / "s", resume=True)
+    assert tables(tmp_path / "s") == tables(tmp_path / "whole")
+    found, wanted = (Checkpoint.load(tmp_path / part) for part in ("s", "whole"))
+    for parameter, values in wanted.weights.items():
+        np.testing.assert_array_equal(found.weights[parameter], values)
