@@ -1,0 +1,145 @@
+"""The numbers of a report against the tables of its runs, by independent arithmetic."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import cosim
+from analysis.report import report
+from cosim import Compute, Data, EdgeTraining, Hist, Radio, System, evolve
+from scenarios.console import network
+
+SYSTEM = System(
+    num_cells=2,
+    num_clients=6,
+    model="relu-12-8-4",
+    data=Data(name="synthetic"),
+    compute=Compute(min_frequency_hz=(0.5e9,), max_frequency_hz=(4e9,)),
+    radio=Radio(bandwidth_hz=1e6),
+    protocol=Hist(
+        num_global_rounds=4,
+        training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, batch_size=10, deadline_s=0.0012),
+    ),
+)
+
+
+class Tables(HTMLParser):
+    """Caption -> rows of cells."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.found, self.rows, self.caption, self.into = {}, [], "", None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "table":
+            self.rows, self.caption = [], ""
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.into = "cell"
+        elif tag == "caption":
+            self.into = "caption"
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th", "caption"):
+            self.into = None
+        elif tag == "table":
+            self.found[self.caption] = self.rows
+
+    def handle_data(self, data):
+        if self.into == "cell":
+            self.rows[-1][-1] += data
+        elif self.into == "caption":
+            self.caption += data
+
+
+def of(html, beginning):
+    """The rows of the table whose caption begins so, as dictionaries by heading."""
+    (rows,) = (rows for caption, rows in Tables(html).found.items() if caption.startswith(beginning))
+    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return [cosim.run(evolve(SYSTEM, seed=seed), network(SYSTEM.model)) for seed in (1, 2, 3)]
+
+
+def wasted_j(result):
+    """Energy of clients in edge rounds in which their update did not arrive, round by round."""
+    arrived = {
+        (row.client, row.global_round, row.edge_round) for row in result.transfers.itertuples() if row.arrived
+    }
+    clients = result.config["system"]["num_clients"]
+    cell_of = {f"client-{n:04d}": f"edge-{2 * n // clients:02d}" for n in range(clients)}
+    edge_rounds = result.rounds[result.rounds["level"] == "edge"]
+    total_j = 0.0
+    for client, edge in cell_of.items():
+        own = result.spans[result.spans["node"] == client]
+        for row in edge_rounds[edge_rounds["node"] == edge].itertuples():
+            if (client, row.global_round, row.edge_round) not in arrived:
+                inside = (own["start_s"] >= row.start_s) & (own["end_s"] <= row.end_s)
+                total_j += own[inside]["energy_j"].sum()
+    return total_j
+
+
+def test_energy_of_one_run_adds_up(runs):
+    (result, *_) = runs
+    (row,) = of(report([result]), "Energy of a run")
+    clients = result.spans[result.spans["node"].str.startswith("client")]
+    by_activity = clients.groupby("activity")["energy_j"].sum()
+    assert 0.0 < wasted_j(result) < result.summary.energy_j
+    for heading, value in (
+        ("computing (J)", by_activity["train"]),
+        ("sending (J)", by_activity["send"]),
+        ("all clients (J)", clients["energy_j"].sum()),
+        ("wasted (J)", wasted_j(result)),
+        ("wasted (%)", 100.0 * wasted_j(result) / clients["energy_j"].sum()),
+    ):
+        assert float(row[heading]) == pytest.approx(value, rel=1e-3), heading
+
+
+def test_dropped_updates_are_counted_by_reason_and_by_client(runs):
+    (result, *_) = runs
+    html = report([result])
+    reasons = {row["reason"]: list(row.values())[1] for row in of(html, "Dropped updates of a run")}
+    assert int(reasons["all dropped"]) == result.summary.num_dropped > 0
+    assert int(reasons["updates asked for"]) == result.summary.num_updates
+    named = [int(number) for reason, number in reasons.items() if reason.startswith("deadline")]
+    assert sum(named) == result.summary.num_dropped
+    by_client = of(html, "Edge rounds by client")
+    assert sum(int(row["dropped"]) for row in by_client) == result.summary.num_dropped
+    assert {int(row["took part"]) for row in by_client} == {12}
+    assert sum(float(row["wasted (J)"]) for row in by_client) == pytest.approx(wasted_j(result), rel=1e-3)
+
+
+def test_several_seeds_are_one_design_with_students_interval(runs):
+    (row,) = of(report(runs), "Means over runs")
+    assert row["runs"] == "3"
+    for heading, values in (
+        ("simulated time (s)", [result.summary.time_s for result in runs]),
+        ("energy (J)", [result.summary.energy_j for result in runs]),
+        ("final test accuracy (%)", [100.0 * result.summary.accuracy for result in runs]),
+    ):
+        mean, half = np.mean(values), stats.t.ppf(0.975, 2) * np.std(values, ddof=1) / np.sqrt(3)
+        estimate, ends = row[heading].split("[")
+        low, high = ends.rstrip("] ").split(",")
+        assert float(estimate) == pytest.approx(mean, rel=1e-3)
+        assert float(low) == pytest.approx(mean - half, rel=2e-3, abs=1e-3 * abs(mean))
+        assert float(high) == pytest.approx(mean + half, rel=2e-3, abs=1e-3 * abs(mean))
+
+
+def test_designs_differ_by_the_fields_that_are_named(runs):
+    other = cosim.run(evolve(SYSTEM, radio=Radio(bandwidth_hz=2e6)), network(SYSTEM.model))
+    html = report([*runs, other])
+    assert [row["runs"] for row in of(html, "Means over runs")] == ["3", "1"]
+    (field,) = of(html, "Fields in which")
+    assert field["field"] == "system.radio.bandwidth_hz"
+
+
+def test_the_same_runs_give_the_same_bytes_and_hostile_names_are_text(runs):
+    assert report(runs) == report(runs)
+    assert "<script>alert" not in report(runs, title="<script>alert(1)</script>")
