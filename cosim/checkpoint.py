@@ -10,7 +10,6 @@ Usage::
     Checkpoint.load("runs/a").weights["layers.0.weight"]
 """
 
-import os
 import shutil
 import warnings
 import zipfile
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
+from cosim.files import replace
 from cosim.records import Evaluation, Prediction
 
 FILE = "checkpoint.npz"
@@ -50,14 +50,15 @@ class Checkpoint:
         kind = type(self.evaluations[0]).__name__
         arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
         arrays |= {"round": self.global_round, "kind": kind, "evaluations": rows}
-        partial = folder / f".{FILE}.partial"
-        with partial.open("wb") as file:
-            np.savez(file, **arrays)
         if (folder / FILE).exists() and _is_sound(folder / FILE):
-            copied = folder / f".{BEFORE}.partial"  # a copy, so that there is a last one at every instant
-            shutil.copyfile(folder / FILE, copied)
-            os.replace(copied, folder / BEFORE)
-        os.replace(partial, folder / FILE)
+            # A copy, so that there is a last one at every instant.
+            replace(folder / BEFORE, lambda partial: shutil.copyfile(folder / FILE, partial))
+
+        def write(partial: Path) -> None:
+            with partial.open("wb") as file:
+                np.savez(file, **arrays)
+
+        replace(folder / FILE, write)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Checkpoint | None":

@@ -35,7 +35,7 @@ class Work:
     """What a client is asked to do in one edge round.
 
     Attributes:
-        request: Makes the pending update, given client, samples and key.
+        request: Makes a client's pending update, as of the instant at which it is called.
         cycles: What the training costs the processor.
         payload_bits: What is uploaded.
         upload_deadline_s: How long after its start an upload is given up; None: never.
@@ -46,13 +46,16 @@ class Work:
 
     global_round: int
     edge_round: int
-    request: Callable[..., PendingUpdate]
+    request: "Request"
     cycles: float
     payload_bits: int
     upload_deadline_s: float | None = None
     frequency_hz: float | None = None
     tx_power_w: float | None = None
     energy_budget_j: float | None = None
+
+
+Request = Callable[[Simulation, "Client", Work], PendingUpdate]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -103,8 +106,7 @@ class Client:
 
     def train(self, sim: Simulation, work: Work) -> Story:
         """Ask for the learning now, let the time it takes pass."""
-        key = sim.key(self.name, "mini-batches", work.global_round, work.edge_round)
-        update = work.request(client=self.name, samples=self.samples, key=key)
+        update = work.request(sim, self, work)
         cpu = self.cpu.at(work.frequency_hz)
         duration_s = cpu.duration_s(work.cycles)
         if cpu.time_jitter:
@@ -144,7 +146,7 @@ class Client:
                     end_s=sim.now_s,
                     payload_bits=work.payload_bits,
                     sent_bits=work.payload_bits - upload.bits_left,
-                    arrived=upload.done.triggered,
+                    arrived=upload.done.processed,
                 )
             )
 
@@ -286,6 +288,24 @@ class Cloud:
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
         return self._report(sim, 0, model)
 
+    def request(self, update: Callable[..., PendingUpdate]) -> Request:
+        """What clients are asked for.
+
+        Where nothing is learned one update stands for all, since nobody will read it.
+
+        Args:
+            update: Makes a pending update, given client, samples and key.
+        """
+        if self.evaluate_every is None:
+            stand_in = update(client=self.name, samples=[0], key=0)
+            return lambda sim, client, work: stand_in
+
+        def of_client(sim: Simulation, client: Client, work: Work) -> PendingUpdate:
+            key = sim.key(client.name, "mini-batches", work.global_round, work.edge_round)
+            return update(client=client.name, samples=client.samples, key=key)
+
+        return of_client
+
     def close_round(
         self, sim: Simulation, global_round: int, start_s: float, model: PendingModel
     ) -> PendingModel:
@@ -300,6 +320,8 @@ class Cloud:
         known = self.known if self.known and global_round <= self.known.global_round else None
         if known and global_round == known.global_round:
             model = self.learner.stored_model(known.weights)
+        if self.evaluate_every is None:
+            model = PendingModel()  # nobody will read it, so let go of what it would be made of
         evaluation = None
         last = global_round == self.num_global_rounds
         if self.evaluate_every is not None and (last or global_round % self.evaluate_every == 0):

@@ -12,8 +12,10 @@ Usage::
 """
 
 import fcntl
+import importlib.metadata
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +27,7 @@ import numpy as np
 import pandas as pd
 
 from cosim.configuration import ConfigurationError
+from cosim.files import write_json, write_table
 from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Trace, Transfer
 
 TABLES = {
@@ -118,9 +121,11 @@ class Result:
         """Read a run folder.
 
         Raises:
-            ConfigurationError: The folder is not a run folder, or a file is missing or damaged.
+            ConfigurationError: The folder is not a run folder, a file is missing or damaged, or a newer
+                cosim has written it.
         """
         folder = Path(folder)
+        check_version(folder)
         try:
             config = json.loads((folder / "config.json").read_text())
             summary = Summary(**json.loads((folder / "summary.json").read_text()))
@@ -197,29 +202,34 @@ def alone_in(folder: Path, *, waits: bool = False) -> Iterator[None]:
         os.close(handle)
 
 
+def check_version(folder: Path) -> None:
+    """Refuse a run folder that a newer cosim has written, whose tables may mean something else.
+
+    Raises:
+        ConfigurationError: A newer cosim has written it.
+    """
+    try:
+        written_by = json.loads((folder / "provenance.json").read_text())["versions"]["cosim"]
+        own = importlib.metadata.version("cosim")
+        newer = _numbers(written_by) > _numbers(own)
+    except (OSError, ValueError, TypeError, KeyError, importlib.metadata.PackageNotFoundError):
+        return  # a folder that does not say, or that other checks refuse
+    if newer:
+        raise ConfigurationError(
+            f"{folder}: written by cosim {written_by}, and this is {own}. Usual fix: a newer cosim "
+            "(git pull, then pip install again)."
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
 def add_provenance(folder: Path, provenance: dict[str, Any]) -> None:
     """Note in a run folder that another process goes on with it."""
     path = folder / "provenance.json"
     first = json.loads(path.read_text()) if path.exists() else {}
     write_json(path, first | {"resumed": [*first.get("resumed", []), provenance]})
-
-
-def write_table(path: Path, frame: pd.DataFrame) -> None:
-    """Write a Parquet table, whole or not at all."""
-    _replace(path, lambda partial: frame.to_parquet(partial, index=False))
-
-
-def write_json(path: Path, values: dict[str, Any]) -> None:
-    """Write a JSON file, whole or not at all."""
-    _replace(
-        path, lambda partial: partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
-    )
-
-
-def _replace(path: Path, write: Any) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    write(partial)
-    os.replace(partial, path)
 
 
 def _frame(name: str, rows: list[Any]) -> pd.DataFrame:

@@ -25,7 +25,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.workers import num_cores
 from cosim.nodes import RoundReport
 from cosim.provenance import provenance
-from cosim.results import Result, add_provenance, alone_in, create_folder
+from cosim.results import Result, add_provenance, alone_in, check_version, create_folder
 from cosim.simulation import Simulation
 from cosim.system import System
 
@@ -44,6 +44,7 @@ def run(
     listener: Callable[[RoundReport], None] = lambda report: None,
     shuffle_ties: int | None = None,
     resume: bool = False,
+    checkpoint_every: int | None = None,
 ) -> Result:
     """Play a system to its end.
 
@@ -57,19 +58,25 @@ def run(
         listener: Hears of every global round as it ends.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
         resume: Go on with the run of this very configuration that was stopped in `out`.
+        checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
+            one that was kept; None: every 15 seconds, as the tables.
 
     Raises:
         ConfigurationError: Anything that cannot be run, before the clock starts.
     """
+    if checkpoint_every is not None and checkpoint_every < 1:
+        raise ConfigurationError(f"checkpoint_every = {checkpoint_every}: must be at least 1, or None.")
     config = {"scenario": scenario, "system": to_dict(system)}
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     dataset = system.data.load(sim, None if data_dir is None else Path(data_dir))
     num_workers = num_cores() if num_workers is None else num_workers
     learner = Learner(network, dataset, device=device, num_workers=num_workers)
     folder = None if out is None else Path(out)
+    if folder is not None and resume:
+        check_version(folder)
     with ExitStack() as alone:
         known = _stopped_run(folder, config, alone) if resume else None
-        writer = _Writer(sim, learner, system, config, folder, known, listener)
+        writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
         cloud = system.build(sim, learner, dataset, writer.heard, known)
         origin = provenance(system.seed, num_workers, device)
         if folder is not None and resume:
@@ -101,17 +108,23 @@ class _Writer:
         folder: Path | None,
         known: Checkpoint | None,
         listener: Callable[[RoundReport], None],
+        checkpoint_every: int | None,
     ) -> None:
         self._sim, self._learner, self._listener = sim, learner, listener
+        self._checkpoint_every = checkpoint_every
         self._config, self._num_clients, self._folder = config, system.num_clients, folder
         self._replayed = known.global_round if known else -1
         self._evaluated: RoundReport | None = None
+        self._kept_round = self._replayed
         self._saved = time.monotonic()
 
     def heard(self, report: RoundReport) -> None:
         """Take note of a global round that has ended; what is only replayed is not saved again."""
         if report.global_round >= self._replayed:
             self._evaluated = report if report.evaluation else self._evaluated
+            num_new = report.global_round - self._kept_round
+            if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
+                self._keep_model()
             if time.monotonic() - self._saved > _SAVE_EVERY_WALL_S:
                 self.save("running")
                 self._saved = time.monotonic()
@@ -120,14 +133,21 @@ class _Writer:
     def save(self, status: str) -> Result:
         """Write what there is; returns the tables."""
         result = Result.of(self._sim.trace, self._config, self._num_clients, status, self._folder)
-        if self._folder is not None and self._evaluated is not None:
-            Checkpoint(
-                global_round=self._evaluated.global_round,
-                weights=self._learner.weights(self._evaluated.model),
-                evaluations=self._sim.trace.evaluations,
-            ).save(self._folder)
+        self._keep_model()
         result.save()
         return result
+
+    def _keep_model(self) -> None:
+        """Save the last evaluated model, unless it is kept already."""
+        evaluated = self._evaluated
+        if self._folder is None or evaluated is None or evaluated.global_round == self._kept_round:
+            return
+        Checkpoint(
+            global_round=evaluated.global_round,
+            weights=self._learner.weights(evaluated.model),
+            evaluations=self._sim.trace.evaluations,
+        ).save(self._folder)
+        self._kept_round = evaluated.global_round
 
 
 def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) -> Checkpoint | None:

@@ -35,8 +35,9 @@ import pandas as pd
 
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.designs import Design, Grid, designs
+from cosim.files import write_json, write_table
 from cosim.learning.workers import num_cores
-from cosim.results import Result, alone_in, write_json, write_table
+from cosim.results import Result, alone_in
 from cosim.run import load_system, run
 from cosim.system import System
 

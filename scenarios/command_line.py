@@ -19,6 +19,7 @@ from rich.table import Table
 
 from cosim import ConfigurationError, Result, System
 from cosim.configuration import is_configuration
+from cosim.results import check_version
 from cosim.run import load_system
 from cosim.units import unit_of
 from scenarios import looking, studies
@@ -198,6 +199,7 @@ def read_config(path: Path) -> tuple[str, System]:
     Raises:
         ConfigurationError: It is none, or holds no system that can be run.
     """
+    check_version(path.parent)
     try:
         config = json.loads(path.read_text())
     except (OSError, ValueError, RecursionError) as error:

@@ -15,13 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import attrs
+import pandas as pd
 import rich.console
+from matplotlib.figure import Figure
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 import models
 from analysis.plots import overview
 from cosim import ConfigurationError, Result, System, run
+from cosim.files import replace
 from cosim.nodes import RoundReport
 
 console = rich.console.Console(highlight=False)
@@ -38,6 +41,8 @@ class Options:
         data_dir: Folder with the data set's files; none: $COSIM_DATA, the cache folder, Debian's folder.
         workers: Threads that learn; none: one per core.
         device: Where the learning is computed: cpu or cuda.
+        checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
+            one that was kept, so that a killed run loses no more; none: every 15 seconds.
         quiet: Print the table and the folder only.
     """
 
@@ -45,6 +50,7 @@ class Options:
     data_dir: Path | None = None
     workers: int | None = None
     device: str = "cpu"
+    checkpoint_every: int | None = None
     quiet: bool = False
 
 
@@ -70,13 +76,14 @@ def play(
                 device=options.device,
                 listener=listener,
                 resume=resume is not None,
+                checkpoint_every=options.checkpoint_every,
             )
     except KeyboardInterrupt:
         if (out / "config.json").is_file():
             print(f"To go on: cosim run --resume {out}", file=sys.stderr)
         raise
     picture = out / "overview.png"
-    overview(result).savefig(picture, dpi=150)
+    save_picture(overview(result), picture)
     console.print(summary_table(scenario, result))
     if not result.evaluations.map(math.isfinite).to_numpy().all():
         console.print("The loss is not finite: training has diverged. Usual fix: a smaller learning rate.")
@@ -121,6 +128,16 @@ def made(folder: Path) -> Path:
             f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
         ) from None
     return folder
+
+
+def save_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV, whole or not at all."""
+    replace(path, lambda partial: frame.to_csv(partial, index=False))
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, whole or not at all."""
+    replace(path, lambda partial: figure.savefig(partial, dpi=200, format="png"))
 
 
 def summary_table(name: str, result: Result) -> Table:

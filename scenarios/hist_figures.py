@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import cosim
 from analysis.plots import curves
 from scenarios import figures
-from scenarios.console import network
+from scenarios.console import network, save_picture, save_table
 from scenarios.figures import Claim, show_claims
 
 SPLITS = {"shards": "fully non-i.i.d.", "cell-iid": "cells i.i.d., clients non-i.i.d."}
@@ -123,7 +123,7 @@ def write_figure(
         result.evaluations.assign(curve=label, uploads_per_client=uploads(result))
         for label, result in results.items()
     ]
-    pd.concat(tables).to_csv(folder / f"{figure}.csv", index=False)
+    save_table(pd.concat(tables), folder / f"{figure}.csv")
     draw(folder / f"{figure}.png")
     return show_claims(figure, folder, claims)
 
@@ -148,7 +148,7 @@ def draw_curves(
         curves(axes, lines, x_label)
         axes.set_title(title + SPLITS[split])
         axes.set_ylim(55, 90)
-    figure.savefig(path, dpi=200)
+    save_picture(figure, path)
 
 
 def global_rounds(result: cosim.Result) -> pd.Series:

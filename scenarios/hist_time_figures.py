@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import cosim
 from analysis.statistics import t_interval
 from scenarios import figures
-from scenarios.console import made, network
+from scenarios.console import made, network, save_picture, save_table
 from scenarios.figures import Claim, play_all, show_claims
 
 Floats = NDArray[np.float64]
@@ -200,6 +200,6 @@ def write(
 ) -> int:
     """CSV, PNG, and the claims beside the paper's; the exit code."""
     path = made(options.folder(folder))
-    table.to_csv(path / f"{figure}.csv", index=False)
-    picture.savefig(path / f"{figure}.png", dpi=200)
+    save_table(table, path / f"{figure}.csv")
+    save_picture(picture, path / f"{figure}.png")
     return show_claims(figure, path, claims)

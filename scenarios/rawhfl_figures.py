@@ -20,7 +20,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.request_log import RequestLog
 from cosim.run import load_system
 from scenarios import figures, rawhfl
-from scenarios.console import made, network
+from scenarios.console import made, network, save_picture, save_table
 from scenarios.figures import Claim, play_all, show_claims
 
 Floats = NDArray[np.float64]
@@ -224,6 +224,6 @@ def write(
 ) -> int:
     """CSV, PNG, and the claims beside the paper's; the exit code."""
     folder = made(options.folder(FOLDER))
-    table.to_csv(folder / f"{figure}.csv", index=False)
-    picture.savefig(folder / f"{figure}.png", dpi=200)
+    save_table(table, folder / f"{figure}.csv")
+    save_picture(picture, folder / f"{figure}.png")
     return show_claims(figure, folder, claims)

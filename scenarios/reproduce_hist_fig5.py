@@ -10,6 +10,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from analysis.plots import bars
+from scenarios.console import save_picture
 from scenarios.figures import Claim, play_all
 from scenarios.hist_figures import (
     SPLITS,
@@ -70,4 +71,4 @@ def _draw(
         }
         bars(axes, groups, f"upload per client to {100 * target:.0f} % (whole models)")
         axes.set_title(SPLITS[split])
-    figure.savefig(path, dpi=200)
+    save_picture(figure, path)

@@ -6,7 +6,7 @@ cosim reproduce vhfl-fig7 --quick
 import numpy as np
 import pandas as pd
 
-from scenarios.console import made
+from scenarios.console import made, save_table
 from scenarios.figures import Claim, Options, show_claims
 from scenarios.success_rate import Options as Points
 from scenarios.success_rate import in_arrays, on_the_clock
@@ -25,7 +25,7 @@ def main(options: Options) -> int:
     measured = pd.concat(
         [compare(points, on_the_clock, "clock"), compare(points, in_arrays, "arrays")], ignore_index=True
     )
-    measured.to_csv(folder / f"{FIGURE}.csv", index=False)
+    save_table(measured, folder / f"{FIGURE}.csv")
     draw(points, measured, folder / f"{FIGURE}.png")
     return show_claims(FIGURE, folder, claims(points, measured))
 

@@ -22,8 +22,9 @@ from analysis.statistics import Interval
 from analysis.studies import METRICS, Comparison, compared, is_tight
 from cosim import ConfigurationError, System, evolve
 from cosim.configuration import to_dict
+from cosim.learning.workers import num_cores
 from cosim.study import Study
-from scenarios.console import console, network, next_free_folder
+from scenarios.console import console, network, next_free_folder, save_table
 
 
 @attrs.frozen(kw_only=True)
@@ -70,7 +71,10 @@ def play(scenario: str, base: System, options: Options) -> int:
     precision = dict(map(share, options.precision))
     out = options.out or next_free_folder(Path("studies"), scenario)
     most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
-    with pool(options.executor, options.workers) as executor, progress(scenario) as listener:
+    with (
+        pool(options.executor, options.workers) as (executor, num_at_once),
+        progress(scenario, num_at_once) as listener,
+    ):
         runs = study.run(
             out,
             network,
@@ -87,7 +91,7 @@ def play(scenario: str, base: System, options: Options) -> int:
         (n for n, design in enumerate(found) if all(at(values, f) == v for f, v in design.values.items())), 0
     )
     comparisons = compared(runs, reference)
-    frame(comparisons).to_csv(out / "table.csv", index=False)
+    save_table(frame(comparisons), out / "table.csv")
     console.print(table(comparisons, found[reference].name))
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
@@ -163,15 +167,15 @@ def share(option: str) -> tuple[str, float]:
 
 
 @contextmanager
-def pool(executor: str, workers: int | None) -> Iterator[Executor | None]:
-    """What runs go to; None: processes of this machine.
+def pool(executor: str, workers: int | None) -> Iterator[tuple[Executor | None, int]]:
+    """What runs go to (None: processes of this machine), and how many it plays at a time.
 
     Raises:
         ConfigurationError: There is no such executor, or it cannot be reached.
     """
     kind, _, address = executor.partition("=")
     if kind == "processes" and not address:
-        yield None
+        yield None, workers or num_cores()
         return
     if kind != "dask":
         raise ConfigurationError(
@@ -191,39 +195,41 @@ def pool(executor: str, workers: int | None) -> Iterator[Executor | None]:
             "address."
         ) from None
     with client:
-        yield client.get_executor(pure=False)
+        yield client.get_executor(pure=False), len(client.scheduler_info()["workers"])
 
 
 @contextmanager
-def progress(scenario: str) -> Iterator[Callable[[pd.DataFrame, int], None]]:
+def progress(scenario: str, num_at_once: int) -> Iterator[Callable[[pd.DataFrame, int], None]]:
     """A listener that shows runs: a bar, or a line for each run where nobody watches."""
     started = time.monotonic()
 
-    def counts(runs: pd.DataFrame) -> tuple[int, int]:
-        return int((runs["status"] != "waiting").sum()), int((runs["status"] == "failed").sum())
+    def counts(runs: pd.DataFrame) -> tuple[int, str]:
+        """Runs that have ended, and words on the others and on those that failed."""
+        num_left, num_failed = ((runs["status"] == status).sum() for status in ("waiting", "failed"))
+        return len(runs) - int(num_left), f"{min(num_left, num_at_once)} running, {num_failed} failed"
 
     if console.is_terminal:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=28),
             MofNCompleteColumn(),
-            TextColumn("runs  {task.fields[failed]} failed"),
+            TextColumn("runs, {task.fields[others]}"),
             TimeRemainingColumn(compact=True),
         )
         with Progress(*columns, console=console) as bar:
-            task = bar.add_task(scenario, total=None, failed=0)
+            task = bar.add_task(scenario, total=None, others="")
 
             def advance(runs: pd.DataFrame, num_wanted: int) -> None:
-                done, failed = counts(runs)
-                bar.update(task, total=num_wanted, completed=done, failed=failed)
+                done, others = counts(runs)
+                bar.update(task, total=num_wanted, completed=done, others=others)
 
             yield advance
     else:
 
         def line(runs: pd.DataFrame, num_wanted: int) -> None:
-            done, failed = counts(runs)
+            done, others = counts(runs)
             wall_s = time.monotonic() - started
-            print(f"{scenario}: {done} of {num_wanted} runs, {failed} failed, {wall_s:.0f} s")
+            print(f"{scenario}: {done} of {num_wanted} runs, {others}, {wall_s:.0f} s")
 
         yield line
 

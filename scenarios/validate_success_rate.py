@@ -26,7 +26,7 @@ from analysis.batch_means import batch_means
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.plots import style
 from analysis.statistics import binomial, familywise
-from scenarios.console import console, made
+from scenarios.console import console, made, save_picture, save_table
 from scenarios.success_rate import (
     WEIGHT_BEYOND,
     Options,
@@ -160,7 +160,7 @@ def draw(options: Options, points: pd.DataFrame, path: Path) -> None:
     right.legend(title="lines: Theorem 2, marks: clock", fontsize=8)
     for axes in (left, right):
         axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=200)
+    save_picture(figure, path)
 
 
 def main(options: Options) -> int:
@@ -206,7 +206,7 @@ def main(options: Options) -> int:
     with console.status("what the formula does not cover"):
         beyond = what_if(options)
     console.print(beyond)
-    points.to_csv(folder / "success-rate.csv", index=False)
+    save_table(points, folder / "success-rate.csv")
     draw(options, points, folder / "success-rate.png")
     console.print(f"Table:   {folder / 'success-rate.csv'}\nPicture: {folder / 'success-rate.png'}")
     return int(failed)

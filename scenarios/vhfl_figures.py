@@ -17,6 +17,7 @@ import cosim
 from analysis.plots import style
 from analysis.statistics import Interval
 from scenarios import vhfl
+from scenarios.console import save_picture, save_table
 from scenarios.figures import Claim, Options, show_claims
 
 NUM_SEEDS = 5
@@ -106,11 +107,11 @@ def write_figure(
         result.evaluations.assign(curve=curve_of(label), seed=result.config["system"]["seed"])
         for label, result in results.items()
     ]
-    pd.concat(tables).to_csv(folder / f"{figure}.csv", index=False)
+    save_table(pd.concat(tables), folder / f"{figure}.csv")
     picture = Figure(figsize=(4.6 * len(panels), 4.0), layout="constrained")
     for axes, (measure, curves) in zip(picture.subplots(1, len(panels)), panels, strict=True):
         _draw(axes, results, measure, curves)
-    picture.savefig(folder / f"{figure}.png", dpi=200)
+    save_picture(picture, folder / f"{figure}.png")
     return show_claims(figure, folder, claims)
 
 

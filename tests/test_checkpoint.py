@@ -1,7 +1,6 @@
 """A stopped run goes on where it was, and ends bit for bit where an uninterrupted one ends."""
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -108,8 +107,7 @@ def test_what_was_learned_is_not_learned_again(tmp_path, monkeypatch):
             num_steps.append(self)
 
     monkeypatch.setattr(sys.modules["cosim.run"], "Learner", Counting)
-    monkeypatch.setattr(sys.modules["cosim.run"], "_SAVE_EVERY_WALL_S", 0.0)  # saving, too, learns nothing
-    play(HIST, tmp_path / "whole")
+    play(HIST, tmp_path / "whole", checkpoint_every=1)  # keeping a model, too, learns nothing
     with pytest.raises(Stopped):
         play(HIST, tmp_path / "stopped", listener=stop_at(4))
     play(HIST, tmp_path / "stopped", resume=True)
@@ -156,33 +154,73 @@ def test_timing_only_runs_keep_no_weights(tmp_path):
 # --- Killed -----------------------------------------------------------------------------------------------
 
 
-def test_killed_while_it_saves_it_goes_on(tmp_path):
-    """A real process that saves after every round, killed at moments that nobody chose."""
-    arguments = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--quiet"]
-    arguments += ["--protocol.num-global-rounds", "60", "--workers", "1"]
+KILLER = """
+import os, random, signal, sys, time
+from pathlib import Path
+from scenarios.command_line import main
+
+begin, folder, log = sys.argv[1].split(), Path(sys.argv[2]), Path(sys.argv[3])
+resume = ["run", "--resume", str(folder), "--quiet", "--workers", "1", "--checkpoint-every", "1"]
+moments, num_halved = random.Random(1), 0
+for attempt in range(60):
+    while_writing = attempt % 2
+    child = os.fork()
+    if not child:
+        sys.stdout = open(os.devnull, "w")
+        main(resume if (folder / "config.json").exists() else begin)
+    end_s = time.monotonic() + (30.0 if while_writing else moments.uniform(0.02, 0.6))
+    ended = 0
+    while not ended and time.monotonic() < end_s:
+        if while_writing and next(folder.glob(".*.partial"), None):
+            break
+        ended, status = os.waitpid(child, os.WNOHANG)
+    if ended:
+        break
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    num_halved += next(folder.glob(".*.partial"), None) is not None
+    if attempt >= 12 and num_halved >= 2:
+        break
+log.write_text(f"{attempt} {num_halved}")
+main(resume) if not ended else sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_killed_at_many_moments_it_ends_where_an_uninterrupted_run_ends(tmp_path):
+    """Real processes, killed at random moments and while they write; each goes on where the last stopped."""
+    arguments = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--quiet", "--workers", "1"]
+    arguments += ["--protocol.num-global-rounds", "200", "--checkpoint-every", "1"]
     with pytest.raises(SystemExit) as done:
         main([*arguments, "--out", str(tmp_path / "whole")])
     assert done.value.code == 0
-    once = 'import sys, cosim\nsys.modules["cosim.run"]._SAVE_EVERY_WALL_S = 0.0\n'
-    commands = [[*arguments, "--out", str(tmp_path / "killed")]]
-    commands += [["run", "--resume", str(tmp_path / "killed"), "--quiet", "--workers", "1"]] * 2
-    reached = []
-    for command, extra_s in zip(commands, (0.1, 0.3, 300.0), strict=True):
-        code = f"{once}from scenarios.command_line import main\nmain({command!r})"
-        process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL)
-        before = checkpoint_round(tmp_path / "killed")
-        while process.poll() is None and checkpoint_round(tmp_path / "killed") <= before:
-            pass
-        try:
-            process.wait(timeout=extra_s)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait(timeout=60)
-        reached.append(checkpoint_round(tmp_path / "killed"))
-    assert reached == sorted(reached)
-    assert reached[0] < 60
-    assert reached[-1] == 60
-    assert tables(tmp_path / "killed") == tables(tmp_path / "whole")
+    folder, log = tmp_path / "killed", tmp_path / "log"
+    begin = " ".join([*arguments, "--out", str(folder)])
+    subprocess.run([sys.executable, "-c", KILLER, begin, folder, log], cwd=ROOT, check=True)
+    num_kills, num_halved = map(int, log.read_text().split())
+    assert num_kills >= 8
+    assert num_halved >= 2
+    assert tables(folder) == tables(tmp_path / "whole")
+    found, wanted = (Checkpoint.load(path) for path in (folder, tmp_path / "whole"))
+    assert found.global_round == wanted.global_round == 200
+    for parameter, values in wanted.weights.items():
+        np.testing.assert_array_equal(found.weights[parameter], values)
+
+
+def test_a_checkpoint_is_kept_every_so_many_global_rounds(tmp_path):
+    """Of the last evaluated model, so that a resumed run reads the models that an uninterrupted one reads."""
+    kept = {}
+
+    def listener(report):
+        kept[report.global_round] = checkpoint_round(tmp_path / "a")
+
+    with pytest.raises(ConfigurationError, match="checkpoint_every = 0: must be at least 1"):
+        play(HIST, tmp_path / "a", checkpoint_every=0)
+    play(HIST, tmp_path / "a", listener=listener, checkpoint_every=2)
+    assert kept == {0: -1, 1: 1, 2: 1, 3: 3, 4: 3, 5: 5, 6: 5}
+    kept.clear()
+    (tmp_path / "a").rename(tmp_path / "b")
+    play(evolve(HIST, evaluate_every=3), tmp_path / "a", listener=listener, checkpoint_every=1)
+    assert kept == {0: 0, 1: 0, 2: 0, 3: 3, 4: 3, 5: 3, 6: 6}
 
 
 def checkpoint_round(folder: Path) -> int:

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -123,6 +124,16 @@ def test_order_of_simultaneous_events_changes_no_table_of_a_scenario(
     assert len(expected["spans"]) > 100
     for order in range(3):
         assert rows(play(system, shuffle_ties=order)) == expected
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_learning_moves_no_row_but_the_evaluations(name: str) -> None:
+    """A timing-only run has the very rows of a run that learns."""
+    system = small(find("scenario", SCENARIOS, name).system())
+    learned, timed = (rows(play(evolve(system, evaluate_every=every))) for every in (1, None))
+    assert len(learned["spans"]) > 100
+    assert learned.pop("evaluations") != timed.pop("evaluations")
+    assert learned == timed
 
 
 @pytest.mark.parametrize("protocol", [Hist, HFedAvg])
@@ -281,6 +292,34 @@ def test_damaged_folder_is_refused(damaged: str, how: str, tmp_path: Path) -> No
         Result.load(tmp_path / "a")
 
 
+@pytest.mark.parametrize("written_by", ["99.0.0", "1.0.0rc1", "0.1.1"])
+def test_a_folder_of_a_newer_version_is_refused(
+    written_by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play(evolve(TINY, evaluate_every=None), out=tmp_path / "a")
+    path = tmp_path / "a" / "provenance.json"
+    origin = json.loads(path.read_text())
+    own = origin["versions"]["cosim"]
+    for found in (own, "0.0.9", None):
+        path.write_text(json.dumps(origin | {"versions": {"cosim": found}}))
+        Result.load(tmp_path / "a")
+    path.write_text(json.dumps(origin | {"versions": {"cosim": written_by}}))
+    message = f"{tmp_path / 'a'}: written by cosim {written_by}, and this is {own}. Usual fix: a newer cosim"
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        Result.load(tmp_path / "a")
+    folder = str(tmp_path / "a")
+    for command in (
+        ["run", "--resume", folder],
+        ["run", "--config", f"{folder}/config.json"],
+        ["report", folder],
+        ["trace", folder],
+    ):
+        with pytest.raises(SystemExit) as refused:
+            main(command)
+        assert refused.value.code == 2
+        assert message in capsys.readouterr().err
+
+
 # Interruptions.
 
 
@@ -325,6 +364,29 @@ def test_a_save_that_fails_half_way_leaves_the_old_file(
     assert Result.load(tmp_path / "a").summary == result.summary
 
 
+def test_a_full_disk_is_one_clear_error_and_leaves_the_old_files(tmp_path: Path) -> None:
+    """No file of more than 16 KiB: a run's tables do not fit, and its configuration does."""
+    code = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (2**14, 2**14))\n"
+        f"from scenarios.command_line import main\nmain({[*SHORT, '--out', str(tmp_path / 'a')]!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(f"Error: {tmp_path / 'a'}")
+    assert "cannot be written (" in done.stderr
+    assert "File too large" in done.stderr
+    assert "make room on the disk" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((tmp_path / "a").glob(".*"))
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "--resume", str(tmp_path / "a"), "--quiet"])
+    assert ended.value.code == 0
+    with pytest.raises(SystemExit):
+        main([*SHORT, "--out", str(tmp_path / "b")])
+    assert tables(tmp_path / "a") == tables(tmp_path / "b")
+
+
+SHORT = ["run", "quickstart", "--protocol.num-global-rounds", "20", "--evaluate-every", "None", "--quiet"]
 LONG = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--protocol.num-global-rounds", "1000"]
 
 

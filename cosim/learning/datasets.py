@@ -19,6 +19,7 @@ Usage::
 Source: each loader names its own.
 """
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -146,7 +147,14 @@ def load(
 
 def _fashion_mnist(data_dir: Path | None, grey_levels: GreyLevels) -> Dataset:
     """Fashion-MNIST; the public code of the HIST authors scales grey levels to [-1, 1]."""
-    train_images, train_labels, test_images, test_labels = fashion_mnist.read(fashion_mnist.find(data_dir))
+    folder = fashion_mnist.find(data_dir)
+    return _fashion_mnist_of(folder, fashion_mnist.stamps(folder), grey_levels)
+
+
+@lru_cache(maxsize=1)
+def _fashion_mnist_of(folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLevels) -> Dataset:
+    """The set as the files were at these stamps; a study reads them once per process, not once per run."""
+    train_images, train_labels, test_images, test_labels = fashion_mnist.read(folder)
     return Dataset(
         name="fashion-mnist",
         train_x=_scaled(train_images, 255.0, grey_levels),
@@ -162,6 +170,7 @@ def _scaled(images: NDArray[Any], white: float, grey_levels: GreyLevels) -> NDAr
     lowest = -1 if grey_levels == "symmetric" else 0
     x = np.divide(images.reshape(len(images), -1), np.float32(white / (1 - lowest)), dtype=np.float32)
     x += lowest
+    x.flags.writeable = False
     return x
 
 

@@ -46,7 +46,7 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -110,13 +110,23 @@ class Learner:
         self.num_global_features = dataset.num_global_features
         self._device = device
         self._network = copy.deepcopy(network)
-        self._training_set = TrainingSet(dataset, device)
-        self._test_x = torch.tensor(dataset.test_x, device=device)
-        self._test_y = torch.tensor(dataset.test_y, device=device)
+        self._dataset = dataset
         self._classifies = dataset.num_classes is not None
-        self._check_network(dataset)
+        self._check_network()
         self.workers = Workers(num_workers)
         self._networks = threading.local()
+
+    @cached_property
+    def _training_set(self) -> TrainingSet:
+        return TrainingSet(self._dataset, self._device)
+
+    @cached_property
+    def _test_x(self) -> Tensor:
+        return torch.tensor(self._dataset.test_x, device=self._device)
+
+    @cached_property
+    def _test_y(self) -> Tensor:
+        return torch.tensor(self._dataset.test_y, device=self._device)
 
     def initial_model(self, key: int) -> PendingModel:
         """The network as its own initialisation draws it from a key, 0 to 2**64 - 1."""
@@ -236,7 +246,8 @@ class Learner:
             self._networks.own = copy.deepcopy(self._network).to(self._device)
         return self._networks.own
 
-    def _check_network(self, dataset: Dataset) -> None:
+    def _check_network(self) -> None:
+        dataset = self._dataset
         if next(self._network.buffers(), None) is not None:
             raise ConfigurationError(
                 "the network keeps buffers (running statistics), which clients would have to send. "
@@ -260,10 +271,11 @@ class Learner:
             )
         try:
             with torch.no_grad():
-                found = tuple(copy.deepcopy(self._network).to(self._device)(self._test_x[:1]).shape)
+                one = torch.tensor(dataset.test_x[:1], device=self._device)
+                found = tuple(copy.deepcopy(self._network).to(self._device)(one).shape)
         except RuntimeError as error:
             raise ConfigurationError(
-                f"the network does not take samples of {self._test_x.shape[1]} features ({error}). "
+                f"the network does not take samples of {dataset.num_features} features ({error}). "
                 "Usual fix: a network with the data set's features as its first size."
             ) from None
         num_outputs = dataset.num_classes or 1

@@ -11,7 +11,7 @@ from functools import partial
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
 from cosim.learning.pending import PendingModel, PendingUpdate
-from cosim.nodes import Cloud, EdgeServer, Work
+from cosim.nodes import Client, Cloud, EdgeServer, Work
 from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Dropped, Simulation, Story
 
@@ -46,6 +46,10 @@ class EdgeTraining:
                 f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} "
                 f"clients. Usual fix: at most {smallest}, or none for all."
             )
+
+    def participants(self, sim: Simulation, edge: EdgeServer) -> tuple[Client, ...]:
+        """Who takes part in the coming edge round, in the order of their names."""
+        return edge.participants(sim, self.num_participants)
 
     def parameter_s(self, cloud: Cloud, edge: EdgeServer, global_round: int) -> float:
         """What each parameter of the cell's model adds to its global round (eqs. 18 and 38, times E).
@@ -85,12 +89,14 @@ class EdgeTraining:
         share = num_parameters / cloud.shape.num_parameters()
         yield from edge.receive(sim, payload_bits)
         for edge_round in range(self.num_edge_rounds):
-            request = partial(
-                PendingUpdate,
-                start=model,
-                num_steps=self.num_local_steps,
-                batch_size=self.batch_size,
-                learning_rate=self.learning_rate,
+            request = cloud.request(
+                partial(
+                    PendingUpdate,
+                    start=model,
+                    num_steps=self.num_local_steps,
+                    batch_size=self.batch_size,
+                    learning_rate=self.learning_rate,
+                )
             )
             assignments = [
                 (
@@ -103,7 +109,7 @@ class EdgeTraining:
                         payload_bits=payload_bits,
                     ),
                 )
-                for client in edge.participants(sim, self.num_participants)
+                for client in self.participants(sim, edge)
             ]
             outcomes = yield from edge.edge_round(
                 sim, assignments, self.deadline_s, global_round=global_round, edge_round=edge_round

@@ -152,7 +152,9 @@ class RawHfl:
         yield from edge.receive(sim, payload_bits)
         for edge_round in range(self.num_edge_rounds):
             shares = planner.shares(edge, global_round, edge_round)
-            work = [self.work(share, model, payload_bits, global_round, edge_round) for share in shares]
+            work = [
+                self.work(cloud, share, model, payload_bits, global_round, edge_round) for share in shares
+            ]
             outcomes = yield from edge.edge_round(
                 sim,
                 [(share.client, asked) for share, asked in zip(shares, work, strict=True)],
@@ -176,18 +178,26 @@ class RawHfl:
         return model
 
     def work(
-        self, share: Share, model: PendingModel, payload_bits: int, global_round: int, edge_round: int
+        self,
+        cloud: Cloud,
+        share: Share,
+        model: PendingModel,
+        payload_bits: int,
+        global_round: int,
+        edge_round: int,
     ) -> Work:
         """What one client does in an edge round."""
         return Work(
             global_round=global_round,
             edge_round=edge_round,
-            request=partial(
-                PendingUpdate,
-                start=model,
-                num_steps=share.num_steps,
-                batch_size=self.terms.batch_size,
-                learning_rate=self.learning_rate,
+            request=cloud.request(
+                partial(
+                    PendingUpdate,
+                    start=model,
+                    num_steps=share.num_steps,
+                    batch_size=self.terms.batch_size,
+                    learning_rate=self.learning_rate,
+                )
             ),
             cycles=share.num_steps * share.client.cpu.cycles(self.terms.batch_size),
             payload_bits=payload_bits,

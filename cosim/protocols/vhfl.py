@@ -109,13 +109,15 @@ class Vhfl:
         return Work(
             global_round=global_round,
             edge_round=0,
-            request=partial(
-                VerticalUpdate,
-                start=model,
-                num_epochs=self.num_local_epochs,
-                batch_size=self.batch_size,
-                learning_rate=self.learning_rate,
-                central_learning_rate=self.central_learning_rate,
+            request=cloud.request(
+                partial(
+                    VerticalUpdate,
+                    start=model,
+                    num_epochs=self.num_local_epochs,
+                    batch_size=self.batch_size,
+                    learning_rate=self.learning_rate,
+                    central_learning_rate=self.central_learning_rate,
+                )
             ),
             cycles=num_steps * client.cpu.cycles(self.batch_size),
             payload_bits=cloud.bits_per_parameter * num_uploaded,

@@ -21,6 +21,7 @@ class Upload:
         done: Comes when all bits are through.
         granted: Comes when the upload may start; None: it may at once.
         bits_left: Bits that were left at the last change of rate, or at the end.
+        beside: Those whose shares change with this upload's, itself included; empty: it does not send.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Upload:
         self.done: Event = sim.event()
         self.granted: Event | None = None
         self.bits_left = float(bits)
+        self.beside: tuple[Upload, ...] = ()
         self._channel = channel
         self._block = block
         self._block_end_s = channel.fading.block_end_s(block)
@@ -82,7 +84,6 @@ class Band:
         self._redivided = redivided
         self._num_shares = 1
         self._uploads: dict[str, Upload] = {}
-        self._next_timer: Event | None = None
 
     def share_hz(self, num_clients: int) -> float:
         """What each of so many clients can count on in an edge round."""
@@ -105,35 +106,45 @@ class Band:
     def admit(self, upload: Upload) -> None:
         """Let an upload send from now on."""
         self._uploads[upload.client] = upload
-        self._divide()
+        self._divide(upload)
 
     def close(self, upload: Upload) -> None:
         """End an upload, also before all its bits are through."""
         if self._uploads.get(upload.client) is upload:
             upload.pause()
-            del self._uploads[upload.client]
+            self._remove(upload)
             self._divide()
 
-    def _divide(self) -> None:
-        if not self._uploads:
-            self._next_timer = None
-            return
-        share_hz = self._bandwidth_hz / (len(self._uploads) if self._redivided else self._num_shares)
-        for upload in self._uploads.values():
-            upload.update(share_hz)
-        next_change_s = min(upload.next_change_s for upload in self._uploads.values())
-        if math.isinf(next_change_s):
-            self._next_timer = None
-            return
-        self._next_timer = timer = self._sim.timer(max(0.0, next_change_s - self._sim.now_s))
-        timer.callbacks.append(self._change)  # type: ignore[union-attr]
+    def _remove(self, upload: Upload) -> None:
+        del self._uploads[upload.client]
+        upload.beside = ()
 
-    def _change(self, timer: Event) -> None:
-        """End what has ended and divide anew; a timer that a later division has replaced does nothing."""
-        if timer is not self._next_timer:
-            return
-        for upload in [upload for upload in self._uploads.values() if upload.has_ended()]:
-            upload.pause()
-            del self._uploads[upload.client]
-            upload.done.succeed()
-        self._divide()
+    def _divide(self, *changed: Upload) -> None:
+        """Go on with the shares of this instant: who changed, or, where shares are redivided, everyone."""
+        if self._redivided:
+            self._go_on(tuple(self._uploads.values()), len(self._uploads))
+        else:
+            for upload in changed:
+                self._go_on((upload,), self._num_shares)
+
+    def _go_on(self, uploads: tuple[Upload, ...], num_shares: int) -> None:
+        """Send until one of these uploads changes by itself."""
+        next_change_s = math.inf
+        for upload in uploads:
+            upload.beside = uploads
+            upload.update(self._bandwidth_hz / num_shares)
+            next_change_s = min(next_change_s, upload.next_change_s)
+        if next_change_s < math.inf:
+            timer = self._sim.timer(max(0.0, next_change_s - self._sim.now_s))
+            timer.callbacks.append(lambda _: self._change(uploads))  # type: ignore[union-attr]
+
+    def _change(self, uploads: tuple[Upload, ...]) -> None:
+        """End what has ended and divide anew, unless a later division has done so."""
+        sending = [upload for upload in uploads if upload.beside is uploads]
+        for upload in sending:
+            if upload.has_ended():
+                upload.pause()
+                self._remove(upload)
+                upload.done.succeed()
+        if sending:
+            self._divide(*(upload for upload in sending if upload.beside))

@@ -163,7 +163,7 @@ def test_a_larger_part_sends_more_and_takes_longer() -> None:
 
 def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
     played = system()
-    cloud = play(evolve(played, evaluate_every=None))[2]
+    cloud = play(played)[2]
 
     def units(seed: int, global_round: int) -> list[list[int]]:
         parts = played.protocol.parts(Simulation(seed), cloud, global_round)

@@ -343,7 +343,7 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
 def test_the_model_is_that_of_algorithm_1(policy, radio, success):
     system = with_policy(policy, **radio)
     system = evolve(system, protocol=evolve(system.protocol, learning_rate=0.1, success_probability=success))
-    played = play(system)
+    played = play(evolve(system, evaluate_every=3))
     found = played.learner.weights(played.model)
     lost = sum(not transfer.arrived for transfer in played.trace.transfers)
     assert (lost > 3) == bool(radio.get("csi_error_db"))

@@ -46,7 +46,7 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
     )
     output = capsys.readouterr().out
     assert code == 0
-    assert "quickstart: 4 of 4 runs, 0 failed" in output
+    assert "quickstart: 4 of 4 runs, 0 running, 0 failed" in output
     runs = load(tmp_path / "studies" / "quickstart-1")
     assert isinstance(runs, pd.DataFrame)
     assert list(runs["radio.bandwidth_hz"]) == [1e6, 1e6, 2e6, 2e6]

@@ -1,0 +1,90 @@
+"""How many client-rounds per second does a timing-only run play, beside bare SimPy processes?
+
+A client-round is one client's local round: it trains, then it sends, and both are written down as spans.
+"bare" plays nothing else: SimPy processes with two timeouts and two rows each, all of an edge round waited
+for together. "hist" is `cosim run hist` without learning, from its configuration to its tables: fading,
+rates, the shared band, payloads, transfers, rounds, sorting. All are measured in turn, in one process, by its
+processor time.
+
+    python benchmarks/clock.py
+    python benchmarks/clock.py --num-global-rounds 40 --repetitions 11
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import simpy
+
+import cosim
+import models
+from cosim.records import DONE, Span
+from scenarios import hist
+
+Process = Iterator[simpy.Event]
+
+
+def bare(num_edge_rounds: int, num_clients: int) -> int:
+    """Edge rounds of clients that wait twice and write two spans; returns the number of client-rounds."""
+    environment = simpy.Environment()
+    spans: list[Span] = []
+
+    def spend(name: str, activity: str, duration_s: float) -> Any:
+        start_s = environment.now
+        yield environment.timeout(duration_s)
+        spans.append(Span(name, activity, start_s, environment.now, duration_s, DONE))
+
+    def client(number: int) -> Any:
+        yield from spend(f"client-{number:04d}", "train", 1.0 + 0.001 * number)
+        yield from spend(f"client-{number:04d}", "send", 0.5 + 0.002 * number)
+
+    def server() -> Any:
+        for _ in range(num_edge_rounds):
+            yield environment.all_of([environment.process(client(number)) for number in range(num_clients)])
+
+    environment.process(server())
+    environment.run()
+    return len(spans) // 2
+
+
+def timing_only(system: cosim.System) -> int:
+    """One run without learning; returns the number of client-rounds."""
+    return cosim.run(system, models.build(system.model), num_workers=1).summary.num_updates
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--num-global-rounds", type=int, default=200)
+    parser.add_argument("--repetitions", type=int, default=5)
+    asked = parser.parse_args()
+
+    base = hist.system()
+    protocol = cosim.evolve(base.protocol, num_global_rounds=asked.num_global_rounds)
+    fixed = cosim.evolve(base, protocol=protocol, evaluate_every=None)
+    redivided = cosim.evolve(fixed, radio=cosim.evolve(base.radio, sharing="redivided"))
+    num_edge_rounds = len(cosim.run(fixed, models.build(fixed.model)).rounds) - asked.num_global_rounds
+    ways: dict[str, Callable[[], int]] = {
+        "bare": lambda: bare(num_edge_rounds, base.num_clients // base.num_cells),
+        "hist": lambda: timing_only(fixed),
+        "hist, redivided": lambda: timing_only(redivided),
+    }
+    per_s: dict[str, list[float]] = {name: [] for name in ways}
+    for repetition in range(asked.repetitions + 1):
+        for name, way in ways.items():
+            start_s = time.process_time()
+            num_client_rounds = way()
+            if repetition:  # the first one warms up
+                per_s[name].append(num_client_rounds / (time.process_time() - start_s))
+    print(f"client-rounds per second of processor time, medians of {asked.repetitions}")
+    print(f"{num_edge_rounds:,} edge rounds of {base.num_clients // base.num_cells} clients")
+    for name, rates in per_s.items():
+        shares = [rate / other for rate, other in zip(rates, per_s["bare"], strict=True)]
+        print(f"{name:16} {statistics.median(rates):8,.0f}  {statistics.median(shares):5.2f} of bare")
+
+
+if __name__ == "__main__":
+    main()

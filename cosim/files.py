@@ -1,0 +1,45 @@
+"""Files: written whole or not at all, also when the disk is full, the process is killed or the power goes."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cosim.configuration import ConfigurationError
+
+
+def replace(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a file beside its place, and put it there when it is on the disk.
+
+    Args:
+        path: Its place; what was there before stays until the new one is whole.
+        write: Writes it to a path.
+
+    Raises:
+        ConfigurationError: It cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        write(partial)
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise ConfigurationError(
+            f"{path}: cannot be written ({error.strerror or error}). What was saved before is whole. Usual "
+            "fix: make room on the disk, then the same command again, for a run cosim run --resume."
+        ) from None
+
+
+def write_table(path: Path, frame: pd.DataFrame) -> None:
+    """Write a Parquet table."""
+    replace(path, lambda partial: frame.to_parquet(partial, index=False))
+
+
+def write_json(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a JSON file."""
+    replace(path, lambda partial: partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n"))
