@@ -66,7 +66,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path):
                 workers[0].kill()
                 killed.append(workers[0].wait())
 
-        with pool(f"dask={client.scheduler.address}", None) as executor:
+        with pool(f"dask={client.scheduler.address}", None) as (executor, _):
             runs = STUDY.run(tmp_path / "cluster", models.build, executor=executor, listener=listener)
     assert killed
     assert list(runs["status"]) == ["complete"] * 8
