@@ -1,0 +1,86 @@
+"""Rows of the reference, and what of the packages' functions and classes goes into them (`reference`)."""
+
+import importlib
+import inspect
+import pkgutil
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import analysis
+import cosim
+import models
+from cosim import study
+from cosim.configuration import is_configuration
+
+
+def functions() -> Iterator[str]:
+    """The public functions and classes of each package, configurations left out."""
+    yield "## Functions\n\nConfiguration classes are above; the docstrings say more."
+    public = {
+        name: getattr(cosim, name) for name in cosim.__all__ if not is_configuration(getattr(cosim, name))
+    }
+    yield f"### cosim\n\n{_members('cosim', public)}"
+    yield f"### cosim.study\n\n{_members('cosim.study', {'Study': study.Study})}"
+    yield f"### models\n\n{_members('models', {'build': models.build})}"
+    yield f"### analysis\n\n{_members('analysis', {'load': analysis.load})}"
+    for info in pkgutil.walk_packages(analysis.__path__, "analysis."):
+        module = importlib.import_module(info.name)
+        own = {
+            name: value
+            for name, value in vars(module).items()
+            if not name.startswith("_") and _is_defined_in(info.name, value)
+        }
+        if own and not info.ispkg:
+            yield f"### {info.name}\n\n{first_line(module)}\n\n{_members(info.name, own)}"
+
+
+def _is_defined_in(module: str, value: Any) -> bool:
+    is_kind = inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, str))
+    return is_kind and value.__module__ == module
+
+
+def _members(module: str, members: dict[str, Any]) -> str:
+    """One row per function or class, and one per public method."""
+    rows = []
+    for name, value in members.items():
+        is_error = inspect.isclass(value) and issubclass(value, Exception)
+        rows.append((f"`{module}.{name}{'' if is_error else _signature(value)}`", first_line(value)))
+        if not inspect.isclass(value) or is_error:
+            continue
+        for method, raw in vars(value).items():
+            if method.startswith("_") or not isinstance(raw, types.FunctionType | classmethod | property):
+                continue
+            call = "" if isinstance(raw, property) else _signature(getattr(value, method))
+            rows.append((f"`{name}.{method}{call}`", first_line(raw)))
+    return table(("what to write", "what it is"), rows)
+
+
+def _signature(function: Any) -> str:
+    """Names and defaults of the arguments, without their types."""
+    shown, starred = [], False
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name == "self":
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            shown, starred = [*shown, "*"], True
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            name, starred = f"*{name}", True
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            name = f"**{name}"
+        has_default = parameter.default is not parameter.empty
+        is_plain = isinstance(parameter.default, str | int | float | tuple | types.NoneType)
+        shown.append(name + (f"={parameter.default!r}" if is_plain else "=...") if has_default else name)
+    return f"({', '.join(shown)})"
+
+
+def first_line(value: Any) -> str:
+    """What a docstring says first."""
+    text = inspect.getdoc(value) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A table in Markdown."""
+    lines = [headings, ("---",) * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)

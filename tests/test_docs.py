@@ -1,0 +1,601 @@
+"""Documentation: its programs work as pasted and print what arithmetic says; commands, links, names are real.
+
+Programs of a page run in one folder from top to bottom, each in a process of its own that is forked from one
+which has imported the packages; commands pass through the real parser, with nothing played behind it.
+"""
+
+import importlib
+import importlib.util
+import math
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import attrs
+import pandas as pd
+import pytest
+from scipy import stats
+
+import cosim
+import models
+from analysis.studies import load
+from cosim.configuration import from_dict, is_configuration, to_dict
+from cosim.learning import fashion_mnist
+from cosim.study import Study
+from cosim.units import unit_of
+from scenarios import catalogue, command_line, looking, reference, studies
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+SMALLER = {("tutorial", "study.py"): {"seeds=5": "seeds=2", "models.build)": "models.build, num_workers=1)"}}
+"""What a program is made smaller by, else it is run word for word."""
+
+PLAYER = """
+import os, runpy, sys
+from pathlib import Path
+
+import analysis.batch_means, analysis.studies, cosim.study, matplotlib.pyplot, models
+import scenarios.quickstart
+
+def play(script):
+    for number, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(script.with_suffix("." + name), os.O_WRONLY | os.O_CREAT), number)
+    os.chdir(script.parent)
+    sys.path[0] = str(script.parent)
+    sys.argv = [str(script)]
+    runpy.run_path(str(script), run_name="__main__")
+
+def forked(act, *given):
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        act(*given)
+        code = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+def play_page(scripts):
+    for script in scripts:
+        _, status = os.waitpid(forked(play, script), 0)
+        script.with_suffix(".rc").write_text(str(os.waitstatus_to_exitcode(status)))
+
+pages = {}
+for word in sys.argv[1:]:
+    pages.setdefault(Path(word).parent, []).append(Path(word))
+for child in [forked(play_page, scripts) for scripts in pages.values()]:
+    os.waitpid(child, 0)
+"""
+
+
+def blocks(page: str, kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+
+
+def programs(page: str) -> dict[str, str]:
+    """Name of each program of a page and its text."""
+    found = {}
+    for number, code in enumerate(blocks(page, "python"), 1):
+        named = re.match(r"# (\w+\.py)\n", code)
+        found[named[1] if named else f"program_{number}.py"] = code
+    return found
+
+
+ALL_PROGRAMS = [(page, name) for page in PAGES for name in programs(page)]
+
+
+class Played(NamedTuple):
+    """What became of a program."""
+
+    return_code: int
+    printed: str
+    errors: str
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for each page, in which its programs have run."""
+    parent, scripts = tmp_path_factory.mktemp("docs"), []
+    for page, name in ALL_PROGRAMS:
+        script = parent / page / name
+        script.parent.mkdir(exist_ok=True)
+        code = programs(page)[name]
+        for words, fewer in SMALLER.get((page, name), {}).items():
+            assert words in code
+            code = code.replace(words, fewer)
+        script.write_text(code)
+        scripts.append(str(script))
+    subprocess.run([sys.executable, "-c", PLAYER, *scripts], env={"PYTHONPATH": str(ROOT)}, check=True)
+    return parent
+
+
+def played(folder: Path, page: str, name: str) -> Played:
+    script = folder / page / name
+    out, err, code = (script.with_suffix(f".{kind}").read_text() for kind in ("out", "err", "rc"))
+    return Played(int(code), out, err)
+
+
+def numbers(text: str, pattern: str) -> list[float]:
+    """The numbers in place of every # of a pattern, which must be there."""
+    found = re.search(pattern.replace("#", r"(-?[\d.]+(?:e[+-]\d+)?)"), text)
+    assert found, f"{pattern!r} is not in:\n{text}"
+    return [float(group) for group in found.groups()]
+
+
+# --- Every page ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("page", "name"), ALL_PROGRAMS)
+def test_programs_work_when_pasted(page, name, folder):
+    code = programs(page)[name]
+    assert len(code.splitlines()) <= 70, "more than a page"
+    done = played(folder, page, name)
+    assert done.return_code == 0, done.errors
+    assert "Warning" not in done.errors
+    assert done.printed or "print(" not in code
+
+
+@pytest.fixture
+def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Commands are parsed in an empty folder, and nothing is played."""
+
+    def study(scenario: str, base: cosim.System, options: studies.Options) -> int:
+        asked = Study(base, studies.grid(options.over), options.seeds, options.target)
+        assert all(design.error is None for design in asked.designs)
+        assert all(map(studies.share, options.precision))
+        return 0
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command_line, "play", lambda *_, **__: None)
+    monkeypatch.setattr(command_line, "_played", lambda *_: 0)
+    monkeypatch.setattr(studies, "play", study)
+    monkeypatch.setattr(looking, "report", lambda *_: 0)
+    monkeypatch.setattr(looking, "trace", lambda *_: 0)
+    monkeypatch.setattr(fashion_mnist, "download", lambda *_: None)
+    for module in (*catalogue.REPRODUCTIONS.values(), *catalogue.VALIDATIONS.values()):
+        monkeypatch.setattr(importlib.import_module(module), "main", lambda _: 0)
+    return tmp_path
+
+
+def commands(page: str) -> Iterator[list[str]]:
+    """The commands in a page's blocks, in words, without their comments."""
+    for line in "".join(blocks(page, "sh")).replace("\\\n", " ").splitlines():
+        for command in line.split("&&"):
+            words = shlex.split(command, comments=True)
+            if words:
+                yield words
+
+
+def exit_code(words: list[str]) -> int:
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(words)
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_are_accepted(page, only_parsed, capsys):
+    for number, words in enumerate(commands(page)):
+        if words[0] == "python":
+            check_python(words[1:])
+            continue
+        assert words[0] == "cosim", words
+        for option, name in (("--config", ""), ("--resume", "config.json")):
+            if option in words:
+                path = only_parsed / words[words.index(option) + 1] / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                looked_up = f'{{"scenario": "try-{number}", "system": {{}}}}'
+                path.write_text(looked_up)
+        assert exit_code(words[1:]) == 0, (words, capsys.readouterr().err)
+
+
+def check_python(words: list[str]) -> None:
+    """That what `python` is asked for exists, and knows the options."""
+    if words[0] == "-m":
+        assert importlib.util.find_spec(words[1]), words
+        files = [word for word in words[2:] if word.endswith(".py")]
+        assert all((ROOT / file).exists() for file in files), words
+        return
+    text = (ROOT / words[0]).read_text()
+    assert all(f'"{word}"' in text for word in words[1:] if word.startswith("--")), words
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_within_sentences_are_known(page):
+    known = {
+        "run": catalogue.SCENARIOS,
+        "study": catalogue.SCENARIOS,
+        "show": catalogue.SCENARIOS,
+        "reproduce": catalogue.REPRODUCTIONS,
+        "validate": catalogue.VALIDATIONS,
+        "data": {"fashion-mnist"},
+    }
+    for command, name in re.findall(r"`cosim (\S+?)(?: ([a-z0-9][a-z0-9-]*))?[ `]", PAGES[page]):
+        assert command in command_line._COMMANDS, command
+        assert not name or command not in known or name in known[command], name
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link into a page may point at."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_and_named_files_are_there(page):
+    text = re.sub(r"^```.*?^```", "", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text):
+        if target.startswith("http"):
+            continue
+        path = DOCS / target if target else DOCS / f"{page}.md"
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path), f"{target}#{anchor}"
+    packages = "analysis|benchmarks|cosim|docs|models|scenarios|tests"
+    for path in re.findall(rf"`(?:python )?((?:{packages})/[\w/.-]+\.\w+)", text):
+        assert (ROOT / path).exists(), path
+    for name in re.findall(r"`((?:analysis|cosim|models|scenarios)(?:\.\w+)+)[`(]", text):
+        assert resolves(name), name
+
+
+def resolves(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def test_the_index_has_every_page():
+    linked = set(re.findall(r"\]\((\w+)\.md\)", PAGES["README"]))
+    assert linked == PAGES.keys() - {"README"}
+
+
+# --- Tutorial -----------------------------------------------------------------------------------------------
+
+
+def from_page(folder: Path, name: str):
+    """A module that a reader of the tutorial has written."""
+    spec = importlib.util.spec_from_file_location(name, folder / "tutorial" / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_the_scenario_prints_is_in_its_tables(folder):
+    printed = played(folder, "tutorial", "factory.py").printed
+    lates = []
+    for megahertz in (2, 3, 4):
+        result = cosim.Result.load(folder / "tutorial" / f"runs/{megahertz}-mhz")
+        late, asked = numbers(printed, f"{megahertz} MHz: # of # late")
+        assert asked == 15 * 2 * 20 == len(result.transfers)
+        assert late == (~result.transfers["arrived"]).sum()
+        lates.append(late)
+        accuracy, time_s, energy_j = numbers(printed, rf"{megahertz} MHz: .*\n  accuracy # after # s and # J")
+        assert accuracy == pytest.approx(result.evaluations["accuracy"].iloc[-1], abs=5e-4)
+        assert time_s == pytest.approx(result.rounds["end_s"].max(), abs=5e-4)
+        assert energy_j == pytest.approx(result.spans["energy_j"].sum(), abs=5e-4)
+    assert sorted(lates, reverse=True) == lates
+    assert len(set(lates)) == 3
+
+
+def test_what_the_look_prints_adds_up(folder):
+    """Energy of spans is power times time; sending has 0.2 W; rounds and spans agree on who was late."""
+    printed = played(folder, "tutorial", "look.py").printed
+    result = cosim.Result.load(folder / "tutorial/runs/2-mhz")
+    late = result.transfers[~result.transfers["arrived"]]
+    wasted_j, total_j = numbers(printed, "wasted on the air: # J of # J")
+    assert wasted_j == pytest.approx(0.2 * (late["end_s"] - late["start_s"]).sum(), abs=1e-3)
+    assert total_j == pytest.approx(result.summary.energy_j, abs=1e-3)
+    (late_share, *_), (other_share, *_) = (numbers(printed, rf"{edge} +#") for edge in ("edge-00", "edge-01"))
+    assert 300 * (late_share + other_share) == pytest.approx(len(late), abs=1e-3)
+    (time_s,) = numbers(printed, "80 % accuracy after # simulated")
+    accuracies = result.evaluations.set_index("time_s")["accuracy"]
+    assert (accuracies[accuracies.index < time_s - 1e-9] < 0.8).all()
+    assert accuracies[accuracies.index > time_s - 1e-9].iloc[0] >= 0.8
+
+
+def test_the_study_compares_on_the_same_seeds(folder):
+    printed = played(folder, "tutorial", "study.py").printed
+    runs = load(folder / "tutorial/studies/bandwidth")
+    assert isinstance(runs, pd.DataFrame)
+    shares = runs.pivot(index="seed", columns="radio.bandwidth_hz", values="dropped_share")
+    for bandwidth_hz in (3e6, 4e6):
+        (difference,) = numbers(printed, rf"bandwidth_hz={re.escape(f'{bandwidth_hz:g}')}: .*difference: #")
+        assert difference == pytest.approx((shares[bandwidth_hz] - shares[2e6]).mean(), rel=1e-3)
+
+
+def test_commands_of_the_tutorial_do_what_they_say(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder / "tutorial")
+    for words in commands("tutorial"):
+        assert exit_code(words[1:]) == 0, capsys.readouterr().err
+    assert "<html" in Path("studies/bandwidth/report.html").read_text()
+    assert Path("runs/2-mhz/trace.json").exists()
+    narrow, wide = (cosim.Result.load(f"runs/{width}-mhz") for width in (4, 5))
+    bits = wide.transfers["payload_bits"] == narrow.transfers["payload_bits"]
+    assert bits.all()
+    assert wide.summary.num_dropped <= narrow.summary.num_dropped
+
+
+def test_the_duty_cycle_takes_what_arithmetic_says(folder):
+    """64 x 32 + 32 x 10 parameters of 32 bits at 50 kbit/s, a tenth of the time, 0.2 W; HIST sends halves."""
+    printed = played(folder, "tutorial", "check_duty_cycle.py").printed
+    for name, share in (("HFedAvg", 1.0), ("Hist", 0.5)):
+        send_s = share * (64 * 32 + 32 * 10) * 32 / 50e3
+        shortest_s, longest_s, by_hand_s, on_air_j, by_hand_j = numbers(
+            printed,
+            rf"{name}: rounds of # to # s\n  by arithmetic # s\n  on the air # J\n  by arithmetic # J",
+        )
+        assert (shortest_s, longest_s, by_hand_s) == pytest.approx((send_s / 0.1,) * 3, abs=1e-6)
+        assert (on_air_j, by_hand_j) == pytest.approx((8 * 8 * 0.2 * send_s,) * 2, abs=1e-6)
+
+
+def duty_cycled(folder: Path, protocol, **changes) -> cosim.System:
+    link = from_page(folder, "duty_cycle").DutyCycle(rate_bps=50e3, duty=0.1)
+    standard = cosim.System(
+        num_cells=2,
+        num_clients=6,
+        model="relu-64-32-10",
+        data=cosim.Data(name="digits", split="iid"),
+        radio=link,
+        protocol=protocol,
+        evaluate_every=None,
+    )
+    return cosim.evolve(standard, **changes)
+
+
+def test_a_duty_cycle_that_is_cut_is_silent_for_what_was_sent(folder):
+    """Transfer by transfer: when it may begin, what is through at the cut, how long it must be silent."""
+    training = cosim.EdgeTraining(num_edge_rounds=6, deadline_s=2.0)
+    system = duty_cycled(folder, cosim.HFedAvg(num_global_rounds=5, training=training))
+    transfers = cosim.run(system, models.build(system.model)).transfers
+    ends = set()
+    for _, own in transfers.groupby("client"):
+        silent_until_s = 0.0
+        for row in own.itertuples():
+            begins_s = max(row.start_s, silent_until_s)
+            sent_s = min(max(0.0, row.end_s - begins_s), row.payload_bits / 50e3)
+            arrived = math.isclose(sent_s, row.payload_bits / 50e3)
+            assert row.sent_bits == pytest.approx(50e3 * sent_s, abs=1e-6)
+            assert row.arrived == arrived
+            ends.add((arrived, sent_s > 0.0))
+            silent_until_s = row.end_s + 9.0 * sent_s if sent_s else silent_until_s
+    assert ends == {(True, True), (False, True), (False, False)}
+
+
+def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
+    """VHFL runs over it, plans refuse it, a network of queues can be replaced too, folders do not reload."""
+    vhfl = duty_cycled(folder, cosim.Vhfl(num_global_rounds=2), num_cells=1)
+    done = cosim.run(vhfl, models.build(vhfl.model), out=tmp_path / "run")
+    assert len(done.transfers) == 12
+    with pytest.raises(cosim.ConfigurationError, match="no field 'rate_bps'"):
+        from_dict(cosim.System, to_dict(vhfl))
+    runs = Study(vhfl, {}, 1).run(tmp_path / "study", models.build, num_workers=1)
+    assert list(runs["status"]) == ["failed"]
+    assert "no field 'rate_bps'" in runs["error"].iloc[0]
+    planned = duty_cycled(folder, cosim.Hist(submodel_sizes="latency-optimal"))
+    for system in (planned, cosim.evolve(planned, protocol=cosim.RawHfl())):
+        with pytest.raises(cosim.ConfigurationError):
+            cosim.run(system, models.build(system.model))
+
+    page = from_page(folder, "duty_cycle")
+
+    class Slow(cosim.PublicNetwork):
+        def uplinks(self, sim, clients):
+            return {client: page.DutyCycledUplink(sim, 1e3, 1.0) for client in clients}
+
+    queued = cosim.evolve(vhfl, uplink="public-network", public_network=Slow(), radio=cosim.Radio())
+    sent = cosim.run(queued, models.build(queued.model)).transfers
+    assert (sent["end_s"] - sent["start_s"]).to_numpy() == pytest.approx(sent["payload_bits"] / 1e3)
+
+
+def test_the_fastest_are_chosen(folder):
+    """Frequencies drawn again by name: 1 to 2 GHz in the first cell, 2 to 4 GHz in the second."""
+    rule = from_page(folder, "fastest").Fastest(num_edge_rounds=1, num_participants=3)
+    system = cosim.System(
+        seed=5,
+        num_cells=2,
+        num_clients=20,
+        model="relu-64-32-10",
+        data=cosim.Data(name="digits"),
+        protocol=cosim.HFedAvg(num_global_rounds=2, training=rule),
+        evaluate_every=None,
+    )
+    transfers = cosim.run(system, models.build(system.model)).transfers
+    for cell in (0, 1):
+        names = [f"client-{number:04d}" for number in range(10 * cell, 10 * cell + 10)]
+        draws = {name: cosim.Simulation(5).stream(name, "cpu").random() for name in names}
+        fastest = sorted(names, key=lambda name: -draws[name])[:3]
+        assert set(transfers.loc[transfers["edge"] == f"edge-0{cell}", "client"]) == set(fastest)
+
+
+def test_the_comparison_is_by_seed(folder):
+    """The fastest take less time and, as energy goes with the square of the frequency, more energy."""
+    printed = played(folder, "tutorial", "compare.py").printed
+    for metric, sign in (("time_s", -1.0), ("energy_j", 1.0)):
+        difference, low, high = numbers(printed, rf"{metric}: fastest less random # \[#, #\]")
+        assert low < difference < high
+        assert sign * low > 0.0
+        assert sign * high > 0.0
+        assert re.search(rf"{metric}: .*\n  they differ", printed)
+
+
+# --- Randomness ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "num_claims"), [("streams.py", 4), ("same_tables.py", 4)])
+def test_claims_about_streams_come_true(name, num_claims, folder):
+    lines = played(folder, "randomness", name).printed.splitlines()
+    assert len(lines) == num_claims
+    assert all(line.endswith("True") for line in lines), lines
+
+
+def test_pairing_pays(folder):
+    """Both estimates of the difference are the same, the paired one much sharper."""
+    printed = played(folder, "randomness", "paired.py").printed
+    (wide_s, *ends_wide), (narrow_s, *ends_narrow), (difference_s, *ends) = (
+        numbers(printed, rf"{label}: # \[#, #\]") for label in ("2 MHz", "1 MHz", "difference, paired")
+    )
+    assert difference_s == pytest.approx(narrow_s - wide_s, abs=2e-4)
+    paired_s, strangers_s = numbers(printed, "half width: # s paired, # s as strangers")
+    assert paired_s == pytest.approx((ends[1] - ends[0]) / 2, abs=1e-4)
+    half_widths_s = [(high - low) / 2 for low, high in (ends_wide, ends_narrow)]
+    assert strangers_s == pytest.approx(math.hypot(*half_widths_s), abs=2e-4)
+    assert paired_s < strangers_s / 3
+
+
+def test_the_stationary_start_needs_no_warm_up(folder):
+    """M/M/1 waits rho / (mu - lambda); from empty the second packet waits lambda / (mu (lambda + mu))."""
+    printed = played(folder, "randomness", "warm_up.py").printed
+    (long_run_s,) = numbers(printed, "in the long run: # s")
+    assert long_run_s == pytest.approx(2.0 / 3.2 / (3.2 - 2.0), abs=1e-4)
+    for start, packet, verdict in (
+        ("stationary", 2, "agrees"),
+        ("stationary", 10, "agrees"),
+        ("empty", 2, "disagrees"),
+        ("empty", 10, "disagrees"),
+    ):
+        mean_s, low_s, high_s = numbers(printed, rf"{start}, packet {packet}: # \[#, #\].*: {verdict}")
+        if start == "stationary":
+            assert low_s < long_run_s < high_s
+        else:
+            assert high_s < long_run_s
+        if (start, packet) == ("empty", 2):
+            assert low_s < 2.0 / (3.2 * 5.2) < high_s
+        assert low_s < mean_s < high_s
+
+
+def test_only_intervals_that_know_of_queues_cover(folder):
+    """95 of 100 within what chance allows (99.9 %); the textbook's far below."""
+    printed = played(folder, "randomness", "too_narrow.py").printed
+    few, most = stats.binom.ppf((0.0005, 0.9995), 100, 0.95)
+    for name in ("regeneration cycles", "batch means"):
+        (hits,) = numbers(printed, f"{name}: # of 100")
+        assert few <= hits <= most
+    (hits,) = numbers(printed, "packets taken as independent: # of 100")
+    assert hits < few - 20
+
+
+def test_rare_events_and_verdicts(folder):
+    printed = played(folder, "randomness", "rare.py").printed
+    for trials in (100, 10_000):
+        (high,) = numbers(printed, rf"0 of {trials}: 0 \[0, #\]")
+        assert high == pytest.approx(1.0 - 0.025 ** (1.0 / trials), rel=1e-3)
+        assert high == pytest.approx(3.7 / trials, rel=0.03)
+    (estimate,) = numbers(printed, "four losses: #")
+    assert estimate == pytest.approx(4 / 10_000)
+    assert "too noisy: 4 cycles" in printed
+    assert re.findall(r"theory .*: (.*)", printed) == ["agrees", "too noisy", "disagrees"]
+    assert numbers(printed, "10 points .* each at # %") == [99.5]
+
+
+# --- Reference ----------------------------------------------------------------------------------------------
+
+
+def section(heading: str) -> str:
+    """The text below a heading of the reference, up to the next."""
+    found = re.search(
+        rf"^### {re.escape(heading)}$(.*?)(?=^##|\Z)", PAGES["reference"], re.DOTALL | re.MULTILINE
+    )
+    assert found, heading
+    return found[1]
+
+
+def rows_of(heading: str) -> dict[str, list[str]]:
+    """First cell of each row of a section's table -> its other cells."""
+    lines = [line for line in section(heading).splitlines() if line.startswith("| `")]
+    cells = [re.split(r" \| ", line.strip("| ")) for line in lines]
+    return {first.strip("`"): rest for first, *rest in cells}
+
+
+def test_the_reference_is_what_the_code_says():
+    assert reference.PAGE.read_text(encoding="utf-8") == reference.page(), (
+        f"make it anew: {reference.COMMAND}"
+    )
+
+
+def test_the_reference_has_every_field():
+    """A walk of its own, over the values of a system of each kind."""
+    law = cosim.PublicNetwork(service=cosim.Erlang())
+    systems = [
+        cosim.System(),
+        cosim.System(protocol=cosim.HFedAvg(), public_network=law),
+        cosim.System(protocol=cosim.Vhfl(waiting_time_s=1.0)),
+        cosim.System(protocol=cosim.RawHfl(policy=cosim.CommonSteps())),
+    ]
+    todo, seen = list(systems), set()
+    while todo:
+        config = todo.pop()
+        rows = rows_of(type(config).__name__)
+        seen.add(type(config))
+        for attribute in attrs.fields(type(config)):
+            _, unit, default, what, *_ = rows.pop(attribute.name)
+            assert unit == unit_of(attribute.name)
+            assert what, attribute.name
+            value = getattr(config, attribute.name)
+            if is_configuration(type(value)):
+                todo.append(value)
+            elif attribute.name in ("bandwidth_hz", "num_cells", "learning_rate", "cell_radius_m"):
+                assert float(default) == attribute.default
+        assert not rows
+    assert len(seen) > 12
+    assert "LargeScale(environment='uma')" in rows_of("Radio")["large_scale"]
+
+
+def test_the_reference_has_every_column(folder):
+    """Those of files that were written."""
+    run, study = folder / "tutorial/runs/2-mhz", folder / "tutorial/studies/bandwidth"
+    kinds = {"float64": "number", "int64": "whole number", "bool": "true or false"}
+    for path in (*run.glob("*.parquet"), study / "runs.parquet"):
+        rows = rows_of(path.name)
+        for column, dtype in pd.read_parquet(path).dtypes.items():
+            if str(column).startswith("field."):
+                assert "field.PATH" in rows
+                continue
+            kind, unit, what = rows[str(column)]
+            assert kind in (kinds.get(str(dtype), "text"), str(dtype).replace("str", "text")), column
+            assert unit == unit_of(str(column))
+            assert what
+    assert set(cosim.results.Summary._fields) == set(rows_of("summary.json"))
+    shown = set(re.findall(r"^\| `(\w+)`", PAGES["reference"], re.MULTILINE))
+    assert reference.COLUMNS.keys() <= shown
+
+
+def test_what_the_reference_calls_can_be_called():
+    calls = re.findall(r"^\| `((?:analysis|cosim|models)[\w.]+)[(`]", PAGES["reference"], re.MULTILINE)
+    assert len(calls) > 60
+    assert all(map(resolves, calls))
+    assert "`cosim.run(system, network, *, out=None" in PAGES["reference"]
+
+
+def test_the_reference_has_every_option(only_parsed, capsys):
+    """Those of the command's own help, of a study and of a reproduction."""
+    for words, heading in (
+        (["study", "quickstart", "--help"], "cosim study"),
+        (["report", "x", "--help"], "cosim report"),
+        (["reproduce", "hist-fig9a", "--help"], "cosim reproduce"),
+        (["validate", "csi-error", "--help"], "cosim validate"),
+    ):
+        assert exit_code(words) == 0
+        known = set(re.findall(r"`--([\w-]+)`", section(heading)))
+        for option in re.findall(r"--([a-z][a-z-]+)", re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)):
+            is_field = option in {field.name.replace("_", "-") for field in attrs.fields(cosim.System)}
+            assert option in known or option.startswith("no-") or option == "help" or is_field, option
