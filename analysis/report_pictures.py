@@ -1,210 +1,160 @@
-"""The looks of a report: the page around it, its tables, and its pictures as inline SVG.
+"""The pictures of a report as inline SVG: curves, energy, and the timeline of a global round.
 
-One HTML text that needs nothing beside itself: no script, no font, no address. Light or dark as the reader's
-system wants it, from a phone's width to a desk's. The colours of the pictures are CSS variables, so that they
-follow. The same rows give the same bytes.
+The colours are CSS variables of `report_page`, so that pictures are light or dark as the page is. Lines and
+bars are named by their designs' letters; the words stand below. The same rows give the same bytes.
 
-Scope: what comes from files passes through `text` (or `table`, which calls it); `Section.body` is HTML.
+Scope: six lines, told apart by colour, dash and marker; 60 clients in a timeline.
 
 Usage::
 
-    body = table("Energy by activity", ["activity", "energy (J)"], [["computing", "12.3"]])
-    html = page([Section("energy", "Where the energy went", body)], title="A run")
+    html = curve_pictures(lines, lines, measure="accuracy", prefix="accuracy-")
 """
 
-import html
 import io
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 import matplotlib
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from analysis.plots import COLOURS, curves, style, timeline
+from analysis.plots import COLOURS, style, timeline
+from analysis.report_page import text
 from cosim.results import Result
 
 MOST_ROWS = 60
 """Clients in a timeline: more cannot be told apart."""
 
-_DARK_COLOURS = dict(
-    zip(
-        (*COLOURS, "#9cc5e3", "#dddddd", "#c1121f", "#000000", "#ffffff", "#cccccc"),
-        (
-            "#7db7e8",
-            "#ff8c9a",
-            "#7fcf8b",
-            "#f5b04a",
-            "#b79be0",
-            "#bdbdbd",
-            "#4fd0df",
-            "#f07a7e",
-            "#24455f",
-            "#3b4249",
-            "#ff5c68",
-            "#e4e7ea",
-            "#1b1f24",
-            "#59616a",
-        ),
-        strict=True,
-    )
+AXES = {
+    "time_s": (1.0, "simulated time (s)"),
+    "energy_j": (1.0, "energy of all clients (J)"),
+    "bits_per_client": (1e6, "sent per client (Mbit)"),
+}
+"""What curves are drawn over: column -> scale and words."""
+
+_MEASURES = {
+    "accuracy": (100.0, "test accuracy (%)"),
+    "test_mse": (1.0, "test mean squared error (target's unit squared)"),
+}
+_BARS: tuple[dict[str, Any], ...] = (
+    {"facecolor": "#0b3c5d", "edgecolor": "#0b3c5d"},
+    {"facecolor": "#9cc5e3", "edgecolor": "#0b3c5d", "hatch": "////"},
+    {"facecolor": "#ffffff", "edgecolor": "#0b3c5d"},
+    {"facecolor": "#9b2226", "edgecolor": "#9b2226"},
+    {"facecolor": "#ffffff", "edgecolor": "#9b2226", "hatch": "////"},
+    {"facecolor": "#ffffff", "edgecolor": "#9b2226"},
+    {"facecolor": "#dddddd", "edgecolor": "#4a4a4a"},
 )
-_CSS = """
-:root { color-scheme: light dark; --ground: #ffffff; --ink: #1c2126; --faint: #59636e; --line: #d5dae0;
-  --shade: #f3f5f7; --mark: #0b5394; --warn: #fff3d6; --warn-line: #d99a1c; }
-@media (prefers-color-scheme: dark) { :root { --ground: #14171a; --ink: #e4e7ea; --faint: #a3adb8;
-  --line: #3a424b; --shade: #1b1f24; --mark: #8cc4f5; --warn: #3a2f14; --warn-line: #d99a1c;
-  DARK_COLOURS } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 68rem; padding: 1.5rem 1rem 4rem; background: var(--ground);
-  color: var(--ink); font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem; }
-h2 { font-size: 1.25rem; margin: 2.4rem 0 .5rem; padding-top: .7rem; border-top: 1px solid var(--line); }
-h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
-p { max-width: 46rem; margin: .5rem 0; } a { color: var(--mark); }
-nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; list-style: none; margin: .8rem 0; padding: 0; }
-.scroll { overflow-x: auto; margin: .8rem 0; }
-.scroll:focus-visible, summary:focus-visible { outline: 2px solid var(--mark); outline-offset: 2px; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums;
-  overflow-wrap: normal; }
-caption { text-align: left; color: var(--faint); padding-bottom: .35rem; }
-th, td { padding: .3rem .75rem; border-bottom: 1px solid var(--line); text-align: right;
-  vertical-align: top; }
-th:first-child, td:first-child { padding-left: .3rem; text-align: left; }
-table.words th, table.words td { text-align: left; }
-table.words td { min-width: 9rem; overflow-wrap: anywhere; }
-thead th { background: var(--shade); vertical-align: bottom; font-weight: 600; }
-tbody th { font-weight: 500; } td small { color: var(--faint); white-space: nowrap; }
-.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); gap: 1rem; }
-figure { margin: .8rem 0; min-width: 0; }
-figcaption { color: var(--faint); font-size: .9rem; }
-svg { display: block; width: 100%; height: auto; fill: currentColor; }
-figure.wide svg { min-width: 40rem; }
-.warning { background: var(--warn); border-left: 4px solid var(--warn-line); padding: .5rem .8rem; }
-details { margin: .8rem 0; } summary { cursor: pointer; color: var(--mark); }
-@media (max-width: 40rem) { body { padding: 1rem .75rem 3rem; } h1 { font-size: 1.4rem; }
-  th, td { padding: .3rem .5rem; } }
-@media print { body { max-width: none; } figure, tr { break-inside: avoid; } }
-"""
-
-
-class Section(NamedTuple):
-    """One part of a page: a name for links, a title, and HTML."""
-
-    name: str
-    title: str
-    body: str
-
-
-def page(sections: Sequence[Section], *, title: str = "Report") -> str:
-    """The whole HTML text: title, links to the sections, the sections."""
-    links = "".join(f'<li><a href="#{text(s.name)}">{text(s.title)}</a></li>' for s in sections)
-    parts = "\n".join(
-        f'<section id="{text(s.name)}" aria-labelledby="{text(s.name)}-title">\n'
-        f'<h2 id="{text(s.name)}-title">{text(s.title)}</h2>\n{s.body}\n</section>'
-        for s in sections
-    )
-    dark = " ".join(f"--p{light[1:]}: {dark};" for light, dark in _DARK_COLOURS.items())
-    css = _CSS.replace("DARK_COLOURS", dark)
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"<title>{text(title)}</title>\n<style>{css}</style>\n</head>\n<body>\n"
-        f'<header><h1>{text(title)}</h1></header>\n<nav aria-label="Sections"><ul>{links}</ul></nav>\n'
-        f"<main>\n{parts}\n</main>\n</body>\n</html>\n"
-    )
-
-
-class Markup(str):
-    """HTML that is to stay as it is."""
-
-
-def text(value: object) -> str:
-    """Anything as HTML text that means nothing but itself."""
-    if isinstance(value, Markup):
-        return value
-    return html.escape(str(value).encode("utf-8", "backslashreplace").decode("utf-8"))
-
-
-def table(
-    caption: str, header: Sequence[object], rows: Iterable[Sequence[object]], *, words: bool = False
-) -> str:
-    """A table whose first column names its rows; wider than the page, it scrolls.
-
-    Args:
-        words: Whether the cells hold words, which stand to the left, and not numbers.
-    """
-    head = "".join(f'<th scope="col">{text(cell)}</th>' for cell in header)
-    lines = "\n".join(
-        f'<tr><th scope="row">{text(first)}</th>' + "".join(f"<td>{text(c)}</td>" for c in rest) + "</tr>"
-        for first, *rest in rows
-    )
-    kind = "words" if words else "numbers"
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}">\n'
-        f'<table class="{kind}">\n<caption>{text(caption)}</caption>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table></div>"
-    )
-
-
-def paragraph(words: object, kind: str = "plain") -> str:
-    """One paragraph, plain or a warning."""
-    return f'<p class="{kind}">{text(words)}</p>'
-
-
-def details(summary: str, body: str) -> str:
-    """What is folded away until it is asked for."""
-    return f"<details><summary>{text(summary)}</summary>\n{body}\n</details>"
 
 
 class Curve(NamedTuple):
     """A measured quantity of one design: the mean over its runs, and the ends of its intervals."""
 
+    name: str
     label: str
     points: pd.DataFrame
     """Columns time_s, energy_j, bits_per_client, mean, low, high; a row per evaluated global round."""
 
 
-def curve_picture(lines: Sequence[Curve], column: str, scale: float, x_label: str, *, measure: str) -> str:
-    """Accuracy (measure "accuracy"), or a mean squared error, over one column, as a figure."""
+def curve_pictures(lines: Sequence[Curve], framed: Sequence[Curve], *, measure: str, prefix: str) -> str:
+    """A measure ("accuracy" or "test_mse") over time, energy and bits, side by side in one figure.
+
+    Args:
+        framed: The curves that set the limits of the axes.
+        prefix: Of the ids in the pictures.
+    """
+    pictures = "\n".join(_curve_picture(lines, framed, measure, column, prefix) for column in AXES)
+    caption = "; ".join(line.label for line in lines)
+    words = f"<figcaption>{text(caption)}</figcaption>" if len(framed) > 1 else ""
+    return f'<figure><div class="panels">{pictures}</div>{words}</figure>'
+
+
+def _curve_picture(
+    lines: Sequence[Curve], framed: Sequence[Curve], measure: str, column: str, prefix: str
+) -> str:
+    factor, y_label = _MEASURES[measure]
+    scale, x_label = AXES[column]
     with _drawing():
         figure = Figure(figsize=(4.6, 3.4), layout="constrained")
         axes = figure.subplots()
-        labels = [line.label.replace("$", r"\$") for line in lines]
-        drawn = {
-            label: (line.points[column] / scale, line.points["mean"])
-            for label, line in zip(labels, lines, strict=True)
-        }
-        percent = 1.0
-        if measure == "accuracy":
-            percent = 100.0
-            curves(axes, drawn, x_label)
-        else:
-            for index, (label, (x, error)) in enumerate(drawn.items()):
-                axes.semilogy(x, error, label=label, **style(index, len(x)))
-            axes.set(xlabel=x_label, ylabel="test mean squared error (target's unit squared)")
-            axes.grid(alpha=0.3)
-            axes.legend(fontsize=8)
+        alpha = 0.18 if len(lines) < 4 else 0.09
         for index, line in enumerate(lines):
-            ends = percent * line.points["low"], percent * line.points["high"]
-            colour = COLOURS[index % len(COLOURS)]
-            axes.fill_between(line.points[column] / scale, *ends, color=colour, alpha=0.18, linewidth=0.0)
-        if len(lines) == 1 and (legend := axes.get_legend()):
-            legend.remove()
-        name = "Test accuracy" if measure == "accuracy" else "Test mean squared error"
+            x = line.points[column] / scale
+            ends = factor * line.points["low"], factor * line.points["high"]
+            axes.plot(x, factor * line.points["mean"], label=line.name, **style(index, len(x)))
+            axes.fill_between(x, *ends, color=COLOURS[index % len(COLOURS)], alpha=alpha, linewidth=0.0)
+        axes.set(xlabel=x_label, ylabel=y_label)
+        axes.grid(alpha=0.3)
+        if measure != "accuracy":
+            axes.set_yscale("log")
+        _frame(axes, framed, measure, column)
+        if len(framed) > 1:
+            place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 6}
+            axes.legend(**place, frameon=False, columnspacing=1.0, handlelength=2.2)
         last = "; ".join(
-            f"{line.label}: {percent * line.points['mean'].iloc[-1]:.4g} at "
+            f"{line.label}: {factor * line.points['mean'].iloc[-1]:.4g} at "
             f"{line.points[column].iloc[-1] / scale:.4g}"
             for line in lines
         )
-        said = f"{name} over {x_label}. Last values: {last}."
-        return f"<figure>{_svg(figure, said, f'{measure}-{column}-')}</figure>"
+        said = f"{y_label.capitalize()} over {x_label}. Last values: {last}."
+        return _svg(figure, said, f"{prefix}{column}-")
+
+
+def _frame(axes: Axes, framed: Sequence[Curve], measure: str, column: str) -> None:
+    """Limits that all pictures share: of the means along x, of the intervals too along y."""
+    points = pd.concat([line.points for line in framed])
+    scale, (factor, _) = AXES[column][0], _MEASURES[measure]
+    furthest = float(points[column].max()) / scale
+    values = factor * points[["mean", "low", "high"]].to_numpy()
+    values = values[np.isfinite(values)]
+    if furthest > 0.0:
+        axes.set_xlim(-0.03 * furthest, 1.03 * furthest)
+    if measure == "accuracy" and len(values):
+        low, high = max(0.0, values.min()), min(100.0, values.max())
+        margin = 0.04 * (high - low) or 1.0
+        axes.set_ylim(low - margin, high + margin)
+    elif (values := values[values > 0.0]).size and values.max() > values.min():
+        margin = (values.max() / values.min()) ** 0.04
+        axes.set_ylim(values.min() / margin, values.max() * margin)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def energy_picture(designs: Mapping[str, Mapping[str, float]], caption: str) -> str:
+    """Bars of the energy of designs, part by part.
+
+    Args:
+        designs: Name of a design -> words of a part -> joules, the same seven parts in the same order; parts
+            that nobody has are not drawn.
+    """
+    parts = list(next(iter(designs.values())))
+    names = list(designs)
+    with _drawing(), matplotlib.rc_context({"text.parse_math": False}):
+        figure = Figure(figsize=(9.0, 1.5 + 0.24 * len(names)), layout="constrained")
+        axes = figure.subplots()
+        left_j = np.zeros(len(names))
+        for part, looks in zip(parts, _BARS, strict=True):
+            joules = np.array([designs[name][part] for name in names])
+            (spent,) = np.nonzero(joules)
+            if len(spent):
+                axes.barh(spent, joules[spent], left=left_j[spent], height=0.72, label=part, **looks)
+            left_j += joules
+        axes.set_yticks(range(len(names)), [name[:20] for name in names])
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.set_xlabel("energy (J)")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize=8, frameon=False)
+        told = "; ".join(
+            f"{name}: " + ", ".join(f"{part} {joules:.4g} J" for part, joules in own.items() if joules)
+            for name, own in designs.items()
+        )
+        picture = _svg(figure, f"{caption} {told}.", "energy-")
+    return _wide(picture, "Energy", caption)
 
 
 def timeline_picture(result: Result, global_round: int, prefix: str, caption: str) -> str:
@@ -226,7 +176,11 @@ def timeline_picture(result: Result, global_round: int, prefix: str, caption: st
         axes = figure.subplots()
         timeline(axes, attrs.evolve(result, spans=spans), global_round)
         picture = _svg(figure, f"Timeline. {caption}", prefix)
-    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{text("Timeline")}">'
+    return _wide(picture, "Timeline", caption)
+
+
+def _wide(picture: str, name: str, caption: str) -> str:
+    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{text(name)}">'
     return f'<figure class="wide">{region}{picture}</div><figcaption>{text(caption)}</figcaption></figure>'
 
 
@@ -254,4 +208,4 @@ def _tag(tag: str, prefix: str) -> str:
     """A tag without addresses, with ids that no other picture has, and with colours that follow the page."""
     tag = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", tag).replace("xlink:href=", "href=")
     tag = re.sub(r'\s(id|href)="(#?)', rf' \1="\2{prefix}', tag).replace("url(#", f"url(#{prefix}")
-    return re.sub(r"(?<=: )#([0-9a-f]{6})\b", r"var(--p\1, #\1)", tag)
+    return re.sub(r'(?:(?<=: )|(?<=fill="))#([0-9a-f]{6})\b', r"var(--p\1, #\1)", tag)

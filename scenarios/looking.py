@@ -43,11 +43,16 @@ class TraceOptions:
 
 def report(paths: list[Path], options: ReportOptions) -> int:
     """Write the page of runs and studies."""
-    results = [result for path in paths for result in runs_of(path)]
+    found = [runs_of(path) for path in paths]
+    results = [result for results, _ in found for result in results]
     if not results:
         raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
     out = options.out or paths[0] / "report.html"
-    html = pages.report(results, global_round=options.global_round)
+    remarks = [remark for _, remarks in found for remark in remarks]
+    try:
+        html = pages.report(results, global_round=options.global_round, remarks=remarks)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
     made(out.parent)
     try:
         pages.write(html, out)
@@ -65,13 +70,17 @@ def unwritable(out: Path, error: OSError) -> ConfigurationError:
     )
 
 
-def runs_of(path: Path) -> list[Result]:
-    """The runs of a folder: itself, or those of a study that have ended."""
+def runs_of(path: Path) -> tuple[list[Result], list[str]]:
+    """The runs of a folder (itself, or those of a study that have ended), and what became of the others."""
     found = analysis.load(path)
-    if isinstance(found, pd.DataFrame):
-        ended = found[found["status"] == "complete"]
-        return [Result.load(path / folder) for folder in ended["folder"]]
-    return [found]
+    if not isinstance(found, pd.DataFrame):
+        return [found], []
+    ended = found["status"] == "complete"
+    remarks = [
+        f"{row.name}, seed {row.seed}: {row.status}{row.error and f' ({row.error})'}"
+        for row in found[~ended].itertuples()
+    ]
+    return [Result.load(path / folder) for folder in found["folder"][ended]], remarks
 
 
 def trace(path: Path, options: TraceOptions) -> int:

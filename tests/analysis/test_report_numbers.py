@@ -1,7 +1,9 @@
 """The numbers of a report against the tables of its runs, by independent arithmetic."""
 
+import re
 from html.parser import HTMLParser
 
+import attrs
 import numpy as np
 import pytest
 from scipy import stats
@@ -105,7 +107,7 @@ def test_energy_of_one_run_adds_up(runs):
 def test_dropped_updates_are_counted_by_reason_and_by_client(runs):
     (result, *_) = runs
     html = report([result])
-    reasons = {row["reason"]: list(row.values())[1] for row in of(html, "Dropped updates of a run")}
+    (reasons,) = of(html, "Dropped updates of a run")
     assert int(reasons["all dropped"]) == result.summary.num_dropped > 0
     assert int(reasons["updates asked for"]) == result.summary.num_updates
     named = [int(number) for reason, number in reasons.items() if reason.startswith("deadline")]
@@ -135,9 +137,41 @@ def test_several_seeds_are_one_design_with_students_interval(runs):
 def test_designs_differ_by_the_fields_that_are_named(runs):
     other = cosim.run(evolve(SYSTEM, radio=Radio(bandwidth_hz=2e6)), network(SYSTEM.model))
     html = report([*runs, other])
-    assert [row["runs"] for row in of(html, "Means over runs")] == ["3", "1"]
-    (field,) = of(html, "Fields in which")
-    assert field["field"] == "system.radio.bandwidth_hz"
+    first, second = of(html, "Means over runs")
+    assert (first["runs"], second["runs"]) == ("3", "1")
+    assert (first["radio.bandwidth_hz"], second["radio.bandwidth_hz"]) == ("1 MHz", "2 MHz")
+    assert [tuple(row.values()) for row in of(html, "Fields in which")] == [
+        ("radio.bandwidth_hz", "1 MHz", "A"),
+        ("radio.bandwidth_hz", "2 MHz", "B"),
+    ]
+
+
+def test_differences_are_taken_seed_by_seed(runs):
+    slower = [
+        attrs.evolve(
+            run,
+            config=run.config | {"system": run.config["system"] | {"uplink": "slow"}},
+            summary=run.summary._replace(time_s=run.summary.time_s + extra_s),
+        )
+        for run, extra_s in zip(runs, (0.1, 0.2, 0.4), strict=True)
+    ]
+    (row,) = of(report([*runs, *slower]), "Differences to design A")
+    assert (row["design"], row["shared seeds"]) == ("B − A", "3")
+    half = stats.t.ppf(0.975, 2) * np.std([0.1, 0.2, 0.4], ddof=1) / np.sqrt(3)
+    ends = row["simulated time (s)"].replace("[", "").replace("]", "").replace(",", "").split()
+    assert [float(end) for end in ends] == pytest.approx([0.7 / 3, 0.7 / 3 - half, 0.7 / 3 + half], rel=1e-3)
+    assert row["energy (J)"] == "0 all equal"
+
+
+def test_the_bars_of_the_picture_add_up_to_the_energy(runs):
+    (result, *_) = runs
+    (said,) = re.findall(r'aria-label="All clients together[^"]*?: ([^":]*)\."', report([result]))
+    parts = dict(re.findall(r"([a-z, ]+?) ([0-9.e-]+) J", said))
+    parts = {name.strip(", "): float(joules) for name, joules in parts.items()}
+    clients = result.spans[result.spans["node"].str.startswith("client")]
+    assert sum(parts.values()) == pytest.approx(clients["energy_j"].sum(), rel=2e-3)
+    wasted = sum(joules for name, joules in parts.items() if name.startswith("wasted"))
+    assert wasted == pytest.approx(wasted_j(result), rel=2e-3)
 
 
 def test_the_same_runs_give_the_same_bytes_and_hostile_names_are_text(runs):

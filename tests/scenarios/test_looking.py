@@ -67,6 +67,19 @@ def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
     assert "num_cells" in (tmp_path / "pages" / "all.html").read_text()
 
 
+def test_a_report_says_which_runs_of_a_study_failed(tmp_path):
+    Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", network, num_workers=1)
+    assert call("report", "s") == 0
+    assert "num_cells=200, seed 1: failed" in " ".join(
+        Text((tmp_path / "s" / "report.html").read_text()).words
+    )
+
+
+def test_a_global_round_that_is_not_there_is_refused(capsys):
+    assert call("report", "runs/a", "--global-round", "99") == 2
+    assert "99" in capsys.readouterr().err
+
+
 def test_a_trace_reads_back_as_the_table_of_spans(tmp_path, capsys):
     assert call("trace", "runs/a") == 0
     events = json.loads((tmp_path / "runs" / "a" / "trace.json").read_text())["traceEvents"]

@@ -1,0 +1,137 @@
+"""Where the energy went, and who was dropped and why, as parts of a page.
+
+Scope: what is wasted, and what a reason is, says `analysis.report_fates`. Of the clients of a design, the 100
+with most drops are listed, their runs added up.
+
+Usage::
+
+    html = energy(designs, fates) + dropped(designs, fates)
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.report_designs import Design, Measure, heading
+from analysis.report_fates import Fates
+from analysis.report_numbers import AllFates, cell, number
+from analysis.report_page import details, paragraph, table
+from analysis.report_pictures import energy_picture
+from cosim.results import Result
+
+_MOST_CLIENTS = 100
+_MOST_BARS = 24
+_PARTS = {
+    "computing": ("arrived", "train"),
+    "sending": ("arrived", "send"),
+    "other": ("arrived", "other"),
+    "wasted computing": ("wasted", "train"),
+    "wasted sending": ("wasted", "send"),
+    "wasted, other": ("wasted", "other"),
+    "in edge rounds that never ended": ("not ended", None),
+}
+"""The parts of a bar: fate and activity of each."""
+
+
+def energy(designs: Sequence[Design], fates: AllFates) -> str:
+    """Computing, sending, and wasted on updates that did not arrive."""
+
+    def of(fate: str | None = None, activity: str | None = None) -> Measure:
+        return lambda run: fates[id(run)].energy_j(fate, activity)
+
+    columns: dict[str, Measure] = {
+        "computing (J)": of(activity="train"),
+        "sending (J)": of(activity="send"),
+        "other (J)": of(activity="other"),
+        "all clients (J)": of(),
+        "wasted computing (J)": of("wasted", "train"),
+        "wasted sending (J)": of("wasted", "send"),
+        "wasted (J)": of("wasted"),
+        "wasted (%)": lambda run: fates[id(run)].wasted_percent(),
+        "in edge rounds that never ended (J)": of("not ended"),
+        "servers (J)": _servers_j,
+    }
+    for name in ("other (J)", "in edge rounds that never ended (J)", "servers (J)"):
+        if not any(value for design in designs for value in design.values(columns[name])):
+            del columns[name]
+    rows = [[*d.cells, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
+    meaning = (
+        "Wasted is all energy that a client spent, computing and sending, in edge rounds in which its update "
+        "did not arrive. In the picture, computing and sending are for updates that arrived; in the table, "
+        "for all."
+    )
+    return "\n".join(
+        [
+            paragraph(meaning),
+            _bars(designs[:_MOST_BARS], fates, len(designs)),
+            table("Energy of a run, all clients together", [*heading(designs), *columns], rows),
+        ]
+    )
+
+
+def _bars(designs: Sequence[Design], fates: AllFates, num_designs: int) -> str:
+    """The picture of the designs' energies, or nothing where none was spent."""
+    means: dict[str, Mapping[str, float]] = {
+        design.name: {
+            part: float(np.mean([fates[id(run)].energy_j(*which) for run in design.counted]))
+            for part, which in _PARTS.items()
+        }
+        for design in designs
+    }
+    if not any(any(parts.values()) for parts in means.values()):
+        return paragraph("No client spent energy.")
+    caption = "All clients together, means over runs" + (
+        f"; the first {len(designs)} of {num_designs} designs." if num_designs > len(designs) else "."
+    )
+    return energy_picture(means, caption)
+
+
+def _servers_j(run: Result) -> float:
+    return float(run.spans.loc[~run.spans["node"].str.startswith("client"), "energy_j"].sum())
+
+
+def dropped(designs: Sequence[Design], fates: AllFates) -> str:
+    """Dropped updates by reason, and by client."""
+
+    def because(reason: str) -> Measure:
+        return lambda run: float(fates[id(run)].reasons().get(reason, 0))
+
+    reasons = sorted({reason for d in designs for run in d.counted for reason in fates[id(run)].reasons()})
+    if not reasons:
+        return paragraph("Nobody: every update arrived.")
+    columns: dict[str, Measure] = {
+        "updates asked for": lambda run: run.summary.num_updates,
+        "all dropped": lambda run: run.summary.num_dropped,
+        **{reason: because(reason) for reason in reasons},
+    }
+    rows = [[*d.cells, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
+    parts = [table("Dropped updates of a run, by reason", [*heading(designs), *columns], rows)]
+    clients = [
+        _by_client(design, [fates[id(run)] for run in design.counted])
+        for design in designs
+        if any(fates[id(run)].reasons() for run in design.counted)
+    ]
+    parts += clients if len(designs) == 1 else [details("Client by client", "\n".join(clients))]
+    return "\n".join(parts)
+
+
+def _by_client(design: Design, fates: Sequence[Fates]) -> str:
+    attempts = pd.concat([each.attempts for each in fates])
+    plans = pd.concat([run.plans for run in design.counted])
+    unable = plans[~plans["is_able"].astype(bool)].groupby("client").size()
+    reasons = sorted(attempts["reason"].dropna().unique())
+    rows = []
+    for client, own in attempts.groupby("client"):
+        lost = own[~own["arrived"]]
+        counts = [int((own["reason"] == reason).sum()) for reason in reasons]
+        row = [client, own["edge"].iloc[-1] or "unknown", len(own), len(lost), *counts]
+        row += [number(lost["energy_j"].sum())] + ([int(unable.get(client, 0))] if len(plans) else [])
+        rows.append(row)
+    rows.sort(key=lambda row: -row[3])
+    header = ["client", "cell", "took part", "dropped", *reasons, "wasted (J)"]
+    header += ["not able to take part (plan)"] if len(plans) else []
+    which = f"the {_MOST_CLIENTS} of {len(rows)} with most drops" if len(rows) > _MOST_CLIENTS else "all"
+    runs = "of one run" if len(fates) == 1 else f"of {len(fates)} runs, added up"
+    caption = f"Edge rounds by client, {runs}, most drops first; {which}; {design.label}"
+    return table(caption, header, rows[:_MOST_CLIENTS])

@@ -1,0 +1,124 @@
+"""The numbers: one table of designs, each measure with its interval, and the differences between them.
+
+A design's number is the mean over its counted runs, with Student's t interval (95 % each, not jointly); of
+one run the number alone stands there. Differences to the first design are taken seed by seed.
+
+Scope: a column that would be empty, or would say the same number of global rounds in every row, is left out.
+
+Usage::
+
+    html = numbers(designs_of(results), {id(run): Fates.of(run) for run in results})
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from analysis.report_designs import Design, Measure, heading
+from analysis.report_fates import Fates
+from analysis.report_page import Markup, table
+from analysis.statistics import Interval, paired_difference, t_interval
+from cosim.results import Result
+
+AllFates = Mapping[int, Fates]
+"""The fates of each run, by `id`."""
+
+_NOTHING = "–"
+
+
+def numbers(designs: Sequence[Design], fates: AllFates) -> str:
+    """The table of designs, and that of their differences where seeds are shared."""
+    measures = _measures(designs)
+    measures["wasted energy (%)"] = lambda run: fates[id(run)].wasted_percent()
+    rows = [
+        [*design.cells, *(cell(design.values(m)) for m in measures.values()), len(design.counted)]
+        for design in designs
+    ]
+    caption = "Means over runs"
+    if any(len(design.counted) > 1 for design in designs):
+        caption += (
+            ", with 95 % intervals (Student's t), whose ends may lie beyond what is possible; where all runs "
+            "are equal there is none"
+        )
+    parts = [table(caption, [*heading(designs), *measures, "runs"], rows)]
+    if differences := _differences(designs, measures):
+        caption = (
+            f"Differences to design {designs[0].name} on the same seeds, with 95 % intervals (paired; each "
+            "on its own, not jointly)"
+        )
+        parts.append(table(caption, [*heading(designs), *measures, "shared seeds"], differences))
+    return "\n".join(parts)
+
+
+def number(value: float) -> str:
+    """Four digits, or all of a large whole part."""
+    if not math.isfinite(value):
+        return "not finite"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def cell(values: Sequence[float | None]) -> str:
+    """The mean and its 95 % interval, or the one value."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return _NOTHING
+    if broken := sum(not math.isfinite(value) for value in known):
+        return f"not finite in {broken} of {len(known)}"
+    if len(known) == 1:
+        return number(known[0])
+    return _interval(t_interval(known))
+
+
+def _interval(interval: Interval) -> Markup:
+    around = f'<small class="ends">[{number(interval.low)}, {number(interval.high)}]</small>'
+    said = "<small>all equal</small>" if interval.too_noisy else around
+    return Markup(f"{number(interval.estimate)} {said}")
+
+
+def _measures(designs: Sequence[Design]) -> dict[str, Measure]:
+    """What the table says of each run."""
+    measures: dict[str, Measure] = {
+        "global rounds": lambda run: run.summary.num_global_rounds,
+        "simulated time (s)": lambda run: run.summary.time_s,
+        "final test accuracy (%)": lambda run: (
+            None if run.summary.accuracy is None else 100.0 * run.summary.accuracy
+        ),
+        "final test mean squared error": lambda run: run.summary.test_mse,
+        "energy (J)": lambda run: run.summary.energy_j,
+        "dropped updates (%)": _dropped_percent,
+        "sent per client (Mbit)": lambda run: run.summary.bits_per_client / 1e6,
+    }
+    known = {
+        name: {value for design in designs for value in design.values(measure)}
+        for name, measure in measures.items()
+    }
+    if len(designs) > 1 and len(known["global rounds"]) == 1:
+        del measures["global rounds"]
+    return {name: measure for name, measure in measures.items() if known[name] != {None}}
+
+
+def _dropped_percent(run: Result) -> float | None:
+    return 100.0 * run.summary.num_dropped / run.summary.num_updates if run.summary.num_updates else None
+
+
+def _differences(designs: Sequence[Design], measures: Mapping[str, Measure]) -> list[list[object]]:
+    rows = []
+    first, *others = designs
+    for other in others:
+        a, b = first.by_seed(), other.by_seed()
+        shared = [seed for seed in a if seed in b]
+        if len(shared) < 2:
+            continue
+        ends = [[(measure(a[s]), measure(b[s])) for s in shared] for measure in measures.values()]
+        name, *told = other.cells
+        rows.append([f"{name} − {first.name}", *told, *map(_difference, ends), len(shared)])
+    return rows
+
+
+def _difference(ends: Sequence[tuple[float | None, float | None]]) -> str:
+    a = [x for x, y in ends if x is not None and y is not None]
+    b = [y for x, y in ends if x is not None and y is not None]
+    if len(a) < 2 or not np.isfinite([*a, *b]).all():
+        return _NOTHING
+    return _interval(paired_difference(a, b))

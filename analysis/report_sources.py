@@ -1,0 +1,90 @@
+"""Configuration and provenance, as parts of a page.
+
+Scope: a field, or a piece of provenance, that is the same everywhere stands once. Others have a row for each
+value, with the designs that have it, so that no table grows sideways.
+
+Usage::
+
+    html = configuration(designs) + provenance(designs)
+"""
+
+import json
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.report_designs import Design, differing, seed_of, ways
+from analysis.report_page import details, table
+from cosim.results import Result
+
+_MOST_RUNS = 12
+
+
+def configuration(designs: Sequence[Design]) -> str:
+    """Every field of every design, seeds apart."""
+    names = dict.fromkeys(name for design in designs for name in design.fields)
+    apart = differing(designs)
+    parts = []
+    if apart:
+        rows = [
+            [name, value, ", ".join(having)]
+            for name in apart
+            for value, having in ways(designs, name).items()
+        ]
+        caption = "Fields in which the designs differ; – where a design has no such field"
+        parts.append(table(caption, ["field", "value", "designs"], rows, words=True))
+    rows = [[name, *ways(designs, name)] for name in names if name not in apart]
+    caption = "Seeds apart; null means off"
+    summary = "All other fields, the same in all designs" if apart else "All fields"
+    parts.append(details(summary, table(caption, ["field", "value"], rows, words=True)))
+    return "\n".join(parts)
+
+
+def provenance(designs: Sequence[Design]) -> str:
+    """Where each run comes from."""
+    runs = [(design, run) for design in designs for run in design.runs]
+    origins = [_origin(run) for _, run in runs]
+    same = {name for name in origins[0] if len({origin[name] for origin in origins}) == 1}
+    shared = [(name, value) for name, value in origins[0].items() if name in same]
+    parts = []
+    if shared:
+        caption = "The same for all runs" if len(runs) > 1 else "Where the run comes from"
+        parts.append(table(caption, ["what", "value"], shared, words=True))
+    rows = [
+        [_place(run), design.name, seed_of(run), run.summary.status]
+        + [value for name, value in origin.items() if name not in same]
+        for (design, run), origin in zip(runs, origins, strict=True)
+    ]
+    header = ["run", "design", "seed", "status", *(name for name in origins[0] if name not in same)]
+    body = table("Run by run", header, rows, words=True)
+    parts.append(details(f"The {len(runs)} runs", body) if len(runs) > _MOST_RUNS else body)
+    return "\n".join(parts)
+
+
+def _place(run: Result) -> str:
+    return run.folder.name if run.folder else "in memory"
+
+
+def _origin(run: Result) -> dict[str, str]:
+    """What provenance.json says, in words; "unknown" where it is missing or damaged."""
+    try:
+        found: Any = (
+            json.loads((run.folder / "provenance.json").read_text(encoding="utf-8")) if run.folder else {}
+        )
+    except (OSError, ValueError):
+        found = {}
+    found = found if isinstance(found, dict) else {}
+    command, versions = found.get("command", "unknown"), found.get("versions")
+    resumed = found.get("resumed", [])
+    return {
+        "command": shlex.join(map(str, command)) if isinstance(command, list) else str(command),
+        "started": str(found.get("started", "unknown")),
+        "commit": str(found.get("commit") or "unknown"),
+        "device": str(found.get("device", "unknown")),
+        "Python": str(found.get("python", "unknown")),
+        "machine": str(found.get("platform", "unknown")),
+        "packages": ", ".join(f"{name} {version}" for name, version in versions.items())
+        if isinstance(versions, dict)
+        else "unknown",
+        "times resumed": str(len(resumed)) if isinstance(resumed, list) else "unknown",
+    }
