@@ -9,6 +9,8 @@ Scope and limitations: the highest frequency of a client is drawn once and stays
 unless a protocol asks for another; idle processors take no power.
 """
 
+from typing import Literal
+
 import attrs
 import numpy as np
 
@@ -26,6 +28,8 @@ from cosim.configuration import (
 )
 from cosim.topology import uniform
 
+CyclesFollow = Literal["parameters", "flops"]
+
 
 @configuration
 class Compute:
@@ -37,6 +41,8 @@ class Compute:
     Attributes:
         step_cycles: Cycles of one local step on one mini-batch, for the whole model. [HIST journal, Section
             VI-C]
+        cycles_follow: What the cycles of a step on a submodel are proportional to: its trained parameters, or
+            the floating-point operations of its training. [HIST journal, Section IV-A: its size]
         cycles_per_bit: Cycles for each bit of the mini-batch, in place of step_cycles: one value, or lowest
             and highest of a uniform range; none: step_cycles. [RawHFL, Section V-A: 25 to 40]
         sample_bits: Size of a sample, where cycles are counted per bit. [no source]
@@ -53,6 +59,7 @@ class Compute:
     """
 
     step_cycles: float = field(positive, default=1e6)
+    cycles_follow: CyclesFollow = "parameters"
     cycles_per_bit: tuple[float, ...] | None = field(one_or_range, positive, default=None)
     sample_bits: int = field(at_least(1), default=1408)
     min_frequency_hz: tuple[float, ...] = field(not_empty, positive, default=(1e9, 2e9))

@@ -14,11 +14,11 @@ import attrs
 import numpy as np
 
 from cosim.checkpoint import Checkpoint
-from cosim.compute import Cpu
+from cosim.compute import Cpu, CyclesFollow
 from cosim.learning.combinations import mean, noisy_mean
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingModel, PendingUpdate
-from cosim.learning.submodels import NetworkShape
+from cosim.learning.submodels import NetworkShape, Part
 from cosim.queueing.network import QueuedUplink
 from cosim.radio.band import Band
 from cosim.radio.over_the_air import OverTheAir
@@ -278,6 +278,7 @@ class Cloud:
     shape: NetworkShape
     num_global_rounds: int
     bits_per_parameter: int
+    cycles_follow: CyclesFollow
     evaluate_every: int | None
     listener: Callable[[RoundReport], None]
     known: Checkpoint | None = None
@@ -287,6 +288,14 @@ class Cloud:
         """The global model before the first round, evaluated as round 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
         return self._report(sim, 0, model)
+
+    def share_of_cycles(self, part: Part | None) -> float:
+        """What a local step on a part costs of one on the whole model."""
+        if part is None:
+            return 1.0
+        if self.cycles_follow == "flops":
+            return self.learner.training_flops(part) / self.learner.training_flops()
+        return self.shape.num_parameters(part) / self.shape.num_parameters()
 
     def request(self, update: Callable[..., PendingUpdate]) -> Request:
         """What clients are asked for.

@@ -186,6 +186,7 @@ class System:
             shape=learner.shape,
             num_global_rounds=self.protocol.num_global_rounds,
             bits_per_parameter=self.radio.bits_per_parameter,
+            cycles_follow=self.compute.cycles_follow,
             evaluate_every=self.evaluate_every,
             listener=listener,
             known=known,

@@ -75,7 +75,7 @@ class Topology:
         turn = 2.0 * math.pi * angle
         return distance_m, distance_m * math.cos(turn), distance_m * math.sin(turn)
 
-    def backhaul_s(self, bits: int) -> float:
+    def backhaul_s(self, bits: float) -> float:
         """Time that a message takes between an edge server and the cloud."""
         return self.backhaul_delay_s + (bits / self.backhaul_rate_bps if self.backhaul_rate_bps else 0.0)
 

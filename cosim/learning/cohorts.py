@@ -36,6 +36,9 @@ from cosim.learning.weights import Weights
 FLOAT32_BYTES = 4
 
 
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+
+
 class WorkingSet(NamedTuple):
     """How large a cohort may be.
 
@@ -57,6 +60,19 @@ WORKING_SETS = {
 """Device to working set. CPU: the fastest in `benchmarks/learner.py` with 1 MiB of L2 cache per core, 3
 clients of 784-300-10 and 10 of its quarter; a larger one leaves the cache, a smaller one makes more calls.
 CUDA: no source."""
+
+
+def working_set(network: nn.Module, device: str) -> WorkingSet:
+    """How large the cohorts of a network may be.
+
+    On a CPU dense layers gain from being trained together. Convolutions with weights of their own for every
+    client are slower together, and where layers are frozen most of the work is one client's batch times
+    common weights; such networks are trained client by client (benchmarks/learner.py).
+    """
+    largest = WORKING_SETS[device]
+    convolves = any(isinstance(layer, CONVOLUTIONS) for layer in network.modules())
+    freezes = any(not p.requires_grad for p in network.parameters())
+    return largest._replace(num_clients=1) if device == "cpu" and (convolves or freezes) else largest
 
 
 def cohorts(

@@ -32,8 +32,14 @@ Usage::
     model = accumulate(model, updates, coefficients)
     share_in_top_5 = (learner.label_ranks(model) < 5).mean()
 
+Running statistics of normalisation layers belong to a model: they move while a client trains, are averaged
+and cut with its weights, and are what it is evaluated with. The mean of clients' variances leaves out the
+variance between their means; where a sum over the air or an accumulated gradient makes one negative, it
+counts as 0.
+
 Scope and limitations: float32 weights, float64 sums; classification by cross entropy or one quantity by
-squared error (`scores`); plain SGD; forward passes without randomness and without buffers. The same graph
+squared error (`scores`); plain SGD; forward passes without randomness; running statistics only where clients
+train on labelled samples. The same graph
 read the same way gives the same bits with any number of workers; read otherwise (updates fall into other
 cohorts) it agrees to float32 tolerance. Diverged training shows as a loss that is not a number. Not for
 several calling threads at once.
@@ -41,7 +47,6 @@ several calling threads at once.
 Validation: tests/learning against a sequential loop of torch.optim.SGD; speed in benchmarks/learner.py.
 """
 
-import copy
 import math
 import threading
 from collections import defaultdict
@@ -56,19 +61,24 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts
+from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts, working_set
 from cosim.learning.datasets import Dataset
+from cosim.learning.flops import training_flops
 from cosim.learning.levels import levels
+from cosim.learning.network_check import check_network
 from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
 from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
-from cosim.learning.submodels import NetworkShape
-from cosim.learning.weights import WeightedSum
+from cosim.learning.submodels import NetworkShape, Part
+from cosim.learning.weights import WeightedSum, own_copy
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
 T = TypeVar("T")
 
-EVALUATION_SAMPLES = 1000
-"""Test samples per task; a constant, because the loss is summed task by task."""
+VARIANCE = "running_var"
+"""How the names of running variances end."""
+
+EVALUATION_SAMPLES, EVALUATION_DOCUMENTS = 1000, 100
+"""Test samples per task, those of token numbers apart; constants, because the loss is summed task by task."""
 
 
 class Learner:
@@ -88,8 +98,9 @@ class Learner:
         workers: The threads.
 
     Raises:
-        ConfigurationError: a device that is not there; a network with buffers, with other outputs than the
-            data set has classes, or whose `relu_layers` are not all it has.
+        ConfigurationError: a device that is not there; a network with other outputs than the data set has
+            classes, with running statistics that nothing here moves, or whose `relu_layers` are not all it
+            has.
     """
 
     def __init__(
@@ -109,12 +120,14 @@ class Learner:
         self.num_local_steps = 0
         self.num_global_features = dataset.num_global_features
         self._device = device
-        self._network = copy.deepcopy(network)
+        self._network = own_copy(network)
         self._dataset = dataset
         self._classifies = dataset.num_classes is not None
-        self._check_network()
-        self.workers = Workers(num_workers)
         self._networks = threading.local()
+        self._working_set = working_set(network, device)
+        self._flops: dict[tuple[tuple[int, ...], ...], int] = {}
+        check_network(self._network, self.shape, dataset, device)
+        self.workers = Workers(num_workers)
 
     @cached_property
     def _training_set(self) -> TrainingSet:
@@ -138,10 +151,9 @@ class Learner:
         Raises:
             ConfigurationError: names or shapes are not those of the whole network.
         """
-        given = {name: np.shape(values) for name, values in weights.items()}
-        if given != self.shape.parameters:
-            raise ConfigurationError(f"stored weights are {given}, the network has {self.shape.parameters}.")
-        names = self.shape.parameters
+        given, names = {name: np.shape(values) for name, values in weights.items()}, self.shape.tensors
+        if given != names:
+            raise ConfigurationError(f"stored weights are {given}, the network has {names}.")
         return StoredModel(
             {n: torch.tensor(weights[n], dtype=torch.float32, device=self._device) for n in names}
         )
@@ -163,6 +175,18 @@ class Learner:
         train_squares, _, _ = self._totals(model, error_totals, train_x, train_y)
         squares, errors, targets = self._totals(model, error_totals, self._test_x, self._test_y)
         return ErrorScore(train_squares / len(train_y), squares / num_samples, errors / targets)
+
+    def training_flops(self, part: Part | None = None) -> int:
+        """Floating-point operations of matrix products and convolutions, forwards and back, for one sample.
+
+        What torch counts for a network of the part's width, or for the whole one (None); frozen layers,
+        through which gradients pass, included.
+        """
+        shapes = self.shape.tensors if part is None else self.shape.cut(part)
+        sizes = tuple(shapes.values())
+        if sizes not in self._flops:
+            self._flops[sizes] = training_flops(self._network, shapes, self._dataset.test_x[:1])
+        return self._flops[sizes]
 
     def label_ranks(self, model: PendingModel) -> NDArray[np.int64]:
         """How many classes the model puts before the true one, of each test sample, shape (test samples,).
@@ -195,9 +219,11 @@ class Learner:
             self._resolve(model)
 
         def of_task(x_BD: Tensor, y_B: Tensor) -> T:
-            return of_batch(functional_call(self._own_network(), model.settled, (x_BD,)), y_B)
+            with torch.no_grad():
+                return of_batch(functional_call(self._own_network().eval(), model.settled, (x_BD,)), y_B)
 
-        batches = zip(x_ND.split(EVALUATION_SAMPLES), y_N.split(EVALUATION_SAMPLES), strict=True)
+        num_samples = EVALUATION_SAMPLES if x_ND.is_floating_point() else EVALUATION_DOCUMENTS
+        batches = zip(x_ND.split(num_samples), y_N.split(num_samples), strict=True)
         return self.workers.in_order(partial(of_task, x_BD, y_B) for x_BD, y_B in batches)
 
     def _resolve(self, model: PendingModel) -> None:
@@ -206,7 +232,11 @@ class Learner:
             for node in level:
                 models = [parent.settled for parent in node.parents]
                 weights = node.combine(self.shape, models, sums[node].total if node in sums else None)
-                node.settle({k: v.to(self._device, torch.float32) for k, v in weights.items()})
+                weights = {name: v.to(self._device, torch.float32) for name, v in weights.items()}
+                for name in self.shape.statistics:
+                    if name.endswith(VARIANCE):
+                        weights[name] = weights[name].clamp(min=0.0)
+                node.settle(weights)
 
     def _update_sums(self, nodes: Sequence[PendingModel]) -> dict[PendingModel, WeightedSum]:
         """The weighted sums of updates that models of one level need."""
@@ -216,7 +246,7 @@ class Learner:
             for update, coefficient in zip(node.updates, node.coefficients, strict=True):
                 uses.setdefault(update, []).append((node, coefficient))
         num_features, program = self._training_set.x_ND.shape[1], self._training_set.program
-        planned = list(cohorts(uses, num_features, WORKING_SETS[self._device], program))
+        planned = list(cohorts(uses, num_features, self._working_set, program))
         tasks = (partial(self._train, cohort, uses) for cohort in planned)
         for cohort, partial_sums in zip(planned, self.workers.in_order(tasks), strict=True):
             self.num_local_steps += sum(update.num_steps for update in cohort)
@@ -232,7 +262,7 @@ class Learner:
         """Train a cohort; what it adds to each model's sum."""
         starts = [update.start.settled for update in cohort]
         weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
-        self._training_set.train(self._own_network(), weights_C, cohort)
+        self._training_set.train(self._own_network().train(), weights_C, cohort)
         sums: defaultdict[PendingModel, WeightedSum] = defaultdict(WeightedSum)
         for client, update in enumerate(cohort):
             updated = {name: values_C[client] for name, values_C in weights_C.items()}
@@ -243,50 +273,11 @@ class Learner:
     def _own_network(self) -> nn.Module:
         """This thread's copy: functional_call swaps a module's parameters while it runs."""
         if not hasattr(self._networks, "own"):
-            self._networks.own = copy.deepcopy(self._network).to(self._device)
+            self._networks.own = own_copy(self._network).to(self._device)
+            for layer in self._networks.own.modules():
+                if getattr(layer, "num_batches_tracked", None) is not None:
+                    layer.num_batches_tracked = None  # a counter, which torch.func cannot move
         return self._networks.own
-
-    def _check_network(self) -> None:
-        dataset = self._dataset
-        if next(self._network.buffers(), None) is not None:
-            raise ConfigurationError(
-                "the network keeps buffers (running statistics), which clients would have to send. "
-                "Usual fix: a normalisation without them, such as GroupNorm."
-            )
-        relu_layers = getattr(self._network, "relu_layers", None)
-        named = tuple(name for layer in relu_layers or () for name in layer if name is not None)
-        if relu_layers is not None and named != tuple(self.shape.parameters):
-            raise ConfigurationError(
-                f"relu_layers = {relu_layers} must name all of {tuple(self.shape.parameters)} in order, of "
-                "each layer its weight and its bias or None. Usual fix: leave it out where a network is more "
-                "than fully connected layers with ReLU between."
-            )
-        taken = getattr(self._network, "num_global_features", 0)
-        if self.shape.num_central_outputs and taken != dataset.num_global_features:
-            seen, own = dataset.num_global_features, dataset.num_features - dataset.num_global_features
-            raise ConfigurationError(
-                f"the network's central part takes {taken} features; the server sees {seen} of each sample "
-                f"in {dataset.name!r}, and a client {own}. Usual fix: "
-                f"vertical-{seen}-{own}-<hidden>-<outputs>."
-            )
-        try:
-            with torch.no_grad():
-                one = torch.tensor(dataset.test_x[:1], device=self._device)
-                found = tuple(copy.deepcopy(self._network).to(self._device)(one).shape)
-        except RuntimeError as error:
-            raise ConfigurationError(
-                f"the network does not take samples of {dataset.num_features} features ({error}). "
-                "Usual fix: a network with the data set's features as its first size."
-            ) from None
-        num_outputs = dataset.num_classes or 1
-        if found != (1, num_outputs):
-            raise ConfigurationError(
-                f"the network gives outputs of shape {found} for one sample: must be (1, {num_outputs}), "
-                "one per class. Usual fix: a network whose last size is the number of classes."
-                if dataset.num_classes
-                else f"the network gives outputs of shape {found} for one sample: must be (1, 1), the "
-                "predicted quantity. Usual fix: a network with one output."
-            )
 
 
 def _label_ranks(outputs_BK: Tensor, y_B: Tensor) -> NDArray[np.int64]:

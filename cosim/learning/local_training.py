@@ -5,6 +5,8 @@ torch.func. `train_relu_layers` holds the gradients of fully connected layers, w
 ReLU between, derived by hand: it adds each gradient straight into the weights inside the matrix product,
 which autograd cannot; benchmarks/learner.py shows the gain.
 
+Running statistics of normalisation layers move with every batch as in a plain loop; they have no gradient.
+
 Shape suffixes: C clients of the cohort, S steps, B batch, D features, I inputs and O outputs of a layer, K
 classes, N training samples.
 """
@@ -54,8 +56,8 @@ def train_by_autograd(
     """SGD in place on the weights of all clients, for any network.
 
     Args:
-        network: Its forward pass; no other thread may use the same module meanwhile.
-        weights_C: Parameter name -> the clients' values, shape (clients, ...).
+        network: Its forward pass, in training mode; no other thread may use the same module meanwhile.
+        weights_C: Tensor name -> the clients' values, shape (clients, ...).
         x_ND: Training samples.
         y_N: Their classes or targets.
         batches_CSB: Sample indices.
@@ -63,13 +65,26 @@ def train_by_autograd(
         mean_loss: Loss of a batch, from outputs and targets.
     """
 
-    def loss(weights: Weights, x_BD: Tensor, y_B: Tensor) -> Tensor:
-        return mean_loss(functional_call(network, weights, (x_BD,)), y_B)
+    num_clients = len(batches_CSB)
+    of_clients = {name: values[0] for name, values in weights_C.items()} if num_clients == 1 else weights_C
+    batches = batches_CSB[0].unbind() if num_clients == 1 else batches_CSB.unbind(1)
+    buffers = {name for name, _ in network.named_buffers()}
+    parameters = {name: values for name, values in of_clients.items() if name not in buffers}
+    statistics = {name: values for name, values in of_clients.items() if name in buffers}
 
-    gradients = vmap(grad(loss))
-    for batches_CB in batches_CSB.unbind(1):
-        for name, gradient_C in gradients(weights_C, x_ND[batches_CB], y_N[batches_CB]).items():
-            weights_C[name].sub_(gradient_C, alpha=learning_rate)
+    def loss(parameters: Weights, statistics: Weights, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, Weights]:
+        moved = {name: values.clone() for name, values in statistics.items()}
+        return mean_loss(functional_call(network, (parameters, moved), (x_BD,)), y_B), moved
+
+    gradients = grad(loss, has_aux=True)
+    if num_clients > 1:
+        gradients = vmap(gradients)
+    for batch in batches:
+        of_batch, moved = gradients(parameters, statistics, x_ND[batch], y_N[batch])
+        for name, gradient in of_batch.items():
+            parameters[name].sub_(gradient, alpha=learning_rate)
+        for name, values in moved.items():
+            statistics[name].copy_(values)
 
 
 def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:

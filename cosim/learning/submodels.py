@@ -1,20 +1,24 @@
 """Submodels: random disjoint parts of a network, one per cell, that add up to the whole.
 
-A network declares groups of units (`unit_groups`: group name -> (parameter, axis) pairs). A part holds some
-units of every group. Cutting a network by a part keeps the rows and columns of its units: a smaller, dense
-network. Because no parameter is cut by two groups, disjoint parts that cover all units hold each element of a
-cut parameter exactly once. [HIST journal, Section II-B, Fig. 1b, equations 2, 3]
+A network declares groups of units (`unit_groups`: group name -> (tensor, axis) pairs): hidden units of dense
+layers, channels of convolutions, ranks of adapters. A part holds some units of every group. Cutting a network
+by a part keeps the rows and columns of its units: a smaller, dense network. Because no tensor is cut by two
+groups, disjoint parts that cover all units hold each element of a cut tensor exactly once. [HIST journal,
+Section II-B, Fig. 1b, equations 2, 3; Remark 1; Appendix A]
 
-Scope and limitations: parameters that no group cuts (an output bias, the last matrix of a network with an
-even number of hidden layers) are whole in every part. Equation 3 does not hold for them; they are averaged
-over cells when a model is assembled. Shapes and indices only, for the event side; weights are cut in
-`weights.py`.
+The tensors are the parameters that are trained and the running statistics of normalisation layers, which
+follow their channels. Frozen parameters (those that need no gradient) are no part of it: they never travel.
+
+Scope and limitations: tensors that no group cuts (an output bias, convolutions of LeNet-5, the last matrix of
+a network with an even number of hidden layers) are whole in every part. Equation 3 does not hold for them;
+they are averaged over cells when a model is assembled. Shapes and indices only, for the event side; weights
+are cut in `weights.py`.
 
 Usage::
 
     shape = NetworkShape.of(network)
     parts = draw_parts(shape.num_units, even_counts(shape.num_units, num_cells=4), rng)
-    upload_bits = 32 * shape.num_parameters(parts[0])
+    upload_bits = 32 * shape.num_values(parts[0])
 """
 
 import math
@@ -28,7 +32,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 
 Shapes = dict[str, tuple[int, ...]]
-"""Parameter name -> its shape."""
+"""Tensor name -> its shape."""
 
 CENTRAL, LOCAL = "central.", "local."
 """How the parameters of a network in two parts begin: the server's part, and the clients'."""
@@ -60,30 +64,32 @@ class Part:
 
 @attrs.frozen
 class NetworkShape:
-    """Names and shapes of a network's parameters and what its groups of units cut.
+    """Names and shapes of a network's tensors and what its groups of units cut.
 
     Attributes:
-        parameters: Parameter name -> shape.
-        unit_groups: Group name -> (parameter name, axis) pairs.
+        parameters: Trained parameter -> shape.
+        unit_groups: Group name -> (tensor name, axis) pairs.
         num_central_outputs: Outputs of the server's part for one sample; 0: the network has no such part.
+        statistics: Running statistic -> shape.
 
     Raises:
-        ConfigurationError: a pair names no axis of a parameter, two cuts fall on one parameter, or the axes
-            of one group differ in length.
+        ConfigurationError: a pair names no axis of a tensor, two cuts fall on one tensor, or the axes of one
+            group differ in length.
     """
 
     parameters: Shapes
     unit_groups: Mapping[str, tuple[tuple[str, int], ...]] = attrs.field(factory=dict)
     num_central_outputs: int = 0
+    statistics: Shapes = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         cut_by: dict[str, str] = {}
         for group, cuts in self.unit_groups.items():
             for name, axis in cuts:
-                if name not in self.parameters or not 0 <= axis < len(self.parameters[name]):
+                if name not in self.tensors or not 0 <= axis < len(self.tensors[name]):
                     raise ConfigurationError(
                         f"unit_groups[{group!r}]: no axis {axis} of a parameter {name!r}. "
-                        f"Known: {self.parameters}."
+                        f"Known: {self.tensors}."
                     )
                 if name in cut_by:
                     raise ConfigurationError(
@@ -91,24 +97,36 @@ class NetworkShape:
                         "up to the whole. Usual fix: groups on every second layer."
                     )
                 cut_by[name] = group
-            if len({self.parameters[name][axis] for name, axis in cuts}) != 1:
+            if len({self.tensors[name][axis] for name, axis in cuts}) != 1:
                 raise ConfigurationError(f"unit_groups[{group!r}]: its axes differ in length: {cuts}.")
 
     @classmethod
     def of(cls, network: Any) -> Self:
-        """The shape of a `torch.nn.Module`; without `unit_groups` it cannot be split, only trained whole."""
-        parameters = {name: tuple(p.shape) for name, p in network.named_parameters()}
+        """The shape of a `torch.nn.Module`; without `unit_groups` it cannot be split, only trained whole.
+
+        Its running statistics are the floating-point buffers of its state dict; counters are none.
+        """
+        stored = network.state_dict().keys()
+        buffers = {name: values for name, values in network.named_buffers() if name in stored}
         return cls(
-            parameters, getattr(network, "unit_groups", {}), getattr(network, "num_central_outputs", 0)
+            {name: tuple(p.shape) for name, p in network.named_parameters() if p.requires_grad},
+            getattr(network, "unit_groups", {}),
+            getattr(network, "num_central_outputs", 0),
+            {name: tuple(v.shape) for name, v in buffers.items() if v.is_floating_point()},
         )
+
+    @property
+    def tensors(self) -> Shapes:
+        """What a model consists of and an upload holds: trained parameters, then running statistics."""
+        return self.parameters | self.statistics
 
     @property
     def num_units(self) -> dict[str, int]:
         """Group name -> its number of units."""
-        return {group: self.parameters[cuts[0][0]][cuts[0][1]] for group, cuts in self.unit_groups.items()}
+        return {group: self.tensors[cuts[0][0]][cuts[0][1]] for group, cuts in self.unit_groups.items()}
 
     def cut(self, part: Part) -> Shapes:
-        """Parameter name -> its shape within a part.
+        """Tensor name -> its shape within a part.
 
         Raises:
             ConfigurationError: the part and the network differ in their groups, or a unit is not there.
@@ -117,12 +135,13 @@ class NetworkShape:
             raise ConfigurationError(
                 f"a part of groups {list(part.units)} for groups {list(self.unit_groups)}."
             )
-        shapes = dict(self.parameters)
+        shapes = self.tensors
+        num_units = self.num_units
         for group, cuts in self.unit_groups.items():
             units = part.units[group]
-            if units[-1] >= self.num_units[group]:
+            if units[-1] >= num_units[group]:
                 raise ConfigurationError(
-                    f"part of {group!r} names unit {units[-1]} of {self.num_units[group]}: no such unit."
+                    f"part of {group!r} names unit {units[-1]} of {num_units[group]}: no such unit."
                 )
             for name, axis in cuts:
                 shape = list(shapes[name])
@@ -131,13 +150,25 @@ class NetworkShape:
         return shapes
 
     def num_parameters(self, part: Part | None = None) -> int:
-        """Number of parameters of a part, or of the whole network for None."""
-        shapes = self.parameters if part is None else self.cut(part)
-        return sum(math.prod(shape) for shape in shapes.values())
+        """Number of trained parameters of a part, or of the whole network for None."""
+        return sum(math.prod(shape) for name, shape in self._within(part).items() if name in self.parameters)
+
+    def num_values(self, part: Part | None = None) -> int:
+        """Number of values in an upload, the running statistics included."""
+        return sum(math.prod(shape) for shape in self._within(part).values())
+
+    def _within(self, part: Part | None) -> Shapes:
+        return self.tensors if part is None else self.cut(part)
 
     def num_cut_parameters(self, group: str) -> int:
-        """Number of parameters that a group of units cuts."""
-        return sum(math.prod(self.parameters[name]) for name, _ in self.unit_groups[group])
+        """Number of trained parameters that a group of units cuts."""
+        cut = [name for name, _ in self.unit_groups[group] if name in self.parameters]
+        return sum(math.prod(self.parameters[name]) for name in cut)
+
+    def num_cut_values(self, group: str) -> int:
+        """Number of values that a group of units cuts, the running statistics included."""
+        tensors = self.tensors
+        return sum(math.prod(tensors[name]) for name, _ in self.unit_groups[group])
 
     @property
     def num_local_parameters(self) -> int:

@@ -14,28 +14,38 @@ from cosim.configuration import ConfigurationError
 from cosim.learning.submodels import NetworkShape, Part
 
 Weights = dict[str, Tensor]
-"""Parameter name -> its values, in the order of the network's parameters."""
+"""Tensor name -> its values: the network's trained parameters in their order, then its running statistics."""
+
+
+def own_copy(network: nn.Module) -> nn.Module:
+    """A copy of a network that shares its frozen parameters, which may be most of its memory."""
+    frozen = {id(p): p for p in network.parameters() if not p.requires_grad}
+    return copy.deepcopy(network, memo=frozen)
 
 
 def initial_weights(network: nn.Module, key: int) -> Weights:
     """Weights that the network's own `reset_parameters` draws from a key; no global generator moves.
 
     Raises:
-        ConfigurationError: a layer holds parameters and cannot reset them.
+        ConfigurationError: a layer holds trained parameters and cannot reset them.
     """
-    fresh = copy.deepcopy(network)
+    fresh = own_copy(network)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key)
         for layer in fresh.modules():
+            own = list(layer.parameters(recurse=False))
             reset = getattr(layer, "reset_parameters", None)
+            if own and not any(p.requires_grad for p in own):
+                continue
             if reset is not None:
                 reset()
-            elif next(layer.parameters(recurse=False), None) is not None:
+            elif own:
                 raise ConfigurationError(
                     f"{type(layer).__name__} has parameters of its own but no reset_parameters(), so no key "
                     "determines them. Usual fix: define it."
                 )
-    return {name: p.detach().to(torch.float32) for name, p in fresh.named_parameters()}
+    tensors = dict(fresh.named_parameters()) | dict(fresh.named_buffers())
+    return {name: tensors[name].detach().to(torch.float32) for name in NetworkShape.of(network).tensors}
 
 
 def cut(weights: Weights, shape: NetworkShape, part: Part) -> Weights:
@@ -54,7 +64,7 @@ def assembled(
 ) -> Weights:
     """The full weights from the weights of disjoint parts. [HIST journal, equation 7]
 
-    Parameters that no group cuts are averaged over the parts; the paper has none such.
+    Tensors that no group cuts are averaged over the parts; the paper's dense network has none such.
 
     Args:
         shape: The full network.
@@ -68,7 +78,7 @@ def assembled(
     _check_disjoint(shape, parts, covering=base is None)
     groups = {name: (group, axis) for group, cuts in shape.unit_groups.items() for name, axis in cuts}
     full: Weights = {}
-    for name, size in shape.parameters.items():
+    for name, size in shape.tensors.items():
         if name not in groups:
             full[name] = torch.stack([w[name] for w in weights]).mean(0, dtype=torch.float64).float()
             continue

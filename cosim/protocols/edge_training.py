@@ -11,6 +11,7 @@ from functools import partial
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
 from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.submodels import Part
 from cosim.nodes import Client, Cloud, EdgeServer, Work
 from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Dropped, Simulation, Story
@@ -51,23 +52,24 @@ class EdgeTraining:
         """Who takes part in the coming edge round, in the order of their names."""
         return edge.participants(sim, self.num_participants)
 
-    def parameter_s(self, cloud: Cloud, edge: EdgeServer, global_round: int) -> float:
-        """What each parameter of the cell's model adds to its global round (eqs. 18 and 38, times E).
+    def model_s(
+        self, cloud: Cloud, edge: EdgeServer, global_round: int, num_parameters: float, num_values: float
+    ) -> float:
+        """What so many trained parameters and uploaded values add to a global round (eqs. 18, 38, times E).
 
         That of the slowest client, by the channels at the beginning of the round; clients that are drawn
         anew in every edge round count as all.
         """
         num_clients = self.num_participants or len(edge.clients)
-        num_parameters = cloud.shape.num_parameters()
+        share = num_parameters / cloud.shape.num_parameters()
+        bits = num_values * cloud.bits_per_parameter
         slowest_s = 0.0
         for client in edge.clients:
             assert isinstance(client.uplink, RadioUplink)
-            cycles = self.num_local_steps * client.cpu.cycles(self.batch_size) / num_parameters
-            upload_s = client.uplink.upload_s(
-                cloud.bits_per_parameter, client.tx_power_w, global_round, num_clients
-            )
+            cycles = self.num_local_steps * client.cpu.cycles(self.batch_size) * share
+            upload_s = client.uplink.upload_s(bits, client.tx_power_w, global_round, num_clients)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
-        backhaul_s = edge.backhaul.backhaul_s(cloud.bits_per_parameter) - edge.backhaul.backhaul_s(0)
+        backhaul_s = edge.backhaul.backhaul_s(bits) - edge.backhaul.backhaul_s(0)
         return self.num_edge_rounds * slowest_s + 2.0 * backhaul_s
 
     def play(
@@ -76,17 +78,17 @@ class EdgeTraining:
         cloud: Cloud,
         edge: EdgeServer,
         model: PendingModel,
-        num_parameters: int,
+        part: Part | None,
         global_round: int,
     ) -> Story:
         """One cell's global round; returns the edge model as it reaches the cloud.
 
         Args:
-            model: What the cell trains, the whole model or a part, of so many parameters.
+            model: What the cell trains: the part, or the whole model for None.
             global_round: Its number, from 1.
         """
-        payload_bits = num_parameters * cloud.bits_per_parameter
-        share = num_parameters / cloud.shape.num_parameters()
+        payload_bits = cloud.shape.num_values(part) * cloud.bits_per_parameter
+        share = cloud.share_of_cycles(part)
         yield from edge.receive(sim, payload_bits)
         for edge_round in range(self.num_edge_rounds):
             request = cloud.request(

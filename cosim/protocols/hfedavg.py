@@ -43,10 +43,7 @@ class HFedAvg:
         model = cloud.initial_model(sim)
         for global_round in range(1, self.num_global_rounds + 1):
             start_s = sim.now_s
-            cells = [
-                self.training.play(sim, cloud, edge, model, cloud.shape.num_parameters(), global_round)
-                for edge in cloud.edges
-            ]
+            cells = [self.training.play(sim, cloud, edge, model, None, global_round) for edge in cloud.edges]
             model = mean_of_models((yield from sim.together(cells)))
             model = cloud.close_round(sim, global_round, start_s, model)
         return model

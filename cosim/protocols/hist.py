@@ -78,6 +78,11 @@ class Hist:
                 "System.uplink = 'radio', or equal sizes."
             )
         if self.submodel_sizes == "latency-optimal":
+            if cloud.cycles_follow == "flops":
+                raise ConfigurationError(
+                    "Hist.submodel_sizes = 'latency-optimal': plans by parameters, and Compute.cycles_follow"
+                    " = 'flops'. Usual fix: cycles_follow = 'parameters', or equal sizes."
+                )
             if isinstance(cloud.edges[0].band, ResourceBlocks):
                 raise ConfigurationError(
                     "Hist.submodel_sizes = 'latency-optimal': Radio.sharing = 'resource-blocks' makes clients"
@@ -106,11 +111,15 @@ class Hist:
         """Units per cell that make the slowest cell as fast as can be (eq. 20; with over-the-air sums 39)."""
         shape = cloud.shape
         widest = max(shape.num_units, key=shape.num_cut_parameters)
-        num_units, num_cut = shape.num_units[widest], sum(map(shape.num_cut_parameters, shape.num_units))
-        parameter_s = [self.training.parameter_s(cloud, edge, global_round) for edge in cloud.edges]
+        num_units = shape.num_units[widest]
+        num_cut, num_cut_values = (
+            sum(map(count, shape.num_units)) for count in (shape.num_cut_parameters, shape.num_cut_values)
+        )
+        whole = (shape.num_parameters() - num_cut, shape.num_values() - num_cut_values)
+        unit = (num_cut / num_units, num_cut_values / num_units)
         sizes = latency_optimal_sizes(
-            [slope_s * (shape.num_parameters() - num_cut) for slope_s in parameter_s],
-            [slope_s * (num_cut / num_units) for slope_s in parameter_s],
+            [self.training.model_s(cloud, edge, global_round, *whole) for edge in cloud.edges],
+            [self.training.model_s(cloud, edge, global_round, *unit) for edge in cloud.edges],
             num_units=num_units,
             largest=self.largest_submodel,
         )
@@ -124,9 +133,7 @@ class Hist:
             start_s = sim.now_s
             parts = self.parts(sim, cloud, global_round)
             cells = [
-                self.training.play(
-                    sim, cloud, edge, submodel(model, part), cloud.shape.num_parameters(part), global_round
-                )
+                self.training.play(sim, cloud, edge, submodel(model, part), part, global_round)
                 for edge, part in zip(cloud.edges, parts, strict=True)
             ]
             model = assemble(parts, (yield from sim.together(cells)))

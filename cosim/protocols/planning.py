@@ -91,7 +91,7 @@ class Terms:
             is_repeated=np.zeros(len(clients), dtype=np.bool_),
             capacitance_j_per_hz2=clients[0].cpu.capacitance_j_per_hz2,
             static_power_w=clients[0].cpu.static_power_w,
-            payload_bits=cloud.shape.num_parameters() * cloud.bits_per_parameter,
+            payload_bits=cloud.shape.num_values() * cloud.bits_per_parameter,
             bandwidth_hz=cloud.edges[0].band.share_hz(num_selected),
             deadline_s=self.deadline_s,
             max_steps=self.max_steps,

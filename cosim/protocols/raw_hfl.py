@@ -148,7 +148,7 @@ class RawHfl:
         global_round: int,
     ) -> Story:
         """One cell's global round; returns the edge model as it reaches the cloud."""
-        payload_bits = cloud.shape.num_parameters() * cloud.bits_per_parameter
+        payload_bits = cloud.shape.num_values() * cloud.bits_per_parameter
         yield from edge.receive(sim, payload_bits)
         for edge_round in range(self.num_edge_rounds):
             shares = planner.shares(edge, global_round, edge_round)

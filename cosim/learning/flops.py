@@ -1,0 +1,38 @@
+"""Floating-point operations of training, as torch counts them on tensors without values.
+
+Scope and limitations: matrix products and convolutions, each multiplication and each addition once;
+normalisation, activations and pooling are left out. A product that no gradient needs (with respect to the
+samples) is not counted, as it is not computed.
+"""
+
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.func import functional_call
+from torch.utils.flop_counter import FlopCounterMode
+
+from cosim.learning.submodels import Shapes
+
+
+def training_flops(network: nn.Module, shapes: Shapes, x_BD: NDArray) -> int:
+    """Operations of one forward and one backward pass.
+
+    Args:
+        network: Its forward pass.
+        shapes: Tensor name -> shape, of the whole network or of a part.
+        x_BD: Samples; their values do not matter.
+    """
+    named = dict(network.named_parameters()) | dict(network.named_buffers())
+    tensors = {
+        name: torch.empty(
+            shapes.get(name, tuple(values.shape)),
+            dtype=values.dtype,
+            device="meta",
+            requires_grad=values.requires_grad,
+        )
+        for name, values in named.items()
+    }
+    with FlopCounterMode(display=False) as counter:
+        outputs = functional_call(network, tensors, (torch.tensor(x_BD).to("meta"),))
+        torch.autograd.grad(outputs.sum(), [tensors[name] for name in shapes if tensors[name].requires_grad])
+    return counter.get_total_flops()
