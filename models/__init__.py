@@ -7,11 +7,13 @@ Usage::
 A network that can be split into submodels says so as plain data, so that other kinds of network join by
 declaration only:
 
-    unit_groups     group name -> ((parameter name, axis), ...): what one group of units cuts
+    unit_groups     group name -> ((name, axis), ...): what one group of units cuts, of parameters and of
+                    running statistics (floating-point buffers), which belong to the model's state
     relu_layers     (weight name, bias name or None) of every layer, inputs first, for a network that is only
                     fully connected layers with ReLU between
 
-and one of which the server keeps a part has modules `central` and `local`, with `num_global_features` and
+Parameters without requires_grad are frozen: they never travel, and all clients share them. A network of which
+the server keeps a part has modules `central` and `local`, with `num_global_features` and
 `num_central_outputs` (`vertical`).
 """
 
@@ -20,8 +22,10 @@ from typing import NamedTuple
 
 from torch import nn
 
+from models.lenet import LeNet5
 from models.mlp import Mlp
 from models.relu_network import ReluNetwork
+from models.resnet import ResNet18
 from models.vertical import HorizontalNetwork, VerticalNetwork
 
 
@@ -36,6 +40,14 @@ class Family(NamedTuple):
 FAMILIES = {
     "relu": Family("<inputs>-<hidden>-...-<outputs>", None, ReluNetwork),
     "mlp": Family("<inputs>-<hidden>-...-<outputs>", None, Mlp),
+    "lenet5": Family("<outputs>", 1, lambda sizes: LeNet5(*sizes)),
+    "lenet5padded": Family("<outputs>", 1, lambda sizes: LeNet5(*sizes, padding=2)),
+    "resnet18": Family("<channels>-<outputs>", 2, lambda sizes: ResNet18(sizes[1], sizes[0])),
+    "resnet18grey": Family(
+        "<channels>-<rows of a picture>-<outputs>",
+        3,
+        lambda sizes: ResNet18(sizes[2], sizes[0], picture_side=sizes[1], num_colours=1),
+    ),
     "vertical": Family("<server's features>-<client's features>-<hidden>-<outputs>", 4, VerticalNetwork),
     "horizontal": Family("<client's features>-<hidden>-<outputs>", 3, HorizontalNetwork),
 }

@@ -24,6 +24,7 @@ from cosim.learning.datasets import Dataset
 from cosim.learning.local_training import (
     mini_batches,
     relu_layers_of,
+    train_alone,
     train_by_autograd,
     train_relu_layers,
 )
@@ -151,7 +152,11 @@ class TrainingSet:
             batches_CSB = torch.from_numpy(np.stack(batches)).to(self.x_ND.device)
             data = (self.x_ND, self.y_N, batches_CSB, cohort[0].learning_rate)
             relu_layers = getattr(network, "relu_layers", None)
-            if relu_layers is None or self._num_classes is None:
+            if len(cohort) == 1 and relu_layers is None:
+                weights = {name: values_C[0] for name, values_C in weights_C.items()}
+                x_ND, y_N, batches_CSB, learning_rate = data
+                train_alone(network, weights, x_ND, y_N, batches_CSB[0], learning_rate, self._loss)
+            elif relu_layers is None or self._num_classes is None:
                 train_by_autograd(network, weights_C, *data, self._loss)
             else:
                 train_relu_layers(relu_layers_of(relu_layers, weights_C), *data)

@@ -3,13 +3,14 @@
 | name | samples (train / test) | features | classes | from |
 |---|---|---|---|---|
 | fashion-mnist | 60,000 / 10,000 | 784 in [-1, 1] or [0, 1] | 10 | four files on disk, see `fashion_mnist` |
+| cifar-10 | 50,000 / 10,000 | 3,072, scaled likewise | 10 | an archive or six files, see `cifar10` |
 | digits | 1,442 / 355 | 64 in [-1, 1] or [0, 1] | 10 | comes with scikit-learn |
 | synthetic | 1,200 / 400 | 12, normal | 4 | computed, for tests |
 
 Scope and limitations: classification of flat feature vectors that fit in memory; a model that wants images
-reshapes them (28 x 28 and 8 x 8, rows first). No augmentation, no validation part, and no draw from a run's
-random streams: what differs between runs is `partition`. The parts of "digits" may share writers, so its test
-accuracy says nothing about unknown ones.
+reshapes them (28 x 28, 3 x 32 x 32 and 8 x 8, rows first). No augmentation, no validation part, and no draw
+from a run's random streams: what differs between runs is `partition`. The parts of "digits" may share
+writers, so its test accuracy says nothing about unknown ones.
 
 Usage::
 
@@ -28,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.learning import fashion_mnist
+from cosim.learning import cifar10, fashion_mnist
 
-DatasetName = Literal["fashion-mnist", "digits", "synthetic"]
+DatasetName = Literal["fashion-mnist", "cifar-10", "digits", "synthetic"]
 GreyLevels = Literal["symmetric", "positive"]
 NAMES: tuple[str, ...] = get_args(DatasetName)
 
@@ -48,7 +49,7 @@ class Dataset:
     Attributes:
         name: What a table calls it.
         train_x: Training features, shape (training samples, features), or without train_y (rows, features);
-            float32, C-contiguous.
+            float32, or int64 for tokens; C-contiguous.
         train_y: Training labels from 0 to num_classes - 1, int64, or targets, float32; shape (training
             samples,). None, with classes only: train_x is a table of feature rows, and samples are numbers
             row * num_classes + label.
@@ -74,8 +75,8 @@ class Dataset:
 
     def __attrs_post_init__(self) -> None:
         for part, x, y in (("train", self.train_x, self.train_y), ("test", self.test_x, self.test_y)):
-            if x.ndim != 2 or x.dtype != np.float32 or not x.flags.c_contiguous:
-                rule = "must be C-contiguous float32 of shape (samples, features)"
+            if x.ndim != 2 or x.dtype not in (np.float32, np.int64) or not x.flags.c_contiguous:
+                rule = "must be C-contiguous float32, or int64 for tokens, of shape (samples, features)"
                 raise self._broken(f"{part}_x", x, rule, "np.ascontiguousarray(x, np.float32)")
             if y is not None:
                 self._check_targets(part, x, y)
@@ -128,8 +129,8 @@ def load(
 
     Args:
         name: One of `NAMES`.
-        data_dir: Folder with the files of "fashion-mnist"; None looks where `fashion_mnist.find` says. The
-            other sets have no files and take no notice of it.
+        data_dir: Folder with the files of "fashion-mnist" or "cifar-10"; None looks where `find` of their
+            modules says. The other sets have no files and take no notice of it.
         grey_levels: Whether pictures are scaled to [-1, 1] or to [0, 1].
 
     Raises:
@@ -138,6 +139,8 @@ def load(
     match name:
         case "fashion-mnist":
             return _fashion_mnist(data_dir, grey_levels)
+        case "cifar-10":
+            return _cifar10(data_dir, grey_levels)
         case "digits":
             return _digits(grey_levels)
         case "synthetic":
@@ -162,6 +165,25 @@ def _fashion_mnist_of(folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLe
         test_x=_scaled(test_images, 255.0, grey_levels),
         test_y=test_labels.astype(np.int64),
         num_classes=fashion_mnist.NUM_CLASSES,
+    )
+
+
+def _cifar10(data_dir: Path | None, grey_levels: GreyLevels) -> Dataset:
+    """CIFAR-10; its three colours are scaled as grey levels are."""
+    folder = cifar10.find(data_dir)
+    return _cifar10_of(folder, cifar10.stamps(folder), grey_levels)
+
+
+@lru_cache(maxsize=1)
+def _cifar10_of(folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLevels) -> Dataset:
+    train_images, train_labels, test_images, test_labels = cifar10.read(folder)
+    return Dataset(
+        name="cifar-10",
+        train_x=_scaled(train_images, 255.0, grey_levels),
+        train_y=train_labels.astype(np.int64),
+        test_x=_scaled(test_images, 255.0, grey_levels),
+        test_y=test_labels.astype(np.int64),
+        num_classes=cifar10.NUM_CLASSES,
     )
 
 

@@ -18,7 +18,7 @@ def training_flops(network: nn.Module, shapes: Shapes, x_BD: NDArray) -> int:
     """Operations of one forward and one backward pass.
 
     Args:
-        network: Its forward pass.
+        network: Its forward pass, in evaluation mode.
         shapes: Tensor name -> shape, of the whole network or of a part.
         x_BD: Samples; their values do not matter.
     """

@@ -69,7 +69,7 @@ from cosim.learning.network_check import check_network
 from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
 from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
 from cosim.learning.submodels import NetworkShape, Part
-from cosim.learning.weights import WeightedSum, own_copy
+from cosim.learning.weights import WeightedSum, frozen_on, own_copy
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
 T = TypeVar("T")
@@ -121,12 +121,13 @@ class Learner:
         self.num_global_features = dataset.num_global_features
         self._device = device
         self._network = own_copy(network)
+        self._frozen = frozen_on(self._network, device)
         self._dataset = dataset
         self._classifies = dataset.num_classes is not None
         self._networks = threading.local()
         self._working_set = working_set(network, device)
         self._flops: dict[tuple[tuple[int, ...], ...], int] = {}
-        check_network(self._network, self.shape, dataset, device)
+        check_network(self._network, self.shape, dataset)
         self.workers = Workers(num_workers)
 
     @cached_property
@@ -185,7 +186,7 @@ class Learner:
         shapes = self.shape.tensors if part is None else self.shape.cut(part)
         sizes = tuple(shapes.values())
         if sizes not in self._flops:
-            self._flops[sizes] = training_flops(self._network, shapes, self._dataset.test_x[:1])
+            self._flops[sizes] = training_flops(self._own_network().eval(), shapes, self._dataset.test_x[:1])
         return self._flops[sizes]
 
     def label_ranks(self, model: PendingModel) -> NDArray[np.int64]:
@@ -273,10 +274,10 @@ class Learner:
     def _own_network(self) -> nn.Module:
         """This thread's copy: functional_call swaps a module's parameters while it runs."""
         if not hasattr(self._networks, "own"):
-            self._networks.own = own_copy(self._network).to(self._device)
+            self._networks.own = own_copy(self._network, self._frozen).to(self._device)
             for layer in self._networks.own.modules():
                 if getattr(layer, "num_batches_tracked", None) is not None:
-                    layer.num_batches_tracked = None  # a counter, which torch.func cannot move
+                    layer.register_buffer("num_batches_tracked", None)  # torch.func cannot move a counter
         return self._networks.own
 
 

@@ -1,9 +1,9 @@
 """Local training: plain SGD of many clients in one batched torch program.
 
-Two programs with one result up to float32 rounding. `train_by_autograd` trains any network through
-torch.func. `train_relu_layers` holds the gradients of fully connected layers, with or without biases and with
-ReLU between, derived by hand: it adds each gradient straight into the weights inside the matrix product,
-which autograd cannot; benchmarks/learner.py shows the gain.
+Three programs with one result up to float32 rounding. `train_by_autograd` trains any network through
+torch.func, `train_alone` one client at a time. `train_relu_layers` holds the gradients of fully connected
+layers, with or without biases and with ReLU between, derived by hand: it adds each gradient straight into the
+weights inside the matrix product, which autograd cannot; benchmarks/learner.py shows the gain.
 
 Running statistics of normalisation layers move with every batch as in a plain loop; they have no gradient.
 
@@ -65,26 +65,49 @@ def train_by_autograd(
         mean_loss: Loss of a batch, from outputs and targets.
     """
 
-    num_clients = len(batches_CSB)
-    of_clients = {name: values[0] for name, values in weights_C.items()} if num_clients == 1 else weights_C
-    batches = batches_CSB[0].unbind() if num_clients == 1 else batches_CSB.unbind(1)
     buffers = {name for name, _ in network.named_buffers()}
-    parameters = {name: values for name, values in of_clients.items() if name not in buffers}
-    statistics = {name: values for name, values in of_clients.items() if name in buffers}
+    parameters_C = {name: values for name, values in weights_C.items() if name not in buffers}
+    statistics_C = {name: values for name, values in weights_C.items() if name in buffers}
 
     def loss(parameters: Weights, statistics: Weights, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, Weights]:
         moved = {name: values.clone() for name, values in statistics.items()}
         return mean_loss(functional_call(network, (parameters, moved), (x_BD,)), y_B), moved
 
-    gradients = grad(loss, has_aux=True)
-    if num_clients > 1:
-        gradients = vmap(gradients)
-    for batch in batches:
-        of_batch, moved = gradients(parameters, statistics, x_ND[batch], y_N[batch])
-        for name, gradient in of_batch.items():
-            parameters[name].sub_(gradient, alpha=learning_rate)
-        for name, values in moved.items():
-            statistics[name].copy_(values)
+    gradients = vmap(grad(loss, has_aux=True))
+    for batches_CB in batches_CSB.unbind(1):
+        x_CBD, y_CB = x_ND[batches_CB], y_N[batches_CB]
+        gradients_C, moved_C = gradients(parameters_C, statistics_C, x_CBD, y_CB)
+        for name, gradient_C in gradients_C.items():
+            parameters_C[name].sub_(gradient_C, alpha=learning_rate)
+        for name, values_C in moved_C.items():
+            statistics_C[name].copy_(values_C)
+
+
+def train_alone(
+    network: nn.Module,
+    weights: Weights,
+    x_ND: Tensor,
+    y_N: Tensor,
+    batches_SB: Tensor,
+    learning_rate: float,
+    mean_loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
+) -> None:
+    """The same for one client: without vmap, and without the cost of torch.func for every step.
+
+    Args:
+        weights: Tensor name -> values.
+        batches_SB: Sample indices.
+    """
+    trained = [name for name, p in network.named_parameters() if p.requires_grad]
+    leaves = [weights[name].detach().requires_grad_() for name in trained]
+    tensors = weights | dict(zip(trained, leaves, strict=True))
+    for batch_B in batches_SB:
+        with torch.enable_grad():  # the workers switch it off
+            loss = mean_loss(functional_call(network, tensors, (x_ND[batch_B],)), y_N[batch_B])
+        gradients = torch.autograd.grad(loss, leaves)
+        with torch.no_grad():
+            for values, gradient in zip(leaves, gradients, strict=True):
+                values.sub_(gradient, alpha=learning_rate)
 
 
 def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:

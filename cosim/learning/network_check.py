@@ -9,7 +9,7 @@ from cosim.learning.submodels import NetworkShape
 from cosim.learning.weights import own_copy
 
 
-def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset, device: str) -> None:
+def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> None:
     """Refuse a network that cannot be trained on a data set.
 
     Raises:
@@ -45,8 +45,8 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset, dev
         )
     try:
         with torch.no_grad():
-            one = torch.tensor(dataset.test_x[:1], device=device)
-            found = tuple(own_copy(network).to(device).eval()(one).shape)
+            one = torch.tensor(dataset.test_x[:1])
+            found = tuple(own_copy(network).eval()(one).shape)
     except RuntimeError as error:
         raise ConfigurationError(
             f"the network does not take samples of {dataset.num_features} features ({error}). "

@@ -17,10 +17,19 @@ Weights = dict[str, Tensor]
 """Tensor name -> its values: the network's trained parameters in their order, then its running statistics."""
 
 
-def own_copy(network: nn.Module) -> nn.Module:
-    """A copy of a network that shares its frozen parameters, which may be most of its memory."""
-    frozen = {id(p): p for p in network.parameters() if not p.requires_grad}
-    return copy.deepcopy(network, memo=frozen)
+def frozen_on(network: nn.Module, device: str) -> dict[int, nn.Parameter]:
+    """The frozen parameters of a network, by `id`, on a device; where they are there already, themselves."""
+    frozen = [p for p in network.parameters() if not p.requires_grad]
+    return {id(p): p if p.device.type == device else nn.Parameter(p.to(device), False) for p in frozen}
+
+
+def own_copy(network: nn.Module, frozen: Mapping[int, nn.Parameter] | None = None) -> nn.Module:
+    """A copy of a network that shares its frozen parameters, which may be most of its memory.
+
+    Args:
+        frozen: What stands in their place, from `frozen_on`; None: themselves.
+    """
+    return copy.deepcopy(network, memo=dict(frozen_on(network, "cpu") if frozen is None else frozen))
 
 
 def initial_weights(network: nn.Module, key: int) -> Weights:

@@ -1,0 +1,152 @@
+"""HIST of convolutional networks on the clock: bits, cycles, deadlines, sums over the air, resuming."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cosim
+import models
+from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
+from cosim.checkpoint import Checkpoint
+from cosim.learning.submodels import NetworkShape
+from scenarios.console import network
+
+TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
+RESNET = System(
+    num_cells=2,
+    num_clients=4,
+    model="resnet18grey-2-8-10",
+    data=Data(name="digits", split="iid"),
+    compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
+    radio=Radio(fading="none", snr_db=(30.0,)),
+    protocol=Hist(num_global_rounds=2, training=TRAINING),
+)
+
+
+def play(system: System, **options) -> cosim.Result:
+    return cosim.run(system, network(system.model), num_workers=1, **options)
+
+
+def half(name: str) -> tuple[int, int, int, int]:
+    """Trained parameters and uploaded values of half the units of every group, and of all."""
+    shape = NetworkShape.of(models.build(name))
+    units = shape.num_units
+    cut = [{n: a for cuts in (shape.unit_groups[g],) for n, a in cuts} for g in units]
+    whole_parameters = sum(int(np.prod(s)) for s in shape.parameters.values())
+    whole_values = whole_parameters + sum(int(np.prod(s)) for s in shape.statistics.values())
+    names = set(itertools.chain.from_iterable(cut))
+    cut_values = sum(int(np.prod(shape.tensors[name])) for name in names)
+    cut_parameters = sum(int(np.prod(shape.parameters[name])) for name in names & shape.parameters.keys())
+    return (
+        whole_parameters - cut_parameters // 2,
+        whole_values - cut_values // 2,
+        whole_parameters,
+        whole_values,
+    )
+
+
+def test_uploads_hold_the_running_statistics_and_steps_cost_the_trained_parameters():
+    result = play(evolve(RESNET, evaluate_every=None))
+    parameters, values, whole_parameters, whole_values = half(RESNET.model)
+    assert values - parameters == (whole_values - whole_parameters) - 2 * 2 * (2 + 4 + 8 + 16) // 2
+    assert set(result.transfers["payload_bits"]) == {32 * values}
+    training = result.spans[result.spans["activity"] == "train"]
+    seconds = 2 * 1e6 * (parameters / whole_parameters) / 1e9
+    assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
+
+
+def conv_flops(positions: int, num_in: int, num_out: int, size: int, needs_input: bool) -> int:
+    return (3 if needs_input else 2) * 2 * positions * num_in * num_out * size
+
+
+def resnet_flops(inner_share: float) -> float:
+    """Of width 2 on 8 x 8 grey levels, by hand: outputs, weight gradients, input gradients but the stem's."""
+    total = conv_flops(64, 1, 2, 9, False)
+    num_in = 2
+    for stage, width in enumerate((2, 4, 8, 16)):
+        positions = (8 // 2**stage) ** 2
+        inner = width * inner_share
+        total += conv_flops(positions, num_in, inner, 9, True) + conv_flops(positions, inner, width, 9, True)
+        total += 2 * conv_flops(positions, width, inner, 9, True)
+        if stage:
+            total += conv_flops(positions, num_in, width, 1, True)
+        num_in = width
+    return total + 3 * 2 * 16 * 10
+
+
+def test_steps_cost_the_operations_where_the_user_asks_for_it():
+    """Convolutions of early stages hold few parameters and compute much."""
+    by_flops = evolve(RESNET, compute=evolve(RESNET.compute, cycles_follow="flops"), evaluate_every=None)
+    training = play(by_flops).spans.query("activity == 'train'")
+    share = resnet_flops(0.5) / resnet_flops(1.0)
+    seconds = 2 * 1e6 * share / 1e9
+    assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
+    parameters, _, whole_parameters, _ = half(RESNET.model)
+    assert abs(share - parameters / whole_parameters) > 1e-3
+    whole = evolve(by_flops, protocol=HFedAvg(num_global_rounds=1, training=TRAINING))
+    training = play(whole).spans.query("activity == 'train'")
+    assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(2e-3, rel=1e-12)
+    planned = evolve(by_flops, protocol=evolve(RESNET.protocol, submodel_sizes="latency-optimal"))
+    with pytest.raises(ConfigurationError, match=r"plans by parameters, and Compute\.cycles_follow"):
+        play(planned)
+
+
+@pytest.mark.parametrize("model", ["lenet5-10", "resnet18grey-2-8-10"])
+def test_with_a_deadline_late_clients_waste_what_they_spent(model):
+    """One client in four is too slow; the others' models still learn."""
+    system = evolve(
+        RESNET,
+        model="resnet18grey-2-8-10" if model.startswith("resnet") else model,
+        data=RESNET.data if model.startswith("resnet") else Data(split="iid"),
+        compute=Compute(min_frequency_hz=(1e9, 1e9, 1e9, 1e7), max_frequency_hz=(1e9, 1e9, 1e9, 1e7)),
+        protocol=evolve(RESNET.protocol, training=evolve(TRAINING, deadline_s=0.05)),
+    )
+    result = play(system)
+    late = result.spans[result.spans["outcome"] == "deadline"]
+    assert set(late["node"]) == {"client-0003"}
+    assert result.summary.num_dropped == 2 * 2
+    assert late["energy_j"].sum() > 0.0
+    assert np.isfinite(result.evaluations["loss_nats"]).all()
+
+
+def test_over_the_air_statistics_arrive_with_the_noise_too():
+    """A sum takes a symbol for every value; without noise worth the name it is what fixed shares learn."""
+    air = evolve(RESNET, radio=evolve(RESNET.radio, sharing="over-the-air", snr_db=(200.0,)))
+    result = play(air)
+    _, values, _, _ = half(RESNET.model)
+    sending = result.spans[
+        (result.spans["activity"] == "send") & (result.spans["node"].str.startswith("client"))
+    ]
+    symbols = values / (air.radio.bandwidth_hz / air.radio.aircomp.subcarrier_hz)
+    airtime_s = symbols * air.radio.aircomp.symbol_s
+    assert (sending["end_s"] - sending["start_s"]).to_numpy() == pytest.approx(airtime_s, rel=1e-9)
+    fixed = play(RESNET)
+    np.testing.assert_allclose(result.evaluations["loss_nats"], fixed.evaluations["loss_nats"], rtol=1e-4)
+    noisy = play(evolve(air, radio=evolve(air.radio, snr_db=(-10.0,))))
+    assert np.isfinite(noisy.evaluations["loss_nats"]).all()
+    assert abs(noisy.evaluations["loss_nats"].iloc[-1] - fixed.evaluations["loss_nats"].iloc[-1]) > 1e-3
+
+
+class Stopped(BaseException):
+    """What ends a run from outside."""
+
+
+def test_a_stopped_run_goes_on_with_its_running_statistics(tmp_path: Path):
+    def stop(report):
+        if report.global_round == 1:
+            raise Stopped
+
+    play(RESNET, out=tmp_path / "whole")
+    with pytest.raises(Stopped):
+        play(RESNET, out=tmp_path / "stopped", listener=stop)
+    play(RESNET, out=tmp_path / "stopped", resume=True)
+    found, wanted = (Checkpoint.load(tmp_path / name) for name in ("stopped", "whole"))
+    assert any(name.endswith("running_var") for name in wanted.weights)
+    for name, values in wanted.weights.items():
+        np.testing.assert_array_equal(found.weights[name], values)
+    for name in ("spans", "evaluations"):
+        assert (tmp_path / "stopped" / f"{name}.parquet").read_bytes() == (
+            tmp_path / "whole" / f"{name}.parquet"
+        ).read_bytes()
