@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from torch import nn
 
+from models.gpt2_lora import Gpt2Lora, gpt2_of
 from models.lenet import LeNet5
 from models.mlp import Mlp
 from models.relu_network import ReluNetwork
@@ -48,6 +49,7 @@ FAMILIES = {
         3,
         lambda sizes: ResNet18(sizes[2], sizes[0], picture_side=sizes[1], num_colours=1),
     ),
+    "gpt2lora": Family("<rank>-<outputs>", 2, lambda sizes: Gpt2Lora(gpt2_of(), sizes[1], sizes[0])),
     "vertical": Family("<server's features>-<client's features>-<hidden>-<outputs>", 4, VerticalNetwork),
     "horizontal": Family("<client's features>-<hidden>-<outputs>", 3, HorizontalNetwork),
 }

@@ -164,6 +164,9 @@ class ResNet18(nn.Module):
             for name, module in self.named_modules()
             if isinstance(module, BasicBlock)
         }
+        self.summed_statistics = {
+            f"{block}.bn2.{name}": block for block in self.unit_groups for name in ("running_mean", "running_var")
+        }
 
     def forward(self, x_BD: Tensor) -> Tensor:
         """Class scores (logits), shape (batch, classes), of pictures as rows, shape (batch, features).

@@ -27,6 +27,9 @@ REPRODUCTIONS = {
         f"hist-fig{figure}": f"scenarios.reproduce_hist_fig{figure}"
         for figure in ("8a", "8b", "8c", "9a", "9b", "9c")
     },
+    "hist-table1": "scenarios.reproduce_hist_table1",
+    "hist-table2": "scenarios.reproduce_hist_table2",
+    "hist-table3": "scenarios.reproduce_hist_table3",
     "vhfl-fig4": "scenarios.reproduce_vhfl_fig4",
     "vhfl-fig5": "scenarios.reproduce_vhfl_fig5",
     "vhfl-fig6": "scenarios.reproduce_vhfl_fig6",

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import NormalDist
 from typing import NamedTuple
 
 import attrs
@@ -23,8 +24,11 @@ from scipy import stats
 import cosim
 import models
 from analysis.studies import load
+from cosim import HyperExponential, Simulation
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.learning import fashion_mnist
+from cosim.learning.traffic_csv import read
+from cosim.queueing.station import Station
 from cosim.study import Study
 from cosim.units import unit_of
 from scenarios import catalogue, command_line, looking, reference, studies
@@ -599,3 +603,50 @@ def test_the_reference_has_every_option(only_parsed, capsys):
         for option in re.findall(r"--([a-z][a-z-]+)", re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)):
             is_field = option in {field.name.replace("_", "-") for field in attrs.fields(cosim.System)}
             assert option in known or option.startswith("no-") or option == "help" or is_field, option
+
+
+# --- Pages of systems ---------------------------------------------------------------------------------------
+
+
+def test_the_example_of_a_traffic_table_can_be_read(folder):
+    own = folder / "vhfl/my-traffic"
+    table = read(own / "traffic.csv", own / "neighbours.csv")
+    assert len(table.cells) == 16
+
+
+def test_a_station_works_on_its_own(folder):
+    printed = played(folder, "vhfl", "station.py").printed
+    sim = Simulation(seed=1)
+    station = Station(sim, "path", 2.0, HyperExponential(weights=(0.3, 0.7)), "stationary", keep_packets=True)
+    sim.run(sim.spend("client", "train", 3.0))
+    message = station.send("client", num_packets=1)
+    sim.run(sim.spend("client", "send", message.done))
+    sim.run(sim.spend("client", "wait", 1.0))
+    assert station.packets is not None
+    (packet,) = (packet for packet in station.packets if packet.sender)
+    assert printed == f"sojourn time: {packet.departure_s - packet.arrival_s:.3f} s\n"
+
+
+def test_a_margin_mends_plans(folder):
+    """The share that is lost is the normal tail beyond the margin over the error."""
+    lost = [
+        float(share)
+        for share in re.findall(r"dB: ([0-9.]+) lost", played(folder, "rawhfl", "margin.py").printed)
+    ]
+    assert lost == pytest.approx([NormalDist().cdf(-margin) for margin in (0.0, 1.0, 2.0)], abs=0.05)
+
+
+def test_four_ways_to_train_take_what_closed_forms_say(folder):
+    """HIST of 4 equal parts takes a quarter of HFedAvg's time; over the air by eqs. 37 to 39."""
+    found = {
+        (name, sharing): float(time_s)
+        for name, sharing, time_s in re.findall(
+            r"(\w+), ([\w-]+): ([0-9.]+) s", played(folder, "aircomp", "four_ways.py").printed
+        )
+    }
+    for sharing in ("fixed", "over-the-air"):
+        assert found["Hist", sharing] == pytest.approx(found["HFedAvg", sharing] / 4, abs=2e-4)
+        assert found["HFedAvg", "over-the-air"] < found["HFedAvg", "fixed"]
+    # 5 edge rounds: 20 steps of 1e6 cycles on the slowest processor, near 1 GHz, and the airtime.
+    airtime_s = (64 * 300 + 300 * 10) * 15e3 / 20e6 / 14e3
+    assert found["HFedAvg", "over-the-air"] == pytest.approx(5 * (20e6 / 1.01e9 + airtime_s), rel=0.02)

@@ -26,9 +26,10 @@ class Data:
     """What is learned, and who holds which samples.
 
     Attributes:
-        name: Data set: fashion-mnist, cifar-10, digits (scikit-learn's), synthetic (classes, for tests),
-            traffic (generated cell traffic), traffic-csv (traffic.csv and neighbours.csv in --data-dir), or
-            video-requests (which grow while the clock runs). [HIST journal, Section VI-B]
+        name: Data set: fashion-mnist, cifar-10, 20-newsgroups (texts, as tokens of GPT-2), digits
+            (scikit-learn's), synthetic (classes, for tests), traffic (generated cell traffic), traffic-csv
+            (traffic.csv and neighbours.csv in --data-dir), or video-requests (which grow while the clock
+            runs). [HIST journal, Section VI-B]
         grey_levels: Whether pictures are scaled to -1 to 1 (symmetric) or to 0 to 1 (positive); on the second
             the same rate learns slower, and noise on weights does less harm. [authors' public code:
             symmetric]

@@ -4,6 +4,7 @@
 |---|---|---|---|---|
 | fashion-mnist | 60,000 / 10,000 | 784 in [-1, 1] or [0, 1] | 10 | four files on disk, see `fashion_mnist` |
 | cifar-10 | 50,000 / 10,000 | 3,072, scaled likewise | 10 | an archive or six files, see `cifar10` |
+| 20-newsgroups | 11,314 / 7,532 | 128 tokens of GPT-2 | 20 | folders of messages, see `newsgroups` |
 | digits | 1,442 / 355 | 64 in [-1, 1] or [0, 1] | 10 | comes with scikit-learn |
 | synthetic | 1,200 / 400 | 12, normal | 4 | computed, for tests |
 
@@ -29,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.learning import cifar10, fashion_mnist
+from cosim.learning import cifar10, fashion_mnist, newsgroups
 
-DatasetName = Literal["fashion-mnist", "cifar-10", "digits", "synthetic"]
+DatasetName = Literal["fashion-mnist", "cifar-10", "20-newsgroups", "digits", "synthetic"]
 GreyLevels = Literal["symmetric", "positive"]
 NAMES: tuple[str, ...] = get_args(DatasetName)
 
@@ -129,8 +130,8 @@ def load(
 
     Args:
         name: One of `NAMES`.
-        data_dir: Folder with the files of "fashion-mnist" or "cifar-10"; None looks where `find` of their
-            modules says. The other sets have no files and take no notice of it.
+        data_dir: Folder with the files of "fashion-mnist", "cifar-10" or "20-newsgroups"; None looks where
+            their modules say. The other sets have no files and take no notice of it.
         grey_levels: Whether pictures are scaled to [-1, 1] or to [0, 1].
 
     Raises:
@@ -141,6 +142,8 @@ def load(
             return _fashion_mnist(data_dir, grey_levels)
         case "cifar-10":
             return _cifar10(data_dir, grey_levels)
+        case "20-newsgroups":
+            return _newsgroups(data_dir)
         case "digits":
             return _digits(grey_levels)
         case "synthetic":
@@ -184,6 +187,19 @@ def _cifar10_of(folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLevels) 
         test_x=_scaled(test_images, 255.0, grey_levels),
         test_y=test_labels.astype(np.int64),
         num_classes=cifar10.NUM_CLASSES,
+    )
+
+
+def _newsgroups(data_dir: Path | None) -> Dataset:
+    """20 Newsgroups as tokens of GPT-2."""
+    found = newsgroups.load(data_dir)
+    return Dataset(
+        name="20-newsgroups",
+        train_x=found.train_tokens,
+        train_y=found.train_labels,
+        test_x=found.test_tokens,
+        test_y=found.test_labels,
+        num_classes=len(found.groups),
     )
 
 

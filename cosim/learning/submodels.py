@@ -71,16 +71,20 @@ class NetworkShape:
         unit_groups: Group name -> (tensor name, axis) pairs.
         num_central_outputs: Outputs of the server's part for one sample; 0: the network has no such part.
         statistics: Running statistic -> shape.
+        summed_statistics: Running statistic -> the group over whose units its layer's input is summed. What
+            a part sees of such a sum is its share, so a part's statistics are its share of the whole's, and
+            those of disjoint parts add up (variances as if units were uncorrelated).
 
     Raises:
-        ConfigurationError: a pair names no axis of a tensor, two cuts fall on one tensor, or the axes of one
-            group differ in length.
+        ConfigurationError: a pair names no axis of a tensor, two cuts fall on one tensor, the axes of one
+            group differ in length, or a summed statistic is none, or is cut.
     """
 
     parameters: Shapes
     unit_groups: Mapping[str, tuple[tuple[str, int], ...]] = attrs.field(factory=dict)
     num_central_outputs: int = 0
     statistics: Shapes = attrs.field(factory=dict)
+    summed_statistics: Mapping[str, str] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         cut_by: dict[str, str] = {}
@@ -99,6 +103,12 @@ class NetworkShape:
                 cut_by[name] = group
             if len({self.tensors[name][axis] for name, axis in cuts}) != 1:
                 raise ConfigurationError(f"unit_groups[{group!r}]: its axes differ in length: {cuts}.")
+        for name, group in self.summed_statistics.items():
+            if name not in self.statistics or name in cut_by or group not in self.unit_groups:
+                raise ConfigurationError(
+                    f"summed_statistics: {name!r} over {group!r} must be a running statistic that no group cuts, "
+                    f"and one of the groups. Known: {list(self.statistics)}, {list(self.unit_groups)}."
+                )
 
     @classmethod
     def of(cls, network: Any) -> Self:
@@ -113,6 +123,7 @@ class NetworkShape:
             getattr(network, "unit_groups", {}),
             getattr(network, "num_central_outputs", 0),
             {name: tuple(v.shape) for name, v in buffers.items() if v.is_floating_point()},
+            getattr(network, "summed_statistics", {}),
         )
 
     @property

@@ -65,6 +65,9 @@ def cut(weights: Weights, shape: NetworkShape, part: Part) -> Weights:
         for name, axis in cuts:
             units = torch.tensor(part.units[group], device=weights[name].device)
             smaller[name] = weights[name].index_select(axis, units)
+    num_units = shape.num_units
+    for name, group in shape.summed_statistics.items():
+        smaller[name] = weights[name] * (len(part.units[group]) / num_units[group])
     return smaller
 
 
@@ -73,7 +76,8 @@ def assembled(
 ) -> Weights:
     """The full weights from the weights of disjoint parts. [HIST journal, equation 7]
 
-    Tensors that no group cuts are averaged over the parts; the paper's dense network has none such.
+    Tensors that no group cuts are averaged over the parts (the paper's dense network has none such), but for
+    running statistics of what is summed over units, which add up.
 
     Args:
         shape: The full network.
@@ -88,6 +92,13 @@ def assembled(
     groups = {name: (group, axis) for group, cuts in shape.unit_groups.items() for name, axis in cuts}
     full: Weights = {}
     for name, size in shape.tensors.items():
+        if name in shape.summed_statistics:
+            group = shape.summed_statistics[name]
+            full[name] = torch.stack([w[name] for w in weights]).sum(0, dtype=torch.float64).float()
+            held = sum(len(part.units[group]) for part in parts) / shape.num_units[group]
+            if base is not None and held < 1.0:
+                full[name] += (1.0 - held) * base[name]
+            continue
         if name not in groups:
             full[name] = torch.stack([w[name] for w in weights]).mean(0, dtype=torch.float64).float()
             continue
