@@ -18,10 +18,13 @@ cell, and averaged when a model is assembled. Of the running statistics 3,840 ar
 its column of `conv2` is zero, or its weight and bias in `bn1`; a row of `conv1` alone leaves what `bn1` adds.
 
 Running statistics are buffers that training mode moves and evaluation mode uses. They are averaged like
-weights: all over the clients of a cell, the whole ones over the cells too. A mean of variances is not the
-variance of all samples together: it leaves out the variance between the means of the clients, so with
-different data it is too small. And the whole statistics inside and after a block were collected while only
-the part's channels entered its sum.
+weights: all over the clients of a cell, those of the stem and of the 1 x 1 convolutions over the cells too. A
+mean of variances is not the variance of all samples together: it leaves out the variance between the means of
+the clients, so with different data it is too small. The second normalisation of a block normalises a sum over
+the channels between the convolutions, of which a part holds some: its statistics are declared as those of a
+sum (`summed_statistics`), so a part has its share of them and disjoint parts add up, exactly for means, for
+variances as if channels were uncorrelated (no source). Averaged instead, an assembled network would be
+evaluated with a mean and a variance N times too small.
 
 Scope and limitations: no bottleneck blocks, no other depths; initial weights are what torch's own
 `reset_parameters` draws for each layer (uniform, bound 1 / sqrt(fan-in); normalisation 1 and 0), not
@@ -165,7 +168,9 @@ class ResNet18(nn.Module):
             if isinstance(module, BasicBlock)
         }
         self.summed_statistics = {
-            f"{block}.bn2.{name}": block for block in self.unit_groups for name in ("running_mean", "running_var")
+            f"{block}.bn2.{name}": block
+            for block in self.unit_groups
+            for name in ("running_mean", "running_var")
         }
 
     def forward(self, x_BD: Tensor) -> Tensor:

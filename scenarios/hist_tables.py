@@ -86,7 +86,7 @@ def play(table: PaperTable, setting: Setting, options: figures.Options, required
         required: Labels of comparisons that must come out as in the paper.
     """
     if setting.replaced:
-        console.print(f"{table.name}: {setting.replaced}", soft_wrap=True)
+        console.print(f"{table.name} --quick replaces {setting.replaced}", soft_wrap=True)
     systems = {
         label(name, num_cells, split): system(setting, name, num_cells, split)
         for split in setting.splits
@@ -101,7 +101,7 @@ def play(table: PaperTable, setting: Setting, options: figures.Options, required
                 for name in NAMES:
                     bits = bits_to(results[label(name, num_cells, split)], accuracy)
                     ours = None if bits is None else bits / table.unit_bits
-                    paper = table.paper(accuracy, split, num_cells, name)
+                    paper = None if setting.replaced else table.paper(accuracy, split, num_cells, name)
                     rows.append((accuracy, split, num_cells, name, ours, paper))
     columns = ["accuracy", "split", "num_cells", "algorithm", f"upload_{table.unit}", f"paper_{table.unit}"]
     frame = pd.DataFrame(rows, columns=columns)

@@ -1,9 +1,9 @@
 """Table II of the HIST journal paper: ResNet-18 on CIFAR-10, upload per client to 75 % and 80 %.
 
 40 clients train 2 local epochs of batches of 50 (50 steps) with rate 0.01, as in the authors' public code for
-LeNet-5; E = 5 as in Section VI-B. The table counts a network of 1,000 outputs, and HIST's parts as its N-th; here
-each upload counts what it holds, of a network of 10 outputs. CIFAR-10 is looked for with --data-dir, $COSIM_DATA
-and in the usual folders.
+LeNet-5; E = 5 as in Section VI-B. The table counts a network of 1,000 outputs, and HIST's parts as its N-th;
+here each upload counts what it holds, of a network of 10 outputs. CIFAR-10 is looked for with --data-dir, in
+$COSIM_DATA and in the usual folders.
 
     cosim reproduce hist-table2 --quick
     cosim reproduce hist-table2 --data-dir ~/cifar-10 --device cuda
@@ -42,8 +42,8 @@ def setting(options: Options) -> Setting:
         )
         rounds = {("HIST", 2): 14, ("HFedAvg", 2): 10, ("HIST", 4): 16, ("HFedAvg", 4): 10}
         replaced = (
-            "CIFAR-10 by scikit-learn's digits (8 x 8 grey levels), 64 channels by 8, 40 clients by 20, 50 steps of "
-            "50 samples by 5 of 20, rate 0.01 by 0.05, 75 % by 50 %; one split. Uploads are in MB."
+            "CIFAR-10 by scikit-learn's digits (8 x 8 grey levels), 64 channels by 8, 40 clients by 20, 50 "
+            "steps of 50 samples by 5 of 20, rate 0.01 by 0.05, 75 % by 50 %; one split."
         )
         return Setting(base, ("shards",), (2, 4), rounds, (0.5,), replaced)
     training = cosim.EdgeTraining(num_local_steps=50, learning_rate=0.01)

@@ -47,10 +47,10 @@ def setting(options: Options) -> Setting:
         protocol=cosim.Hist(training=training),
     )
     if options.quick:
-        rounds = {("HIST", 2): 10, ("HFedAvg", 2): 8, ("HIST", 4): 12, ("HFedAvg", 4): 8}
+        rounds = {("HIST", 2): 8, ("HFedAvg", 2): 6, ("HIST", 4): 8, ("HFedAvg", 4): 6}
         replaced = (
-            f"GPT-2's 12 layers by {stand_in_texts.NUM_LAYERS} narrow ones of random weights, 20 Newsgroups by "
-            f"{stand_in_texts.NUM_GROUPS} groups of made-up texts, 40 clients by 12, H = 40 by 5, "
+            f"GPT-2's 12 layers by {stand_in_texts.NUM_LAYERS} narrow ones of random weights, 20 Newsgroups "
+            f"by {stand_in_texts.NUM_GROUPS} groups of made-up texts, 40 clients by 12, H = 40 by 5, "
             f"rate 0.1 by {QUICK_RATE:g}; one split."
         )
         return Setting(base, ("shards",), (2, 4), rounds, (0.7,), replaced)

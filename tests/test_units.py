@@ -23,6 +23,7 @@ EXACTLY = {"rel": 1e-12, "abs": 0.0}
 PACKAGES = ("cosim", "models", "analysis", "scenarios")
 
 NO_UNIT = {
+    "accuracies",
     "accuracy",
     "bound",
     "burst_coupling",

@@ -175,9 +175,10 @@ class Sojourn:
 
     @property
     def _shares(self) -> tuple[float, float]:
-        """The weights without their rounding error."""
+        """The weights without their rounding error; one below 1e-100 changes no digit and would underflow."""
         total = sum(self.weights)
-        return self.weights[0] / total, self.weights[1] / total
+        first, second = (weight / total if weight > 1e-100 else 0.0 for weight in self.weights)
+        return first, second
 
     @property
     def _distances_per_s(self) -> tuple[float, float]:

@@ -66,9 +66,9 @@ class Dataset:
     """
 
     name: str
-    train_x: NDArray[np.float32] = attrs.field(repr=False)
+    train_x: NDArray[np.float32 | np.int64] = attrs.field(repr=False)
     train_y: NDArray[Any] | None = attrs.field(repr=False)
-    test_x: NDArray[np.float32] = attrs.field(repr=False)
+    test_x: NDArray[np.float32 | np.int64] = attrs.field(repr=False)
     test_y: NDArray[Any] = attrs.field(repr=False)
     num_classes: int | None
     num_global_features: int = 0

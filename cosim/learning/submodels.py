@@ -106,8 +106,8 @@ class NetworkShape:
         for name, group in self.summed_statistics.items():
             if name not in self.statistics or name in cut_by or group not in self.unit_groups:
                 raise ConfigurationError(
-                    f"summed_statistics: {name!r} over {group!r} must be a running statistic that no group cuts, "
-                    f"and one of the groups. Known: {list(self.statistics)}, {list(self.unit_groups)}."
+                    f"summed_statistics: {name!r} over {group!r} must be a running statistic that no group "
+                    f"cuts, and a group. Known: {list(self.statistics)}, {list(self.unit_groups)}."
                 )
 
     @classmethod

@@ -9,7 +9,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -327,6 +327,7 @@ def test_more_load_is_never_better(load, more, a1, one_per_s, two_per_s, x):
 
 
 @given(a2=st.floats(0.0, 1e-3), factor=st.floats(0.999, 1.001), one_per_s=rates, two_per_s=rates)
+@example(a2=5e-324, factor=0.999, one_per_s=1.0, two_per_s=0.375)
 @settings(max_examples=150, deadline=None)
 def test_no_digits_are_lost_between_nearly_equal_roots(a2, factor, one_per_s, two_per_s):
     fast_per_s, slow_per_s = max(one_per_s, two_per_s), min(one_per_s, two_per_s)
