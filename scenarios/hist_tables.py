@@ -35,17 +35,17 @@ class PaperTable:
         name: Under which it is reproduced.
         entries: Accuracy -> the paper's numbers.
         unit: "MB" or "GB".
-        step: Of which the entries for HFedAvg are multiples, in the unit and rounded as the paper's.
-        step_bits: The bits that are this step.
-        step_words: What it is.
+        multiple: Of which the entries for HFedAvg are multiples, in the unit and rounded as the paper's.
+        multiple_bits: The bits that it is.
+        multiple_words: What it is.
     """
 
     name: str
     entries: Mapping[float, Entries]
     unit: str
-    step: float
-    step_bits: int
-    step_words: str
+    multiple: float
+    multiple_bits: int
+    multiple_words: str
 
     @property
     def unit_bits(self) -> int:
@@ -140,19 +140,19 @@ def upload_bits(network: Any) -> int:
 
 
 def grid_claim(table: PaperTable) -> Claim:
-    """Whether the paper's entries are whole numbers of steps, and the step is what it should be."""
-    exact = table.step_bits / table.unit_bits
+    """Whether the entries are whole multiples, and what they are multiples of is what it should be."""
+    exact = table.multiple_bits / table.unit_bits
     entries = [
         numbers[place]
         for entries in table.entries.values()
         for numbers in entries.values()
         for place in (1, 3)
     ]
-    off = [entry for entry in entries if abs(entry - round(entry / table.step) * table.step) > 0.0101]
-    words = f"the step is {exact:.4f} {table.unit}; of {len(entries)} entries {len(entries) - len(off)} are"
+    off = [entry for entry in entries if abs(entry - round(entry / table.multiple) * table.multiple) > 0.0101]
+    words = f"that is {exact:.4f} {table.unit}; of {len(entries)} entries {len(entries) - len(off)} are"
     words += ", all but " + ", ".join(map(str, off)) if off else ""
-    is_step = abs(exact - table.step) < 0.005 * table.step
-    return Claim(f"HFedAvg's entries are multiples of {table.step_words}", words, is_step and not off)
+    is_right = abs(exact - table.multiple) < 0.005 * table.multiple
+    return Claim(f"HFedAvg's entries are multiples of {table.multiple_words}", words, is_right and not off)
 
 
 def pairs(frame: pd.DataFrame) -> list[pd.DataFrame]:

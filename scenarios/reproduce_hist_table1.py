@@ -22,9 +22,9 @@ TABLE = PaperTable(
         0.80: {"shards": (115.30, 206.18, 76.06, 246.74), "cell-iid": (38.72, 86.20, 24.72, 89.58)},
     },
     unit="MB",
-    step=1.69,
-    step_bits=10 * upload_bits(models.build(MODEL)),
-    step_words="ten uploads of 44,426 parameters, 1.69 MB",
+    multiple=1.69,
+    multiple_bits=10 * upload_bits(models.build(MODEL)),
+    multiple_words="ten uploads of 44,426 parameters, 1.69 MB",
 )
 
 

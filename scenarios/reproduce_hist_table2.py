@@ -23,9 +23,9 @@ TABLE = PaperTable(
         0.80: {"shards": (37.06, 61.04, 23.11, 65.40), "cell-iid": (24.42, 40.98, 14.60, 43.60)},
     },
     unit="GB",
-    step=0.436,
-    step_bits=10 * upload_bits(ResNet18(1000, stem="imagenet", picture_side=224)),
-    step_words="ten uploads of ResNet-18 with 1,000 outputs, running statistics included, 0.436 GB",
+    multiple=0.436,
+    multiple_bits=10 * upload_bits(ResNet18(1000, stem="imagenet", picture_side=224)),
+    multiple_words="ten uploads of ResNet-18 with 1,000 outputs, running statistics included, 0.436 GB",
 )
 
 

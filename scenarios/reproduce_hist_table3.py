@@ -26,9 +26,9 @@ TABLE = PaperTable(
         0.76: {"shards": (168.75, 258.75, 100.69, 267.75), "cell-iid": (111.38, 166.50, 72.56, 177.45)},
     },
     unit="MB",
-    step=2.25,
-    step_bits=32 * 12 * 16 * (768 + 2304),
-    step_words="one upload of 12 adapters of rank 16 from 768 to 2304, 2.25 MB",
+    multiple=2.25,
+    multiple_bits=32 * 12 * 16 * (768 + 2304),
+    multiple_words="one upload of 12 adapters of rank 16 from 768 to 2304, 2.25 MB",
 )
 
 

@@ -25,6 +25,7 @@ PACKAGES = ("cosim", "models", "analysis", "scenarios")
 NO_UNIT = {
     "accuracies",
     "accuracy",
+    "multiple",
     "bound",
     "burst_coupling",
     "burst_decay",

@@ -129,6 +129,19 @@ def test_over_the_air_statistics_arrive_with_the_noise_too():
     assert abs(noisy.evaluations["loss_nats"].iloc[-1] - fixed.evaluations["loss_nats"].iloc[-1]) > 1e-3
 
 
+def test_lenet_goes_over_the_air_too():
+    """A part of 60 of the 120 units in each of two cells, a symbol for each value."""
+    radio = evolve(RESNET.radio, sharing="over-the-air", snr_db=(20.0,))
+    result = play(evolve(RESNET, model="lenet5-10", data=Data(split="iid"), radio=radio, evaluate_every=2))
+    airtime_s = (
+        (3506 + 341 * 60) / (radio.bandwidth_hz / radio.aircomp.subcarrier_hz) * radio.aircomp.symbol_s
+    )
+    sending = result.spans[(result.spans["activity"] == "send") & (result.spans["energy_j"] > 0.0)]
+    assert (sending["end_s"] - sending["start_s"]).to_numpy() == pytest.approx(airtime_s, rel=1e-9)
+    assert set(result.transfers["payload_bits"]) == {32 * (3506 + 341 * 60)}
+    assert np.isfinite(result.evaluations["loss_nats"]).all()
+
+
 class Stopped(BaseException):
     """What ends a run from outside."""
 

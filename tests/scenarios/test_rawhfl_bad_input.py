@@ -28,7 +28,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(console, "width", 800)
     monkeypatch.setenv("COLUMNS", "800")
-    monkeypatch.setattr(Figure, "savefig", lambda *arguments, **options: None)
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.touch())
 
     def call(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as ended:

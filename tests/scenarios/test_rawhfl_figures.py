@@ -391,7 +391,12 @@ def makes_up(
         return results
 
     monkeypatch.setattr(rawhfl_figures, "play_all", play)
-    monkeypatch.setattr(Figure, "savefig", lambda *arguments, **options: DRAWN.append(arguments[0]))
+
+    def keep(figure: Figure, path: Path, **options: object) -> None:
+        DRAWN.append(figure)
+        path.touch()
+
+    monkeypatch.setattr(Figure, "savefig", keep)
 
 
 def labels(picture: Figure) -> set[tuple[str, str]]:

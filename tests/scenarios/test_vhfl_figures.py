@@ -306,7 +306,7 @@ def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[s
         return results
 
     monkeypatch.setattr(FIGURES[name], "play_all", play)
-    monkeypatch.setattr(Figure, "savefig", lambda *arguments, **options: None)
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.touch())
     return taken
 
 
@@ -383,7 +383,12 @@ def test_a_curve_is_the_geometric_mean_with_its_band(tmp_path: Path, monkeypatch
     courses = {"cloud training": level(0.04), "VHFL": level(0.06, spread=0.2), "horizontal FL": level(0.12)}
     taken = made_up(courses, monkeypatch, "fig5")
     drawn: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *arguments, **options: drawn.append(figure))
+
+    def keep(figure: Figure, path: Path, **options: object) -> None:
+        drawn.append(figure)
+        path.touch()
+
+    monkeypatch.setattr(Figure, "savefig", keep)
     FIGURES["fig5"].main(Options(quick=True, out=tmp_path))
     (picture,) = drawn
     assert [axes.get_ylabel() for axes in picture.axes] == list(vhfl_figures.MEASURES.values())
