@@ -1,8 +1,7 @@
 """Tables I to III of the HIST journal paper: what a client uploads until the model reaches an accuracy.
 
 MB and GB in the paper are 2^20 and 2^30 bytes: every entry for HFedAvg is a whole multiple of ten uploads of
-the whole model (Tables I and II) or of one (Table III). That is checked with the networks themselves, before
-anything is trained.
+the whole model (Tables I and II) or of one (Table III). That is checked with the networks themselves.
 """
 
 from collections.abc import Mapping, Sequence

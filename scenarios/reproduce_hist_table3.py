@@ -47,7 +47,7 @@ def setting(options: Options) -> Setting:
         protocol=cosim.Hist(training=training),
     )
     if options.quick:
-        rounds = {("HIST", 2): 8, ("HFedAvg", 2): 6, ("HIST", 4): 8, ("HFedAvg", 4): 6}
+        rounds = {("HIST", 2): 7, ("HFedAvg", 2): 5, ("HIST", 4): 9, ("HFedAvg", 4): 5}
         replaced = (
             f"GPT-2's 12 layers by {stand_in_texts.NUM_LAYERS} narrow ones of random weights, 20 Newsgroups "
             f"by {stand_in_texts.NUM_GROUPS} groups of made-up texts, 40 clients by 12, H = 40 by 5, "

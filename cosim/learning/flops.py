@@ -5,16 +5,19 @@ normalisation, activations and pooling are left out. A product that no gradient 
 samples) is not counted, as it is not computed.
 """
 
+from typing import Any
+
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
 from torch.utils.flop_counter import FlopCounterMode
 
 from cosim.learning.submodels import Shapes
 
 
-def training_flops(network: nn.Module, shapes: Shapes, x_BD: NDArray) -> int:
+def training_flops(network: nn.Module, shapes: Shapes, x_BD: NDArray[Any]) -> int:
     """Operations of one forward and one backward pass.
 
     Args:
@@ -23,16 +26,16 @@ def training_flops(network: nn.Module, shapes: Shapes, x_BD: NDArray) -> int:
         x_BD: Samples; their values do not matter.
     """
     named = dict(network.named_parameters()) | dict(network.named_buffers())
-    tensors = {
-        name: torch.empty(
-            shapes.get(name, tuple(values.shape)),
-            dtype=values.dtype,
-            device="meta",
-            requires_grad=values.requires_grad,
+    # Fake tensors in place of meta ones, because transformers asks meta tensors for values.
+    with FakeTensorMode(allow_non_fake_inputs=True), FlopCounterMode(display=False) as counter:
+        tensors = {
+            name: torch.empty(
+                shapes.get(name, tuple(values.shape)), dtype=values.dtype, requires_grad=values.requires_grad
+            )
+            for name, values in named.items()
+        }
+        outputs = functional_call(
+            network, tensors, (torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype),)
         )
-        for name, values in named.items()
-    }
-    with FlopCounterMode(display=False) as counter:
-        outputs = functional_call(network, tensors, (torch.tensor(x_BD).to("meta"),))
         torch.autograd.grad(outputs.sum(), [tensors[name] for name in shapes if tensors[name].requires_grad])
     return counter.get_total_flops()
