@@ -1,14 +1,18 @@
 """Files: written whole or not at all, also when the disk is full, the process is killed or the power goes."""
 
+import errno
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from cosim.configuration import ConfigurationError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def replace(path: Path, write: Callable[[Path], Any]) -> None:
@@ -28,11 +32,15 @@ def replace(path: Path, write: Callable[[Path], Any]) -> None:
             os.fsync(file.fileno())
         os.replace(partial, path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        full = any(error.errno == number or f"errno {number}]" in str(error) for number in _FULL)
+        fix = "make room on the disk" if full else "a folder that is there and that you may write to"
         raise ConfigurationError(
             f"{path}: cannot be written ({error.strerror or error}). What was saved before is whole. Usual "
-            "fix: make room on the disk, then the same command again, for a run cosim run --resume."
+            f"fix: {fix}, then the same command again, for a run cosim run --resume."
         ) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:

@@ -209,10 +209,18 @@ def check_version(folder: Path) -> None:
         ConfigurationError: A newer cosim has written it.
     """
     try:
-        written_by = json.loads((folder / "provenance.json").read_text())["versions"]["cosim"]
-        own = importlib.metadata.version("cosim")
+        origin = json.loads((folder / "provenance.json").read_text())
+        versions = [run["versions"]["cosim"] for run in (origin, *origin.get("resumed", []))]
+        written_by, own = max(versions, key=_numbers), importlib.metadata.version("cosim")
         newer = _numbers(written_by) > _numbers(own)
-    except (OSError, ValueError, TypeError, KeyError, importlib.metadata.PackageNotFoundError):
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        importlib.metadata.PackageNotFoundError,
+    ):
         return  # a folder that does not say, or that other checks refuse
     if newer:
         raise ConfigurationError(

@@ -59,7 +59,7 @@ def run(
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
         resume: Go on with the run of this very configuration that was stopped in `out`.
         checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
-            one that was kept; None: every 15 seconds, as the tables.
+            one that was kept, besides every 15 seconds, as the tables; None: only then.
 
     Raises:
         ConfigurationError: Anything that cannot be run, before the clock starts.
@@ -122,7 +122,7 @@ class _Writer:
         """Take note of a global round that has ended; what is only replayed is not saved again."""
         if report.global_round >= self._replayed:
             self._evaluated = report if report.evaluation else self._evaluated
-            num_new = report.global_round - self._kept_round
+            num_new = report.global_round - max(self._kept_round, 0)
             if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
                 self._keep_model()
             if time.monotonic() - self._saved > _SAVE_EVERY_WALL_S:

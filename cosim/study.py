@@ -37,7 +37,7 @@ from cosim.configuration import ConfigurationError, to_dict
 from cosim.designs import Design, Grid, designs
 from cosim.files import write_json, write_table
 from cosim.learning.workers import num_cores
-from cosim.results import Result, alone_in
+from cosim.results import Result, alone_in, check_version
 from cosim.run import load_system, run
 from cosim.system import System
 
@@ -123,6 +123,8 @@ class Study:
             ConfigurationError: The folder holds another study, or a grid that cannot be.
         """
         folder, found = Path(out).resolve(), self.designs
+        for path in sorted(folder.glob("runs/*/provenance.json")):
+            check_version(path.parent)
         _begin(folder, self._asked(scenario))
         rows: dict[tuple[int, int], dict[str, Any]] = {}
         wanted: dict[tuple[int, int], _Job] = {}

@@ -53,8 +53,8 @@ HEAD_KEY = 1
 """From which the classification head is drawn (no source)."""
 
 _GET_GPT2 = (
-    "name a folder with config.json and model.safetensors of https://huggingface.co/openai-community/gpt2 "
-    "with $COSIM_GPT2"
+    "name a folder with config.json, model.safetensors, vocab.json and merges.txt of "
+    "https://huggingface.co/openai-community/gpt2 with $COSIM_GPT2"
 )
 
 

@@ -39,9 +39,9 @@ def report(result: Result) -> Table:
     cells = own.assign(edge=own["node"].map(cell_of), duration_s=own["end_s"] - own["start_s"])
     rounds = result.rounds[result.rounds["level"] == "edge"].groupby("node")
     bits = result.transfers.groupby("edge")["payload_bits"].mean()
-    parameters = bits / result.config["system"]["radio"]["bits_per_parameter"]
+    values = bits / result.config["system"]["radio"]["bits_per_parameter"]
     table = Table(title="An edge round, mean over clients and rounds", title_justify="left")
-    for heading in ("cell", "training", "waiting", "sending", "parameters", "arrived"):
+    for heading in ("cell", "training", "waiting", "sending", "values", "arrived"):
         table.add_column(heading, justify="right" if heading != "cell" else "left")
     for edge, spans in cells.groupby("edge"):
         num_local_rounds = rounds["num_participants"].sum()[edge]
@@ -50,7 +50,7 @@ def report(result: Result) -> Table:
         table.add_row(
             str(edge),
             *(f"{mean_ms.get(activity, 0.0):.3g} ms" for activity in ("train", "wait", "send")),
-            f"{parameters[edge]:,.0f}" if edge in parameters else "-",
+            f"{values[edge]:,.0f}" if edge in values else "-",
             f"{100 * arrived:.1f} %",
         )
     return table

@@ -42,7 +42,7 @@ class Options:
         workers: Threads that learn; none: one per core.
         device: Where the learning is computed: cpu or cuda.
         checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
-            one that was kept, so that a killed run loses no more; none: every 15 seconds.
+            one that was kept, so that a killed run loses no more, besides every 15 seconds; None: only then.
         quiet: Print the table and the folder only.
     """
 

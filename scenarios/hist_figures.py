@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 import cosim
 from analysis.plots import curves
+from cosim.learning.submodels import NetworkShape
 from scenarios import figures
 from scenarios.console import network, save_picture, save_table
 from scenarios.figures import Claim, show_claims
@@ -93,7 +94,7 @@ def uploads(result: cosim.Result) -> pd.Series:
     """Whole-model uploads per client at every evaluation."""
     system = result.config["system"]
     whole_bits = (
-        sum(p.numel() for p in network(system["model"]).parameters()) * system["radio"]["bits_per_parameter"]
+        NetworkShape.of(network(system["model"])).num_values() * system["radio"]["bits_per_parameter"]
     )
     return result.evaluations["bits_per_client"] / whole_bits
 

@@ -195,7 +195,7 @@ def pool(executor: str, workers: int | None) -> Iterator[tuple[Executor | None, 
             "address."
         ) from None
     with client:
-        yield client.get_executor(pure=False), len(client.scheduler_info()["workers"])
+        yield client.get_executor(pure=False), sum(client.nthreads().values())  # type: ignore[union-attr]
 
 
 @contextmanager

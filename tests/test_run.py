@@ -307,6 +307,9 @@ def test_a_folder_of_a_newer_version_is_refused(
     message = f"{tmp_path / 'a'}: written by cosim {written_by}, and this is {own}. Usual fix: a newer cosim"
     with pytest.raises(ConfigurationError, match=re.escape(message)):
         Result.load(tmp_path / "a")
+    path.write_text(json.dumps(origin | {"resumed": [{"versions": {"cosim": written_by}}]}))
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        Result.load(tmp_path / "a")
     folder = str(tmp_path / "a")
     for command in (
         ["run", "--resume", folder],

@@ -68,7 +68,7 @@ def working_set(network: nn.Module, device: str) -> WorkingSet:
 
     On a CPU dense layers gain from being trained together. Convolutions with weights of their own for every
     client are slower together, and where layers are frozen most of the work is one client's batch times
-    common weights; such networks are trained client by client (benchmarks/learner.py).
+    common weights; such networks are trained client by client (benchmarks/submodels.py).
     """
     largest = WORKING_SETS[device]
     convolves = any(isinstance(layer, CONVOLUTIONS) for layer in network.modules())

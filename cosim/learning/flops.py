@@ -27,7 +27,8 @@ def training_flops(network: nn.Module, shapes: Shapes, x_BD: NDArray[Any]) -> in
     """
     named = dict(network.named_parameters()) | dict(network.named_buffers())
     # Fake tensors in place of meta ones, because transformers asks meta tensors for values.
-    with FakeTensorMode(allow_non_fake_inputs=True), FlopCounterMode(display=False) as counter:
+    fake, counter = FakeTensorMode(allow_non_fake_inputs=True), FlopCounterMode(display=False)
+    with torch.enable_grad(), fake, counter:
         tensors = {
             name: torch.empty(
                 shapes.get(name, tuple(values.shape)), dtype=values.dtype, requires_grad=values.requires_grad
@@ -37,5 +38,6 @@ def training_flops(network: nn.Module, shapes: Shapes, x_BD: NDArray[Any]) -> in
         outputs = functional_call(
             network, tensors, (torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype),)
         )
-        torch.autograd.grad(outputs.sum(), [tensors[name] for name in shapes if tensors[name].requires_grad])
+        trained = [tensors[name] for name in shapes if tensors[name].requires_grad]
+        torch.autograd.grad(outputs.sum(), trained, allow_unused=True)
     return counter.get_total_flops()

@@ -104,7 +104,7 @@ def train_alone(
     for batch_B in batches_SB:
         with torch.enable_grad():  # the workers switch it off
             loss = mean_loss(functional_call(network, tensors, (x_ND[batch_B],)), y_N[batch_B])
-        gradients = torch.autograd.grad(loss, leaves)
+        gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
         with torch.no_grad():
             for values, gradient in zip(leaves, gradients, strict=True):
                 values.sub_(gradient, alpha=learning_rate)

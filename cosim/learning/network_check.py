@@ -43,14 +43,18 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> 
             f"in {dataset.name!r}, and a client {own}. Usual fix: "
             f"vertical-{seen}-{own}-<hidden>-<outputs>."
         )
+    largest = torch.tensor(dataset.test_x[[dataset.test_x.max(1).argmax()]])  # of tokens, the rarest
     try:
         with torch.no_grad():
-            one = torch.tensor(dataset.test_x[:1])
-            found = tuple(own_copy(network).eval()(one).shape)
-    except RuntimeError as error:
+            found = tuple(own_copy(network).to("cpu").eval()(largest).shape)
+    except (RuntimeError, ValueError, IndexError) as error:
+        if largest.is_floating_point():
+            fits = f"one for {dataset.num_features} features, such as relu-{dataset.num_features}-300-"
+        else:
+            fits = "one for tokens, such as gpt2lora-16-"
         raise ConfigurationError(
-            f"the network does not take samples of {dataset.num_features} features ({error}). "
-            "Usual fix: a network with the data set's features as its first size."
+            f"the network does not take samples of {dataset.name!r} ({error}). Usual fix: "
+            f"{fits}{dataset.num_classes or 1}."
         ) from None
     num_outputs = dataset.num_classes or 1
     if found != (1, num_outputs):

@@ -44,7 +44,7 @@ _GET_NEWS = (
     f"{TRAIN} and {TEST} in it with --data-dir or $COSIM_DATA"
 )
 _GET_GPT2 = (
-    "name a folder with vocab.json and merges.txt, or with tokenizer.json, of "
+    "name a folder with config.json, model.safetensors, vocab.json and merges.txt of "
     "https://huggingface.co/openai-community/gpt2 with $COSIM_GPT2"
 )
 

@@ -92,8 +92,7 @@ class NetworkShape:
             for name, axis in cuts:
                 if name not in self.tensors or not 0 <= axis < len(self.tensors[name]):
                     raise ConfigurationError(
-                        f"unit_groups[{group!r}]: no axis {axis} of a parameter {name!r}. "
-                        f"Known: {self.tensors}."
+                        f"unit_groups[{group!r}]: no axis {axis} of a tensor {name!r}. Known: {self.tensors}."
                     )
                 if name in cut_by:
                     raise ConfigurationError(

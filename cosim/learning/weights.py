@@ -18,13 +18,14 @@ Weights = dict[str, Tensor]
 
 
 def frozen_on(network: nn.Module, device: str) -> dict[int, nn.Parameter]:
-    """The frozen parameters of a network, by `id`, on a device; where they are there already, themselves."""
-    frozen = [p for p in network.parameters() if not p.requires_grad]
+    """The parameters of wholly frozen layers, by `id`, on a device; themselves where they are there."""
+    layers = [list(layer.parameters(recurse=False)) for layer in network.modules()]
+    frozen = [p for own in layers for p in own if not any(other.requires_grad for other in own)]
     return {id(p): p if p.device.type == device else nn.Parameter(p.to(device), False) for p in frozen}
 
 
 def own_copy(network: nn.Module, frozen: Mapping[int, nn.Parameter] | None = None) -> nn.Module:
-    """A copy of a network that shares its frozen parameters, which may be most of its memory.
+    """A copy of a network that shares its frozen layers, which may be most of its memory.
 
     Args:
         frozen: What stands in their place, from `frozen_on`; None: themselves.
@@ -44,8 +45,9 @@ def initial_weights(network: nn.Module, key: int) -> Weights:
         for layer in fresh.modules():
             own = list(layer.parameters(recurse=False))
             reset = getattr(layer, "reset_parameters", None)
-            if own and not any(p.requires_grad for p in own):
-                continue
+            trains = any(p.requires_grad for p in own)
+            if not trains and any(not p.requires_grad for p in layer.parameters()):
+                continue  # frozen weights are shared, and not drawn
             if reset is not None:
                 reset()
             elif own:

@@ -48,6 +48,12 @@ class EdgeTraining:
                 f"clients. Usual fix: at most {smallest}, or none for all."
             )
 
+        if self.batch_size == 1 and cloud.shape.statistics:
+            raise ConfigurationError(
+                "EdgeTraining.batch_size = 1: System.model has normalisation layers, for which one sample has "
+                "no variance. Usual fix: at least 2."
+            )
+
     def participants(self, sim: Simulation, edge: EdgeServer) -> tuple[Client, ...]:
         """Who takes part in the coming edge round, in the order of their names."""
         return edge.participants(sim, self.num_participants)

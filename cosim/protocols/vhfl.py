@@ -77,6 +77,11 @@ class Vhfl:
                 f"Vhfl.num_needed = {num_needed}, Vhfl.num_senders = {num_senders}, System.num_clients = "
                 f"{num_clients}: must be K <= K_0 <= N. Usual fix: fewer senders, or fewer needed of them."
             )
+        if cloud.shape.statistics:
+            raise ConfigurationError(
+                "System.model: keeps running statistics, and the epochs of VHFL do not move them. Usual fix: "
+                "Hist or HFedAvg, or a normalisation without."
+            )
         if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:
             raise ConfigurationError(
                 "System.model: has no server's part, so clients would see the server's features. Usual fix: "

@@ -203,3 +203,33 @@ def test_frozen_weights_are_shared_and_never_travel():
     for name, values in network.base.state_dict().items():
         assert torch.equal(values, kept[name])
     assert learner._own_network().base.weight.data_ptr() == network.base.weight.data_ptr()
+
+
+class PartlyFrozen(nn.Module):
+    """Layers whose weights are frozen and whose biases are trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.unused = nn.Linear(12, 8), nn.Linear(8, 4), nn.Linear(3, 3)
+        self.a.weight.requires_grad_(False)
+        self.b.weight.requires_grad_(False)
+
+    def forward(self, x_BD):
+        return self.b(torch.relu(self.a(x_BD)))
+
+
+def test_drawing_initial_weights_leaves_frozen_ones_of_the_same_layer_alone():
+    """And a trained layer that the outputs do not depend on stays as it is."""
+    network = PartlyFrozen()
+    kept = network.a.weight.detach().clone()
+    learner = Learner(network, DATA, num_workers=1)
+    model = learner.initial_model(key=3)
+    first = learner.evaluate(model)
+    start = learner.weights(model)
+    assert set(start) == {"a.bias", "b.bias", "unused.weight", "unused.bias"}
+    learner.weights(learner.initial_model(key=4))
+    assert torch.equal(network.a.weight, kept)
+    assert learner.evaluate(model) == first
+    found = learner.weights(mean([an_update(model, 1)]))
+    np.testing.assert_array_equal(found["unused.weight"], start["unused.weight"])
+    assert not np.array_equal(found["a.bias"], start["a.bias"])

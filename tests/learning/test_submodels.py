@@ -193,7 +193,7 @@ def test_a_part_cannot_be_changed():
     ("groups", "complaint"),
     [
         ({"h": (("w", 2),)}, "no axis 2"),
-        ({"h": (("v", 0),)}, "no axis 0 of a parameter 'v'"),
+        ({"h": (("v", 0),)}, "no axis 0 of a tensor 'v'"),
         ({"g": (("w", 0),), "h": (("w", 1),)}, "'g' and 'h' cut 'w'"),
         ({"h": (("w", 0), ("u", 0))}, "differ in length"),
     ],

@@ -142,6 +142,15 @@ def test_lenet_goes_over_the_air_too():
     assert np.isfinite(result.evaluations["loss_nats"]).all()
 
 
+def test_batches_of_one_and_vertical_epochs_are_refused():
+    for protocol, words in (
+        (evolve(RESNET.protocol, training=evolve(TRAINING, batch_size=1)), "batch_size = 1"),
+        (cosim.Vhfl(num_global_rounds=1), "the epochs of VHFL do not move them"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            play(evolve(RESNET, num_cells=1, protocol=protocol))
+
+
 class Stopped(BaseException):
     """What ends a run from outside."""
 

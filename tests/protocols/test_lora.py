@@ -54,7 +54,7 @@ RANKS = {"edge-00": 3, "edge-01": 2}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Few short texts, so that rows are padded: 8 and 3 of a group."""
-    folder = tmp_path_factory.mktemp("texts")
+    folder = tmp_path_factory.mktemp("texts") / "stand-in"
     stand_in_texts.write(folder)
     for split, num_messages in ((TRAIN, 8), (TEST, 3)):
         for path in folder.glob(f"{split}/*/*"):
