@@ -50,8 +50,8 @@ class EdgeTraining:
 
         if self.batch_size == 1 and cloud.shape.statistics:
             raise ConfigurationError(
-                "EdgeTraining.batch_size = 1: System.model has normalisation layers, for which one sample has "
-                "no variance. Usual fix: at least 2."
+                "EdgeTraining.batch_size = 1: System.model has normalisation layers, and one sample has no "
+                "variance. Usual fix: at least 2."
             )
 
     def participants(self, sim: Simulation, edge: EdgeServer) -> tuple[Client, ...]:
