@@ -1,8 +1,7 @@
-"""Nodes: what clients, edge servers and the cloud do, and the time that it takes them.
+"""Servers: what edge servers and the cloud do, and the time that it takes them.
 
-A client trains and sends; an edge server lets its participants play a round and keeps what arrives in time;
-the cloud holds the learner and closes global rounds. What they learn is asked for at an instant and computed
-when somebody reads it (`cosim.learning`).
+An edge server lets its participants (`cosim.client`) play a round and keeps what arrives in time; the cloud
+holds the learner and closes global rounds.
 """
 
 import math
@@ -14,146 +13,20 @@ import attrs
 import numpy as np
 
 from cosim.checkpoint import Checkpoint
-from cosim.compute import Cpu, CyclesFollow
+from cosim.client import Client, Request, Work
+from cosim.compute import CyclesFollow
 from cosim.learning.combinations import mean, noisy_mean
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape, Part
-from cosim.queueing.network import QueuedUplink
 from cosim.radio.band import Band
 from cosim.radio.over_the_air import OverTheAir
 from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink
 from cosim.reception import Reception
-from cosim.records import Evaluation, Prediction, Round, Transfer
+from cosim.records import Evaluation, Prediction, Round
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.topology import CLOUD, Topology
-
-
-@attrs.frozen(kw_only=True)
-class Work:
-    """What a client is asked to do in one edge round.
-
-    Attributes:
-        request: Makes a client's pending update, as of the instant at which it is called.
-        cycles: What the training costs the processor.
-        payload_bits: What is uploaded.
-        upload_deadline_s: How long after its start an upload is given up; None: never.
-        frequency_hz: CPU frequency; None: the client's highest.
-        tx_power_w: Transmit power; None: the client's highest.
-        energy_budget_j: What the client may spend, after which it stops; None: without limit.
-    """
-
-    global_round: int
-    edge_round: int
-    request: "Request"
-    cycles: float
-    payload_bits: int
-    upload_deadline_s: float | None = None
-    frequency_hz: float | None = None
-    tx_power_w: float | None = None
-    energy_budget_j: float | None = None
-
-
-Request = Callable[[Simulation, "Client", Work], PendingUpdate]
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Client:
-    """A device: processor, uplink, samples.
-
-    Attributes:
-        cpu: Its processor at the highest frequency.
-        tx_power_w: Its highest transmit power.
-        samples_now: Gives the samples that it has at this instant, indices into the training set.
-    """
-
-    name: str
-    edge: str
-    cpu: Cpu
-    uplink: RadioUplink | QueuedUplink
-    tx_power_w: float
-    samples_now: Callable[[], np.ndarray]
-
-    @property
-    def samples(self) -> np.ndarray:
-        """The samples of this instant, indices into the training set, read-only."""
-        return self.samples_now()
-
-    def local_round(self, sim: Simulation, work: Work) -> Story:
-        """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`."""
-        if work.energy_budget_j is not None:
-            return (yield from self._local_round_within(sim, work, work.energy_budget_j))
-        update = yield from self.train(sim, work)
-        if work.upload_deadline_s is None:
-            yield from self.send(sim, work)
-            return update
-        (sent,) = yield from sim.with_deadline([self.send(sim, work)], work.upload_deadline_s)
-        return sent if isinstance(sent, Dropped) else update
-
-    def _local_round_within(self, sim: Simulation, work: Work, budget_j: float) -> Story:
-        """The same, stopping where the energy is spent."""
-        train_w = self.cpu.at(work.frequency_hz).power_w
-        start_s = sim.now_s
-        (update,) = yield from sim.with_deadline(
-            [self.train(sim, work)], _seconds(budget_j, train_w), "energy budget"
-        )
-        left_j = budget_j - train_w * (sim.now_s - start_s)
-        if isinstance(update, Dropped) or left_j <= 0.0:
-            return Dropped("energy budget")
-        sent = yield from self.send(sim, work, left_j)
-        return sent if isinstance(sent, Dropped) else update
-
-    def train(self, sim: Simulation, work: Work) -> Story:
-        """Ask for the learning now, let the time it takes pass."""
-        update = work.request(sim, self, work)
-        cpu = self.cpu.at(work.frequency_hz)
-        duration_s = cpu.duration_s(work.cycles)
-        if cpu.time_jitter:
-            rng = sim.stream(self.name, "time jitter", work.global_round, work.edge_round)
-            duration_s *= math.exp(cpu.time_jitter * rng.standard_normal())
-        yield from sim.spend(self.name, "train", duration_s, cpu.power_w)
-        return update
-
-    def send(self, sim: Simulation, work: Work, most_j: float | None = None) -> Story:
-        """Upload until all bits are through or the upload is cut; without power while it waits its turn.
-
-        Args:
-            most_j: Energy after which it stops and returns `Dropped`; None: without limit.
-        """
-        tx_power_w = self.tx_power_w if work.tx_power_w is None else work.tx_power_w
-        send_w = tx_power_w + self.cpu.static_power_w
-        start_s = sim.now_s
-        upload = self.uplink.open(work.payload_bits, tx_power_w, work.global_round, work.edge_round)
-        try:
-            if upload.granted is not None:
-                yield from sim.spend(self.name, "wait", upload.granted)
-            sending = sim.spend(self.name, "send", upload.done, send_w)
-            if most_j is None:
-                yield from sending
-            else:
-                (sent,) = yield from sim.with_deadline([sending], _seconds(most_j, send_w), "energy budget")
-                return sent
-        finally:
-            self.uplink.close(upload)  # type: ignore[arg-type]
-            sim.trace.record(
-                Transfer(
-                    client=self.name,
-                    edge=self.edge,
-                    global_round=work.global_round,
-                    edge_round=work.edge_round,
-                    start_s=start_s,
-                    end_s=sim.now_s,
-                    payload_bits=work.payload_bits,
-                    sent_bits=work.payload_bits - upload.bits_left,
-                    arrived=upload.done.processed,
-                )
-            )
-
-
-def _seconds(energy_j: float, power_w: float) -> float | None:
-    """How long the energy lasts; None: for ever."""
-    return energy_j / power_w if power_w > 0.0 else None
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -20,13 +20,8 @@ Validation: tests/test_study.py.
 """
 
 import json
-import multiprocessing
-import os
-import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +30,8 @@ import pandas as pd
 
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.designs import Design, Grid, designs
+from cosim.executors import played, pool
 from cosim.files import write_json, write_table
-from cosim.learning.workers import num_cores
 from cosim.results import Result, alone_in, check_version
 from cosim.run import load_system, run
 from cosim.system import System
@@ -59,8 +54,6 @@ COLUMNS = {
     "energy_to_target_j": "float64",
 }
 """Columns of the table of runs; what a run does not have is not a number."""
-MOST_ATTEMPTS = 3
-"""How often a run is begun whose worker dies. [no source]"""
 Enough = Callable[[pd.DataFrame], bool]
 
 
@@ -157,8 +150,8 @@ class Study:
             for number in range(self.seeds):
                 want(design, number)
         ended()
-        with _pool(executor, num_workers) as pool:
-            for key, outcome in _played(pool, wanted):
+        with pool(executor, num_workers) as processes:
+            for key, outcome in played(processes, play, wanted):
                 rows[key] |= outcome
                 ended()
         return _table(list(rows.values()))
@@ -259,80 +252,3 @@ def _begin(folder: Path, asked: dict[str, Any]) -> None:
         raise ConfigurationError(
             f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
         ) from None
-
-
-@contextmanager
-def _pool(executor: Executor | None, num_workers: int | None) -> Iterator[Callable[[], Executor]]:
-    """What gives the executor, a fresh one after the last broke."""
-    if executor is not None:
-        yield lambda: executor
-        return
-    own: list[ProcessPoolExecutor] = []
-
-    def pool() -> ProcessPoolExecutor:
-        own.append(
-            ProcessPoolExecutor(
-                max_workers=num_workers or num_cores(),
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_end_with,
-                initargs=(os.getpid(),),
-            )
-        )
-        return own[-1]
-
-    try:
-        yield pool
-    finally:
-        for used in own:
-            used.shutdown(wait=True, cancel_futures=True)
-
-
-def _end_with(parent: int) -> None:
-    """Let this process end when its parent has, so that nobody holds a run that a new study wants."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _played(
-    pool: Callable[[], Executor], wanted: dict[tuple[int, int], _Job]
-) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
-    """What becomes of every wanted run, also of those that are wanted on the way."""
-    executor: Executor | None = None
-    attempts: dict[tuple[int, int], int] = {}
-    jobs: dict[tuple[int, int], _Job] = {}
-    waiting: dict[Future[dict[str, Any]], tuple[int, int]] = {}
-    while wanted or waiting:
-        executor = executor or pool()
-        for key in list(wanted):
-            jobs[key] = wanted.pop(key)
-            attempts[key] = attempts.get(key, 0) + 1
-            waiting[_submitted(executor, jobs[key])] = key
-        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in sorted(done, key=lambda future: waiting[future]):
-            key = waiting.pop(future)
-            try:
-                outcome = future.result()
-            except BrokenExecutor:
-                executor = None
-                if attempts[key] < MOST_ATTEMPTS:
-                    wanted[key] = jobs[key]
-                    continue
-                outcome = {"status": "failed", "error": f"its worker died, {attempts[key]} times"}
-            except Exception as error:
-                outcome = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
-            yield key, outcome
-
-
-def _submitted(executor: Executor, job: _Job) -> Future[dict[str, Any]]:
-    """The job's future, also where the executor has broken since it was asked last."""
-    try:
-        return executor.submit(play, job)
-    except BrokenExecutor as error:
-        broken: Future[dict[str, Any]] = Future()
-        broken.set_exception(error)
-        return broken

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from cosim.checkpoint import Checkpoint
+from cosim.client import Client
 from cosim.compute import Compute
 from cosim.configuration import (
     at_least,
@@ -30,7 +31,7 @@ from cosim.learning.data import Data
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.request_log import MOST_SLOTS
-from cosim.nodes import Client, Cloud, EdgeServer, RoundReport
+from cosim.nodes import Cloud, EdgeServer, RoundReport
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
 from cosim.protocols.raw_hfl import RawHfl

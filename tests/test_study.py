@@ -16,7 +16,8 @@ import pytest
 import models
 from cosim import ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, Result, System, evolve, run
 from cosim.designs import designs
-from cosim.study import MOST_ATTEMPTS, Study
+from cosim.executors import MOST_ATTEMPTS
+from cosim.study import Study
 from scenarios import quickstart
 
 ROOT = Path(__file__).resolve().parents[1]

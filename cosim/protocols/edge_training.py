@@ -9,10 +9,11 @@ or at the deadline. If nothing arrived the edge model stays, and the round's rec
 
 from functools import partial
 
+from cosim.client import Client, Work
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import Part
-from cosim.nodes import Client, Cloud, EdgeServer, Work
+from cosim.nodes import Cloud, EdgeServer
 from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Dropped, Simulation, Story
 

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from cosim.allocation import exact
 from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.allocation.problem import Plan, Problem
-from cosim.nodes import Client, Cloud, EdgeServer
+from cosim.client import Client
+from cosim.nodes import Cloud, EdgeServer
 from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink
 from cosim.records import Allotment

@@ -23,6 +23,7 @@ import attrs
 
 from cosim.allocation import exact
 from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
+from cosim.client import Work
 from cosim.configuration import (
     ConfigurationError,
     at_least,
@@ -34,7 +35,7 @@ from cosim.configuration import (
 )
 from cosim.learning.combinations import accumulate, mean_of_models
 from cosim.learning.pending import PendingModel, PendingUpdate
-from cosim.nodes import Cloud, EdgeServer, Work
+from cosim.nodes import Cloud, EdgeServer
 from cosim.protocols.planning import Planner, Share, Terms
 from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink

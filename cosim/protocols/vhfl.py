@@ -21,11 +21,12 @@ Source: Wan et al., "How global observation works in federated learning", Sectio
 from functools import partial
 from typing import Literal
 
+from cosim.client import Client, Work
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative, positive
 from cosim.learning.combinations import mean
 from cosim.learning.pending import PendingModel
 from cosim.learning.vertical import VerticalUpdate
-from cosim.nodes import Client, Cloud, Work
+from cosim.nodes import Cloud
 from cosim.simulation import Dropped, Simulation, Story
 
 
