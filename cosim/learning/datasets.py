@@ -138,10 +138,8 @@ def load(
         ConfigurationError: unknown name, or files that are missing or wrong.
     """
     match name:
-        case "fashion-mnist":
-            return _fashion_mnist(data_dir, grey_levels)
-        case "cifar-10":
-            return _cifar10(data_dir, grey_levels)
+        case "fashion-mnist" | "cifar-10":
+            return _pictures(name, data_dir, grey_levels)
         case "20-newsgroups":
             return _newsgroups(data_dir)
         case "digits":
@@ -151,42 +149,27 @@ def load(
     raise ConfigurationError(f"data set {name!r} is unknown. Known data sets: {', '.join(NAMES)}.")
 
 
-def _fashion_mnist(data_dir: Path | None, grey_levels: GreyLevels) -> Dataset:
-    """Fashion-MNIST; the public code of the HIST authors scales grey levels to [-1, 1]."""
-    folder = fashion_mnist.find(data_dir)
-    return _fashion_mnist_of(folder, fashion_mnist.stamps(folder), grey_levels)
+PICTURES = {"fashion-mnist": fashion_mnist, "cifar-10": cifar10}
+"""Name -> the module that finds and reads its files."""
+
+
+def _pictures(name: str, data_dir: Path | None, grey_levels: GreyLevels) -> Dataset:
+    """Pictures in files; grey levels and colours as in the authors' public code, or in [0, 1]."""
+    folder = PICTURES[name].find(data_dir)
+    return _pictures_of(name, folder, PICTURES[name].stamps(folder), grey_levels)
 
 
 @lru_cache(maxsize=1)
-def _fashion_mnist_of(folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLevels) -> Dataset:
+def _pictures_of(name: str, folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLevels) -> Dataset:
     """The set as the files were at these stamps; a study reads them once per process, not once per run."""
-    train_images, train_labels, test_images, test_labels = fashion_mnist.read(folder)
+    train_images, train_labels, test_images, test_labels = PICTURES[name].read(folder)
     return Dataset(
-        name="fashion-mnist",
+        name=name,
         train_x=_scaled(train_images, 255.0, grey_levels),
         train_y=train_labels.astype(np.int64),
         test_x=_scaled(test_images, 255.0, grey_levels),
         test_y=test_labels.astype(np.int64),
-        num_classes=fashion_mnist.NUM_CLASSES,
-    )
-
-
-def _cifar10(data_dir: Path | None, grey_levels: GreyLevels) -> Dataset:
-    """CIFAR-10; its three colours are scaled as grey levels are."""
-    folder = cifar10.find(data_dir)
-    return _cifar10_of(folder, cifar10.stamps(folder), grey_levels)
-
-
-@lru_cache(maxsize=1)
-def _cifar10_of(folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLevels) -> Dataset:
-    train_images, train_labels, test_images, test_labels = cifar10.read(folder)
-    return Dataset(
-        name="cifar-10",
-        train_x=_scaled(train_images, 255.0, grey_levels),
-        train_y=train_labels.astype(np.int64),
-        test_x=_scaled(test_images, 255.0, grey_levels),
-        test_y=test_labels.astype(np.int64),
-        num_classes=cifar10.NUM_CLASSES,
+        num_classes=PICTURES[name].NUM_CLASSES,
     )
 
 
