@@ -29,7 +29,6 @@ number of its process).
 
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosim.files import replace
 from cosim.records import Round, Span, Transfer
 from cosim.results import TABLES, Result
 
@@ -61,7 +61,7 @@ def write(result: Result, path: Path) -> int:
 
     Raises:
         ValueError: A table is damaged, as in `events`.
-        OSError: The file cannot be written.
+        ConfigurationError: The file cannot be written.
     """
     made = events(result)
     other = {
@@ -72,12 +72,7 @@ def write(result: Result, path: Path) -> int:
     encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
     head = f'{{"displayTimeUnit":"ms","otherData":{encode(other)},"traceEvents":[\n'
     text = head + ",\n".join(map(encode, made)) + "\n]}\n"
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    replace(path, lambda partial: partial.write_text(text, encoding="utf-8"))
     return len(made)
 
 

@@ -14,7 +14,6 @@ Usage::
     write(html, "report.html")
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from analysis.report_losses import dropped, energy
 from analysis.report_numbers import numbers
 from analysis.report_page import Section, page
 from analysis.report_sources import configuration, provenance
+from cosim.files import replace
 from cosim.records import Round, Span
 from cosim.results import Result
 
@@ -88,15 +88,9 @@ def write(html: str, path: str | Path) -> None:
     """Write a page, whole or not at all.
 
     Raises:
-        OSError: It cannot be written.
+        ConfigurationError: It cannot be written.
     """
-    path = Path(path)
-    partial = path.parent / f".{path.name}.{os.getpid()}.partial"
-    try:
-        partial.write_text(html, encoding="utf-8", newline="\n")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    replace(Path(path), lambda partial: partial.write_text(html, encoding="utf-8", newline="\n"))
 
 
 def _check(run: Result) -> None:

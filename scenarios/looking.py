@@ -54,20 +54,9 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     made(out.parent)
-    try:
-        pages.write(html, out)
-    except OSError as error:
-        raise unwritable(out, error) from None
+    pages.write(html, out)
     console.print(f"Page: {out} ({len(results)} runs)")
     return 0
-
-
-def unwritable(out: Path, error: OSError) -> ConfigurationError:
-    """The error of a file that cannot be written."""
-    return ConfigurationError(
-        f"--out {out}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours, on a "
-        "disk that is not full."
-    )
 
 
 def runs_of(path: Path) -> tuple[list[Result], list[str]]:
@@ -94,7 +83,5 @@ def trace(path: Path, options: TraceOptions) -> int:
         num_events = chrome_trace.write(result, out)
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
-    except OSError as error:
-        raise unwritable(out, error) from None
     console.print(f"Trace: {out} ({num_events} events); open it in https://ui.perfetto.dev")
     return 0

@@ -154,6 +154,6 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path):
     write("two", path)
     assert path.read_text() == "two"
     (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="folder"):
+    with pytest.raises(ConfigurationError, match="folder: cannot be written"):
         write("three", tmp_path / "folder")
     assert {each.name for each in tmp_path.iterdir()} == {"page.html", "folder"}

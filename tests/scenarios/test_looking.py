@@ -93,7 +93,7 @@ def test_a_trace_reads_back_as_the_table_of_spans(tmp_path, capsys):
         (("report", "nothing"), "nothing cannot be read as a run folder"),
         (("trace", "nothing"), "nothing cannot be read as a run folder"),
         (("report", "runs/a", "--out", "/proc/x/y.html"), "cannot be written"),
-        (("trace", "runs/a", "--out", "/proc/y.json"), "--out /proc/y.json: cannot be written"),
+        (("trace", "runs/a", "--out", "/proc/y.json"), "/proc/y.json: cannot be written"),
     ],
 )
 def test_refused_in_one_message(arguments, message, capsys):
