@@ -16,6 +16,7 @@ import pytest
 import cosim
 import models
 from analysis.chrome_trace import events, spans, write
+from cosim import ConfigurationError
 from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Trace, Transfer
 from scenarios import rawhfl, vhfl
 from scenarios.console import network
@@ -479,7 +480,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(ConfigurationError, match="No space left.*make room on the disk"):
+    with pytest.raises(ConfigurationError, match=r"No space left.*make room on the disk"):
         write(by_hand(), tmp_path / "a.json")
     assert [found.name for found in tmp_path.iterdir()] == ["taken"]
 

@@ -9,7 +9,7 @@ import pytest
 import cosim
 from analysis.report import NEEDED, report, write
 from analysis.report_page import DARK_COLOURS, table, text
-from cosim import Data, EdgeTraining, Hist, System
+from cosim import ConfigurationError, Data, EdgeTraining, Hist, System
 from scenarios.console import network
 
 SYSTEM = System(
