@@ -1,0 +1,122 @@
+"""Import contracts: the tree keeps them, and a file that is new is inside the fence without being listed."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LINTER = PYPROJECT["tool"]["importlinter"]
+CONTRACTS = {contract["name"]: contract for contract in LINTER["contracts"]}
+
+ENGINE = "the engine knows no models, no analysis, no scenarios"
+LAYERS = "the engine points downwards"
+MODELS = "models know torch, and transformers where a model is one of its"
+ANALYSIS = "analysis reads records and never drives the engine"
+ORACLE = "closed forms are an independent oracle"
+TORCH = "torch only in the learner and the models"
+SIMPY = "simpy only in the clock, the radio and the queues"
+CVXPY = "cvxpy only in the allocation"
+
+BANNED = [
+    ("cosim/new.py", "import models", ENGINE),
+    ("cosim/new.py", "from analysis.statistics import mean_interval", ENGINE),
+    ("cosim/learning/new.py", "import scenarios.hist", ENGINE),
+    ("cosim/new.py", "", LAYERS),
+    ("cosim/radio/new.py", "from cosim.run import run", LAYERS),
+    ("models/new.py", "from cosim.units import db_to_linear", MODELS),
+    ("models/new.py", "import numpy as np", MODELS),
+    ("analysis/new.py", "from cosim.system import System", ANALYSIS),
+    ("analysis/new.py", "from cosim import Result", ANALYSIS),
+    ("analysis/new.py", "import models", ANALYSIS),
+    ("analysis/new.py", "from scenarios.hist import system", ANALYSIS),
+    ("analysis/closed_forms/new.py", "from cosim.simulation import Simulation", ORACLE),
+    ("analysis/closed_forms/new.py", "from cosim.records import Span", ORACLE),
+    ("analysis/closed_forms/new.py", "from analysis import load", ORACLE),
+    ("analysis/closed_forms/new.py", "from analysis.statistics import mean_interval", ORACLE),
+    ("analysis/closed_forms/new.py", "import pandas as pd", ORACLE),
+    ("cosim/new.py", "import torch", TORCH),
+    ("cosim/radio/new.py", "def f():\n    from torch import nn", TORCH),
+    ("analysis/new.py", "import torch", TORCH),
+    ("scenarios/new.py", "import torch", TORCH),
+    ("cosim/protocols/new.py", "import simpy", SIMPY),
+    ("cosim/learning/new.py", "from simpy.events import NORMAL", SIMPY),
+    ("cosim/radio/new.py", "import cvxpy", CVXPY),
+    ("scenarios/new.py", "import cvxpy", CVXPY),
+]
+ALLOWED = [
+    ("cosim/learning/new.py", "import torch"),
+    ("cosim/queueing/new.py", "import simpy"),
+    ("cosim/allocation/new.py", "import cvxpy"),
+    ("models/new.py", "import torch, transformers"),
+    ("analysis/new.py", "from cosim.records import Span\nfrom cosim.results import Result"),
+    ("analysis/closed_forms/new.py", "import attrs, numpy, scipy\nfrom cosim.units import db_to_linear"),
+    ("scenarios/new.py", "import analysis, cosim, models"),
+]
+
+
+def broken(tree: Path) -> set[str]:
+    """Names of the contracts that a tree breaks; asks the linter for every one."""
+    command = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    done = subprocess.run([sys.executable, "-c", command], cwd=tree, capture_output=True, text=True)
+    verdicts = dict(re.findall(r"^(.+) (KEPT|BROKEN)(?: \(.*\))?$", done.stdout, flags=re.MULTILINE))
+    assert verdicts.keys() == CONTRACTS.keys(), done.stdout + done.stderr
+    found = {name for name, verdict in verdicts.items() if verdict == "BROKEN"}
+    assert (done.returncode == 1) == bool(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the packages, with the linter's notes on what is in them."""
+    copy = tmp_path_factory.mktemp("tree")
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    for package in LINTER["root_packages"]:
+        shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+    assert broken(copy) == set()
+    return copy
+
+
+@pytest.mark.parametrize(("path", "code", "contract"), BANNED)
+def test_new_file_is_inside_the_fence(path: str, code: str, contract: str, tree: Path):
+    new = tree / path
+    new.write_text(code + "\n")
+    try:
+        assert contract in broken(tree)
+    finally:
+        new.unlink()
+
+
+@pytest.mark.parametrize(("path", "code"), ALLOWED)
+def test_new_file_may_import_what_is_its_own(path: str, code: str, tree: Path):
+    new = tree / path
+    new.write_text(code + "\n")
+    try:
+        assert broken(tree) == set()
+    finally:
+        new.unlink()
+
+
+def test_every_folder_is_a_package():
+    """The linter does not see the files of a folder without __init__.py."""
+    files = [path for package in LINTER["root_packages"] for path in (ROOT / package).rglob("*.py")]
+    assert files
+    assert [path for path in files if not (path.parent / "__init__.py").is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("contract", "own"),
+    [(MODELS, {"torch", "transformers"}), (ORACLE, {"attrs", "numpy", "scipy"})],
+)
+def test_new_dependency_is_banned_where_few_are_allowed(contract: str, own: set[str]):
+    project = PYPROJECT["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["cluster"], *extras["lora"]]
+    names = {re.split(r"[><=]", wanted)[0].replace("-", "_") for wanted in declared}
+    names = names - {"scikit_learn"} | {"sklearn"}
+    assert names - own <= set(CONTRACTS[contract]["forbidden_modules"])
