@@ -15,7 +15,7 @@ Usage::
     packets.sojourn_s[packets.found_idle]  # one per regeneration cycle
 
 Validation: event by event, `Station` gives the same packets the same sojourn times.
-Speed: `benchmarks/queue.py`.
+Speed: `benchmarks/queueing.py`.
 
 Source: Lindley, "The theory of queues with a single server", 1952, eq. 1; closed solution: Asmussen, "Applied
 Probability and Queues", Section III.6.

@@ -1,0 +1,65 @@
+"""Docstrings and comments name files, modules and functions that are there."""
+
+import ast
+import pkgutil
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("analysis", "benchmarks", "cosim", "models", "scenarios")
+FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+A_PATH = re.compile(r"(?<![\w/.])(?:analysis|benchmarks|cosim|docs|models|scenarios|tests)/[\w/.-]*\w")
+A_PROGRAM = re.compile(r"(?<![\w/.])\w+\.py\b")
+A_NAME = re.compile(r"(?<![\w/.])(?:analysis|cosim|models|scenarios)(?:\.\w+)+")
+
+
+def said(path: Path) -> str:
+    """The docstrings, of modules, classes, functions and attributes, and the comments of a file."""
+    docstrings = [
+        node.value.value
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    with tokenize.open(path) as file:
+        tokens = tokenize.generate_tokens(file.readline)
+        comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    return "\n".join([*docstrings, *comments])
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    try:
+        pkgutil.resolve_name(name)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_what_is_named_is_there(package):
+    """A file by its path from the root, a program beside its user, a module or what is in it by dots."""
+    missing = []
+    for path in FILES:
+        if path.relative_to(ROOT).parts[0] == package:
+            text = said(path)
+            names = [name for name in A_PATH.findall(text) if not (ROOT / name).exists()]
+            names += [name for name in A_PROGRAM.findall(text) if not (path.parent / name).exists()]
+            names += [name for name in A_NAME.findall(text) if not is_there(name)]
+            missing += [f"{path.relative_to(ROOT)}: {name}" for name in names]
+    assert missing == []
+
+
+def test_what_is_not_there_is_found():
+    text = "Speed: `benchmarks/queue.py`. See cosim.queueing.arrays.sojourn (tests/queueing), `queue.py`."
+    assert A_PATH.findall(text) == ["benchmarks/queue.py", "tests/queueing"]
+    assert A_PROGRAM.findall(text) == ["queue.py"]
+    assert A_NAME.findall(text) == ["cosim.queueing.arrays.sojourn"]
+    assert not is_there("cosim.queueing.arrays.sojourn")
+    assert not is_there("cosim.queues")
+    assert is_there("cosim.queueing.arrays.sojourn_s")
