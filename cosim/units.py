@@ -1,11 +1,10 @@
-"""Units: the suffixes of our names, physical constants, and the only decibel conversions.
+"""Units: the suffixes of our names, the density of thermal noise, and the only decibel conversions.
 
 Inside the engine every number is SI and linear; decibels live in configurations and reports.
 """
 
 import math
 
-SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 THERMAL_NOISE_DBM_PER_HZ = -174.0
 """Thermal noise density at 290 K, rounded."""
 

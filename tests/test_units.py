@@ -129,8 +129,7 @@ def test_no_level_of_a_ratio_that_is_not_above_zero(ratio):
         linear_to_db(ratio)
 
 
-def test_constants():
-    assert units.SPEED_OF_LIGHT_M_PER_S == 299_792_458.0
+def test_thermal_noise():
     boltzmann_j_per_k, room_k = 1.380649e-23, 290.0
     exact_dbm_per_hz = 10.0 * math.log10(boltzmann_j_per_k * room_k / 1e-3)
     assert round(exact_dbm_per_hz) == units.THERMAL_NOISE_DBM_PER_HZ
