@@ -13,6 +13,7 @@ Usage::
 import shutil
 import warnings
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +39,20 @@ class Checkpoint:
         global_round: The round, from 0 (before the first).
         weights: Parameter name -> values of the global model, float32.
         evaluations: All evaluations up to this round.
+        journal: What events have read from weights (`cosim.journal`).
     """
 
     global_round: int
     weights: dict[str, NDArray[np.float32]]
     evaluations: list[Evaluation | Prediction]
+    journal: Mapping[str, NDArray[np.float64]] = attrs.field(factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write it, whole or not at all."""
         rows = np.array([tuple(row) for row in self.evaluations], dtype=np.float64)
         kind = type(self.evaluations[0]).__name__
         arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
+        arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
         arrays |= {"round": self.global_round, "kind": kind, "evaluations": rows}
         if (folder / FILE).exists() and _is_sound(folder / FILE):
             # A copy, so that there is a last one at every instant.
@@ -92,17 +96,18 @@ class Checkpoint:
                 rows = [kind._make(row) for row in arrays["evaluations"].tolist()]
                 return cls(
                     global_round=int(arrays["round"]),
-                    weights={
-                        name.removeprefix("weights."): arrays[name]
-                        for name in arrays.files
-                        if name.startswith("weights.")
-                    },
+                    weights=_beginning_with("weights.", arrays),
                     evaluations=[row._replace(global_round=int(row.global_round)) for row in rows],
+                    journal=_beginning_with("journal.", arrays),
                 )
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise ConfigurationError(
                 f"{path}: damaged ({error}). Usual fix: remove it, and the run starts from the beginning."
             ) from None
+
+
+def _beginning_with(word: str, arrays: Any) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(word): arrays[name] for name in arrays.files if name.startswith(word)}
 
 
 def _is_sound(path: Path) -> bool:

@@ -1,9 +1,11 @@
 """Designs: a base configuration with some fields changed, every combination of them.
 
 Scope and limitations: fields are named by their path, such as radio.bandwidth_hz; values are those of
-config.json. A combination that breaks a rule is a design too, one that cannot be run, and says why.
+config.json. The kind of a part is a field too, such as protocol.kind: another kind keeps the fields that both
+have, and kinds are changed before other fields. A combination that breaks a rule is a design too, one that
+cannot be run, and says why.
 
-Usage: `designs(base, {"radio.bandwidth_hz": (5e6, 10e6), "num_cells": (2, 4)})` are four.
+Usage: `designs(base, {"radio.bandwidth_hz": (5e6, 10e6), "protocol.kind": ("Hist", "HFedAvg")})` are four.
 """
 
 import difflib
@@ -13,10 +15,12 @@ from typing import Any
 
 import attrs
 
-from cosim.configuration import ConfigurationError, from_dict, to_dict
+from cosim.configuration import ConfigurationError, from_dict, is_configuration, kind_of, to_dict, with_kind
 from cosim.system import System
 
 Grid = Mapping[str, Sequence[Any]]
+KIND = "kind"
+"""The last part of a path that names a class."""
 
 
 @attrs.frozen(kw_only=True)
@@ -45,45 +49,87 @@ def designs(base: System, grid: Grid) -> tuple[Design, ...]:
     Raises:
         ConfigurationError: A field that there is not, one that is no single value, or one without values.
     """
-    values = to_dict(base)
     for field, given in grid.items():
-        check_field(values, field)
         if not len(given):
             raise ConfigurationError(f"{field}: no values. Usual fix: {field}=1,2 or leave it out.")
         if len({_words(value) for value in given}) < len(given):
             raise ConfigurationError(f"{field}: a value is given twice. Usual fix: each value once.")
-    return tuple(_design(base, dict(zip(grid, way, strict=True))) for way in product(*grid.values()))
+    ways = [dict(zip(grid, way, strict=True)) for way in product(*grid.values())]
+    for field in grid:
+        _check_somewhere(base, field, ways)
+    return tuple(_design(base, way) for way in ways)
 
 
-def check_field(values: dict[str, Any], field: str) -> None:
-    """Refuse a path that leads to no field, and the seed, which a study changes itself."""
-    place: Any = values
-    for part in field.split("."):
-        if not isinstance(place, dict) or part not in place:
-            known = [name for name in place if name != "kind"] if isinstance(place, dict) else []
-            close = difflib.get_close_matches(part, known, n=1)
-            hint = f" Did you mean {close[0]}?" if close else f" Known here: {', '.join(known) or 'none'}."
-            raise ConfigurationError(f"{field}: there is no field {part!r}.{hint}")
-        place = place[part]
+def value_at(config: Any, field: str) -> Any:
+    """The value of a field, as in config.json; of a path that ends in kind, the name of the class.
+
+    Raises:
+        ConfigurationError: A path that leads to no field.
+    """
+    *outer, name = field.split(".")
+    for number, part in enumerate(outer):
+        config = getattr(config, _known(config, part, ".".join(outer[: number + 1])))
+    if name == KIND and outer and (config is None or is_configuration(type(config))):
+        return None if config is None else kind_of(type(config))
+    _known(config, name, field)
+    return to_dict(config)[name]
+
+
+def _known(config: Any, name: str, field: str) -> str:
+    """The name of a field that a configuration has."""
+    known = list(attrs.fields_dict(type(config))) if is_configuration(type(config)) else []
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean {close[0]}?" if close else f" Known here: {', '.join(known) or 'none'}."
+        raise ConfigurationError(f"{field}: there is no field {name!r}.{hint}")
+    return name
+
+
+def _check_somewhere(base: System, field: str, ways: Sequence[dict[str, Any]]) -> None:
+    """Refuse a path that leads to no field in any design, and the seed, which a study changes itself."""
     if field == "seed":
         raise ConfigurationError("seed: a study gives every design the same seeds. Usual fix: --seeds.")
+    try:
+        value_at(base, field)
+    except ConfigurationError as error:
+        for way in ways:
+            try:
+                value_at(_with_kinds(base, way), field)
+            except ConfigurationError:
+                continue
+            return
+        raise error from None
+
+
+def _with_kinds(base: System, values: dict[str, Any]) -> System:
+    """The base with the kinds that a design asks for, outer ones first."""
+    for field in sorted(values, key=lambda field: field.count(".")):
+        *outer, name = field.split(".")
+        if name == KIND and outer:
+            base = with_kind(base, outer, values[field])
+    return base
 
 
 def _design(base: System, values: dict[str, Any]) -> Design:
-    changed = to_dict(base)
-    for field, value in values.items():
-        *outer, name = field.split(".")
-        place = changed
-        for part in outer:
-            place = place[part]
-        place[name] = value
     try:
-        return Design(values=values, system=from_dict(System, changed))
+        system = _with_kinds(base, values)
+        changed = to_dict(system)
+        for field, value in values.items():
+            *outer, name = field.split(".")
+            if name == KIND and outer:
+                continue
+            value_at(system, field)
+            place = changed
+            for part in outer:
+                place = place[part]
+            place[name] = value
+        return Design(values=values, system=from_dict(type(system), changed))
     except ConfigurationError as error:
         return Design(values=values, system=None, error=str(error))
 
 
 def _short(field: str, fields: Collection[str]) -> str:
+    field, fields = _part(field), [_part(other) for other in fields]
     parts = field.split(".")
     ends = (".".join(parts[-number:]) for number in range(1, len(parts)))
     alike = [f".{other}" for other in fields]
@@ -92,3 +138,8 @@ def _short(field: str, fields: Collection[str]) -> str:
 
 def _words(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _part(field: str) -> str:
+    """The part whose kind a path names; else the path."""
+    return field.removesuffix(f".{KIND}")

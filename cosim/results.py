@@ -25,7 +25,9 @@ from typing import Any, NamedTuple
 import attrs
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
 from cosim.files import write_json, write_table
 from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Trace, Transfer
@@ -79,6 +81,9 @@ class Result:
             predicted), with `energy_j`, the energy of all clients, and `bits_per_client`, the mean of the
             bits sent, both up to that time.
         folder: Where it lies, or None.
+        learned: Weights of the model that was evaluated last; None in a result that was loaded: see `weights`.
+        network: The torch.nn.Module of a run with these weights, in evaluation mode; None where nothing was
+            learned, and in a result that was loaded.
     """
 
     config: dict[str, Any]
@@ -89,6 +94,19 @@ class Result:
     rounds: pd.DataFrame
     evaluations: pd.DataFrame
     folder: Path | None = None
+    learned: dict[str, NDArray[np.float32]] | None = attrs.field(default=None, repr=False)
+    network: Any = attrs.field(default=None, repr=False)
+
+    @property
+    def weights(self) -> dict[str, NDArray[np.float32]] | None:
+        """Name -> values of the trained model: that of the last evaluation, or the last that a folder keeps.
+
+        None where nothing was learned. A network takes them by `load_state_dict` of tensors, `strict=False`.
+        """
+        if self.learned is not None or self.folder is None:
+            return self.learned
+        checkpoint = Checkpoint.load(self.folder)
+        return None if checkpoint is None else checkpoint.weights
 
     @classmethod
     def of(

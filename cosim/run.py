@@ -16,12 +16,18 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError, from_dict, to_dict
+from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
+from cosim.journal import Journal
 from cosim.learning.learner import Learner
+from cosim.learning.network_identity import identity, weights_hash
+from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.workers import num_cores
 from cosim.nodes import RoundReport
 from cosim.provenance import provenance
@@ -49,7 +55,9 @@ def run(
     """Play a system to its end.
 
     Args:
-        network: The torch.nn.Module that is trained; its weights are drawn anew from the seed.
+        network: The torch.nn.Module that is trained; its weights are drawn anew from the seed, or are its own
+            (`System.initial_weights`). Where nothing is learned it needs no values, so it may lie on torch's
+            device "meta".
         out: Run folder to make; None keeps the tables in memory only.
         scenario: Name under which `cosim run --config` finds the network again.
         data_dir: Folder of the data set's files; None looks in the usual places.
@@ -62,23 +70,32 @@ def run(
             one that was kept, besides every 15 seconds, as the tables; None: only then.
 
     Raises:
-        ConfigurationError: Anything that cannot be run, before the clock starts.
+        ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
+            chooses nobody and lets no time pass, when it does.
     """
     if checkpoint_every is not None and checkpoint_every < 1:
         raise ConfigurationError(f"checkpoint_every = {checkpoint_every}: must be at least 1, or None.")
-    config = {"scenario": scenario, "system": to_dict(system)}
-    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
-    dataset = system.data.load(sim, None if data_dir is None else Path(data_dir))
-    num_workers = num_cores() if num_workers is None else num_workers
-    learner = Learner(network, dataset, device=device, num_workers=num_workers)
     folder = None if out is None else Path(out)
+    if folder is not None:
+        check_reloads(system)
+    config = configuration_of(system, network, scenario)
+    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
+    num_workers = num_cores() if num_workers is None else num_workers
+    data = cache(partial(system.data.load, sim, None if data_dir is None else Path(data_dir)))
+    learner: Learner | NothingLearned
+    if system.evaluate_every is None:
+        learner = NothingLearned(network, system.data.outline or data())
+    else:
+        learner = Learner(network, data(), device=device, num_workers=num_workers)
     if folder is not None and resume:
         check_version(folder)
     with ExitStack() as alone:
         known = _stopped_run(folder, config, alone) if resume else None
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
-        cloud = system.build(sim, learner, dataset, writer.heard, known)
+        cloud = system.build(sim, learner, data, writer.heard, known)
+        writer.journal = cloud.journal
         origin = provenance(system.seed, num_workers, device)
+        origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
             add_provenance(folder, origin)
         elif folder is not None:
@@ -93,16 +110,30 @@ def run(
             raise
         finally:
             final = writer.save(status)
-    return final
+    return writer.with_what_was_learned(final)
+
+
+def configuration_of(system: System, network: Any, scenario: str | None) -> dict[str, Any]:
+    """What config.json says of a run: scenario, system, and by what its network is known again."""
+    known_by = identity(network)
+    if system.initial_weights == "network" and system.evaluate_every is not None:
+        known_by["weights"] = weights_hash(network)
+    return {"scenario": scenario, "system": to_dict(system), "network": known_by}
 
 
 class _Writer:
-    """Saves tables and checkpoint of a run in its folder now and then, and passes on what it hears."""
+    """Saves tables and checkpoint of a run in its folder now and then, and passes on what it hears.
+
+    Attributes:
+        journal: What the event side reads from weights.
+    """
+
+    journal: Journal
 
     def __init__(
         self,
         sim: Simulation,
-        learner: Learner,
+        learner: Learner | NothingLearned,
         system: System,
         config: dict[str, Any],
         folder: Path | None,
@@ -146,8 +177,18 @@ class _Writer:
             global_round=evaluated.global_round,
             weights=self._learner.weights(evaluated.model),
             evaluations=self._sim.trace.evaluations,
+            journal=self.journal.numbers,
         ).save(self._folder)
         self._kept_round = evaluated.global_round
+
+    def with_what_was_learned(self, result: Result) -> Result:
+        """The tables with the model of the last evaluation, and the network that has its weights."""
+        if self._evaluated is None:
+            return result
+        model = self._evaluated.model
+        return attrs.evolve(
+            result, learned=self._learner.weights(model), network=self._learner.network_of(model)
+        )
 
 
 def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) -> Checkpoint | None:
@@ -161,7 +202,9 @@ def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) 
         raise ConfigurationError(
             f"resume: {folder} holds no run. Usual fix: out with the folder of a stopped run."
         )
-    if json.loads((folder / "config.json").read_text()) != config:
+    stopped = json.loads((folder / "config.json").read_text())
+    if stopped != config:
+        check_network(stopped.get("network"), config["network"], f"resume: {folder}")
         raise ConfigurationError(
             f"resume: {folder} holds a run of another configuration. Usual fix: its own config.json."
         )
@@ -169,6 +212,28 @@ def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) 
     if (folder / "summary.json").exists() and Result.load(folder).summary.status == "complete":
         raise ConfigurationError(f"resume: the run in {folder} is complete. Usual fix: another folder.")
     return Checkpoint.load(folder)
+
+
+def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: str) -> None:
+    """Refuse a network that is not the one of a run, or has other weights of its own.
+
+    Args:
+        wanted: What the run's config.json says of it; None: nothing.
+        found: What `configuration_of` says of the one at hand.
+        where: Whose run it is.
+    """
+    if not isinstance(wanted, dict) or all(wanted.get(name) == found.get(name) for name in wanted | found):
+        return
+    differs = {"weights": "the same network with other weights of its own", "structure": "built otherwise"}
+    how = next((word for name, word in differs.items() if _differ_in(wanted, found) == {name}), "another")
+    raise ConfigurationError(
+        f"{where}: that run is of the network {wanted.get('class')}, and {found['class']} is at hand ({how}). "
+        "Usual fix: run it from the program that builds its network."
+    )
+
+
+def _differ_in(wanted: dict[str, str], found: dict[str, str]) -> set[str]:
+    return {name for name in wanted | found if wanted.get(name) != found.get(name)}
 
 
 def load_system(config: dict[str, Any]) -> System:
@@ -180,9 +245,9 @@ def load_system(config: dict[str, Any]) -> System:
     fix = "Usual fix: give the config.json of a run folder."
     if not isinstance(config, dict) or "system" not in config:
         raise ConfigurationError(f"no 'system' in it. {fix}")
-    if unknown := sorted(config.keys() - {"scenario", "system"}):
+    if unknown := sorted(config.keys() - {"scenario", "system", "network"}):
         raise ConfigurationError(
-            f"unknown {', '.join(map(repr, unknown))} beside 'scenario' and 'system'. {fix}"
+            f"unknown {', '.join(map(repr, unknown))} beside 'scenario', 'system' and 'network'. {fix}"
         )
     scenario = config.get("scenario")
     if scenario is not None and not (isinstance(scenario, str) and re.fullmatch(r"[A-Za-z0-9_-]+", scenario)):

@@ -1,5 +1,7 @@
 """Kinds: options such as `--protocol.policy.kind Unconstrained`, which put another class into a field.
 
+What both classes have, such as the number of rounds, is kept.
+
 Options are made from a configuration's own classes, so a field that takes one of several classes must have
 the wanted one before they are made.
 """
@@ -7,7 +9,7 @@ the wanted one before they are made.
 from typing import TypeVar
 
 from cosim import ConfigurationError
-from cosim.configuration import from_dict, to_dict
+from cosim.configuration import with_kind
 
 C = TypeVar("C")
 ENDING = ".kind"
@@ -25,13 +27,9 @@ def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:
         if not (option.startswith("--") and option.endswith(ENDING)):
             rest.append(word)
             continue
-        *outer, name = option[2 : -len(ENDING)].replace("-", "_").split(".")
-        place = values = to_dict(config)
-        for part in outer:
-            place = place.get(part, {}) if isinstance(place, dict) else {}
-        field = place.get(name) if isinstance(place, dict) else None
-        if not isinstance(field, dict) or "kind" not in field:
-            raise ConfigurationError(f"{option}: no such field has several kinds. Usual fix: see --help.")
-        place[name] = {"kind": kind if equals else next(words, None)}
-        config = from_dict(type(config), values)
+        path = option[2 : -len(ENDING)].replace("-", "_").split(".")
+        try:
+            config = with_kind(config, path, kind if equals else next(words, None))
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{option}: {error}") from None
     return config, rest

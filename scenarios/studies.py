@@ -21,7 +21,7 @@ from rich.table import Table
 from analysis.statistics import Interval
 from analysis.studies import METRICS, Comparison, compared, is_tight
 from cosim import ConfigurationError, System, evolve
-from cosim.configuration import to_dict
+from cosim.designs import Design, value_at
 from cosim.learning.workers import num_cores
 from cosim.study import Study
 from scenarios.console import console, network, next_free_folder, save_table
@@ -86,10 +86,7 @@ def play(scenario: str, base: System, options: Options) -> int:
             most_seeds=most,
             listener=listener,
         )
-    values = to_dict(base)
-    reference = next(
-        (n for n, design in enumerate(found) if all(at(values, f) == v for f, v in design.values.items())), 0
-    )
+    reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)
     comparisons = compared(runs, reference)
     save_table(frame(comparisons), out / "table.csv")
     console.print(table(comparisons, found[reference].name))
@@ -139,12 +136,12 @@ def value(text: str) -> Any:
         return None if text.strip().lower() == "none" else text.strip()
 
 
-def at(values: dict[str, Any], field: str) -> Any:
-    """The value at a path."""
-    place: Any = values
-    for part in field.split("."):
-        place = place[part]
-    return place
+def is_base(base: System, design: Design) -> bool:
+    """Whether a design changes nothing."""
+    try:
+        return all(value_at(base, field) == value for field, value in design.values.items())
+    except ConfigurationError:  # a field that only another kind of a part has
+        return False
 
 
 def share(option: str) -> tuple[str, float]:

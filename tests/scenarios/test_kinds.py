@@ -2,7 +2,17 @@
 
 import pytest
 
-from cosim import CommonSteps, ConfigurationError, Exponential, HFedAvg, RawHfl, System, Unconstrained
+from cosim import (
+    CommonSteps,
+    ConfigurationError,
+    EdgeTraining,
+    Exponential,
+    HFedAvg,
+    Hist,
+    RawHfl,
+    System,
+    Unconstrained,
+)
 from scenarios import rawhfl, vhfl
 from scenarios.kinds import with_kinds
 
@@ -21,9 +31,22 @@ def test_other_kinds_come_with_their_defaults():
 
 def test_a_kind_within_a_kind():
     arguments = ["--protocol.kind", "RawHfl", "--protocol.policy.kind", "Unconstrained"]
-    assert with_kinds(System(), arguments)[0].protocol == RawHfl(policy=Unconstrained())
-    with pytest.raises(ConfigurationError, match=r"--protocol\.policy\.kind: no such field"):
+    rounds = Hist().num_global_rounds
+    assert with_kinds(System(), arguments)[0].protocol == RawHfl(
+        policy=Unconstrained(), num_global_rounds=rounds
+    )
+    with pytest.raises(ConfigurationError, match=r"--protocol\.policy\.kind: Hist has no part 'policy'"):
         with_kinds(System(), arguments[2:])
+
+
+def test_another_kind_keeps_what_both_have():
+    """Rounds and training; what only the one has is gone, and what only the other has is its default."""
+    training = EdgeTraining(num_edge_rounds=2, learning_rate=0.3)
+    before = System(protocol=Hist(num_global_rounds=7, training=training, largest_submodel=2.0))
+    system, _ = with_kinds(before, ["--protocol.kind", "HFedAvg"])
+    assert system.protocol == HFedAvg(num_global_rounds=7, training=training)
+    again, _ = with_kinds(system, ["--protocol.kind", "Hist"])
+    assert again.protocol == Hist(num_global_rounds=7, training=training)
 
 
 def test_without_such_options_nothing_changes():
@@ -34,8 +57,11 @@ def test_without_such_options_nothing_changes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--radio.kind", "X"], "--radio.kind: no such field has several kinds"),
-        (["--nothing.at.all.kind", "X"], "no such field"),
+        (["--radio.kind", "X"], "must be one of Radio"),
+        (["--seed.kind", "X"], "--seed.kind: System has no part 'seed'"),
+        (["--nothing.at.all.kind", "X"], "System has no part 'nothing'"),
+        (["--protocol.kind", "LargeScale"], r"'kind' must be one of Hist, HFedAvg, Vhfl, RawHfl"),
+        (["--protocol.kind", "elsewhere:Rule"], "the module elsewhere is not loaded.*--import elsewhere"),
         (["--protocol.kind", "Hits"], r"'kind' must be one of Hist, HFedAvg, Vhfl, RawHfl"),
         (["--protocol.kind"], "'kind' must be one of"),
     ],

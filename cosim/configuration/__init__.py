@@ -1,0 +1,36 @@
+"""Configuration: frozen classes that check themselves, and their form in files."""
+
+from cosim.configuration.fields import configuration, field
+from cosim.configuration.json_form import check_reloads, from_dict, options_of, to_dict, with_kind
+from cosim.configuration.kinds import class_of, is_configuration, kind_of
+from cosim.configuration.rules import (
+    ConfigurationError,
+    at_least,
+    between,
+    not_empty,
+    not_negative,
+    one_or_range,
+    positive,
+    refuse,
+)
+
+__all__ = [
+    "ConfigurationError",
+    "at_least",
+    "between",
+    "check_reloads",
+    "class_of",
+    "configuration",
+    "field",
+    "from_dict",
+    "is_configuration",
+    "kind_of",
+    "not_empty",
+    "not_negative",
+    "one_or_range",
+    "options_of",
+    "positive",
+    "refuse",
+    "to_dict",
+    "with_kind",
+]

@@ -1,0 +1,243 @@
+"""JSON form: configurations as plain values, and back to what they were, type and value.
+
+The form has a `kind` (`kinds`) wherever a reader could not know the class: where a field takes several, where
+an object is of a subclass of the one that the field names, and for a class of somebody else's as a whole.
+"""
+
+import difflib
+import json
+import math
+import types
+import typing
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar
+
+import attrs
+import cattrs
+
+from cosim.configuration.kinds import class_of, is_configuration, kind_of
+from cosim.configuration.rules import ConfigurationError, refuse, shown
+
+C = TypeVar("C")
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """The configuration as plain JSON values, with the "kind" of what a reader could not know without."""
+    own = kind_of(type(config))
+    return ({"kind": own} if ":" in own else {}) | _values(config)
+
+
+def _values(config: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for attribute in attrs.fields(type(config)):
+        value = getattr(config, attribute.name)
+        if is_configuration(type(value)):
+            kind = _kind_within(type(value), options_of(attribute.type))
+            value = ({} if kind is None else {"kind": kind}) | _values(value)
+        values[attribute.name] = list(value) if isinstance(value, tuple) else value
+    return values
+
+
+def _kind_within(cls: type, options: tuple[type, ...]) -> str | None:
+    """The name of a class where a field takes these; None where no name is needed."""
+    if options == (cls,):
+        return None
+    return cls.__name__ if cls in options else kind_of(cls)
+
+
+def from_dict(cls: type[C], values: Any) -> C:
+    """The configuration that `to_dict` wrote.
+
+    Raises:
+        ConfigurationError: unknown or missing field, wrong type, broken rule, a class that is not there.
+    """
+    try:
+        return _structure_configuration(values, cls)
+    except Mismatch as error:
+        raise ConfigurationError(f"{cls.__name__}: {error}.") from None
+
+
+def check_reloads(config: Any) -> None:
+    """Refuse a configuration whose JSON form does not give the same object back.
+
+    Raises:
+        ConfigurationError: A class that cannot be found by its name, such as one within a function.
+    """
+    try:
+        again = from_dict(type(config), json.loads(json.dumps(to_dict(config))))
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"this {type(config).__name__} cannot be saved, because nobody could read it again: {error} "
+            "A class of your own is found again in a module, not in a function or a notebook."
+        ) from None
+    if again != config:
+        raise ConfigurationError(
+            f"this {type(config).__name__} cannot be saved, because its values do not come back from their "
+            "JSON form. Usual fix: fields of numbers, texts, tuples of them, and configurations."
+        )
+
+
+def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
+    """The configuration with another class at a path, which keeps the fields that both classes have.
+
+    Raises:
+        ConfigurationError: There is no such field, no such class, or a rule that what is kept breaks there.
+    """
+    name, *inner = path
+    attribute = attrs.fields_dict(type(config)).get(name)  # type: ignore[arg-type]
+    options = options_of(attribute.type) if attribute is not None else ()
+    if not options:
+        raise ConfigurationError(
+            f"{type(config).__name__} has no part {name!r} of which there are kinds. Usual fix: see --help."
+        )
+    before = getattr(config, name)
+    if inner:
+        if before is None:
+            raise ConfigurationError(f"{type(config).__name__}.{name}: is off, so it has no parts.")
+        return attrs.evolve(config, **{name: with_kind(before, inner, kind)})  # type: ignore[misc]
+    try:
+        cls = _chosen(kind, options)
+    except Mismatch as error:
+        raise refuse(type(config), name, kind, str(error), "see cosim list") from None
+    types_before = {} if before is None else {a.name: a.type for a in attrs.fields(type(before))}
+    kept = {a.name: getattr(before, a.name) for a in attrs.fields(cls) if types_before.get(a.name) == a.type}
+    return attrs.evolve(config, **{name: cls(**kept)})  # type: ignore[misc]
+
+
+def options_of(annotation: Any) -> tuple[type, ...]:
+    """The configuration classes that a field's annotation names."""
+    named = (annotation, *typing.get_args(annotation))
+    return tuple(option for option in named if is_configuration(option))
+
+
+def _structure_configuration(values: Any, annotation: Any) -> Any:
+    options = options_of(annotation)
+    if isinstance(values, options):
+        return values
+    if values is None and types.NoneType in typing.get_args(annotation):
+        return None
+    only = options[0] if len(options) == 1 else None
+    if not isinstance(values, dict):
+        if only is None:
+            raise Mismatch(_no_kind(options))
+        raise ConfigurationError(f"{only.__name__} = {shown(values)}: must be an object with named fields.")
+    if "kind" not in values and only is not None:
+        return _structure_fields(values, only)
+    rest = {name: value for name, value in values.items() if name != "kind"}
+    return _structure_fields(rest, _chosen(values.get("kind"), options))
+
+
+def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
+    """The class of a kind where a field takes these and their subclasses."""
+    cls = next((option for option in options if option.__name__ == kind), None)
+    if cls is None and isinstance(kind, str):
+        cls = class_of(kind)
+    if cls is None or not issubclass(cls, options):
+        raise Mismatch(_no_kind(options))
+    return cls
+
+
+def _no_kind(options: tuple[type, ...]) -> str:
+    return f"its 'kind' must be one of {', '.join(option.__name__ for option in options)}"
+
+
+def _structure_fields(values: dict[str, Any], cls: Any) -> Any:
+    known = {a.name: a for a in attrs.fields(cls)}
+    for name in values:
+        if name not in known:
+            close = difflib.get_close_matches(str(name), known, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise ConfigurationError(
+                f"{cls.__name__} has no field {name!r}.{hint} Known fields: {', '.join(known)}."
+            )
+    missing = [n for n, a in known.items() if a.default is attrs.NOTHING and n not in values]
+    if missing:
+        raise ConfigurationError(
+            f"{cls.__name__} lacks {', '.join(missing)}: no default. Usual fix: give it."
+        )
+    return cls(**values)
+
+
+class Mismatch(ValueError):
+    """A value that is not of the wanted type, with a word on why."""
+
+
+def _structure_number(value: Any, cls: type) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float) if cls is float else cls):
+        raise Mismatch(f"got {type(value).__name__}")
+    if cls is not float:
+        return value
+    try:
+        number = float(value)
+    except OverflowError:
+        raise Mismatch("too large") from None
+    if not math.isfinite(number):
+        raise Mismatch("must be finite")
+    return number
+
+
+def _structure_exactly(value: Any, cls: type) -> Any:
+    if type(value) is not cls:
+        raise Mismatch(f"got {type(value).__name__}")
+    return value
+
+
+def _structure_optional(value: Any, annotation: Any) -> Any:
+    if value is None:
+        return None
+    (rest,) = (o for o in typing.get_args(annotation) if o is not types.NoneType)
+    return strict.structure(value, rest)
+
+
+def _structure_tuple(value: Any, annotation: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        raise Mismatch(f"got {type(value).__name__}")
+    items = typing.get_args(annotation)
+    if items[-1] is Ellipsis:
+        items = (items[0],) * len(value)
+    if len(items) != len(value):
+        raise Mismatch(f"got {len(value)} items")
+    return tuple(strict.structure(v, t) for v, t in zip(value, items, strict=True))
+
+
+def _structure_literal(value: Any, annotation: Any) -> Any:
+    if not isinstance(value, str) or value not in typing.get_args(annotation):
+        raise Mismatch("no such choice")
+    return value
+
+
+def _is_optional(annotation: Any) -> bool:
+    return types.NoneType in typing.get_args(annotation) and not options_of(annotation)
+
+
+def type_name(annotation: Any) -> str:
+    """A field's type in words."""
+    names = {int: "a whole number", float: "a finite number", str: "a text", bool: "true or false"}
+    if annotation in names:
+        return names[annotation]
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is Literal:
+        return "one of " + ", ".join(map(repr, arguments))
+    if typing.get_origin(annotation) is tuple:
+        if arguments[-1] is Ellipsis:
+            return f"a list, each {type_name(arguments[0])}"
+        return f"a list of {len(arguments)}, each {type_name(arguments[0])}"
+    if arguments:
+        return " or ".join("none (off)" if o is types.NoneType else type_name(o) for o in arguments)
+    return f"a {annotation.__name__}"
+
+
+def _converter_with_strict_types() -> cattrs.Converter:
+    converter = cattrs.Converter(detailed_validation=False)
+    for number in (int, float):
+        converter.register_structure_hook(number, _structure_number)
+    for exact in (bool, str):
+        converter.register_structure_hook(exact, _structure_exactly)
+    converter.register_structure_hook_func(lambda t: typing.get_origin(t) is tuple, _structure_tuple)
+    converter.register_structure_hook_func(lambda t: typing.get_origin(t) is Literal, _structure_literal)
+    converter.register_structure_hook_func(_is_optional, _structure_optional)
+    converter.register_structure_hook_func(lambda t: bool(options_of(t)), _structure_configuration)
+    return converter
+
+
+strict = _converter_with_strict_types()

@@ -1,0 +1,70 @@
+"""Kinds: the names by which files call configuration classes.
+
+A class of ours goes by its bare name, such as `HFedAvg`, and every other one by `module:Class`. A class of a
+script goes by the script's module name, also while the script is running. Reading a name looks among the
+modules that are loaded and imports none, so a file cannot make a program run code that nobody asked for.
+
+Scope and limitations: a class within a function, or of a notebook, is not found again by its name.
+"""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from cosim.configuration.rules import ConfigurationError
+
+_ENGINE = __name__.partition(".")[0]
+_ours: dict[str, type] = {}
+
+
+def is_configuration(cls: object) -> bool:
+    """Whether a class was made by `configuration`, or is a subclass of one."""
+    return isinstance(cls, type) and getattr(cls, "__configuration__", False)
+
+
+def register(cls: type) -> None:
+    """Let a class of ours be found by its bare name."""
+    if cls.__module__.partition(".")[0] == _ENGINE:
+        known = _ours.setdefault(cls.__name__, cls)
+        assert known.__module__ == cls.__module__, f"two configurations of ours are called {cls.__name__}"
+        _ours[cls.__name__] = cls
+
+
+def kind_of(cls: type) -> str:
+    """The name of a configuration class in files."""
+    if _ours.get(cls.__name__) is cls:
+        return cls.__name__
+    module = cls.__module__
+    if module in ("__main__", "__mp_main__"):  # the second: a script in a process that it has started
+        module = _script_name() or module
+    return f"{module}:{cls.__qualname__}"
+
+
+def class_of(kind: str) -> type | None:
+    """The configuration class of a name; None where no class is called so.
+
+    Raises:
+        ConfigurationError: Its module is not loaded.
+    """
+    module_name, colon, path = kind.partition(":")
+    if not colon:
+        return _ours.get(kind)
+    module = sys.modules["__main__"] if module_name == _script_name() else sys.modules.get(module_name)
+    if module is None:
+        raise ConfigurationError(
+            f"kind = {kind!r}: the module {module_name} is not loaded, and reading a configuration imports "
+            f"none. Usual fix: --import {module_name}, or import it where the configuration is read."
+        )
+    found: object = module
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found if isinstance(found, type) and is_configuration(found) else None
+
+
+def _script_name() -> str | None:
+    """The module name of the running script; None where there is none, as in a notebook."""
+    main: ModuleType | None = sys.modules.get("__main__")
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    if spec is not None:
+        return spec.name
+    return None if file is None else Path(file).stem

@@ -1,0 +1,75 @@
+"""Rules: what a value of a configuration must fulfil, and the one error for all that does not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from cosim.units import unit_of
+
+Rule = Callable[[Any], str | None]
+"""Looks at a value; returns the rule it breaks as a sentence, or None."""
+
+
+class ConfigurationError(ValueError):
+    """Bad input. One message: what is wrong, where, which rule, the usual fix."""
+
+
+def positive(value: Any) -> str | None:
+    """Above zero, for a number or for each of a tuple."""
+    return None if all(v > 0 for v in _each(value)) else "must be above 0"
+
+
+def not_negative(value: Any) -> str | None:
+    """Zero or above, for a number or for each of a tuple."""
+    return None if all(v >= 0 for v in _each(value)) else "must be 0 or above"
+
+
+def not_empty(value: Any) -> str | None:
+    """At least one item."""
+    return None if len(value) else "must have at least one item"
+
+
+def at_least(least: float) -> Rule:
+    """No smaller than `least`."""
+    return lambda value: None if all(v >= least for v in _each(value)) else f"must be at least {least:g}"
+
+
+def between(least: float, most: float) -> Rule:
+    """In the closed interval from `least` to `most`."""
+    return lambda value: (
+        None if all(least <= v <= most for v in _each(value)) else f"must lie from {least:g} to {most:g}"
+    )
+
+
+def one_or_range(value: Any) -> str | None:
+    """One value, or two: the lowest and the highest of a range."""
+    fits = len(value) in (1, 2) and value[0] <= value[-1]
+    return None if fits else "must be one value, or the lowest and then the highest of a range"
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def refuse(
+    owner: type | str, name: str, value: Any, rule: str, fix: Any = attrs.NOTHING
+) -> ConfigurationError:
+    """The error for one bad field: class, field, value, rule and the usual fix."""
+    where = owner if isinstance(owner, str) else owner.__name__
+    unit = unit_of(name)
+    if isinstance(fix, attrs.Factory) or fix is attrs.NOTHING:  # type: ignore[arg-type]
+        advice = f"give {name} in {unit}" if unit else f"give another {name}"
+    elif isinstance(fix, str) and " " in fix:
+        advice = fix
+    elif fix is None:
+        advice = "none switches it off"
+    else:
+        advice = f"the default is {shown(fix)}" + (f" {unit}" if unit else "")
+    return ConfigurationError(f"{where}.{name} = {shown(value)}: {rule}. Usual fix: {advice}.")
+
+
+def shown(value: Any) -> str:
+    """A value in at most 80 characters."""
+    text = f"{value:g}" if isinstance(value, float) else repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

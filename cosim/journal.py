@@ -1,0 +1,33 @@
+"""Journal: the numbers that events have read from weights, such as losses for a selection rule.
+
+Weights never move the clock but by these numbers. So a checkpoint keeps them, and a run that goes on reads
+them there in place of learning again what it had learned.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Journal:
+    """Numbers by name.
+
+    Args:
+        known: Those of the run that goes on; none of them is computed again.
+
+    Attributes:
+        numbers: Name -> values, of this run so far.
+    """
+
+    def __init__(self, known: Mapping[str, NDArray[np.float64]]) -> None:
+        self._known = known
+        self.numbers: dict[str, NDArray[np.float64]] = {}
+
+    def read(self, name: str, compute: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """The values of a name, computed unless they are known; read-only."""
+        if name not in self.numbers:
+            values = self._known[name] if name in self._known else compute()
+            values.flags.writeable = False
+            self.numbers[name] = values
+        return self.numbers[name]

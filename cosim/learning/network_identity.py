@@ -1,0 +1,36 @@
+"""Network identity: by what a network is known again, so that no run goes on, or is repeated, with another.
+
+Usage::
+
+    identity(network)  # {"class": "models.relu_network:ReluNetwork", "structure": "5c0d..."}
+    weights_hash(network)  # "81fe...": the values that it brings
+
+Scope and limitations: a network is what it prints (its layers and their settings) and its tensors' names,
+shapes and types. A forward pass that was rewritten while all of these stayed the same is not seen.
+"""
+
+import hashlib
+import re
+
+import torch
+from torch import nn
+
+
+def identity(network: nn.Module) -> dict[str, str]:
+    """Class of a network, and a hash of its structure; values do not matter."""
+    tensors = [
+        (name, tuple(tensor.shape), str(tensor.dtype), tensor.requires_grad)
+        for name, tensor in (*network.named_parameters(), *network.named_buffers())
+    ]
+    printed = re.sub(r"0x[0-9a-f]+", "", repr(network))  # addresses differ from process to process
+    structure = hashlib.sha256(f"{printed}\0{tensors}".encode()).hexdigest()
+    return {"class": f"{type(network).__module__}:{type(network).__qualname__}", "structure": structure[:16]}
+
+
+def weights_hash(network: nn.Module) -> str:
+    """A hash of the values of all parameters and buffers."""
+    found = hashlib.sha256()
+    for name, values in network.state_dict().items():
+        found.update(name.encode())
+        found.update(values.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()[:16]
