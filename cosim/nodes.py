@@ -7,7 +7,7 @@ holds the learner and closes global rounds.
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 import attrs
 import numpy as np
@@ -156,19 +156,37 @@ class Cloud:
     listener: Callable[[RoundReport], None]
     known: Checkpoint | None = None
     name: str = CLOUD
+    _shares: WeakKeyDictionary[Part, float] = attrs.field(factory=WeakKeyDictionary, init=False)
 
     def initial_model(self, sim: Simulation) -> PendingModel:
         """The global model before the first round, evaluated as round 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
         return self._report(sim, 0, model)
 
-    def share_of_cycles(self, part: Part | None) -> float:
+    def step_cycles(
+        self, client: Client, batch_size: int, part: Part | None = None, *, local_only: bool = False
+    ) -> float:
+        """Cycles of one local step of a client, by the rule of `cosim.compute`.
+
+        Args:
+            batch_size: Samples in its mini-batch.
+            part: What it trains; None: the whole model.
+            local_only: Of a network in two parts it trains the clients' part, on outputs of the server's.
+                Only operations tell the two apart: what is fixed or counted by bits is a client's step.
+        """
+        whole = client.cpu.cycles(batch_size)
+        if local_only and self.cycles_follow == "flops":
+            return whole * (self.learner.local_training_flops() / self.learner.training_flops())
+        return whole if part is None else whole * self._share(part)
+
+    def _share(self, part: Part) -> float:
         """What a local step on a part costs of one on the whole model."""
-        if part is None:
-            return 1.0
-        if self.cycles_follow == "flops":
-            return self.learner.training_flops(part) / self.learner.training_flops()
-        return self.shape.num_parameters(part) / self.shape.num_parameters()
+        if part not in self._shares:
+            count = (
+                self.learner.training_flops if self.cycles_follow == "flops" else self.shape.num_parameters
+            )
+            self._shares[part] = count(part) / count()
+        return self._shares[part]
 
     def request(self, update: Callable[..., PendingUpdate]) -> Request:
         """What clients are asked for.

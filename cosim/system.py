@@ -142,6 +142,7 @@ class System:
         names = [client_name(number) for number in range(self.num_clients)]
         queues = self.public_network.uplinks(sim, names) if self.uplink == "public-network" else {}
         graph = self.topology.graph(sizes, sim)
+        sample_flops = learner.training_flops() if self.compute.cycles_follow == "flops" else 0
         edges, first, receptions = [], 0, WeakSet()
         for cell, size in enumerate(sizes):
             edge, members = edge_name(cell), range(first, first + size)
@@ -165,6 +166,7 @@ class System:
                         spread(self.compute.min_frequency_hz, *place),
                         spread(self.compute.max_frequency_hz, *place),
                         sim.stream(name, "cpu"),
+                        sample_flops,
                     ),
                     uplink=queues.get(name, uplink),
                     tx_power_w=self.radio.highest_power_w(sim.stream(name, "transmit power")),

@@ -16,6 +16,7 @@ SUFFIXES = {
     "_per_s": "1/s",
     "_s2": "s²",
     "cycles_per_bit": "cycles/bit",
+    "cycles_per_flop": "cycles/operation",
     "_cycles": "cycles",
     "_bits": "bit",
     "_bps": "bit/s",

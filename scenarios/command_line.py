@@ -225,6 +225,7 @@ def _show(arguments: list[str]) -> int:
     for row in _rows(system, System(), ""):
         table.add_row(*row)
     console.print(table)
+    console.print(system.compute.rule)
     console.print(f"What each field is: cosim run {arguments[0]} --help")
     return 0
 

@@ -2,7 +2,8 @@
 
 Scope and limitations: matrix products and convolutions, each multiplication and each addition once;
 normalisation, activations and pooling are left out. A product that no gradient needs (with respect to the
-samples) is not counted, as it is not computed.
+samples) is not counted, as it is not computed; the clients' part of a network in two parts needs that
+gradient, because the server asks for it.
 """
 
 from typing import Any
@@ -17,13 +18,16 @@ from torch.utils.flop_counter import FlopCounterMode
 from cosim.learning.submodels import Shapes
 
 
-def training_flops(network: nn.Module, shapes: Shapes, x_BD: NDArray[Any]) -> int:
+def training_flops(
+    network: nn.Module, shapes: Shapes, x_BD: NDArray[Any], wants_input_gradient: bool = False
+) -> int:
     """Operations of one forward and one backward pass.
 
     Args:
         network: Its forward pass, in evaluation mode.
         shapes: Tensor name -> shape, of the whole network or of a part.
         x_BD: Samples; their values do not matter.
+        wants_input_gradient: The backward pass goes on to the gradient with respect to the samples.
     """
     named = dict(network.named_parameters()) | dict(network.named_buffers())
     # Fake tensors in place of meta ones, because transformers asks meta tensors for values.
@@ -35,9 +39,8 @@ def training_flops(network: nn.Module, shapes: Shapes, x_BD: NDArray[Any]) -> in
             )
             for name, values in named.items()
         }
-        outputs = functional_call(
-            network, tensors, (torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype),)
-        )
-        trained = [tensors[name] for name in shapes if tensors[name].requires_grad]
-        torch.autograd.grad(outputs.sum(), trained, allow_unused=True)
+        inputs = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype, requires_grad=wants_input_gradient)
+        outputs = functional_call(network, tensors, (inputs,))
+        wanted = [values for values in (inputs, *(tensors[name] for name in shapes)) if values.requires_grad]
+        torch.autograd.grad(outputs.sum(), wanted, allow_unused=True)
     return counter.get_total_flops()

@@ -68,7 +68,7 @@ from cosim.learning.levels import levels
 from cosim.learning.network_check import check_network
 from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
 from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
-from cosim.learning.submodels import NetworkShape, Part
+from cosim.learning.submodels import LOCAL, NetworkShape, Part
 from cosim.learning.weights import WeightedSum, frozen_on, own_copy
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
@@ -127,6 +127,7 @@ class Learner:
         self._networks = threading.local()
         self._working_set = working_set(network, device)
         self._flops: dict[tuple[tuple[int, ...], ...], int] = {}
+        self._local_flops: int | None = None
         check_network(self._network, self.shape, dataset)
         self.workers = Workers(num_workers)
 
@@ -188,6 +189,28 @@ class Learner:
         if sizes not in self._flops:
             self._flops[sizes] = training_flops(self._own_network().eval(), shapes, self._dataset.test_x[:1])
         return self._flops[sizes]
+
+    def local_training_flops(self) -> int:
+        """The same for the clients' part of a network in two parts; the whole one where it has no such part.
+
+        Its inputs are outputs of the server's part and local features, side by side. Clients report the
+        gradient with respect to the former, and torch computes it for all inputs alike.
+        """
+        if not self.shape.num_central_outputs:
+            return self.training_flops()
+        if self._local_flops is None:
+            local = self._own_network().get_submodule(LOCAL.removesuffix(".")).eval()
+            num_inputs = (
+                self.shape.num_central_outputs + self._dataset.num_features - self.num_global_features
+            )
+            x_BD = np.empty((1, num_inputs), dtype=self._dataset.test_x.dtype)
+            shapes = {
+                name.removeprefix(LOCAL): shape
+                for name, shape in self.shape.tensors.items()
+                if name.startswith(LOCAL)
+            }
+            self._local_flops = training_flops(local, shapes, x_BD, wants_input_gradient=True)
+        return self._local_flops
 
     def label_ranks(self, model: PendingModel) -> NDArray[np.int64]:
         """How many classes the model puts before the true one, of each test sample, shape (test samples,).

@@ -64,8 +64,8 @@ class EdgeTraining:
     ) -> float:
         """What so many trained parameters and uploaded values add to a global round (eqs. 18, 38, times E).
 
-        That of the slowest client, by the channels at the beginning of the round; clients that are drawn
-        anew in every edge round count as all.
+        Right where cycles follow parameters. That of the slowest client, by the channels at the beginning of
+        the round; clients that are drawn anew in every edge round count as all.
         """
         num_clients = self.num_participants or len(edge.clients)
         share = num_parameters / cloud.shape.num_parameters()
@@ -73,7 +73,7 @@ class EdgeTraining:
         slowest_s = 0.0
         for client in edge.clients:
             assert isinstance(client.uplink, RadioUplink)
-            cycles = self.num_local_steps * client.cpu.cycles(self.batch_size) * share
+            cycles = self.num_local_steps * cloud.step_cycles(client, self.batch_size) * share
             upload_s = client.uplink.upload_s(bits, client.tx_power_w, global_round, num_clients)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
         backhaul_s = edge.backhaul.backhaul_s(bits) - edge.backhaul.backhaul_s(0)
@@ -95,7 +95,6 @@ class EdgeTraining:
             global_round: Its number, from 1.
         """
         payload_bits = cloud.shape.num_values(part) * cloud.bits_per_parameter
-        share = cloud.share_of_cycles(part)
         yield from edge.receive(sim, payload_bits)
         for edge_round in range(self.num_edge_rounds):
             request = cloud.request(
@@ -114,7 +113,7 @@ class EdgeTraining:
                         global_round=global_round,
                         edge_round=edge_round,
                         request=request,
-                        cycles=self.num_local_steps * (client.cpu.cycles(self.batch_size) * share),
+                        cycles=self.num_local_steps * cloud.step_cycles(client, self.batch_size, part),
                         payload_bits=payload_bits,
                     ),
                 )

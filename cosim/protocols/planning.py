@@ -82,7 +82,7 @@ class Terms:
         default_repeated = max(num_selected // 2, 2 * num_selected - smallest)
         return Problem(
             cell=np.repeat(np.arange(len(cloud.edges)), [len(edge.clients) for edge in cloud.edges]),
-            step_cycles=np.array([client.cpu.cycles(self.batch_size) for client in clients]),
+            step_cycles=np.array([cloud.step_cycles(client, self.batch_size) for client in clients]),
             min_frequency_hz=np.array([client.cpu.lowest_frequency_hz for client in clients]),
             max_frequency_hz=np.array([client.cpu.frequency_hz for client in clients]),
             min_power_w=np.full(len(clients), lowest_w),

@@ -200,7 +200,7 @@ class RawHfl:
                     learning_rate=self.learning_rate,
                 )
             ),
-            cycles=share.num_steps * share.client.cpu.cycles(self.terms.batch_size),
+            cycles=share.num_steps * cloud.step_cycles(share.client, self.terms.batch_size),
             payload_bits=payload_bits,
             frequency_hz=share.frequency_hz,
             tx_power_w=share.tx_power_w,

@@ -125,7 +125,7 @@ class Vhfl:
                     central_learning_rate=self.central_learning_rate,
                 )
             ),
-            cycles=num_steps * client.cpu.cycles(self.batch_size),
+            cycles=num_steps * cloud.step_cycles(client, self.batch_size, local_only=True),
             payload_bits=cloud.bits_per_parameter * num_uploaded,
             upload_deadline_s=self.waiting_time_s if self.waits_from == "upload" else None,
         )

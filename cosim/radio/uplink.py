@@ -52,8 +52,8 @@ class Radio:
         tx_power_w: Power of a client while it sends, and the one for which snr_db holds. [no source]
         tx_power_dbm: Highest power of a client, in place of tx_power_w: one value for all, or lowest and
             highest of a range uniform in dBm; none: tx_power_w. [RawHFL, Section V-A: 20 to 30 dBm]
-        bits_per_parameter: Precision of an uploaded parameter. [HIST journal, Section VI-B: 0.91 MB for
-            238,200 parameters]
+        bits_per_parameter: Bits of an uploaded parameter; fewer shorten the upload, and learning stays in
+            float32. [HIST journal, Section VI-B: 0.91 MB for 238,200 parameters]
         link: How a client's mean SNR is found: given by snr_db, or by budget (transmit power, path loss,
             noise). [HIST journal, Section VI-C: given]
         snr_db: Mean SNR before fading: one value for all, one per group of cells, or one per client. [HIST
