@@ -81,17 +81,19 @@ def cohorts(
     num_features: int,
     working_set: WorkingSet,
     program: Callable[[PendingUpdate], Hashable] = attrgetter("program"),
+    order: Callable[[PendingUpdate], Any] = attrgetter("client", "key"),
 ) -> Iterator[list[PendingUpdate]]:
-    """Updates in cohorts, in the order of client names within each program.
+    """Updates in cohorts, in order within each program.
 
     Args:
         updates: Updates whose start is settled.
         num_features: Features of a sample.
         working_set: How large a cohort may be.
         program: What updates must share, beside their shapes.
+        order: What they are sorted by: by name of the client.
     """
     programs: dict[Any, list[PendingUpdate]] = {}
-    for update in sorted(updates, key=lambda u: (u.client, u.key)):
+    for update in sorted(updates, key=order):
         shapes = tuple(tuple(values.shape) for values in update.start.settled.values())
         programs.setdefault((shapes, program(update)), []).append(update)
     for (shapes, _), members in programs.items():

@@ -1,10 +1,14 @@
 """The learner: pending models are computed here, when first read, and no earlier.
 
-Reading a model resolves exactly its ancestors, level by level: all client updates of one level, over all
-cells, together; grouped into cohorts that share a program (`cohorts`); each cohort one batched torch program
-on one torch thread; added to the sums in the order of client names, so that a client's weights live only
-while its cohort does. An update that nobody reads is never computed. Event times do not depend on
-weights, so this is exact.
+Reading a model resolves exactly its ancestors, level by level (`levels`): all client updates of one level,
+over all cells and all versions of an asynchronous model, together; grouped into cohorts that share a program
+(`cohorts`); each cohort one batched torch program on one torch thread; added to the sums in the order of
+client names, where models of one level are made of each other in their order first. A model is settled, and
+its sum freed, as soon as all it is made of is there.
+
+An update that nobody reads is never computed, and none is trained twice. A client's weights live while its
+cohort does, and further only where somebody else references the update: a model that is not read yet, or a
+variable; then until that lets go of it. Event times do not depend on weights, so all this is exact.
 
 Usage::
 
@@ -49,10 +53,11 @@ Validation: tests/learning against a sequential loop of torch.optim.SGD; speed i
 
 import math
 import threading
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -64,15 +69,24 @@ from cosim.configuration import ConfigurationError
 from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts, working_set
 from cosim.learning.datasets import Dataset
 from cosim.learning.flops import training_flops
-from cosim.learning.levels import levels
+from cosim.learning.levels import Level, Need, levels
 from cosim.learning.network_check import check_network
 from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
 from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
 from cosim.learning.submodels import LOCAL, NetworkShape, Part
-from cosim.learning.weights import WeightedSum, frozen_on, own_copy
+from cosim.learning.weights import WeightedSum, Weights, frozen_on, own_copy
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
 T = TypeVar("T")
+
+
+class _Trained(NamedTuple):
+    """A trained cohort: steps, addends of models' sums, and updates that somebody else still references."""
+
+    num_steps: int
+    sums: dict[PendingModel, WeightedSum]
+    wanted: list[tuple[PendingUpdate, Weights]]
+
 
 VARIANCE = "running_var"
 """How the names of running variances end."""
@@ -126,6 +140,7 @@ class Learner:
         self._classifies = dataset.num_classes is not None
         self._networks = threading.local()
         self._working_set = working_set(network, device)
+        self._kept: WeakKeyDictionary[PendingUpdate, Weights] = WeakKeyDictionary()
         self._flops: dict[tuple[tuple[int, ...], ...], int] = {}
         self._local_flops: int | None = None
         check_network(self._network, self.shape, dataset)
@@ -251,48 +266,62 @@ class Learner:
         return self.workers.in_order(partial(of_task, x_BD, y_B) for x_BD, y_B in batches)
 
     def _resolve(self, model: PendingModel) -> None:
-        for level in levels(model):
-            sums = self._update_sums([node for node in level if node.updates])
-            for node in level:
-                models = [parent.settled for parent in node.parents]
-                weights = node.combine(self.shape, models, sums[node].total if node in sums else None)
-                weights = {name: v.to(self._device, torch.float32) for name, v in weights.items()}
-                for name in self.shape.statistics:
-                    if name.endswith(VARIANCE):
-                        weights[name] = weights[name].clamp(min=0.0)
-                node.settle(weights)
+        for level in map(partial(Level, kept=self._kept), levels(model)):
+            self._settle_ready(level)
+            for trained in self.workers.in_order(self._trainings(level)):
+                self.num_local_steps += trained.num_steps
+                self._keep(trained.wanted)
+                level.add(trained.sums)
+                self._settle_ready(level)
 
-    def _update_sums(self, nodes: Sequence[PendingModel]) -> dict[PendingModel, WeightedSum]:
-        """The weighted sums of updates that models of one level need."""
-        sums = {node: WeightedSum() for node in nodes}
-        uses: dict[PendingUpdate, list[tuple[PendingModel, float]]] = {}
-        for node in nodes:
-            for update, coefficient in zip(node.updates, node.coefficients, strict=True):
-                uses.setdefault(update, []).append((node, coefficient))
+    def _settle_ready(self, level: Level) -> None:
+        for node, update_sum in level.ready():
+            models = [parent.settled for parent in node.parents]
+            weights = node.combine(self.shape, models, update_sum)
+            weights = {name: v.to(self._device, torch.float32) for name, v in weights.items()}
+            for name in self.shape.statistics:
+                if name.endswith(VARIANCE):
+                    weights[name] = weights[name].clamp(min=0.0)
+            node.settle(weights)
+
+    def _keep(self, wanted: list[tuple[PendingUpdate, Weights]]) -> None:
+        while wanted:
+            update, weights = wanted.pop()
+            self._kept[update] = weights
+
+    def _trainings(self, level: Level) -> Iterator[Callable[[], "_Trained"]]:
+        """One task per cohort; what a chain of models needs first comes first."""
+
+        def order(update: PendingUpdate) -> tuple[int, str, int]:
+            return (level.needs[update].place, update.client, update.key)
+
         num_features, program = self._training_set.x_ND.shape[1], self._training_set.program
-        planned = list(cohorts(uses, num_features, self._working_set, program))
-        tasks = (partial(self._train, cohort, uses) for cohort in planned)
-        for cohort, partial_sums in zip(planned, self.workers.in_order(tasks), strict=True):
-            self.num_local_steps += sum(update.num_steps for update in cohort)
-            for node, partial_sum in partial_sums.items():
-                sums[node].add(1.0, partial_sum.total)
-        return sums
+        by_program = cohorts(level.needs, num_features, self._working_set, program, order)
+        planned = deque(sorted(by_program, key=lambda cohort: level.needs[cohort[0]].place))
+        while planned:
+            yield partial(self._train, [level.needs.pop(update) for update in planned.popleft()])
 
-    def _train(
-        self,
-        cohort: Sequence[PendingUpdate],
-        uses: Mapping[PendingUpdate, Sequence[tuple[PendingModel, float]]],
-    ) -> dict[PendingModel, WeightedSum]:
-        """Train a cohort; what it adds to each model's sum."""
-        starts = [update.start.settled for update in cohort]
-        weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
-        self._training_set.train(self._own_network().train(), weights_C, cohort)
-        sums: defaultdict[PendingModel, WeightedSum] = defaultdict(WeightedSum)
-        for client, update in enumerate(cohort):
-            updated = {name: values_C[client] for name, values_C in weights_C.items()}
-            for node, coefficient in uses[update]:
-                sums[node].add(coefficient, updated)
-        return sums
+    def _train(self, cohort: Sequence[Need]) -> "_Trained":
+        """Train those of a cohort that are not known yet."""
+        untrained = [need.update for need in cohort if need.known is None]
+        weights_C: Weights = {}
+        if untrained:
+            starts = [update.start.settled for update in untrained]
+            weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
+            self._training_set.train(self._own_network().train(), weights_C, untrained)
+        trained = _Trained(sum(update.num_steps for update in untrained), defaultdict(WeightedSum), [])
+        clients = iter(range(len(untrained)))
+        for need in cohort:
+            updated = need.known
+            if updated is None:
+                client = next(clients)
+                updated = {name: values_C[client] for name, values_C in weights_C.items()}
+                if (original := need.original()) is not None:
+                    own = {name: values.clone() for name, values in updated.items()}
+                    trained.wanted.append((original, own))
+            for node, coefficient in need.uses:
+                trained.sums[node].add(coefficient, updated)
+        return trained
 
     def _own_network(self) -> nn.Module:
         """This thread's copy: functional_call swaps a module's parameters while it runs."""

@@ -5,7 +5,8 @@ The event side builds a graph of these; nothing in it holds numbers until `Learn
 wholly.
 
 Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights
-live only until they are added. An update that several reads need is trained for each.
+live only until they are added. Where an update is referenced beyond that, by a model that is not settled yet
+or by a variable, a learner keeps its weights as long, so that it is trained once for all that need it.
 """
 
 from collections.abc import Sequence

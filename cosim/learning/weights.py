@@ -124,10 +124,16 @@ def _check_disjoint(shape: NetworkShape, parts: Sequence[Part], covering: bool) 
 
 
 class WeightedSum:
-    """A running sum of weights times coefficients, in float64."""
+    """A running sum of weights times coefficients, in float64.
+
+    Attributes:
+        total: The sum, empty before the first term.
+        num_terms: What has been added so far.
+    """
 
     def __init__(self) -> None:
         self.total: Weights = {}
+        self.num_terms = 0
 
     def add(self, coefficient: float, weights: Mapping[str, Tensor]) -> None:
         """Add coefficient times weights.
@@ -144,3 +150,4 @@ class WeightedSum:
                     "Usual fix: assemble submodels of different cells."
                 )
             self.total[name].add_(values, alpha=coefficient)
+        self.num_terms += 1

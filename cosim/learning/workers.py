@@ -51,6 +51,7 @@ class Workers:
         try:
             for task in tasks:
                 running.append(pool.submit(_without_gradients, task))
+                del task  # and what it holds, when it has run
                 if len(running) > self.num_workers:
                     yield running.popleft().result()
             while running:
