@@ -88,6 +88,7 @@ def test_a_range_that_is_swapped_is_refused():
     "broken",
     [
         {"step_cycles": 0.0},
+        {"cycles_per_flop": 0.0},
         {"min_frequency_hz": ()},
         {"min_frequency_hz": (1e9, 0.0)},
         {"max_frequency_hz": (-1.0,)},
@@ -109,6 +110,58 @@ def test_cycles_by_the_bit_by_hand():
     cpu = compute.cpu(1e9, 2e9, np.random.default_rng(1))
     assert cpu.cycles(320) == pytest.approx(320 * 1408 * 30.0, rel=1e-12)
     assert Compute(step_cycles=7.0).cpu(1e9, 2e9, np.random.default_rng(1)).cycles(320) == 7.0
+
+
+def test_cycles_by_the_operation_by_hand():
+    """A quarter of a cycle for each of 1,000 operations a sample, 320 samples."""
+    cpu = Compute(cycles_follow="flops", cycles_per_flop=0.25).cpu(1e9, 2e9, np.random.default_rng(1), 1000)
+    assert cpu.cycles(320) == pytest.approx(0.25 * 1000 * 320, rel=1e-12)
+    assert cpu.frequency_hz == Compute().cpu(1e9, 2e9, np.random.default_rng(1)).frequency_hz
+
+
+def test_training_without_operations_is_refused():
+    with pytest.raises(ConfigurationError, match=r"^Compute\.cycles_follow = 'flops': System\.model has no "):
+        Compute(cycles_follow="flops").cpu(1e9, 2e9, np.random.default_rng(1))
+
+
+def test_operations_and_bits_together_are_refused():
+    with pytest.raises(ConfigurationError) as refused:
+        Compute(cycles_follow="flops", cycles_per_bit=(25.0, 40.0))
+    assert str(refused.value) == (
+        "Compute.cycles_per_bit = (25.0, 40.0): cycles_follow = flops counts operations, not bits. "
+        "Usual fix: none, or cycles_follow = parameters."
+    )
+
+
+ON_A_SUBMODEL = "on a submodel it takes the submodel's share of the trained parameters."
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        (
+            {},
+            "A local step takes 1e+06 cycles, whatever the network (compute.step_cycles); " + ON_A_SUBMODEL,
+        ),
+        (
+            {"cycles_per_bit": (25.0, 40.0)},
+            "A local step takes 25 to 40 cycles for each bit of the mini-batch, whatever the network "
+            "(compute.cycles_per_bit); " + ON_A_SUBMODEL,
+        ),
+        (
+            {"cycles_per_bit": (30.0,)},
+            "A local step takes 30 cycles for each bit of the mini-batch, whatever the network "
+            "(compute.cycles_per_bit); " + ON_A_SUBMODEL,
+        ),
+        (
+            {"cycles_follow": "flops"},
+            "A local step takes 0.125 cycles for each floating-point operation of training this network, or "
+            "the part of it that a client trains, on the mini-batch (compute.cycles_per_flop).",
+        ),
+    ],
+)
+def test_the_rule_of_cycles_in_words(fields, rule):
+    assert Compute(**fields).rule == rule
 
 
 def test_cycles_per_bit_are_drawn_after_the_frequency():

@@ -2,8 +2,8 @@
 
 Scope and limitations: matrix products and convolutions, each multiplication and each addition once;
 normalisation, activations and pooling are left out. A product that no gradient needs (with respect to the
-samples) is not counted, as it is not computed; the clients' part of a network in two parts needs that
-gradient, because the server asks for it.
+samples) is not counted, as it is not computed. The clients' part of a network in two parts takes outputs of
+the server's part, whose gradient is needed, and local features as one tensor, so torch computes both.
 """
 
 from typing import Any
@@ -39,8 +39,8 @@ def training_flops(
             )
             for name, values in named.items()
         }
-        inputs = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype, requires_grad=wants_input_gradient)
-        outputs = functional_call(network, tensors, (inputs,))
-        wanted = [values for values in (inputs, *(tensors[name] for name in shapes)) if values.requires_grad]
+        samples = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype, requires_grad=wants_input_gradient)
+        outputs = functional_call(network, tensors, (samples.clone(),))  # the counter's hooks take no leaf
+        wanted = [values for values in (samples, *(tensors[name] for name in shapes)) if values.requires_grad]
         torch.autograd.grad(outputs.sum(), wanted, allow_unused=True)
     return counter.get_total_flops()

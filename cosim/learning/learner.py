@@ -208,8 +208,7 @@ class Learner:
     def local_training_flops(self) -> int:
         """The same for the clients' part of a network in two parts; the whole one where it has no such part.
 
-        Its inputs are outputs of the server's part and local features, side by side. Clients report the
-        gradient with respect to the former, and torch computes it for all inputs alike.
+        Clients report the gradient with respect to its inputs, so that is counted.
         """
         if not self.shape.num_central_outputs:
             return self.training_flops()

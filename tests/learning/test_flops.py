@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 import models
-from cosim.learning.datasets import load
+from cosim.learning.datasets import Dataset, load
 from cosim.learning.learner import Learner
 from cosim.learning.submodels import draw_parts
 
@@ -22,6 +22,32 @@ def test_dense_layers_by_hand(hidden):
     by_hand = 2 * (2 * (12 * hidden + hidden * 4) + hidden * 4)
     assert learner.training_flops(part) == by_hand
     assert (learner.training_flops() == by_hand) == (hidden == 8)
+
+
+def vertical_data(num_global_features: int) -> Dataset:
+    x, y = np.zeros((8, 7), np.float32), np.zeros(8, np.float32)
+    return Dataset(
+        name="toy",
+        train_x=x,
+        train_y=y,
+        test_x=x,
+        test_y=y,
+        num_classes=None,
+        num_global_features=num_global_features,
+    )
+
+
+def test_a_network_in_two_parts_counts_as_a_whole_or_as_the_clients_part():
+    """4-8-5 of the server, 3-8-5 and (5 + 5)-8-1 of a client, whose inputs hold the 5 that want a gradient."""
+    learner = Learner(models.build("vertical-4-3-8-5"), vertical_data(4))
+    own = 3 * 8 + 8 * 5 + 10 * 8 + 8 * 1
+    assert learner.local_training_flops() == 2 * 3 * own
+    assert learner.training_flops() == 2 * (2 * 4 * 8 + 3 * (8 * 5 + own))
+
+
+def test_a_network_in_one_part_is_all_the_clients():
+    learner = Learner(models.build("horizontal-7-8-5"), vertical_data(0))
+    assert learner.local_training_flops() == 2 * (2 * 7 * 8 + 3 * (8 * 5 + 5 * 8 + 8 * 1))
 
 
 class Pictures(nn.Module):

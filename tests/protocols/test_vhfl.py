@@ -118,6 +118,27 @@ def test_on_paths_of_their_own_a_round_is_computing_and_one_service():
     )
 
 
+@pytest.mark.parametrize("cycles_per_flop", [0.125, 1000.0])
+def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
+    """Three products per weight of the local part, whose inputs hold outputs that want gradients back.
+
+    Its layers are 3-8-5, and from these 5 and the server's 5 on 10-8-1; the server's 4-8-5 costs nobody
+    anything.
+    """
+    own = 2 * 3 * (3 * 8 + 8 * 5 + 10 * 8 + 8 * 1)
+    compute = Compute(
+        cycles_follow="flops",
+        cycles_per_flop=cycles_per_flop,
+        min_frequency_hz=(1e9,),
+        max_frequency_hz=(1e9,),
+    )
+    trace, _, _ = play(evolve(system("own"), compute=compute))
+    trains = {s.node: s.end_s for s in trace.spans if s.activity == "train" and s.start_s == 0.0}
+    assert [trains[f"client-{number:04d}"] for number in range(3)] == pytest.approx(
+        [steps * cycles_per_flop * own * 10 / 1e9 for steps in STEPS], rel=1e-12
+    )
+
+
 def test_an_upload_holds_the_local_weights_and_a_gradient_per_sample():
     trace, _, _ = play(system("own"))
     wanted = [32 * (NUM_LOCAL + size * NUM_OUTPUTS) for size in SIZES]

@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from cosim import Data, EdgeTraining, Hist, Radio, Result, System, evolve
+from cosim import Compute, Data, EdgeTraining, Hist, Radio, Result, System, evolve
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.learning import fashion_mnist
 from cosim.units import unit_of
@@ -112,6 +112,32 @@ def test_show_marks_what_the_scenario_chose(cosim: Call) -> None:
     assert "chosen in this scenario" in rows["radio.bandwidth_hz"]
     assert "1e+06" in rows["radio.bandwidth_hz"]
     assert "HIST journal, Section VI-C" in rows["radio.num_antennas"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("hist", "A local step takes 1e+06 cycles, whatever the network (compute.step_cycles)"),
+        ("rawhfl", "A local step takes 25 to 40 cycles for each bit of the mini-batch, whatever the network"),
+        ("vhfl", "A local step takes 5e+08 cycles, whatever the network (compute.step_cycles)"),
+    ],
+)
+def test_show_says_what_decides_the_cycles_of_a_step(cosim: Call, name: str, rule: str) -> None:
+    assert rule in " ".join(cosim("show", name)[1].split())
+
+
+def test_show_says_which_cycles_follow_the_network(cosim: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_flops = evolve(TINY, compute=Compute(cycles_follow="flops"))
+    monkeypatch.setattr("scenarios.hist.system", lambda: by_flops)
+    shown = " ".join(cosim("show", "hist")[1].split())
+    assert "A local step takes 0.125 cycles for each floating-point operation" in shown
+    assert "whatever the network" not in shown.partition("compute.cycles_per_flop).")[0].rpartition("┘")[2]
+
+
+def test_bits_of_a_parameter_say_what_they_leave_alone(cosim: Call) -> None:
+    """Help wraps its lines in a box."""
+    shown = " ".join(cosim("run", "quickstart", "--help")[1].replace("│", " ").split())
+    assert "fewer shorten the upload, and learning stays in float32" in shown
 
 
 def test_run_help_names_every_field_and_option(cosim: Call) -> None:
