@@ -15,14 +15,15 @@ import numpy as np
 from cosim.checkpoint import Checkpoint
 from cosim.client import Client, Request, Work
 from cosim.compute import CyclesFollow
+from cosim.journal import Journal
 from cosim.learning.combinations import mean, noisy_mean
 from cosim.learning.learner import Learner
+from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape, Part
 from cosim.radio.band import Band
 from cosim.radio.over_the_air import OverTheAir
 from cosim.radio.resource_blocks import ResourceBlocks
-from cosim.radio.uplink import RadioUplink
 from cosim.reception import Reception
 from cosim.records import Evaluation, Prediction, Round
 from cosim.simulation import Dropped, Simulation, Story
@@ -35,12 +36,13 @@ class EdgeServer:
 
     Attributes:
         clients: In the order of their names.
+        band: What they share on their way to it; None: they share nothing, as in a public network.
         receptions: Sums over the air that nobody has asked for yet, of all cells.
     """
 
     name: str
     clients: tuple[Client, ...]
-    band: Band | ResourceBlocks | OverTheAir
+    band: Band | ResourceBlocks | OverTheAir | None
     backhaul: Topology
     receptions: WeakSet[Reception] = attrs.field(factory=WeakSet)
 
@@ -75,7 +77,9 @@ class EdgeServer:
             For each participant its update, or `Dropped`, in the same order.
         """
         start_s = sim.now_s
-        self.band.begin_round(len(assignments), start_s + (math.inf if deadline_s is None else deadline_s))
+        if self.band is not None:
+            ends_s = start_s + (math.inf if deadline_s is None else deadline_s)
+            self.band.begin_round(len(assignments), ends_s)
         stories = [client.local_round(sim, work) for client, work in assignments]
         pace = [sim.spend(self.name, "collect", least_s)] if least_s else []
         outcomes = yield from sim.with_deadline([*stories, *pace], deadline_s)
@@ -106,14 +110,8 @@ class EdgeServer:
         clients = [client for client in self.clients if client.name in senders]
 
         def channels() -> np.ndarray:
-            uplinks = [(client.uplink, client.tx_power_w) for client in clients]
-            return np.array(
-                [
-                    uplink.received(tx_power_w, global_round, edge_round)
-                    for uplink, tx_power_w in uplinks
-                    if isinstance(uplink, RadioUplink)
-                ]
-            )
+            rounds = (global_round, edge_round)
+            return np.array([client.uplink.received(client.tx_power_w, *rounds) for client in clients])  # type: ignore[union-attr]
 
         reception = Reception(channels, band.settings, self.receptions)
         rate = updates[0].learning_rate
@@ -144,10 +142,11 @@ class Cloud:
 
     Attributes:
         known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
+        journal: What is read from weights on the way.
     """
 
     edges: tuple[EdgeServer, ...]
-    learner: Learner
+    learner: Learner | NothingLearned
     shape: NetworkShape
     num_global_rounds: int
     bits_per_parameter: int
@@ -155,6 +154,9 @@ class Cloud:
     evaluate_every: int | None
     listener: Callable[[RoundReport], None]
     known: Checkpoint | None = None
+    journal: Journal = attrs.field(
+        default=attrs.Factory(lambda self: Journal(self.known.journal if self.known else {}), takes_self=True)
+    )
     name: str = CLOUD
     _shares: WeakKeyDictionary[Part, float] = attrs.field(factory=WeakKeyDictionary, init=False)
 
@@ -176,15 +178,13 @@ class Cloud:
         """
         whole = client.cpu.cycles(batch_size)
         if local_only and self.cycles_follow == "flops":
-            return whole * (self.learner.local_training_flops() / self.learner.training_flops())
+            return whole * (self.learner.flops.of_clients_part() / self.learner.flops.of())
         return whole if part is None else whole * self._share(part)
 
     def _share(self, part: Part) -> float:
         """What a local step on a part costs of one on the whole model."""
         if part not in self._shares:
-            count = (
-                self.learner.training_flops if self.cycles_follow == "flops" else self.shape.num_parameters
-            )
+            count = self.learner.flops.of if self.cycles_follow == "flops" else self.shape.num_parameters
             self._shares[part] = count(part) / count()
         return self._shares[part]
 
@@ -217,11 +217,13 @@ class Cloud:
         return self._report(sim, global_round, model)
 
     def _report(self, sim: Simulation, global_round: int, model: PendingModel) -> PendingModel:
+        if isinstance(self.learner, NothingLearned):
+            model = PendingModel()  # nobody will read it, so let go of what it would be made of
+            self.listener(RoundReport(global_round, sim.now_s, None, model))
+            return model
         known = self.known if self.known and global_round <= self.known.global_round else None
         if known and global_round == known.global_round:
             model = self.learner.stored_model(known.weights)
-        if self.evaluate_every is None:
-            model = PendingModel()  # nobody will read it, so let go of what it would be made of
         evaluation = None
         last = global_round == self.num_global_rounds
         if self.evaluate_every is not None and (last or global_round % self.evaluate_every == 0):

@@ -81,7 +81,7 @@ class Result:
             predicted), with `energy_j`, the energy of all clients, and `bits_per_client`, the mean of the
             bits sent, both up to that time.
         folder: Where it lies, or None.
-        learned: Weights of the model that was evaluated last; None in a result that was loaded: see `weights`.
+        learned: Weights of the model that was evaluated last; None in a result that was loaded (`weights`).
         network: The torch.nn.Module of a run with these weights, in evaluation mode; None where nothing was
             learned, and in a result that was loaded.
     """
@@ -113,7 +113,7 @@ class Result:
         cls, trace: Trace, config: dict[str, Any], num_clients: int, status: str, folder: Path | None
     ) -> "Result":
         """The tables of a trace."""
-        frames = {name: _frame(name, getattr(trace, name)) for name in TABLES}
+        frames: dict[str, Any] = {name: _frame(name, getattr(trace, name)) for name in TABLES}
         spans, transfers, _, rounds, evaluations = frames.values()
         evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
         sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])
@@ -147,7 +147,7 @@ class Result:
         try:
             config = json.loads((folder / "config.json").read_text())
             summary = Summary(**json.loads((folder / "summary.json").read_text()))
-            frames = {name: pd.read_parquet(folder / f"{name}.parquet") for name in TABLES}
+            frames: dict[str, Any] = {name: pd.read_parquet(folder / f"{name}.parquet") for name in TABLES}
         except (OSError, ValueError, TypeError) as error:
             raise ConfigurationError(
                 f"{folder} cannot be read as a run folder: {error}. "

@@ -86,7 +86,8 @@ def run(
     if system.evaluate_every is None:
         learner = NothingLearned(network, system.data.outline or data())
     else:
-        learner = Learner(network, data(), device=device, num_workers=num_workers)
+        brings_weights = system.initial_weights == "network"
+        learner = Learner(network, data(), device, num_workers, brings_weights)
     if folder is not None and resume:
         check_version(folder)
     with ExitStack() as alone:
@@ -173,6 +174,7 @@ class _Writer:
         evaluated = self._evaluated
         if self._folder is None or evaluated is None or evaluated.global_round == self._kept_round:
             return
+        assert isinstance(self._learner, Learner)
         Checkpoint(
             global_round=evaluated.global_round,
             weights=self._learner.weights(evaluated.model),
@@ -185,10 +187,10 @@ class _Writer:
         """The tables with the model of the last evaluation, and the network that has its weights."""
         if self._evaluated is None:
             return result
+        assert isinstance(self._learner, Learner)
         model = self._evaluated.model
-        return attrs.evolve(
-            result, learned=self._learner.weights(model), network=self._learner.network_of(model)
-        )
+        network = self._learner.network_of(model)
+        return attrs.evolve(result, learned=self._learner.weights(model), network=network)
 
 
 def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) -> Checkpoint | None:
@@ -227,7 +229,7 @@ def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: s
     differs = {"weights": "the same network with other weights of its own", "structure": "built otherwise"}
     how = next((word for name, word in differs.items() if _differ_in(wanted, found) == {name}), "another")
     raise ConfigurationError(
-        f"{where}: that run is of the network {wanted.get('class')}, and {found['class']} is at hand ({how}). "
+        f"{where}: that run is of the network {wanted.get('class')}, at hand is {found['class']} ({how}). "
         "Usual fix: run it from the program that builds its network."
     )
 

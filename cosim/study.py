@@ -28,12 +28,12 @@ from typing import Any
 import attrs
 import pandas as pd
 
-from cosim.configuration import ConfigurationError, to_dict
+from cosim.configuration import ConfigurationError, check_reloads
 from cosim.designs import Design, Grid, designs
 from cosim.executors import played, pool
 from cosim.files import write_json, write_table
 from cosim.results import Result, alone_in, check_version
-from cosim.run import load_system, run
+from cosim.run import configuration_of, run
 from cosim.system import System
 
 COLUMNS = {
@@ -113,12 +113,14 @@ class Study:
             The table of runs, by design and seed.
 
         Raises:
-            ConfigurationError: The folder holds another study, or a grid that cannot be.
+            ConfigurationError: The folder holds another study, a grid that cannot be, or a base of a class that
+                another process would not find.
         """
         folder, found = Path(out).resolve(), self.designs
         for path in sorted(folder.glob("runs/*/provenance.json")):
             check_version(path.parent)
-        _begin(folder, self._asked(scenario))
+        check_reloads(self.base)
+        _begin(folder, self._asked(scenario, build))
         rows: dict[tuple[int, int], dict[str, Any]] = {}
         wanted: dict[tuple[int, int], _Job] = {}
 
@@ -130,8 +132,8 @@ class Study:
                 rows[design, seed] = row | {"status": "failed", "error": found[design].error}
                 return
             system = attrs.evolve(system, seed=seed)
-            config = {"scenario": scenario, "system": to_dict(system)}
-            wanted[design, seed] = _Job(config, str(folder / row["folder"]), build, data_dir, self.target)
+            place = str(folder / row["folder"])
+            wanted[design, seed] = _Job(system, scenario, place, build, data_dir, self.target)
             rows[design, seed] = row
 
         def ended() -> None:
@@ -156,10 +158,12 @@ class Study:
                 ended()
         return _table(list(rows.values()))
 
-    def _asked(self, scenario: str | None) -> dict[str, Any]:
+    def _asked(self, scenario: str | None, build: Callable[[str], Any]) -> dict[str, Any]:
+        base = configuration_of(self.base, build(self.base.model), scenario)
         return {
             "scenario": scenario,
-            "base": to_dict(self.base),
+            "base": base["system"],
+            "network": base["network"],
             "grid": {field: list(values) for field, values in self.grid.items()},
             "target": self.target,
         }
@@ -167,9 +171,14 @@ class Study:
 
 @attrs.frozen
 class _Job:
-    """One run, as a worker is asked for it."""
+    """One run, as a worker is asked for it.
 
-    config: dict[str, Any]
+    Attributes:
+        system: Pickled, it brings along the modules of the classes that it is made of.
+    """
+
+    system: System
+    scenario: str | None
     folder: str
     build: Callable[[str], Any]
     data_dir: Path | None
@@ -180,7 +189,6 @@ def play(job: _Job) -> dict[str, Any]:
     """Play one run in this process, or go on with it, or read it; what the table says of it."""
     folder = Path(job.folder)
     try:
-        system = load_system(job.config)
         started = (folder / "config.json").exists()
         if started:
             with alone_in(folder, waits=True):  # a worker of an earlier study may still be at it
@@ -188,10 +196,10 @@ def play(job: _Job) -> dict[str, Any]:
             if result is not None:
                 return _outcome(result, job.target)
         result = run(
-            system,
-            job.build(system.model),
+            job.system,
+            job.build(job.system.model),
             out=folder,
-            scenario=job.config["scenario"],
+            scenario=job.scenario,
             data_dir=job.data_dir,
             num_workers=1,
             resume=started,

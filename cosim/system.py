@@ -7,17 +7,20 @@ Usage::
     system = System(num_cells=2, radio=Radio(bandwidth_hz=5e6), protocol=HFedAvg())
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, Literal
 from weakref import WeakSet
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
 from cosim.client import Client
 from cosim.compute import Compute
 from cosim.configuration import (
+    ConfigurationError,
     at_least,
     between,
     configuration,
@@ -30,6 +33,7 @@ from cosim.configuration import (
 from cosim.learning.data import Data
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
+from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.request_log import MOST_SLOTS
 from cosim.nodes import Cloud, EdgeServer, RoundReport
 from cosim.protocols.hfedavg import HFedAvg
@@ -37,6 +41,7 @@ from cosim.protocols.hist import Hist
 from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
+from cosim.radio.over_the_air import OverTheAir
 from cosim.radio.uplink import Radio
 from cosim.simulation import Simulation
 from cosim.topology import Topology, client_name, edge_name, even_cells, spread
@@ -54,6 +59,8 @@ class System:
             Section VI-A: evenly]
         model: Network by name: relu (no biases) or mlp (biases), then its layer sizes. [HIST journal, Section
             VI-B]
+        initial_weights: Drawn: by the network's own initialisation, from the seed; network: those that a
+            network of your own brings, pretrained ones for instance. [HIST journal: drawn]
         data: What is learned, and who holds which samples.
         topology: Where the nodes stand.
         compute: The clients' processors.
@@ -71,6 +78,7 @@ class System:
     num_clients: int = field(between(1, 10_000), default=60)
     cell_sizes: tuple[int, ...] | None = field(not_empty, at_least(1), default=None)
     model: str = "relu-784-300-10"
+    initial_weights: Literal["drawn", "network"] = "drawn"
     data: Data = Data()
     topology: Topology = Topology()
     compute: Compute = Compute()
@@ -101,18 +109,19 @@ class System:
                 rule = f"more than {MOST_SLOTS:,} slots in an edge round of {self.protocol.deadline_s:g} s"
                 fix = "a deadline of minutes, or a longer slot"
                 raise refuse("VideoRequests", "slot_s", slot_s, rule, fix)
-        if self.radio.sharing == "over-the-air":
-            if self.uplink != "radio":
-                rule = f"nothing adds up in the air on uplink = {self.uplink}"
-                raise refuse("Radio", "sharing", self.radio.sharing, rule, "uplink = radio, or fixed shares")
-            if not isinstance(self.protocol, Hist | HFedAvg):
-                needs = f"{type(self.protocol).__name__} needs updates one by one"
-                rule = f"{needs}, and over the air only their mean arrives"
-                raise refuse("Radio", "sharing", self.radio.sharing, rule, "fixed shares, or Hist or HFedAvg")
+        by_radio = self.uplink == "radio"
+        if (
+            by_radio
+            and self.radio.sharing == "over-the-air"
+            and not isinstance(self.protocol, Hist | HFedAvg)
+        ):
+            needs = f"{type(self.protocol).__name__} needs updates one by one"
+            rule = f"{needs}, and over the air only their mean arrives"
+            raise refuse("Radio", "sharing", self.radio.sharing, rule, "fixed shares, or Hist or HFedAvg")
         for owner, name, values in (
             ("Compute", "min_frequency_hz", self.compute.min_frequency_hz),
             ("Compute", "max_frequency_hz", self.compute.max_frequency_hz),
-            ("Radio", "snr_db", self.radio.snr_db),
+            *((("Radio", "snr_db", self.radio.snr_db),) if by_radio and self.radio.link == "snr" else ()),
         ):
             if len(values) > max(2, self.num_cells) and len(values) != self.num_clients:
                 rule = f"{len(values)} values for {self.num_cells} cells and {self.num_clients} clients"
@@ -127,37 +136,47 @@ class System:
     def build(
         self,
         sim: Simulation,
-        learner: Learner,
-        dataset: Dataset,
+        learner: Learner | NothingLearned,
+        data: Callable[[], Dataset],
         listener: Callable[[RoundReport], None],
         known: Checkpoint | None = None,
     ) -> Cloud:
         """The nodes of this system on a clock; with a checkpoint, of a run that goes on from there.
 
+        Args:
+            data: Gives the data set, read before the clock starts where something is learned.
+
         Raises:
             ConfigurationError: Parts that do not fit together.
         """
         sizes = self.sizes()
-        samples_now = self.data.held(sim, dataset, sizes)
+        held = cache(lambda: self.data.held(sim, data(), sizes))
+        if self.evaluate_every is not None or self.data.outline is None:
+            held()
         names = [client_name(number) for number in range(self.num_clients)]
         queues = self.public_network.uplinks(sim, names) if self.uplink == "public-network" else {}
+        if self.uplink == "public-network" and queues.keys() != set(names):
+            kind = type(self.public_network).__name__
+            raise ConfigurationError(
+                f"{kind}.uplinks gives {len(queues)} uplinks for {len(names)} clients. Usual fix: a "
+                "dictionary with one for each name."
+            )
         graph = self.topology.graph(sizes, sim)
-        sample_flops = learner.training_flops() if self.compute.cycles_follow == "flops" else 0
+        sample_flops = learner.flops.of() if self.compute.cycles_follow == "flops" else 0
         edges, first, receptions = [], 0, WeakSet()
         for cell, size in enumerate(sizes):
             edge, members = edge_name(cell), range(first, first + size)
             first += size
             places = [(cell, number, self.num_cells, self.num_clients) for number in members]
-            band = self.radio.band(sim)
             in_cell = [names[number] for number in members]
-            uplinks = self.radio.uplinks(
-                sim,
-                edge,
-                in_cell,
-                np.array([graph.edges[edge, name]["distance_m"] for name in in_cell]),
-                np.array([spread(self.radio.snr_db, *place) for place in places]),
-                band,
-            )
+            if self.uplink == "radio":
+                band = self.radio.band(sim)
+                distance_m = np.array([graph.edges[edge, name]["distance_m"] for name in in_cell])
+                snr_db = np.array([spread(self.radio.snr_db, *place) for place in places])
+                uplinks = self.radio.uplinks(sim, edge, in_cell, distance_m, snr_db, band)
+                _check_receivable(band, uplinks)
+            else:
+                band, uplinks = None, [queues[name] for name in in_cell]
             clients = [
                 Client(
                     name=name,
@@ -168,9 +187,9 @@ class System:
                         sim.stream(name, "cpu"),
                         sample_flops,
                     ),
-                    uplink=queues.get(name, uplink),
+                    uplink=uplink,
                     tx_power_w=self.radio.highest_power_w(sim.stream(name, "transmit power")),
-                    samples_now=samples_now[number],
+                    samples_now=partial(_held_now, held, number),
                 )
                 for number, name, place, uplink in zip(members, in_cell, places, uplinks, strict=True)
             ]
@@ -196,6 +215,19 @@ class System:
         )
         self.protocol.check(cloud)
         return cloud
+
+
+def _held_now(held: Callable[[], list[Callable[[], NDArray[np.int64]]]], number: int) -> NDArray[np.int64]:
+    """The samples of a client at this instant."""
+    return held()[number]()
+
+
+def _check_receivable(band: Any, uplinks: Sequence[Any]) -> None:
+    """Refuse uplinks of which a sum over the air would be without."""
+    deaf = [type(uplink).__name__ for uplink in uplinks if not hasattr(uplink, "received")]
+    if isinstance(band, OverTheAir) and deaf:
+        rule = f"a {deaf[0]} has no method `received`, so its client would be missing from the sum"
+        raise refuse("Radio", "sharing", "over-the-air", rule, "fixed shares, or a method `received`")
 
 
 def _check_magnitudes(config: Any) -> None:

@@ -20,6 +20,7 @@ the server keeps a part has modules `central` and `local`, with `num_global_feat
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from torch import nn
 
 from models.gpt2_lora import Gpt2Lora, gpt2_of
@@ -56,8 +57,11 @@ FAMILIES = {
 """Name -> family."""
 
 
-def build(name: str) -> nn.Module:
+def build(name: str, *, values: bool = True) -> nn.Module:
     """The network of a name, the family and its sizes: "relu-784-300-10", "mlp-64-32-10".
+
+    Args:
+        values: Whether its tensors have values, or lie on torch's device "meta" and only have shapes.
 
     Raises:
         ValueError: unknown family, or sizes that are too few, too many or no whole numbers above 0.
@@ -70,4 +74,5 @@ def build(name: str) -> nn.Module:
         raise ValueError(
             f"no network {name!r}. Known: {known}, all sizes above 0. Usual fix: such as relu-784-300-10."
         )
-    return FAMILIES[family].build(tuple(numbers))
+    with torch.device("cpu" if values else "meta"):
+        return FAMILIES[family].build(tuple(numbers))

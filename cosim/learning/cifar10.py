@@ -35,6 +35,7 @@ from cosim.learning.idx import WrongContent
 
 NUM_CLASSES = 10
 SHAPE = (3, 32, 32)
+NUM_FEATURES = 3 * 32 * 32
 """Of a picture: channels, rows, columns."""
 NUM_RECORDS = 10_000
 """Of each file."""

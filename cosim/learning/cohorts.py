@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.datasets import Dataset
@@ -116,13 +117,22 @@ class TrainingSet:
     Attributes:
         x_ND: Features of the samples; of the rows, where y_N is None.
         y_N: Classes or targets; None: samples are numbers row * num_classes + label.
+        loss: Mean loss of a batch, from outputs and targets.
     """
 
     def __init__(self, dataset: Dataset, device: str) -> None:
         self.x_ND = torch.tensor(dataset.train_x, device=device)
         self.y_N = None if dataset.train_y is None else torch.tensor(dataset.train_y, device=device)
         self._num_classes, self._num_sample_numbers = dataset.num_classes, dataset.num_sample_numbers
-        self._loss = squared_error if dataset.num_classes is None else cross_entropy
+        self.loss = squared_error if dataset.num_classes is None else cross_entropy
+
+    def labelled(self, samples: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Features and classes or targets of samples, shapes (samples, features) and (samples,)."""
+        chosen = torch.tensor(samples, device=self.x_ND.device)
+        if self.y_N is not None:
+            return self.x_ND[chosen], self.y_N[chosen]
+        assert self._num_classes is not None
+        return self.x_ND[chosen // self._num_classes], chosen % self._num_classes
 
     def program(self, update: PendingUpdate) -> Hashable:
         """What updates must share to be trained together, beside their shapes."""
@@ -148,7 +158,7 @@ class TrainingSet:
             assert self._num_classes is not None
             train_on_rows(network, weights_C, self.x_ND, self._num_classes, cohort)
         elif vertical:
-            train_vertically(network, weights_C, self.x_ND, self.y_N, vertical, self._loss)
+            train_vertically(network, weights_C, self.x_ND, self.y_N, vertical, self.loss)
         else:
             batches = [mini_batches(u.samples, u.num_steps, u.batch_size, u.key) for u in cohort]
             batches_CSB = torch.from_numpy(np.stack(batches)).to(self.x_ND.device)
@@ -157,9 +167,9 @@ class TrainingSet:
             if len(cohort) == 1 and relu_layers is None:
                 weights = {name: values_C[0] for name, values_C in weights_C.items()}
                 x_ND, y_N, batches_CSB, learning_rate = data
-                train_alone(network, weights, x_ND, y_N, batches_CSB[0], learning_rate, self._loss)
+                train_alone(network, weights, x_ND, y_N, batches_CSB[0], learning_rate, self.loss)
             elif relu_layers is None or self._num_classes is None:
-                train_by_autograd(network, weights_C, *data, self._loss)
+                train_by_autograd(network, weights_C, *data, self.loss)
             else:
                 train_relu_layers(relu_layers_of(relu_layers, weights_C), *data)
 

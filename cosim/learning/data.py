@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, at_least, between, configuration, field, positive, refuse
-from cosim.learning.datasets import Dataset, DatasetName, GreyLevels, load
+from cosim.learning.datasets import Dataset, DatasetName, GreyLevels, load, outline
 from cosim.learning.partition import Split, partition
 from cosim.learning.request_log import RequestLog, request_data
 from cosim.learning.traffic import Traffic, TrafficTable, generate
@@ -65,6 +65,14 @@ class Data:
         if (self.split in ("shards", "cell-iid", "dirichlet")) and self.name.startswith("traffic"):
             rule = "deals samples by their classes, and traffic has none"
             raise refuse("Data", "split", self.split, rule, "split natural or iid")
+
+    @property
+    def outline(self) -> Dataset | None:
+        """How samples look that lie in files, where times alone are asked for; None: `load` tells.
+
+        A class with a `load` of its own has none.
+        """
+        return outline(self.name) if type(self).load is Data.load else None
 
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """The data set; named streams of the run draw what is generated.

@@ -36,6 +36,7 @@ from cosim.configuration import ConfigurationError
 from cosim.learning import idx
 
 NUM_CLASSES = 10
+NUM_FEATURES = 28 * 28
 DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")
 """Where Debian's package `dataset-fashion-mnist` puts the files."""
 BASE_URL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"

@@ -6,8 +6,11 @@ samples) is not counted, as it is not computed. The clients' part of a network i
 the server's part, whose gradient is needed, and local features as one tensor, so torch computes both.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -15,7 +18,54 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
 from torch.utils.flop_counter import FlopCounterMode
 
-from cosim.learning.submodels import Shapes
+from cosim.learning.datasets import Dataset
+from cosim.learning.submodels import LOCAL, NetworkShape, Part, Shapes
+
+
+class TrainingFlops:
+    """What a local step of a network takes for one sample, each count made once.
+
+    Args:
+        network: With values or without.
+        shape: Its shape.
+        dataset: Of which only the look of a test sample matters.
+    """
+
+    def __init__(self, network: nn.Module, shape: NetworkShape, dataset: Dataset) -> None:
+        self._network, self._shape = network, shape
+        self._x_1D = dataset.test_x[:1]
+        self._num_local_features = dataset.num_features - dataset.num_global_features
+        self._known: dict[tuple[tuple[int, ...], ...], int] = {}
+        self._known_local: int | None = None
+
+    def of(self, part: Part | None = None) -> int:
+        """Operations of matrix products and convolutions, forwards and back, for one sample.
+
+        What torch counts for a network of the part's width, or for the whole one (None); frozen layers,
+        through which gradients pass, included.
+        """
+        shapes = self._shape.tensors if part is None else self._shape.cut(part)
+        sizes = tuple(shapes.values())
+        if sizes not in self._known:
+            self._known[sizes] = training_flops(self._network, shapes, self._x_1D)
+        return self._known[sizes]
+
+    def of_clients_part(self) -> int:
+        """The same for the clients' part of a network in two parts; the whole one where it has no such part.
+
+        Its inputs are outputs of the server's part and local features, side by side. Clients report the
+        gradient with respect to the former, and torch computes it for all inputs alike.
+        """
+        if not self._shape.num_central_outputs:
+            return self.of()
+        if self._known_local is None:
+            local = self._network.get_submodule(LOCAL.removesuffix("."))
+            num_inputs = self._shape.num_central_outputs + self._num_local_features
+            x_1D = np.empty((1, num_inputs), dtype=self._x_1D.dtype)
+            tensors = self._shape.tensors.items()
+            shapes = {name.removeprefix(LOCAL): size for name, size in tensors if name.startswith(LOCAL)}
+            self._known_local = training_flops(local, shapes, x_1D, wants_input_gradient=True)
+        return self._known_local
 
 
 def training_flops(
@@ -24,23 +74,51 @@ def training_flops(
     """Operations of one forward and one backward pass.
 
     Args:
-        network: Its forward pass, in evaluation mode.
+        network: Its forward pass.
         shapes: Tensor name -> shape, of the whole network or of a part.
         x_BD: Samples; their values do not matter.
         wants_input_gradient: The backward pass goes on to the gradient with respect to the samples.
     """
-    named = dict(network.named_parameters()) | dict(network.named_buffers())
-    # Fake tensors in place of meta ones, because transformers asks meta tensors for values.
-    fake, counter = FakeTensorMode(allow_non_fake_inputs=True), FlopCounterMode(display=False)
-    with torch.enable_grad(), fake, counter:
-        tensors = {
-            name: torch.empty(
-                shapes.get(name, tuple(values.shape)), dtype=values.dtype, requires_grad=values.requires_grad
-            )
-            for name, values in named.items()
-        }
-        samples = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype, requires_grad=wants_input_gradient)
-        outputs = functional_call(network, tensors, (samples.clone(),))  # the counter's hooks take no leaf
-        wanted = [values for values in (samples, *(tensors[name] for name in shapes)) if values.requires_grad]
+    with torch.enable_grad(), _no_values(network), FlopCounterMode(display=False) as counter:
+        tensors = _tensors(network, shapes)
+        inputs = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype, requires_grad=wants_input_gradient)
+        outputs = functional_call(network, tensors, (inputs,))
+        wanted = [values for values in (inputs, *(tensors[name] for name in shapes)) if values.requires_grad]
         torch.autograd.grad(outputs.sum(), wanted, allow_unused=True)
     return counter.get_total_flops()
+
+
+def output_shape(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
+    """The shape of a network's outputs, of which nothing is computed.
+
+    Args:
+        network: Its forward pass.
+        x_BD: Samples; their values do not matter.
+    """
+    with torch.no_grad(), _no_values(network):
+        inputs = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype)
+        return tuple(functional_call(network, _tensors(network, {}), (inputs,)).shape)
+
+
+@contextmanager
+def _no_values(network: nn.Module) -> Iterator[None]:
+    """A network in evaluation mode, and tensors without values; fake ones, as transformers asks meta ones."""
+    modes = [(layer, layer.training) for layer in network.modules()]
+    network.eval()
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            yield
+    finally:
+        for layer, training in modes:
+            layer.training = training
+
+
+def _tensors(network: nn.Module, shapes: Shapes) -> dict[str, torch.Tensor]:
+    """Tensors for all of a network's, in its own shapes or in others."""
+    named = dict(network.named_parameters()) | dict(network.named_buffers())
+    return {
+        name: torch.empty(
+            shapes.get(name, tuple(values.shape)), dtype=values.dtype, requires_grad=values.requires_grad
+        )
+        for name, values in named.items()
+    }

@@ -68,13 +68,13 @@ from torch.func import functional_call
 from cosim.configuration import ConfigurationError
 from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts, working_set
 from cosim.learning.datasets import Dataset
-from cosim.learning.flops import training_flops
+from cosim.learning.flops import TrainingFlops
 from cosim.learning.levels import Level, Need, levels
 from cosim.learning.network_check import check_network
 from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
 from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
-from cosim.learning.submodels import LOCAL, NetworkShape, Part
-from cosim.learning.weights import WeightedSum, Weights, frozen_on, own_copy
+from cosim.learning.submodels import NetworkShape
+from cosim.learning.weights import WeightedSum, Weights, frozen_on, own_copy, own_weights
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
 T = TypeVar("T")
@@ -104,9 +104,11 @@ class Learner:
         dataset: Training and test set.
         device: "cpu" or "cuda".
         num_workers: Threads; None: one per core that the process may use, one on CUDA.
+        brings_weights: Learning starts from the network's own values, not from drawn ones.
 
     Attributes:
         shape: Parameter names and shapes, groups of units.
+        flops: Operations of training.
         num_global_features: Features of a sample that only the server sees.
         num_local_steps: SGD steps computed so far, over all clients.
         workers: The threads.
@@ -118,7 +120,12 @@ class Learner:
     """
 
     def __init__(
-        self, network: nn.Module, dataset: Dataset, device: str = "cpu", num_workers: int | None = None
+        self,
+        network: nn.Module,
+        dataset: Dataset,
+        device: str = "cpu",
+        num_workers: int | None = None,
+        brings_weights: bool = False,
     ) -> None:
         if device not in WORKING_SETS:
             raise ConfigurationError(
@@ -133,7 +140,7 @@ class Learner:
         self.shape = NetworkShape.of(network)
         self.num_local_steps = 0
         self.num_global_features = dataset.num_global_features
-        self._device = device
+        self._device, self._brings_weights = device, brings_weights
         self._network = own_copy(network)
         self._frozen = frozen_on(self._network, device)
         self._dataset = dataset
@@ -141,8 +148,7 @@ class Learner:
         self._networks = threading.local()
         self._working_set = working_set(network, device)
         self._kept: WeakKeyDictionary[PendingUpdate, Weights] = WeakKeyDictionary()
-        self._flops: dict[tuple[tuple[int, ...], ...], int] = {}
-        self._local_flops: int | None = None
+        self.flops = TrainingFlops(self._network, self.shape, dataset)
         check_network(self._network, self.shape, dataset)
         self.workers = Workers(num_workers)
 
@@ -159,7 +165,9 @@ class Learner:
         return torch.tensor(self._dataset.test_y, device=self._device)
 
     def initial_model(self, key: int) -> PendingModel:
-        """The network as its own initialisation draws it from a key, 0 to 2**64 - 1."""
+        """The network as its own initialisation draws it from a key, 0 to 2**64 - 1, or as it was brought."""
+        if self._brings_weights:
+            return StoredModel(own_weights(self._network, self._device))
         return InitialModel(self._network, key)
 
     def stored_model(self, weights: Mapping[str, NDArray[np.float32]]) -> PendingModel:
@@ -193,38 +201,37 @@ class Learner:
         squares, errors, targets = self._totals(model, error_totals, self._test_x, self._test_y)
         return ErrorScore(train_squares / len(train_y), squares / num_samples, errors / targets)
 
-    def training_flops(self, part: Part | None = None) -> int:
-        """Floating-point operations of matrix products and convolutions, forwards and back, for one sample.
+    def losses(self, model: PendingModel, samples: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+        """Mean loss of a model, or a part of one, on each of several groups of training samples.
 
-        What torch counts for a network of the part's width, or for the whole one (None); frozen layers,
-        through which gradients pass, included.
+        Args:
+            model: Computed here, if it is not yet.
+            samples: Of each group its training-set indices, or numbers row * num_classes + label.
+
+        Returns:
+            Cross entropies in nats, or squared errors, shape (groups,).
         """
-        shapes = self.shape.tensors if part is None else self.shape.cut(part)
-        sizes = tuple(shapes.values())
-        if sizes not in self._flops:
-            self._flops[sizes] = training_flops(self._own_network().eval(), shapes, self._dataset.test_x[:1])
-        return self._flops[sizes]
+        with one_torch_thread():
+            self._resolve(model)
 
-    def local_training_flops(self) -> int:
-        """The same for the clients' part of a network in two parts; the whole one where it has no such part.
+        def of_group(indices: NDArray[np.int64]) -> float:
+            x_BD, y_B = self._training_set.labelled(indices)
+            with torch.no_grad():
+                outputs_BK = functional_call(self._own_network().eval(), model.settled, (x_BD,))
+                return float(self._training_set.loss(outputs_BK, y_B))
 
-        Clients report the gradient with respect to its inputs, so that is counted.
-        """
-        if not self.shape.num_central_outputs:
-            return self.training_flops()
-        if self._local_flops is None:
-            local = self._own_network().get_submodule(LOCAL.removesuffix(".")).eval()
-            num_inputs = (
-                self.shape.num_central_outputs + self._dataset.num_features - self.num_global_features
-            )
-            x_BD = np.empty((1, num_inputs), dtype=self._dataset.test_x.dtype)
-            shapes = {
-                name.removeprefix(LOCAL): shape
-                for name, shape in self.shape.tensors.items()
-                if name.startswith(LOCAL)
-            }
-            self._local_flops = training_flops(local, shapes, x_BD, wants_input_gradient=True)
-        return self._local_flops
+        return np.array(list(self.workers.in_order(partial(of_group, indices) for indices in samples)))
+
+    def network_of(self, model: PendingModel) -> nn.Module:
+        """The network with the weights of a model, in evaluation mode; computes what is not yet."""
+        with one_torch_thread():
+            self._resolve(model)
+        trained = own_copy(self._network)
+        tensors = dict(trained.named_parameters()) | dict(trained.named_buffers())
+        with torch.no_grad():
+            for name, values in model.settled.items():
+                tensors[name].copy_(values)
+        return trained.eval()
 
     def label_ranks(self, model: PendingModel) -> NDArray[np.int64]:
         """How many classes the model puts before the true one, of each test sample, shape (test samples,).

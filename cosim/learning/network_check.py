@@ -1,6 +1,12 @@
 """Whether a network and a data set fit together, asked before the clock starts."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from cosim.configuration import ConfigurationError
@@ -35,6 +41,28 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> 
             "each layer its weight and its bias or None. Usual fix: leave it out where a network is more "
             "than fully connected layers with ReLU between."
         )
+    check_outputs(network, shape, dataset, partial(_outputs, network))
+
+
+def _outputs(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
+    with torch.no_grad():
+        return tuple(own_copy(network).to("cpu").eval()(torch.tensor(x_BD)).shape)
+
+
+def check_outputs(
+    network: nn.Module,
+    shape: NetworkShape,
+    dataset: Dataset,
+    output_shape: Callable[[NDArray[Any]], tuple[int, ...]],
+) -> None:
+    """Refuse a network that takes other samples, or gives other outputs, than a data set has.
+
+    Args:
+        output_shape: The shape of the network's outputs for samples, shape (batch, features).
+
+    Raises:
+        ConfigurationError: It does.
+    """
     taken = getattr(network, "num_global_features", 0)
     if shape.num_central_outputs and taken != dataset.num_global_features:
         seen, own = dataset.num_global_features, dataset.num_features - dataset.num_global_features
@@ -43,12 +71,11 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> 
             f"in {dataset.name!r}, and a client {own}. Usual fix: "
             f"vertical-{seen}-{own}-<hidden>-<outputs>."
         )
-    largest = torch.tensor(dataset.test_x[[dataset.test_x.max(1).argmax()]])  # of tokens, the rarest
+    largest = dataset.test_x[[dataset.test_x.max(1).argmax()]]  # of tokens, the rarest
     try:
-        with torch.no_grad():
-            found = tuple(own_copy(network).to("cpu").eval()(largest).shape)
+        found = output_shape(largest)
     except (RuntimeError, ValueError, IndexError) as error:
-        if largest.is_floating_point():
+        if largest.dtype == np.float32:
             fits = f"one for {dataset.num_features} features, such as relu-{dataset.num_features}-300-"
         else:
             fits = "one for tokens, such as gpt2lora-16-"

@@ -35,6 +35,8 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 
 TRAIN, TEST = "20news-bydate-train", "20news-bydate-test"
+NUM_TOKENS = 128
+NUM_GROUPS = 20
 PADDING = -1
 """Fills a row after the last token of a short document."""
 END_OF_TEXT = "<|endoftext|>"
@@ -76,7 +78,9 @@ class Newsgroups(NamedTuple):
     groups: tuple[str, ...]
 
 
-def load(data_dir: Path | None = None, gpt2_dir: Path | None = None, *, num_tokens: int = 128) -> Newsgroups:
+def load(
+    data_dir: Path | None = None, gpt2_dir: Path | None = None, *, num_tokens: int = NUM_TOKENS
+) -> Newsgroups:
     """The set as it lies in a folder; read once per process, until a file changes.
 
     Args:

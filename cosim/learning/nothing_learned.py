@@ -5,17 +5,17 @@ samples, and trains nothing. So such a run needs neither the values of a network
 device "meta", nor the files of a data set.
 """
 
+from functools import partial
 from typing import Any, NoReturn
 
-import torch
 from torch import nn
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.datasets import Dataset
-from cosim.learning.flops import output_shape, training_flops
+from cosim.learning.flops import TrainingFlops, output_shape
 from cosim.learning.network_check import check_outputs
 from cosim.learning.pending import PendingModel
-from cosim.learning.submodels import NetworkShape, Part
+from cosim.learning.submodels import NetworkShape
 
 
 class NothingLearned:
@@ -27,6 +27,7 @@ class NothingLearned:
 
     Attributes:
         shape: Parameter names and shapes, groups of units.
+        flops: Operations of training.
         num_global_features: Features of a sample that only the server sees.
 
     Raises:
@@ -36,14 +37,8 @@ class NothingLearned:
     def __init__(self, network: nn.Module, outline: Dataset) -> None:
         self.shape = NetworkShape.of(network)
         self.num_global_features = outline.num_global_features
-        self._network = network
-        self._x = outline.test_x[:1]
-        self._flops: dict[tuple[tuple[int, ...], ...], int] = {}
-        check_outputs(self.shape, outline, lambda x: output_shape(network, x))
-
-    def training_flops(self, part: Part | None = None) -> int:
-        """As of `Learner.training_flops`."""
-        raise NotImplementedError
+        self.flops = TrainingFlops(network, self.shape, outline)
+        check_outputs(network, self.shape, outline, partial(output_shape, network))
 
     def initial_model(self, key: int) -> PendingModel:
         """A model that nobody will read."""

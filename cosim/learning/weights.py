@@ -55,8 +55,14 @@ def initial_weights(network: nn.Module, key: int) -> Weights:
                     f"{type(layer).__name__} has parameters of its own but no reset_parameters(), so no key "
                     "determines them. Usual fix: define it."
                 )
-    tensors = dict(fresh.named_parameters()) | dict(fresh.named_buffers())
-    return {name: tensors[name].detach().to(torch.float32) for name in NetworkShape.of(network).tensors}
+    return own_weights(fresh)
+
+
+def own_weights(network: nn.Module, device: str = "cpu") -> Weights:
+    """A network's own values, as they are at this instant, of what is trained and of running statistics."""
+    tensors = dict(network.named_parameters()) | dict(network.named_buffers())
+    names = NetworkShape.of(network).tensors
+    return {name: tensors[name].detach().to(device, torch.float32, copy=True) for name in names}
 
 
 def cut(weights: Weights, shape: NetworkShape, part: Part) -> Weights:

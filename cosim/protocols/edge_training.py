@@ -7,6 +7,7 @@ Scope and limitations: every client takes the same number of steps; an edge roun
 or at the deadline. If nothing arrived the edge model stays, and the round's record says so (num_arrived 0).
 """
 
+from collections.abc import Iterable
 from functools import partial
 
 from cosim.client import Client, Work
@@ -15,6 +16,7 @@ from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import Part
 from cosim.nodes import Cloud, EdgeServer
 from cosim.radio.uplink import RadioUplink
+from cosim.selection import ComingRound
 from cosim.simulation import Dropped, Simulation, Story
 
 
@@ -55,8 +57,10 @@ class EdgeTraining:
                 "variance. Usual fix: at least 2."
             )
 
-    def participants(self, sim: Simulation, edge: EdgeServer) -> tuple[Client, ...]:
-        """Who takes part in the coming edge round, in the order of their names."""
+    def participants(
+        self, sim: Simulation, edge: EdgeServer, coming: ComingRound
+    ) -> Iterable[Client] | Story:
+        """Who takes part in the coming edge round: clients, or a process that waits and returns them."""
         return edge.participants(sim, self.num_participants)
 
     def model_s(
@@ -74,7 +78,7 @@ class EdgeTraining:
         for client in edge.clients:
             assert isinstance(client.uplink, RadioUplink)
             cycles = self.num_local_steps * cloud.step_cycles(client, self.batch_size) * share
-            upload_s = client.uplink.upload_s(bits, client.tx_power_w, global_round, num_clients)
+            upload_s = client.uplink.upload_s(bits, client.tx_power_w, num_clients, global_round)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
         backhaul_s = edge.backhaul.backhaul_s(bits) - edge.backhaul.backhaul_s(0)
         return self.num_edge_rounds * slowest_s + 2.0 * backhaul_s
@@ -106,6 +110,16 @@ class EdgeTraining:
                     learning_rate=self.learning_rate,
                 )
             )
+            coming = ComingRound(
+                cloud=cloud,
+                edge=edge,
+                model=model,
+                global_round=global_round,
+                edge_round=edge_round,
+                payload_bits=payload_bits,
+            )
+            choice = self.participants(sim, edge, coming)
+            participants = yield from coming.chosen(sim, choice, type(self).__name__)
             assignments = [
                 (
                     client,
@@ -117,7 +131,7 @@ class EdgeTraining:
                         payload_bits=payload_bits,
                     ),
                 )
-                for client in self.participants(sim, edge)
+                for client in participants
             ]
             outcomes = yield from edge.edge_round(
                 sim, assignments, self.deadline_s, global_round=global_round, edge_round=edge_round

@@ -24,6 +24,8 @@ from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.allocation.problem import Plan, Problem
 from cosim.client import Client
 from cosim.nodes import Cloud, EdgeServer
+from cosim.radio.band import Band
+from cosim.radio.over_the_air import OverTheAir
 from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink
 from cosim.records import Allotment
@@ -93,7 +95,7 @@ class Terms:
             capacitance_j_per_hz2=clients[0].cpu.capacitance_j_per_hz2,
             static_power_w=clients[0].cpu.static_power_w,
             payload_bits=cloud.shape.num_values() * cloud.bits_per_parameter,
-            bandwidth_hz=cloud.edges[0].band.share_hz(num_selected),
+            bandwidth_hz=_band(cloud).share_hz(num_selected),
             deadline_s=self.deadline_s,
             max_steps=self.max_steps,
             num_selected=num_selected,
@@ -103,7 +105,7 @@ class Terms:
 
     def known_snr_per_w(self, cloud: Cloud, global_round: int, edge_round: int) -> NDArray[np.float64]:
         """SNR at 1 W of every client in what it will send in, the margin taken off; 0 without a radio."""
-        bandwidth_hz = cloud.edges[0].band.share_hz(self.num_selected(cloud))
+        bandwidth_hz = _band(cloud).share_hz(self.num_selected(cloud))
         margin = db_to_linear(self.policy.margin_db) if isinstance(self.policy, ResourceAware) else 1.0
         known = [
             client.uplink.known_snr_per_w(bandwidth_hz, global_round, edge_round)
@@ -113,6 +115,13 @@ class Terms:
             for client in edge.clients
         ]
         return np.array(known) / margin
+
+
+def _band(cloud: Cloud) -> Band | ResourceBlocks | OverTheAir:
+    """The band of a cell; all are alike, and a protocol that plans refuses a network that has none."""
+    band = cloud.edges[0].band
+    assert band is not None
+    return band
 
 
 class Planner:

@@ -190,10 +190,17 @@ class RadioUplink:
         block = self.fading.block(global_round, edge_round)
         return link.snr_in(bandwidth_hz) * self.fading.gain(block)
 
-    def upload_s(self, payload_bits: float, tx_power_w: float, global_round: int, num_clients: int) -> float:
-        """How long an upload of a round takes beside so many others, as a planner knows it at its start."""
-        link = self.links.known(self.number, tx_power_w, global_round, 0)
-        block = self.fading.block(global_round, 0)
+    def upload_s(
+        self,
+        payload_bits: float,
+        tx_power_w: float,
+        num_clients: int,
+        global_round: int,
+        edge_round: int = 0,
+    ) -> float:
+        """How long an upload takes where so many share the band, as a planner knows it at this instant."""
+        link = self.links.known(self.number, tx_power_w, global_round, edge_round)
+        block = self.fading.block(global_round, edge_round)
         return self.band.upload_s(Channel(link=link, fading=self.fading), payload_bits, block, num_clients)
 
     def received(self, tx_power_w: float, global_round: int, edge_round: int) -> NDArray[np.complex128]:

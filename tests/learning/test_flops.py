@@ -20,8 +20,8 @@ def test_dense_layers_by_hand(hidden):
     learner = Learner(models.build("relu-12-8-4"), DATA)
     (part, *_) = draw_parts({"hidden1": 8}, {"hidden1": (hidden, 8 - hidden) if hidden < 8 else (8,)}, RNG)
     by_hand = 2 * (2 * (12 * hidden + hidden * 4) + hidden * 4)
-    assert learner.training_flops(part) == by_hand
-    assert (learner.training_flops() == by_hand) == (hidden == 8)
+    assert learner.flops.of(part) == by_hand
+    assert (learner.flops.of() == by_hand) == (hidden == 8)
 
 
 def vertical_data(num_global_features: int) -> Dataset:
@@ -41,13 +41,13 @@ def test_a_network_in_two_parts_counts_as_a_whole_or_as_the_clients_part():
     """4-8-5 of the server, 3-8-5 and (5 + 5)-8-1 of a client, whose inputs hold the 5 that want a gradient."""
     learner = Learner(models.build("vertical-4-3-8-5"), vertical_data(4))
     own = 3 * 8 + 8 * 5 + 10 * 8 + 8 * 1
-    assert learner.local_training_flops() == 2 * 3 * own
-    assert learner.training_flops() == 2 * (2 * 4 * 8 + 3 * (8 * 5 + own))
+    assert learner.flops.of_clients_part() == 2 * 3 * own
+    assert learner.flops.of() == 2 * (2 * 4 * 8 + 3 * (8 * 5 + own))
 
 
 def test_a_network_in_one_part_is_all_the_clients():
     learner = Learner(models.build("horizontal-7-8-5"), vertical_data(0))
-    assert learner.local_training_flops() == 2 * (2 * 7 * 8 + 3 * (8 * 5 + 5 * 8 + 8 * 1))
+    assert learner.flops.of_clients_part() == 2 * (2 * 7 * 8 + 3 * (8 * 5 + 5 * 8 + 8 * 1))
 
 
 class Pictures(nn.Module):
@@ -73,4 +73,4 @@ def test_convolutions_count_for_every_position_and_frozen_layers_for_what_passes
     frozen, last = 8 * 8, 8 * 4
     forward = one + two + frozen + last
     backward = one + 2 * two + frozen + 2 * last  # nobody needs the gradient of the samples
-    assert learner.training_flops(part) == 2 * (forward + backward)
+    assert learner.flops.of(part) == 2 * (forward + backward)

@@ -244,8 +244,8 @@ def test_by_operations_the_frozen_layers_cost_every_cell_nearly_the_same(lora, t
     learner = Learner(lora, texts, num_workers=1)
     shape = learner.shape
     parts = draw_parts(shape.num_units, even_counts(shape.num_units, 2), np.random.default_rng(1))
-    assert learner.training_flops() == training_flops(RANK)
-    assert [learner.training_flops(part) for part in parts] == list(map(training_flops, RANKS.values()))
+    assert learner.flops.of() == training_flops(RANK)
+    assert [learner.flops.of(part) for part in parts] == list(map(training_flops, RANKS.values()))
     assert seconds_by_cell(result) == pytest.approx(
         {edge: STEPS * 0.125 * training_flops(ranks) * 4 / 1e9 for edge, ranks in RANKS.items()}, rel=1e-9
     )

@@ -1,0 +1,129 @@
+"""Selection: what a rule that chooses clients may know, and what becomes of its choice.
+
+A rule is the method `participants` of a training (`cosim.protocols.edge_training`). It is given the clock,
+the edge server and the edge round that is about to begin; it returns clients, or is a process that lets time
+pass and then returns them.
+
+Usage, in a rule::
+
+    losses = coming.losses(edge.clients)
+    upload_s = coming.upload_s(edge.clients)
+"""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, cast
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.client import Client
+from cosim.configuration import ConfigurationError
+from cosim.learning.pending import PendingModel
+from cosim.nodes import Cloud, EdgeServer
+from cosim.simulation import Simulation, Story
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class ComingRound:
+    """An edge round that is about to begin.
+
+    Attributes:
+        model: What the cell is going to train.
+        payload_bits: Size of an upload.
+    """
+
+    cloud: Cloud
+    edge: EdgeServer
+    model: PendingModel
+    global_round: int
+    edge_round: int
+    payload_bits: int
+
+    def losses(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        """Mean loss of the model on the training samples of each client, shape (clients,).
+
+        Cross entropies in nats, or squared errors. The model is computed now, so what is asked for often
+        learns in small pieces; a run that is resumed reads these numbers from its checkpoint.
+
+        Raises:
+            ConfigurationError: Only times are asked for, so nobody learns.
+        """
+        names = ",".join(client.name for client in clients)
+        key = f"losses {self.edge.name} {self.global_round} {self.edge_round} {names}"
+        samples = [client.samples for client in clients]
+        return self.cloud.journal.read(key, lambda: self.cloud.learner.losses(self.model, samples))
+
+    def known_snr(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        """SNR of each client at its highest power in an equal share of the band, shape (clients,).
+
+        As a planner knows it at this instant, and with the share that is left when these clients take part.
+
+        Raises:
+            ConfigurationError: An uplink that knows none.
+        """
+        bandwidth_hz = getattr(self.edge.band, "share_hz", lambda num_clients: 0.0)(len(clients))
+        rounds = (self.global_round, self.edge_round)
+        return np.array(
+            [
+                client.tx_power_w * _asked(client, "known_snr_per_w")(bandwidth_hz, *rounds)
+                for client in clients
+            ]
+        )
+
+    def upload_s(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        """How long the upload of each client takes when these take part, shape (clients,).
+
+        At its highest power, as a planner knows it at this instant.
+
+        Raises:
+            ConfigurationError: An uplink that knows no rates.
+        """
+        rounds = (self.global_round, self.edge_round)
+        return np.array(
+            [
+                _asked(client, "upload_s")(self.payload_bits, client.tx_power_w, len(clients), *rounds)
+                for client in clients
+            ]
+        )
+
+    def chosen(self, sim: Simulation, choice: "Iterable[Client] | Story", rule: str) -> Story:
+        """The clients that a rule chooses, in the order of their names.
+
+        Args:
+            choice: What the rule returns: clients, or a process that returns them.
+            rule: Its name.
+
+        Raises:
+            ConfigurationError: Clients of elsewhere, or one twice; nobody, though no time has passed, so that
+                nobody would be chosen for ever.
+        """
+        asked_s, edge = sim.now_s, self.edge
+        clients: Any = choice
+        if isinstance(choice, Generator):
+            clients = yield from cast(Story, choice)
+        found: tuple[Client, ...] = tuple(clients)
+        names = [getattr(client, "name", repr(client)) for client in found]
+        if any(client not in edge.clients for client in found) or len(set(names)) < len(names):
+            raise ConfigurationError(
+                f"{rule}.participants chose {', '.join(names)[:200]} in {edge.name}: must be clients of this "
+                "cell, each once. Usual fix: choose among edge.clients."
+            )
+        if not found and sim.now_s == asked_s:
+            raise ConfigurationError(
+                f"{rule}.participants chose nobody in {edge.name} at {asked_s:g} s and let no time pass, so "
+                "nobody would ever be chosen. Usual fix: choose somebody, or wait in the rule "
+                "(yield from sim.spend(edge.name, 'idle', 1.0))."
+            )
+        return tuple(sorted(found, key=lambda client: client.name))
+
+
+def _asked(client: Client, method: str) -> Callable[..., float]:
+    """A method of a client's uplink, which not every uplink has."""
+    found = getattr(client.uplink, method, None)
+    if found is None:
+        raise ConfigurationError(
+            f"{type(client.uplink).__name__} of {client.name} has no {method}, so nothing is known of its "
+            "link. Usual fix: uplink = radio, or a rule that goes without."
+        )
+    return found
