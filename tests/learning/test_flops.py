@@ -38,7 +38,7 @@ def vertical_data(num_global_features: int) -> Dataset:
 
 
 def test_a_network_in_two_parts_counts_as_a_whole_or_as_the_clients_part():
-    """4-8-5 of the server, 3-8-5 and (5 + 5)-8-1 of a client, whose inputs hold the 5 that want a gradient."""
+    """4-8-5 of the server, 3-8-5 and (5 + 5)-8-1 of a client, whose inputs hold 5 that want a gradient."""
     learner = Learner(models.build("vertical-4-3-8-5"), vertical_data(4))
     own = 3 * 8 + 8 * 5 + 10 * 8 + 8 * 1
     assert learner.flops.of_clients_part() == 2 * 3 * own
