@@ -132,7 +132,7 @@ class Simulation:
         except simpy.Interrupt as cut:
             yield from self._cut(processes, _reason(cut))
             raise
-        return [process.value for process in processes]
+        return [process.taken() for process in processes]
 
     def first(self, stories: Mapping[str, Story]) -> Story:
         """Play named stories side by side until one has ended, and cut the others.
@@ -148,7 +148,7 @@ class Simulation:
         except simpy.Interrupt as cut:
             yield from self._cut(processes.values(), _reason(cut))
             raise
-        return winner, processes[winner].value
+        return winner, processes[winner].taken()
 
     def _cut(self, processes: Iterable[simpy.Process], reason: Dropped) -> Story:
         cut = [process for process in processes if process.is_alive]
@@ -212,6 +212,11 @@ class _Branch(simpy.Process):
         around = environment.active_process
         self.depth: int = around.depth + 1 if isinstance(around, _Branch) else 0
         super().__init__(environment, _cuttable(story))
+
+    def taken(self) -> Any:
+        """The value of a story that has ended; events that outlive the story let go of it."""
+        value, self._value = self.value, None
+        return value
 
 
 class _Alarm(simpy.Event):

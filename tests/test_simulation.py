@@ -1,9 +1,11 @@
 """The clock's contract, line by line, and random trees of stories against a model of them without a clock."""
 
+import gc
 import math
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim.records import DONE, Span
-from cosim.simulation import Dropped, Simulation
+from cosim.simulation import Dropped, Simulation, Story
 
 TIE_ORDERS = (None, 0, 1, 2, 3, 4, 5)
 """Insertion order, and random orders of simultaneous events."""
@@ -698,3 +700,36 @@ def test_the_end_of_an_instant_comes_after_all_else_of_it_alarms_included(tie_or
 
     sim.run(sim.together([asks(), outer(), cell("c")]))
     assert (sorted(seen[:3]), seen[3:]) == ([("a", 1.0), ("b", 1.0), ("c", 1.0)], [("end", 1.0)])
+
+
+class Value:
+    """Something that a story returns."""
+
+
+@pytest.mark.parametrize("deadline_s", [None, 1.0, 3.0])
+def test_nothing_but_the_reader_holds_what_stories_returned(deadline_s: float | None):
+    """Also at the very instant at which they end, and without the garbage collector."""
+    returned: list[weakref.ref[Value]] = []
+
+    def story(sim: Simulation, duration_s: float) -> Story:
+        yield from sim.spend("a", "work", duration_s)
+        value = Value()
+        returned.append(weakref.ref(value))
+        return value
+
+    def reader(sim: Simulation) -> Story:
+        values = yield from sim.with_deadline([story(sim, 0.5), story(sim, 2.0)], deadline_s)
+        assert isinstance(values[0], Value)
+        values.clear()
+        assert [reference() for reference in returned] == [None] * (1 if deadline_s == 1.0 else 2)
+        winner = yield from sim.first({"b": story(sim, 1.0), "c": story(sim, 2.0)})
+        assert winner[0] == "b"
+        del winner
+        assert returned[-1]() is None
+
+    gc.disable()
+    try:
+        sim = Simulation(seed=1)
+        sim.run(reader(sim))
+    finally:
+        gc.enable()

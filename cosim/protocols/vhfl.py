@@ -18,13 +18,14 @@ the downlink and the server's computing take no time. Encryption and privacy are
 Source: Wan et al., "How global observation works in federated learning", Sections II-C and IV.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
 from cosim.client import Client, Work
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative, positive
 from cosim.learning.combinations import mean
-from cosim.learning.pending import PendingModel
+from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.vertical import VerticalUpdate
 from cosim.nodes import Cloud
 from cosim.simulation import Dropped, Simulation, Story
@@ -101,11 +102,17 @@ class Vhfl:
             outcomes = yield from server.edge_round(
                 sim, assignments, deadline_s, global_round=global_round, edge_round=0
             )
-            updates = [update for update in outcomes if not isinstance(update, Dropped)]
-            if updates:
-                model = mean(updates, weights=[len(update.samples) for update in updates])
+            model = self.moved(model, outcomes)
+            del outcomes  # their weights need not outlive the mean
             model = cloud.close_round(sim, global_round, start_s, model)
         return model
+
+    def moved(self, model: PendingModel, outcomes: Sequence[PendingUpdate | Dropped]) -> PendingModel:
+        """The model after a global round: the mean of what arrived (eqs. 10, 17), itself if nothing did."""
+        updates = [update for update in outcomes if not isinstance(update, Dropped)]
+        if not updates:
+            return model
+        return mean(updates, weights=[len(update.samples) for update in updates])
 
     def work(self, cloud: Cloud, client: Client, model: PendingModel, global_round: int) -> Work:
         """What one client does in a global round; its upload holds weights and a gradient per sample."""
