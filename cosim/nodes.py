@@ -18,7 +18,6 @@ from cosim.compute import CyclesFollow
 from cosim.journal import Journal
 from cosim.learning.combinations import mean, noisy_mean
 from cosim.learning.learner import Learner
-from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape, Part
 from cosim.radio.band import Band
@@ -146,7 +145,7 @@ class Cloud:
     """
 
     edges: tuple[EdgeServer, ...]
-    learner: Learner | NothingLearned
+    learner: Learner
     shape: NetworkShape
     num_global_rounds: int
     bits_per_parameter: int
@@ -217,13 +216,11 @@ class Cloud:
         return self._report(sim, global_round, model)
 
     def _report(self, sim: Simulation, global_round: int, model: PendingModel) -> PendingModel:
-        if isinstance(self.learner, NothingLearned):
-            model = PendingModel()  # nobody will read it, so let go of what it would be made of
-            self.listener(RoundReport(global_round, sim.now_s, None, model))
-            return model
         known = self.known if self.known and global_round <= self.known.global_round else None
         if known and global_round == known.global_round:
             model = self.learner.stored_model(known.weights)
+        if self.evaluate_every is None:
+            model = PendingModel()  # nobody will read it, so let go of what it would be made of
         evaluation = None
         last = global_round == self.num_global_rounds
         if self.evaluate_every is not None and (last or global_round % self.evaluate_every == 0):

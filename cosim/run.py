@@ -82,9 +82,8 @@ def run(
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     num_workers = num_cores() if num_workers is None else num_workers
     data = cache(partial(system.data.load, sim, None if data_dir is None else Path(data_dir)))
-    learner: Learner | NothingLearned
     if system.evaluate_every is None:
-        learner = NothingLearned(network, system.data.outline or data())
+        learner: Learner = NothingLearned(network, system.data.outline or data())
     else:
         brings_weights = system.initial_weights == "network"
         learner = Learner(network, data(), device, num_workers, brings_weights)
@@ -134,7 +133,7 @@ class _Writer:
     def __init__(
         self,
         sim: Simulation,
-        learner: Learner | NothingLearned,
+        learner: Learner,
         system: System,
         config: dict[str, Any],
         folder: Path | None,
@@ -174,7 +173,6 @@ class _Writer:
         evaluated = self._evaluated
         if self._folder is None or evaluated is None or evaluated.global_round == self._kept_round:
             return
-        assert isinstance(self._learner, Learner)
         Checkpoint(
             global_round=evaluated.global_round,
             weights=self._learner.weights(evaluated.model),
@@ -187,7 +185,6 @@ class _Writer:
         """The tables with the model of the last evaluation, and the network that has its weights."""
         if self._evaluated is None:
             return result
-        assert isinstance(self._learner, Learner)
         model = self._evaluated.model
         network = self._learner.network_of(model)
         return attrs.evolve(result, learned=self._learner.weights(model), network=network)

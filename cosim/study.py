@@ -113,8 +113,8 @@ class Study:
             The table of runs, by design and seed.
 
         Raises:
-            ConfigurationError: The folder holds another study, a grid that cannot be, or a base of a class that
-                another process would not find.
+            ConfigurationError: The folder holds another study, a grid that cannot be, or a base of a class
+                that another process would not find.
         """
         folder, found = Path(out).resolve(), self.designs
         for path in sorted(folder.glob("runs/*/provenance.json")):

@@ -33,7 +33,6 @@ from cosim.configuration import (
 from cosim.learning.data import Data
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
-from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.request_log import MOST_SLOTS
 from cosim.nodes import Cloud, EdgeServer, RoundReport
 from cosim.protocols.hfedavg import HFedAvg
@@ -136,7 +135,7 @@ class System:
     def build(
         self,
         sim: Simulation,
-        learner: Learner | NothingLearned,
+        learner: Learner,
         data: Callable[[], Dataset],
         listener: Callable[[RoundReport], None],
         known: Checkpoint | None = None,

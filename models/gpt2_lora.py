@@ -173,6 +173,9 @@ class Gpt2Lora(nn.Module):
 def gpt2_of(folder: Path | None = None) -> "GPT2Model":
     """GPT-2 as it lies in a folder, in float32; never from the network, never from pickles.
 
+    While torch's device is "meta" it has no values and needs no weights; its sizes are those of the folder's
+    config.json, or of the small GPT-2 where no folder is named.
+
     Args:
         folder: With config.json and model.safetensors, as the Hugging Face Hub has them and `save_pretrained`
             writes them; None: $COSIM_GPT2.
@@ -182,16 +185,21 @@ def gpt2_of(folder: Path | None = None) -> "GPT2Model":
             another network.
     """
     named = folder or os.environ.get("COSIM_GPT2")
-    if not named:
+    has_values = torch.get_default_device().type != "meta"
+    if not named and has_values:
         raise ValueError(f"GPT-2's weights: no folder is named. Usual fix: {_GET_GPT2}.")
     try:
-        from transformers import GPT2Model
+        from transformers import GPT2Config, GPT2Model
     except ImportError as error:
         raise ValueError(
             f"GPT-2 needs transformers: {error}. Usual fix: pip install 'cosim[lora]'."
         ) from None
+    if not named:
+        return GPT2Model(GPT2Config())
     folder = Path(named)
     _check_kind(folder / "config.json")
+    if not has_values:
+        return GPT2Model(GPT2Config.from_json_file(str(folder / "config.json")))
     try:
         with _no_progress_bar():
             loaded: Any = GPT2Model.from_pretrained(

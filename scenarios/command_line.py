@@ -25,7 +25,7 @@ from cosim.units import unit_of
 from scenarios import looking, studies
 from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
 from scenarios.console import Options, console, play
-from scenarios.kinds import with_kinds
+from scenarios.kinds import imported, other_kinds, with_kinds
 
 PAPER_SCALE = "--paper-scale"
 
@@ -39,6 +39,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim run rawhfl --paper-scale        in the paper's size, where a scenario is usually played smaller
   cosim run rawhfl --protocol.policy.kind CommonSteps    another kind of a part, in its defaults
   cosim run --config runs/a/config.json      repeat a run exactly
+  cosim run --config runs/b/config.json --import rules    where a part of yours is in rules.py
   cosim run --resume runs/a             go on with a run that was stopped
   cosim study hist --over radio.bandwidth_hz=5e6,10e6 --seeds 10    what if? with intervals and differences
   cosim report runs/a runs/b            runs or a study on one page, as HTML
@@ -67,7 +68,7 @@ def _exit_code(command: str, rest: list[str]) -> int:
             print(USAGE, end="")
             code = 0
         elif command in _COMMANDS:
-            code = _COMMANDS[command](rest)
+            code = _COMMANDS[command](imported(rest))
         else:
             raise ConfigurationError(
                 f"no command {command!r}. Known: {', '.join(_COMMANDS)}; see cosim --help."
@@ -85,6 +86,7 @@ def _exit_code(command: str, rest: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    known_network = None
     if arguments and not arguments[0].startswith("-"):
         name, arguments = arguments[0], arguments[1:]
         module = find("scenario", SCENARIOS, name)
@@ -92,7 +94,7 @@ def _run(arguments: list[str]) -> int:
         arguments = [argument for argument in arguments if argument != PAPER_SCALE]
     elif "--config" in arguments[:1] and len(arguments) > 1:
         path, arguments = Path(arguments[1]), arguments[2:]
-        name, system = read_config(path)
+        name, system, known_network = read_config(path)
         question = f"The run of {path}, with any field changed."
     elif "--resume" in arguments[:1] and len(arguments) > 1:
         return _resume(Path(arguments[1]), arguments[2:])
@@ -108,11 +110,22 @@ def _run(arguments: list[str]) -> int:
         options: Annotated[Options, tyro.conf.arg(name="")]
         system: Annotated[System, tyro.conf.arg(name="")]
 
-    system, arguments = with_kinds(system, arguments)
+    given, (system, arguments) = system, with_kinds(system, arguments)
     invocation = _parse(
         Invocation, f"cosim run {name}", arguments, Invocation(options=Options(), system=system), question
     )
-    return _played(name, play(name, invocation.system, invocation.options))
+    if invocation.system.model != given.model:
+        known_network = None
+    return _played(
+        name,
+        play(
+            name,
+            invocation.system,
+            invocation.options,
+            title=_title(name, invocation.system),
+            known_network=known_network,
+        ),
+    )
 
 
 def _study(arguments: list[str]) -> int:
@@ -130,7 +143,8 @@ def _study(arguments: list[str]) -> int:
 
     asked = Invocation(options=studies.Options(), system=system)
     invocation = _parse(Invocation, f"cosim study {name}", arguments, asked, studies.__doc__)
-    return studies.play(name, invocation.system, invocation.options)
+    title = _title(name, invocation.system)
+    return studies.play(name, invocation.system, invocation.options, title=title)
 
 
 def _report(arguments: list[str]) -> int:
@@ -167,14 +181,14 @@ def _resume(folder: Path, arguments: list[str]) -> int:
             f"--resume {folder}: no run is there (no config.json). Usual fix: the folder of a run that was "
             "stopped."
         )
-    name, system = read_config(folder / "config.json")
+    name, system, _ = read_config(folder / "config.json")
     question = f"Go on with the run in {folder}, which was stopped."
     options = _parse(Options, f"cosim run --resume {folder}", arguments, Options(), question)
     if options.out is not None:
         raise ConfigurationError(
             f"--out: a run goes on in its own folder, {folder}. Usual fix: leave it out."
         )
-    return _played(name, play(name, system, options, resume=folder))
+    return _played(name, play(name, system, options, title=_title(name, system), resume=folder))
 
 
 def _played(name: str, result: Result) -> int:
@@ -193,8 +207,15 @@ def _form(name: str, module: ModuleType, paper_scale: bool) -> System:
     return module.paper_scale()
 
 
-def read_config(path: Path) -> tuple[str, System]:
-    """Scenario name and system of a run's config.json.
+def _title(name: str, system: System) -> str:
+    """A scenario's name, with the kinds of parts that are others than the scenario's own."""
+    if name not in SCENARIOS:
+        return name
+    return "-".join((name, *other_kinds(find("scenario", SCENARIOS, name).system(), system)))
+
+
+def read_config(path: Path) -> tuple[str, System, dict[str, str] | None]:
+    """Scenario name and system of a run's config.json, and what it says of the network.
 
     Raises:
         ConfigurationError: It is none, or holds no system that can be run.
@@ -210,7 +231,8 @@ def read_config(path: Path) -> tuple[str, System]:
         system = load_system(config)
     except ConfigurationError as error:
         raise ConfigurationError(f"--config {path}: {error}") from None
-    return config.get("scenario") or path.resolve().parent.name or "run", system
+    name = config.get("scenario") or path.resolve().parent.name or "run"
+    return name, system, config.get("network")
 
 
 def _show(arguments: list[str]) -> int:

@@ -26,6 +26,7 @@ from analysis.plots import overview
 from cosim import ConfigurationError, Result, System, run
 from cosim.files import replace
 from cosim.nodes import RoundReport
+from cosim.run import check_network, configuration_of
 
 console = rich.console.Console(highlight=False)
 if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -55,20 +56,30 @@ class Options:
 
 
 def play(
-    scenario: str, system: System, options: Options | None = None, *, resume: Path | None = None
+    scenario: str,
+    system: System,
+    options: Options | None = None,
+    *,
+    title: str | None = None,
+    known_network: dict[str, str] | None = None,
+    resume: Path | None = None,
 ) -> Result:
     """Run a system with progress, print its table, draw its picture.
 
     Args:
+        title: What folder, progress and table call it; None: as the scenario.
+        known_network: What the config.json of the run that is repeated says of its network; None: nothing.
         resume: Folder of this very run, which was stopped and is to go on; None: a new run.
     """
-    options = options or Options()
-    out = resume or options.out or next_free_folder(Path("runs"), scenario)
+    options, title = options or Options(), title or scenario
+    out = resume or options.out or next_free_folder(Path("runs"), title)
+    learning = network_of(system)
+    check_network(known_network, configuration_of(system, learning, scenario)["network"], "--config")
     try:
-        with progress_of(scenario, system.protocol.num_global_rounds, options.quiet) as listener:
+        with progress_of(title, system.protocol.num_global_rounds, options.quiet) as listener:
             result = run(
                 system,
-                network(system.model),
+                learning,
                 out=out,
                 scenario=scenario,
                 data_dir=options.data_dir,
@@ -84,27 +95,44 @@ def play(
         raise
     picture = out / "overview.png"
     save_picture(overview(result), picture)
-    console.print(summary_table(scenario, result))
+    console.print(summary_table(title, result))
     if not result.evaluations.map(math.isfinite).to_numpy().all():
         console.print("The loss is not finite: training has diverged. Usual fix: a smaller learning rate.")
     console.print(f"Run folder: {out}\nPicture:    {picture}")
     return result
 
 
-def network(name: str) -> models.nn.Module:
+def network(name: str, *, values: bool = True) -> models.nn.Module:
     """The network of a name.
+
+    Args:
+        values: Whether it has any; where only times are asked for it needs none.
 
     Raises:
         ConfigurationError: There is none.
     """
     try:
-        return models.build(name)
+        return models.build(name, values=values)
     except ValueError as error:
         raise ConfigurationError(f"System.model: {error}") from None
     except (RuntimeError, TypeError, MemoryError):
         raise ConfigurationError(
             f"System.model = {name!r}: too large for this machine's memory. Usual fix: smaller layers."
         ) from None
+
+
+def network_of(system: System) -> models.nn.Module:
+    """The network of a system by its name, without values where nothing is learned.
+
+    Raises:
+        ConfigurationError: There is none, or it is to bring weights, which a name cannot.
+    """
+    if system.initial_weights == "network":
+        raise ConfigurationError(
+            "System.initial_weights = 'network': a network by name brings no weights of its own. Usual fix: "
+            "drawn, or cosim.run(system, network) with a network of yours."
+        )
+    return network(system.model, values=system.evaluate_every is not None)
 
 
 def next_free_folder(parent: Path, name: str) -> Path:

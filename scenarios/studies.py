@@ -24,7 +24,7 @@ from cosim import ConfigurationError, System, evolve
 from cosim.designs import Design, value_at
 from cosim.learning.workers import num_cores
 from cosim.study import Study
-from scenarios.console import console, network, next_free_folder, save_table
+from scenarios.console import console, network, network_of, next_free_folder, save_table
 
 
 @attrs.frozen(kw_only=True)
@@ -58,8 +58,13 @@ class Options:
     data_dir: Path | None = None
 
 
-def play(scenario: str, base: System, options: Options) -> int:
-    """Run what is missing, print the table; exit code 1 where runs failed."""
+def play(scenario: str, base: System, options: Options, *, title: str | None = None) -> int:
+    """Run what is missing, print the table; exit code 1 where runs failed.
+
+    Args:
+        title: What folder and progress call it; None: as the scenario.
+    """
+    title = title or scenario
     base = evolve(base, evaluate_every=None) if options.timing_only else base
     study = Study(base, grid(options.over), options.seeds, options.target)
     found = study.designs
@@ -67,17 +72,17 @@ def play(scenario: str, base: System, options: Options) -> int:
         raise ConfigurationError(str(found[0].error))
     for design in found:
         if design.system is not None:
-            network(design.system.model)
+            network_of(design.system)
     precision = dict(map(share, options.precision))
-    out = options.out or next_free_folder(Path("studies"), scenario)
+    out = options.out or next_free_folder(Path("studies"), title)
     most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
     with (
         pool(options.executor, options.workers) as (executor, num_at_once),
-        progress(scenario, num_at_once) as listener,
+        progress(title, num_at_once) as listener,
     ):
         runs = study.run(
             out,
-            network,
+            partial(network, values=base.evaluate_every is not None or "evaluate_every" in study.grid),
             scenario=scenario,
             data_dir=None if options.data_dir is None else options.data_dir.resolve(),
             executor=executor,

@@ -71,7 +71,7 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
 def simulate(system: cosim.System) -> tuple[Cloud, cosim.Result]:
     """The network, and what it did."""
     sim, dataset = cosim.Simulation(system.seed), blank_dataset(system.num_clients)
-    cloud = system.build(sim, Learner(network(system.model), dataset), dataset, lambda report: None)
+    cloud = system.build(sim, Learner(network(system.model), dataset), lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
     return cloud, cosim.Result.of(sim.trace, {}, system.num_clients, "complete", None)
 

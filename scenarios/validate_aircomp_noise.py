@@ -97,7 +97,7 @@ def network_of(of: cosim.System) -> tuple[cosim.Simulation, Cloud]:
     sim = cosim.Simulation(of.seed)
     dataset = of.data.load(sim, None)
     learner = Learner(models.build(of.model), dataset, num_workers=1)
-    return sim, of.build(sim, learner, dataset, lambda report: None)
+    return sim, of.build(sim, learner, lambda: dataset, lambda report: None)
 
 
 def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int) -> NDArray[np.float64]:

@@ -60,7 +60,7 @@ def simulate(system: cosim.System) -> tuple[Cloud, np.ndarray]:
     """The network, and the duration in s of every global round, shape (rounds,)."""
     sim = cosim.Simulation(system.seed)
     dataset = blank_dataset(system.num_clients)
-    cloud = system.build(sim, Learner(network(system.model), dataset), dataset, lambda report: None)
+    cloud = system.build(sim, Learner(network(system.model), dataset), lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
     rounds = [row for row in sim.trace.rounds if row.level == "global"]
     return cloud, np.array([row.end_s - row.start_s for row in rounds])

@@ -44,7 +44,7 @@ def system(**radio) -> System:
 def play(system: System, num_workers: int = 1) -> tuple[Simulation, Cloud, dict[str, np.ndarray]]:
     sim, dataset = Simulation(system.seed), load("synthetic")
     learner = Learner(models.build(system.model), dataset, num_workers=num_workers)
-    cloud = system.build(sim, learner, dataset, lambda report: None)
+    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     model = sim.run(system.protocol.play(sim, cloud))
     return sim, cloud, learner.weights(model)
 

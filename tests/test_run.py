@@ -160,7 +160,7 @@ def draws(system: System) -> dict[str, tuple[float, ...]]:
     """Distance, frequency and gains of every client."""
     sim, dataset = Simulation(system.seed), load(system.data.name)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud: Cloud = system.build(sim, learner, dataset, lambda report: None)
+    cloud: Cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     graph = system.topology.graph(system.sizes(), Simulation(system.seed))
     return {
         client.name: (

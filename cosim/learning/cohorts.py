@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.datasets import Dataset
+from cosim.learning.dropout import dropping_layers, keyed_dropout
 from cosim.learning.local_training import (
     mini_batches,
     relu_layers_of,
@@ -69,9 +70,12 @@ def working_set(network: nn.Module, device: str) -> WorkingSet:
 
     On a CPU dense layers gain from being trained together. Convolutions with weights of their own for every
     client are slower together, and where layers are frozen most of the work is one client's batch times
-    common weights; such networks are trained client by client (benchmarks/submodels.py).
+    common weights; such networks are trained client by client (benchmarks/submodels.py). So are those with
+    dropout, on every device, because masks are of one client.
     """
     largest = WORKING_SETS[device]
+    if dropping_layers(network):
+        return largest._replace(num_clients=1)
     convolves = any(isinstance(layer, CONVOLUTIONS) for layer in network.modules())
     freezes = any(not p.requires_grad for p in network.parameters())
     return largest._replace(num_clients=1) if device == "cpu" and (convolves or freezes) else largest
@@ -167,7 +171,8 @@ class TrainingSet:
             if len(cohort) == 1 and relu_layers is None:
                 weights = {name: values_C[0] for name, values_C in weights_C.items()}
                 x_ND, y_N, batches_CSB, learning_rate = data
-                train_alone(network, weights, x_ND, y_N, batches_CSB[0], learning_rate, self.loss)
+                with keyed_dropout(network, cohort[0].key):
+                    train_alone(network, weights, x_ND, y_N, batches_CSB[0], learning_rate, self.loss)
             elif relu_layers is None or self._num_classes is None:
                 train_by_autograd(network, weights_C, *data, self.loss)
             else:

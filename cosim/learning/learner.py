@@ -42,8 +42,8 @@ variance between their means; where a sum over the air or an accumulated gradien
 counts as 0.
 
 Scope and limitations: float32 weights, float64 sums; classification by cross entropy or one quantity by
-squared error (`scores`); plain SGD; forward passes without randomness; running statistics only where clients
-train on labelled samples. The same graph
+squared error (`scores`); plain SGD; forward passes without randomness but for dropout layers, which draw from
+the update's key (`dropout`); running statistics only where clients train on labelled samples. The same graph
 read the same way gives the same bits with any number of workers; read otherwise (updates fall into other
 cohorts) it agrees to float32 tolerance. Diverged training shows as a loss that is not a number. Not for
 several calling threads at once.
@@ -68,6 +68,7 @@ from torch.func import functional_call
 from cosim.configuration import ConfigurationError
 from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts, working_set
 from cosim.learning.datasets import Dataset
+from cosim.learning.dropout import dropping_layers
 from cosim.learning.flops import TrainingFlops
 from cosim.learning.levels import Level, Need, levels
 from cosim.learning.network_check import check_network
@@ -110,13 +111,14 @@ class Learner:
         shape: Parameter names and shapes, groups of units.
         flops: Operations of training.
         num_global_features: Features of a sample that only the server sees.
+        dropout: Names of the layers that drop something in training.
         num_local_steps: SGD steps computed so far, over all clients.
         workers: The threads.
 
     Raises:
         ConfigurationError: a device that is not there; a network with other outputs than the data set has
-            classes, with running statistics that nothing here moves, or whose `relu_layers` are not all it
-            has.
+            classes, with running statistics that nothing here moves, that draws where no key reaches, or
+            whose `relu_layers` are not all it is.
     """
 
     def __init__(
@@ -139,6 +141,7 @@ class Learner:
             raise ConfigurationError(f"Learner.num_workers = {num_workers}: must be at least 1.")
         self.shape = NetworkShape.of(network)
         self.num_local_steps = 0
+        self.dropout = dropping_layers(network)
         self.num_global_features = dataset.num_global_features
         self._device, self._brings_weights = device, brings_weights
         self._network = own_copy(network)

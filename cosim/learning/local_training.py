@@ -145,8 +145,8 @@ def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], T
     """The inputs of every layer, and the probabilities of the classes, shape (clients, batch, classes)."""
     inputs = [x_CBD]
     for layer in layers[:-1]:
-        inputs.append(_outputs(inputs[-1], layer).relu_())
-    return inputs, _outputs(inputs[-1], layers[-1]).softmax(-1)
+        inputs.append(layer_outputs(inputs[-1], layer).relu_())
+    return inputs, layer_outputs(inputs[-1], layers[-1]).softmax(-1)
 
 
 def descend(
@@ -170,7 +170,8 @@ def descend(
             error_CBO = torch.ops.aten.threshold_backward(error_CBI, inputs[depth], 0)
 
 
-def _outputs(x_CBI: Tensor, layer: ReluLayer) -> Tensor:
+def layer_outputs(x_CBI: Tensor, layer: ReluLayer) -> Tensor:
+    """The outputs of one layer, without ReLU, shape (clients, batch, outputs)."""
     weight_COI, bias_C1O = layer
     if bias_C1O is None:
         return torch.bmm(x_CBI, weight_COI.mT)

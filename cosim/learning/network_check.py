@@ -1,5 +1,6 @@
 """Whether a network and a data set fit together, asked before the clock starts."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -8,11 +9,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.datasets import Dataset
+from cosim.learning.dropout import dropping_layers, keyed_dropout
+from cosim.learning.local_training import ReluLayers, forward, layer_outputs, relu_layers_of
+from cosim.learning.randomness_probe import GlobalDraw, outputs_without_draws
 from cosim.learning.submodels import NetworkShape
 from cosim.learning.weights import own_copy
+
+NUM_COMPARED = 4
+"""Samples on which a network with `relu_layers` is compared with the products that train it."""
 
 
 def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> None:
@@ -20,7 +28,7 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> 
 
     Raises:
         ConfigurationError: It takes other samples or gives other outputs, has running statistics that nothing
-            moves, or `relu_layers` that are not all it has.
+            moves, draws where no key reaches, or has `relu_layers` that are not all it is.
     """
     if shape.statistics and (dataset.train_y is None or dataset.num_classes is None):
         raise ConfigurationError(
@@ -41,12 +49,34 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> 
             "each layer its weight and its bias or None. Usual fix: leave it out where a network is more "
             "than fully connected layers with ReLU between."
         )
+    _check_dropout(network, shape, dataset)
     check_outputs(network, shape, dataset, partial(_outputs, network))
+    largest = torch.tensor(_largest(dataset))
+    probed = own_copy(network).to("cpu").train()
+    try:
+        with keyed_dropout(probed, key=0):
+            outputs_without_draws(probed, largest.repeat(2, 1))  # normalisation needs two
+    except GlobalDraw as draw:
+        raise _unkeyed(draw, "training") from None
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise ConfigurationError(
+            f"the network takes samples of {dataset.name!r} in evaluation mode, but not two of them in "
+            f"training mode ({error}). Usual fix: a forward pass that takes the same samples in both."
+        ) from None
+    if relu_layers is not None:
+        _check_relu_layers(network, shape, relu_layers, dataset.num_features)
 
 
 def _outputs(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
-    with torch.no_grad():
-        return tuple(own_copy(network).to("cpu").eval()(torch.tensor(x_BD)).shape)
+    try:
+        return tuple(outputs_without_draws(own_copy(network).to("cpu").eval(), torch.tensor(x_BD)).shape)
+    except GlobalDraw as draw:
+        raise _unkeyed(draw, "evaluation") from None
+
+
+def _largest(dataset: Dataset) -> NDArray[Any]:
+    """The test sample with the largest feature, of tokens the rarest, shape (1, features)."""
+    return dataset.test_x[[dataset.test_x.max(1).argmax()]]
 
 
 def check_outputs(
@@ -71,9 +101,11 @@ def check_outputs(
             f"in {dataset.name!r}, and a client {own}. Usual fix: "
             f"vertical-{seen}-{own}-<hidden>-<outputs>."
         )
-    largest = dataset.test_x[[dataset.test_x.max(1).argmax()]]  # of tokens, the rarest
+    largest = _largest(dataset)
     try:
         found = output_shape(largest)
+    except ConfigurationError:
+        raise
     except (RuntimeError, ValueError, IndexError) as error:
         if largest.dtype == np.float32:
             fits = f"one for {dataset.num_features} features, such as relu-{dataset.num_features}-300-"
@@ -91,4 +123,56 @@ def check_outputs(
             if dataset.num_classes
             else f"the network gives outputs of shape {found} for one sample: must be (1, 1), the "
             "predicted quantity. Usual fix: a network with one output."
+        )
+
+
+def _check_dropout(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> None:
+    """Refuse dropout where it would be left out, or where one mask cannot be one sample's."""
+    dropping = dropping_layers(network)
+    if not dropping:
+        return
+    reason = fix = None
+    if getattr(network, "relu_layers", None) is not None:
+        reason, fix = "relu_layers is declared, whose products drop nothing", "leave relu_layers out"
+    elif dataset.train_y is None:
+        reason = f"a feature row of {dataset.name!r} stands for all samples that repeat it, each with a mask"
+        fix = "p = 0, or a data set with train_y"
+    elif shape.num_central_outputs:
+        reason, fix = "vertical training has all clients in one program, where a mask is everybody's", "p = 0"
+    if reason is not None:
+        raise ConfigurationError(f"dropout in {', '.join(dropping)}: {reason}. Usual fix: {fix}.")
+
+
+def _unkeyed(draw: GlobalDraw, mode: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the network's forward pass in {mode} mode: {draw}, which all threads share, so results would not "
+        "be those of the seed. Usual fix: nn.Dropout layers, which draw from the update's own key."
+    )
+
+
+def _check_relu_layers(network: nn.Module, shape: NetworkShape, names: ReluLayers, num_inputs: int) -> None:
+    """Refuse `relu_layers` whose products, which train the network, are not its forward pass."""
+    generator = torch.Generator().manual_seed(1)
+    x_1BD = torch.randn((1, NUM_COMPARED, num_inputs), generator=generator)
+    weights_1 = {
+        name: torch.randn((1, *size), generator=generator) * math.sqrt(2.0 / max((1, *size[1:])))
+        for name, size in shape.parameters.items()
+    }
+    weights = {name: values_1[0] for name, values_1 in weights_1.items()}
+    layers, is_same = relu_layers_of(names, weights_1), True
+    try:
+        with torch.no_grad():
+            inputs, _ = forward(layers, x_1BD)
+            expected_BK = layer_outputs(inputs[-1], layers[-1])[0]
+            for training in (False, True):
+                own = own_copy(network).to("cpu").train(training)
+                found_BK = functional_call(own, weights, (x_1BD[0],))
+                rounding = 1e-4 * expected_BK.abs().max()
+                is_same &= bool((found_BK - expected_BK).abs().max() <= rounding)
+    except (RuntimeError, ValueError, IndexError):
+        is_same = False  # matrices that do not fit
+    if not is_same:
+        raise ConfigurationError(
+            f"relu_layers of {type(network).__name__}: its forward pass is something else than these layers "
+            "with ReLU between, and would be trained as if it were that. Usual fix: leave relu_layers out."
         )

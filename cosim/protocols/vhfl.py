@@ -84,6 +84,11 @@ class Vhfl:
                 "System.model: keeps running statistics, and the epochs of VHFL do not move them. Usual fix: "
                 "Hist or HFedAvg, or a normalisation without."
             )
+        if cloud.learner.dropout:
+            raise ConfigurationError(
+                f"System.model: dropout in {', '.join(cloud.learner.dropout)}, and VHFL trains all clients "
+                "in one program, where a mask is everybody's. Usual fix: Hist or HFedAvg, or p = 0."
+            )
         if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:
             raise ConfigurationError(
                 "System.model: has no server's part, so clients would see the server's features. Usual fix: "

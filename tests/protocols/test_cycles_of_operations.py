@@ -51,7 +51,7 @@ def played(model: str, compute: Compute, protocol: HFedAvg | Hist | RawHfl, **fi
     system = evolve(system, **fields)
     sim = Simulation(system.seed)
     learner = Learner(models.build(model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, dataset, lambda report: None)
+    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
     return sim.trace
 

@@ -48,7 +48,7 @@ class Played(NamedTuple):
 def play(system: System) -> Played:
     sim, dataset = Simulation(system.seed), load(system.data.name)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, dataset, lambda report: None)
+    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     model = sim.run(system.protocol.play(sim, cloud))
     return Played(sim.trace, learner, cloud, model)
 

@@ -49,7 +49,7 @@ def play(system: System) -> tuple[Trace, Learner, Cloud, Matrices]:
     """The trace, the learner, the network and the global model's two matrices."""
     sim, dataset = Simulation(system.seed), load(system.data.name)
     learner = Learner(models.build(system.model), dataset, num_workers=2)
-    cloud = system.build(sim, learner, dataset, lambda report: None)
+    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     return sim.trace, learner, cloud, matrices(learner.weights(sim.run(system.protocol.play(sim, cloud))))
 
 

@@ -49,7 +49,7 @@ def play(system: System) -> tuple[Trace, Learner, Cloud, list[np.ndarray]]:
     """The trace, the learner, the network and the global model's matrices."""
     sim, dataset = Simulation(system.seed), load(system.data.name)
     learner = Learner(models.build(system.model), dataset, num_workers=2)
-    cloud = system.build(sim, learner, dataset, lambda report: None)
+    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     weights = learner.weights(sim.run(system.protocol.play(sim, cloud)))
     return sim.trace, learner, cloud, list(weights.values())
 

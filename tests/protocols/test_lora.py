@@ -125,7 +125,7 @@ def played(system: System, lora: models.Gpt2Lora, texts: Dataset) -> tuple[Trace
     """The trace, the learner, the network of nodes and the global model."""
     sim = Simulation(system.seed)
     learner = Learner(lora, texts, num_workers=1)
-    cloud = system.build(sim, learner, texts, lambda report: None)
+    cloud = system.build(sim, learner, lambda: texts, lambda report: None)
     return sim.trace, learner, cloud, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 

@@ -69,7 +69,7 @@ def play(system: System, shuffle_ties: int | None = None) -> Played:
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     dataset = system.data.load(sim, None)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, dataset, lambda report: None)
+    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     model = sim.run(system.protocol.play(sim, cloud))
     return Played(sim.trace, cloud, learner, model)
 
@@ -364,7 +364,7 @@ def test_clients_train_on_what_was_asked_by_then():
     sim = Simulation(1)
     dataset = system.data.load(sim, None)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, dataset, lambda report: None)
+    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     seen = []
     original = type(cloud.edges[0].clients[0]).train
 

@@ -75,7 +75,7 @@ def system(paths: str = "shared", **knobs: object) -> System:
 def play(system: System, shuffle_ties: int | None = None) -> tuple[Trace, Learner, dict[str, np.ndarray]]:
     sim, data = Simulation(system.seed, shuffle_ties=shuffle_ties), dataset()
     learner = Learner(models.build(system.model), data, num_workers=1)
-    cloud = system.build(sim, learner, data, lambda report: None)
+    cloud = system.build(sim, learner, lambda: data, lambda report: None)
     return sim.trace, learner, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 
@@ -209,7 +209,7 @@ def test_any_protocol_may_go_through_the_queues():
     sim, loaded = Simulation(3), data.load(Simulation(3), None)
     learner = Learner(models.build(hist.model), loaded, num_workers=1)
     hist = evolve(hist, data=data, evaluate_every=None)
-    cloud = hist.build(sim, learner, loaded, lambda report: None)
+    cloud = hist.build(sim, learner, lambda: loaded, lambda report: None)
     sim.run(hist.protocol.play(sim, cloud))
     assert sim.now_s == pytest.approx(2 * (4e-3 + SERVICE_S), rel=1e-12)
 

@@ -45,7 +45,7 @@ def play(
     )
     sim, dataset = Simulation(1, shuffle_ties=order), load("synthetic")
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, dataset, lambda report: None)
+    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
     return sim.trace
 
@@ -143,7 +143,7 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
     )
     sim, dataset = Simulation(1), load("synthetic")
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    sim.run(system.protocol.play(sim, system.build(sim, learner, dataset, lambda report: None)))
+    sim.run(system.protocol.play(sim, system.build(sim, learner, lambda: dataset, lambda report: None)))
     assert [row.num_arrived for row in sim.trace.rounds if row.level == "edge"] == [2] * 12
 
 

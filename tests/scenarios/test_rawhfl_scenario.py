@@ -92,7 +92,7 @@ def built(system: System) -> Cloud:
     sim = Simulation(system.seed)
     dataset = system.data.load(sim, None)
     learner = Learner(network(system.model), dataset, num_workers=1)
-    return system.build(sim, learner, dataset, lambda report: None)
+    return system.build(sim, learner, lambda: dataset, lambda report: None)
 
 
 def test_the_model_and_its_upload_are_the_papers() -> None:

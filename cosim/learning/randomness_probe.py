@@ -1,0 +1,74 @@
+"""A probe for forward passes that draw from generators of the whole process.
+
+Scope and limitations: torch's, numpy's and Python's global generators. A generator that a network keeps to
+itself, or seeds anew in every pass, is not seen. Another thread that draws while the probe runs is taken for
+the network.
+
+Validation: tests/learning/test_randomness_probe.py.
+"""
+
+import pickle
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+
+class GlobalDraw(Exception):
+    """A module drew from a global generator; the message says which of both."""
+
+
+def outputs_without_draws(network: nn.Module, x_BD: Tensor) -> Tensor:
+    """The outputs of a forward pass; the caller's generators stay as they are.
+
+    Args:
+        network: In the mode that is asked about. It gets hooks, so it is a copy.
+        x_BD: Samples.
+
+    Raises:
+        GlobalDraw: with the innermost module that drew first.
+    """
+    entered: list[dict[str, Any]] = []
+
+    def enter(_module: nn.Module, _inputs: Any) -> None:
+        entered.append(_states())
+
+    def leave(module: nn.Module, _inputs: Any, _outputs: Any) -> None:
+        before, now = entered.pop(), _states()
+        moved = [generator for generator, state in now.items() if state != before[generator]]
+        if moved:  # an inner module leaves first
+            name = next(name for name, inner in network.named_modules() if inner is module)
+            kind = type(module).__name__
+            raise GlobalDraw(f"{name or 'the network itself'} ({kind}) draws from {moved[0]}")
+
+    for module in network.modules():
+        module.register_forward_pre_hook(enter, prepend=True)
+        module.register_forward_hook(leave)
+    with torch.no_grad(), _kept():
+        return network(x_BD)
+
+
+def _states() -> dict[str, Any]:
+    on_cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    return {
+        "torch's global generator": [state.numpy().tobytes() for state in (torch.get_rng_state(), *on_cuda)],
+        "numpy's global generator": pickle.dumps(np.random.get_state(legacy=False)),  # noqa: NPY002
+        "Python's global generator": random.getstate(),
+    }
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Global generators get their states back."""
+    of_numpy, of_python = np.random.get_state(legacy=False), random.getstate()  # noqa: NPY002
+    on_cuda = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+    try:
+        with torch.random.fork_rng(devices=on_cuda):
+            yield
+    finally:
+        np.random.set_state(of_numpy)  # noqa: NPY002
+        random.setstate(of_python)
