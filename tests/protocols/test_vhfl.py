@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from torch import nn
 
 import models
 from cosim import (
@@ -255,6 +256,13 @@ def test_one_server_and_no_look_at_its_features():
         play(evolve(system(), num_cells=2))
     with pytest.raises(ConfigurationError, match=r"would see the server's features"):
         play(evolve(system(), model="horizontal-7-8-5"))
+
+
+def test_dropout_is_refused_where_clients_share_a_program():
+    network, data = nn.Sequential(nn.Linear(7, 1), nn.Dropout(0.2)), dataset()
+    learner = Learner(network, data, num_workers=1)
+    with pytest.raises(ConfigurationError, match=r"dropout in 1, and VHFL .* Usual fix: Hist or HFedAvg"):
+        system().build(Simulation(1), learner, data, lambda report: None)
 
 
 def test_natural_split_needs_as_many_clients_as_cells():
