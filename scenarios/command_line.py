@@ -88,13 +88,15 @@ def _exit_code(command: str, rest: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     known_network = None
     if arguments and not arguments[0].startswith("-"):
-        name, arguments = arguments[0], arguments[1:]
+        scenario = name = arguments[0]
+        arguments = arguments[1:]
         module = find("scenario", SCENARIOS, name)
         system, question = _form(name, module, PAPER_SCALE in arguments), module.__doc__
         arguments = [argument for argument in arguments if argument != PAPER_SCALE]
     elif "--config" in arguments[:1] and len(arguments) > 1:
         path, arguments = Path(arguments[1]), arguments[2:]
-        name, system, known_network = read_config(path)
+        scenario, system, known_network = read_config(path)
+        name = scenario or path.resolve().parent.name or "run"
         question = f"The run of {path}, with any field changed."
     elif "--resume" in arguments[:1] and len(arguments) > 1:
         return _resume(Path(arguments[1]), arguments[2:])
@@ -119,7 +121,7 @@ def _run(arguments: list[str]) -> int:
     return _played(
         name,
         play(
-            name,
+            scenario,
             invocation.system,
             invocation.options,
             title=_title(name, invocation.system),
@@ -181,14 +183,15 @@ def _resume(folder: Path, arguments: list[str]) -> int:
             f"--resume {folder}: no run is there (no config.json). Usual fix: the folder of a run that was "
             "stopped."
         )
-    name, system, _ = read_config(folder / "config.json")
+    scenario, system, _ = read_config(folder / "config.json")
+    name = scenario or folder.resolve().name
     question = f"Go on with the run in {folder}, which was stopped."
     options = _parse(Options, f"cosim run --resume {folder}", arguments, Options(), question)
     if options.out is not None:
         raise ConfigurationError(
             f"--out: a run goes on in its own folder, {folder}. Usual fix: leave it out."
         )
-    return _played(name, play(name, system, options, title=_title(name, system), resume=folder))
+    return _played(name, play(scenario, system, options, title=_title(name, system), resume=folder))
 
 
 def _played(name: str, result: Result) -> int:
@@ -214,8 +217,8 @@ def _title(name: str, system: System) -> str:
     return "-".join((name, *other_kinds(find("scenario", SCENARIOS, name).system(), system)))
 
 
-def read_config(path: Path) -> tuple[str, System, dict[str, str] | None]:
-    """Scenario name and system of a run's config.json, and what it says of the network.
+def read_config(path: Path) -> tuple[str | None, System, dict[str, str] | None]:
+    """Scenario and system of a run's config.json, and what it says of the network; None: nothing.
 
     Raises:
         ConfigurationError: It is none, or holds no system that can be run.
@@ -231,8 +234,7 @@ def read_config(path: Path) -> tuple[str, System, dict[str, str] | None]:
         system = load_system(config)
     except ConfigurationError as error:
         raise ConfigurationError(f"--config {path}: {error}") from None
-    name = config.get("scenario") or path.resolve().parent.name or "run"
-    return name, system, config.get("network")
+    return config.get("scenario"), system, config.get("network")
 
 
 def _show(arguments: list[str]) -> int:

@@ -56,7 +56,7 @@ class Options:
 
 
 def play(
-    scenario: str,
+    scenario: str | None,
     system: System,
     options: Options | None = None,
     *,
@@ -67,11 +67,12 @@ def play(
     """Run a system with progress, print its table, draw its picture.
 
     Args:
+        scenario: Under which its config.json is found again; None: none.
         title: What folder, progress and table call it; None: as the scenario.
         known_network: What the config.json of the run that is repeated says of its network; None: nothing.
         resume: Folder of this very run, which was stopped and is to go on; None: a new run.
     """
-    options, title = options or Options(), title or scenario
+    options, title = options or Options(), title or scenario or "run"
     out = resume or options.out or next_free_folder(Path("runs"), title)
     learning = network_of(system)
     check_network(known_network, configuration_of(system, learning, scenario)["network"], "--config")

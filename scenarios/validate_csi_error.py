@@ -118,7 +118,7 @@ def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
     """The network, and what it did."""
     sim = cosim.Simulation(of.seed)
     dataset = of.data.load(sim, None)
-    cloud = of.build(sim, Learner(models.build(of.model), dataset), dataset, lambda report: None)
+    cloud = of.build(sim, Learner(models.build(of.model), dataset), lambda: dataset, lambda report: None)
     sim.run(of.protocol.play(sim, cloud))
     return cloud, cosim.Result.of(sim.trace, {}, of.num_clients, "complete", None)
 

@@ -1,0 +1,137 @@
+"""A user's own parts, one of each kind that the documentation knows, most without fields of their own.
+
+Each does something that its base does not, so that a run that plays the base is another run.
+"""
+
+import attrs
+import numpy as np
+
+import cosim
+from cosim.allocation.common_steps import without_stragglers
+from cosim.configuration import configuration, field, positive
+
+
+class Fastest(cosim.EdgeTraining):
+    """Edge training of a cell's fastest clients; no decorator, no fields."""
+
+    def participants(self, sim, edge, coming):
+        """The fastest, in an order that the engine has to mend."""
+        return sorted(edge.clients, key=lambda client: -client.cpu.frequency_hz)[: self.num_participants]
+
+
+@configuration
+class Patient(cosim.EdgeTraining):
+    """Waits before every edge round."""
+
+    def participants(self, sim, edge, coming):
+        """Everyone, a second later."""
+        yield from sim.spend(edge.name, "idle", 1.0)
+        return edge.clients
+
+
+@configuration
+class Hardest(cosim.EdgeTraining):
+    """Those whose samples the model fits worst."""
+
+    def participants(self, sim, edge, coming):
+        """The largest losses."""
+        losses = coming.losses(edge.clients)
+        worst = np.argsort(-losses, kind="stable")[: self.num_participants]
+        return [edge.clients[number] for number in worst]
+
+
+class Nobody(cosim.EdgeTraining):
+    """Never chooses."""
+
+    def participants(self, sim, edge, coming):
+        """Nobody."""
+        return ()
+
+
+class Constant(cosim.Radio):
+    """A link of one rate."""
+
+    def uplinks(self, sim, edge, clients, distance_m, snr_db, band):
+        """The uplinks of one cell's clients."""
+        return [ConstantUplink(sim, 1e5) for _ in clients]
+
+
+class Calm(cosim.PublicNetwork):
+    """A network without a queue."""
+
+    def uplinks(self, sim, clients):
+        """Client -> uplink."""
+        return {client: ConstantUplink(sim, 2e5) for client in clients}
+
+
+class ConstantUplink:
+    """Sends at one rate."""
+
+    def __init__(self, sim, rate_bps):
+        self.sim, self.rate_bps = sim, rate_bps
+
+    def open(self, payload_bits, tx_power_w, global_round, edge_round):
+        """Begin."""
+        return Sending(self.sim, payload_bits, self.rate_bps)
+
+    def close(self, upload):
+        """Nothing is held."""
+
+
+class Sending:
+    """An upload."""
+
+    granted = None
+
+    def __init__(self, sim, payload_bits, rate_bps):
+        self.sim, self.start_s, self.payload_bits, self.rate_bps = sim, sim.now_s, payload_bits, rate_bps
+        self.done = sim.timer(payload_bits / rate_bps)
+
+    @property
+    def bits_left(self):
+        """What is not through."""
+        sent = (self.sim.now_s - self.start_s) * self.rate_bps
+        return 0.0 if self.done.processed else self.payload_bits - sent
+
+
+class Noise(cosim.Data):
+    """Digits whose pixels say nothing."""
+
+    def load(self, sim, data_dir):
+        """Labels of the digits, pixels of a stream."""
+        found = cosim.Data(name="digits").load(sim, data_dir)
+        drawn = sim.stream("cloud", "noise").standard_normal(found.train_x.shape)
+        return attrs.evolve(found, train_x=drawn.astype(np.float32))
+
+
+class Rested(cosim.HFedAvg):
+    """Federated averaging that rests first."""
+
+    def play(self, sim, cloud):
+        """As its base, after a rest."""
+        yield from sim.spend(cloud.name, "idle", 3.0)
+        return (yield from super().play(sim, cloud))
+
+
+@configuration
+class Slow(cosim.Exponential):
+    """A service law with a field of its own."""
+
+    factor: float = field(positive, default=3.0)
+
+    def draw(self, rng, count):
+        """Longer services."""
+        return self.factor * super().draw(rng, count)
+
+
+class Rough(cosim.CommonSteps):
+    """A policy."""
+
+    def solver_for(self, cell):
+        """Fewer steps than its base gives."""
+
+        def solve(problem):
+            plan = without_stragglers(problem)
+            return attrs.evolve(plan, num_steps=np.minimum(plan.num_steps, 1))
+
+        return solve

@@ -1,0 +1,438 @@
+"""Parts of a user's own go everywhere as themselves, or are refused by name before the clock starts.
+
+`own_parts` has one for each extension point that the documentation knows. Each is played in memory, and what
+comes out is compared with what a file, a stopped run, a study in other processes and a report make of it.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import attrs
+import numpy as np
+import own_parts
+import pandas as pd
+import pytest
+from torch import nn
+
+import cosim
+import models
+from analysis.report_designs import designs_of
+from cosim import configuration
+from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds, to_dict
+from cosim.results import TABLES
+from cosim.study import Study
+from scenarios import command_line, rawhfl
+
+ROOT = Path(__file__).resolve().parents[1]
+TRAINING = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=5, num_participants=2)
+BASE = cosim.System(
+    num_cells=2,
+    num_clients=8,
+    model="relu-64-8-10",
+    data=cosim.Data(name="digits"),
+    protocol=cosim.HFedAvg(num_global_rounds=2, training=TRAINING),
+)
+QUEUED = attrs.evolve(BASE, uplink="public-network")
+
+
+def trained_by(kind: type) -> cosim.System:
+    rule = kind(**{a.name: getattr(TRAINING, a.name) for a in attrs.fields(cosim.EdgeTraining)})
+    return attrs.evolve(BASE, protocol=attrs.evolve(BASE.protocol, training=rule))
+
+
+def planned_by(policy) -> cosim.System:
+    usual = rawhfl.system()
+    protocol = attrs.evolve(usual.protocol, num_global_rounds=1, num_edge_rounds=2, policy=policy)
+    return attrs.evolve(usual, protocol=protocol)
+
+
+SYSTEMS = {
+    "selection": (trained_by(own_parts.Fastest), BASE),
+    "waiting selection": (trained_by(own_parts.Patient), BASE),
+    "selection by loss": (trained_by(own_parts.Hardest), BASE),
+    "radio": (attrs.evolve(BASE, radio=own_parts.Constant()), BASE),
+    "public network": (attrs.evolve(QUEUED, public_network=own_parts.Calm()), QUEUED),
+    "service law": (
+        attrs.evolve(QUEUED, public_network=cosim.PublicNetwork(service=own_parts.Slow())),
+        attrs.evolve(QUEUED, public_network=cosim.PublicNetwork(service=cosim.Exponential())),
+    ),
+    "data": (attrs.evolve(BASE, data=own_parts.Noise(name="digits")), BASE),
+    "protocol": (
+        attrs.evolve(BASE, protocol=own_parts.Rested(num_global_rounds=2, training=TRAINING)),
+        BASE,
+    ),
+    "policy": (planned_by(own_parts.Rough()), planned_by(cosim.CommonSteps())),
+}
+"""A system with the part, and one with its base."""
+
+
+def same(one: cosim.Result, other: cosim.Result) -> bool:
+    """Whether all tables are equal, value for value."""
+    return all(getattr(one, name).equals(getattr(other, name)) for name in TABLES)
+
+
+def run(system: cosim.System, **options) -> cosim.Result:
+    return cosim.run(system, models.build(system.model), num_workers=1, **options)
+
+
+@pytest.fixture(scope="module")
+def in_memory() -> dict[str, cosim.Result]:
+    return {name: run(system) for name, (system, _) in SYSTEMS.items()}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_part_of_ones_own_is_not_its_base(name, in_memory):
+    """Else nothing below would show anything."""
+    own, base = SYSTEMS[name]
+    assert to_dict(own) != to_dict(base)
+    assert not same(in_memory[name], run(base))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, capsys):
+    system, _ = SYSTEMS[name]
+
+    def stop(report) -> None:
+        if report.global_round == (0 if name == "policy" else 1):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(system, out=tmp_path / "stopped", listener=stop)
+    for words in (
+        ["--config", str(tmp_path / "stopped/config.json"), "--out", str(tmp_path / "again"), "--quiet"],
+        ["--resume", str(tmp_path / "stopped"), "--quiet"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            command_line.main(["run", *words])
+        assert ended.value.code == 0, capsys.readouterr().err
+    for folder in ("again", "stopped"):
+        assert same(cosim.Result.load(tmp_path / folder), in_memory[name])
+
+
+def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_path):
+    """And a report takes a part and its base for two designs, not for seeds of one."""
+    results = []
+    for name, (own, base) in SYSTEMS.items():
+        if name == "policy":
+            continue  # its study is below, by kind
+        study = Study(own, {}, seeds=1)
+        runs = study.run(tmp_path / name, models.build, num_workers=1)
+        assert list(runs["status"]) == ["complete"], runs["error"].tolist()
+        played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
+        assert same(played, in_memory[name]), name
+        if name in ("selection", "public network"):
+            results += [played, run(base)]
+        if len(results) == 4:
+            break
+    assert len(designs_of(results)) == 4
+
+
+def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
+    grid = {"protocol.training.kind": ("EdgeTraining", "own_parts:Fastest", "own_parts:Patient")}
+    runs = Study(BASE, grid, seeds=1).run(tmp_path / "rules", models.build, num_workers=2)
+    assert list(runs["status"]) == ["complete"] * 3, runs["error"].tolist()
+    assert runs["name"].tolist() == [f"training={kind}" for kind in grid["protocol.training.kind"]]
+    for folder, expected in zip(
+        runs["folder"],
+        (run(BASE), in_memory["selection"], in_memory["waiting selection"]),
+        strict=True,
+    ):
+        assert same(cosim.Result.load(tmp_path / "rules" / folder), expected)
+
+
+def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, tmp_path):
+    """Reading a file imports nothing that nobody asked for."""
+    system, _ = SYSTEMS["selection"]
+    run(system, out=tmp_path / "run")
+    command = [
+        sys.executable,
+        "-m",
+        "scenarios.command_line",
+        "run",
+        "--config",
+        str(tmp_path / "run/config.json"),
+    ]
+    command += ["--out", str(tmp_path / "again"), "--quiet"]
+    code = "import sys; from scenarios.command_line import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, *command[3:]]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    asked = {"env": environment, "cwd": ROOT / "tests", "capture_output": True, "text": True}
+    refused = subprocess.run(command, **asked)
+    assert refused.returncode == 2
+    assert "own_parts is not loaded" in refused.stderr
+    assert "--import own_parts" in refused.stderr
+    assert not (tmp_path / "again").exists()
+    played = subprocess.run([*command, "--import", "own_parts"], **asked)
+    assert played.returncode == 0, played.stderr
+    assert same(cosim.Result.load(tmp_path / "again"), in_memory["selection"])
+
+
+def test_options_of_a_part_of_ones_own_change_it_and_keep_it(tmp_path):
+    """The parser is made of the classes that there are, not of those that fields name."""
+    (tmp_path / "config.json").write_text(
+        json.dumps({"scenario": None, "system": to_dict(SYSTEMS["selection"][0])})
+    )
+    words = ["--config", str(tmp_path / "config.json"), "--protocol.training.num-participants", "1"]
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(["run", *words, "--out", str(tmp_path / "run"), "--quiet"])
+    assert ended.value.code == 0
+    training = cosim.Result.load(tmp_path / "run").config["system"]["protocol"]["training"]
+    assert (training["kind"], training["num_participants"]) == ("own_parts:Fastest", 1)
+
+
+# --- Every class --------------------------------------------------------------------------------------------
+
+REGISTERED = [
+    cls for cls in kinds._ours.values() if all(a.default is not attrs.NOTHING for a in attrs.fields(cls))
+]
+
+
+@pytest.mark.parametrize("decorated", [False, True])
+@pytest.mark.parametrize("cls", REGISTERED, ids=lambda cls: cls.__name__)
+def test_every_class_and_a_subclass_without_fields_come_back_as_themselves(cls, decorated, monkeypatch):
+    """Type and value, alone and as a field of another configuration."""
+    body = {"__module__": own_parts.__name__, "__qualname__": "Own"}
+    own = type("Own", (cls,), body)
+    own = configuration.configuration(own) if decorated else own
+    monkeypatch.setattr(own_parts, "Own", own, raising=False)
+    for kind in (cls, own):
+        again = from_dict(cls, json.loads(json.dumps(to_dict(kind()))))
+        assert type(again) is kind
+        assert again == kind()
+    for holder in REGISTERED:
+        for attribute in attrs.fields(holder):
+            if cls in configuration.options_of(attribute.type):
+                held = holder(**{attribute.name: own()})
+                again = from_dict(holder, json.loads(json.dumps(to_dict(held))))
+                assert type(getattr(again, attribute.name)) is own
+                assert again == held
+
+
+def test_classes_that_need_a_value_come_back_too(tmp_path):
+    path = tmp_path / "durations.txt"
+    path.write_text("1.0\n2.0\n")
+    left_out = [cls for cls in kinds._ours.values() if cls not in REGISTERED]
+    assert {cls.__name__ for cls in left_out} == {"Empirical", "LargeScale"}
+    for made in (cosim.Empirical(path=str(path)), cosim.LargeScale(environment="umi")):
+        assert from_dict(type(made), json.loads(json.dumps(to_dict(made)))) == made
+
+
+def test_a_class_of_a_script_goes_by_the_name_of_its_module(monkeypatch):
+    rule = type("Rule", (cosim.EdgeTraining,), {"__module__": "__main__", "__qualname__": "Rule"})
+    main = type(sys)("__main__")
+    main.__file__, main.Rule, main.__spec__ = "/somewhere/my_rules.py", rule, None
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    assert kind_of(rule) == "my_rules:Rule"
+    assert type(from_dict(cosim.EdgeTraining, to_dict(rule()))) is rule
+
+
+def test_a_class_that_nobody_finds_again_runs_in_memory_and_is_not_saved(tmp_path):
+    class Local(cosim.EdgeTraining):
+        """Within a function."""
+
+    system = attrs.evolve(trained_by(Local), evaluate_every=None)
+    assert run(system).summary.status == "complete"
+    for attempt in (
+        lambda: run(system, out=tmp_path / "run"),
+        lambda: Study(system, {}, seeds=1).run(tmp_path / "study", models.build),
+    ):
+        with pytest.raises(ConfigurationError, match=r"cannot be saved.*in a module, not in a function"):
+            attempt()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "kind", ["os:system", "own_parts:ConstantUplink", "own_parts:Noise", "cosim.run:run"]
+)
+def test_a_kind_that_is_no_such_part_is_refused(kind):
+    with pytest.raises(ConfigurationError, match="'kind' must be one of Radio"):
+        from_dict(cosim.System, {"radio": {"kind": kind}})
+
+
+# --- Rules, links and weights -------------------------------------------------------------------------------
+
+
+def test_a_rule_that_chooses_nobody_stops_the_run_and_says_so(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"Nobody\.participants chose nobody in edge-0[01] at 0 s"):
+        run(trained_by(own_parts.Nobody), out=tmp_path / "run")
+    assert cosim.Result.load(tmp_path / "run").summary.status == "failed"
+
+
+def test_a_rule_may_wait(in_memory):
+    """Two edge rounds in each of two global rounds begin a second after what came before."""
+    rounds = in_memory["waiting selection"].rounds
+    edge = rounds[(rounds["level"] == "edge") & (rounds["node"] == "edge-00")]
+    starts, ends = edge["start_s"].to_numpy(), edge["end_s"].to_numpy()
+    assert starts[0] == 1.0
+    assert starts[1] - ends[0] == pytest.approx(1.0, abs=1e-12)
+    assert (edge["num_participants"] == 4).all()
+
+
+@pytest.mark.parametrize(
+    "choose", [lambda clients: clients[:1] * 2, lambda clients: ["client-0000"], lambda clients: [None]]
+)
+def test_a_rule_that_chooses_strangers_or_somebody_twice_is_refused(choose, monkeypatch):
+    monkeypatch.setattr(
+        own_parts.Nobody, "participants", lambda self, sim, edge, coming: choose(edge.clients)
+    )
+    with pytest.raises(ConfigurationError, match="must be clients of this cell, each once"):
+        run(trained_by(own_parts.Nobody))
+
+
+def test_losses_are_those_of_the_clients_own_samples(monkeypatch):
+    """Against torch, on the model as it was drawn; and the hardest are chosen."""
+    seen = []
+
+    def look(self, sim, edge, coming):
+        losses = coming.losses(edge.clients)
+        seen.append((losses, [client.samples for client in edge.clients], coming))
+        return edge.clients
+
+    monkeypatch.setattr(own_parts.Hardest, "participants", look)
+    system = trained_by(own_parts.Hardest)
+    run(system)
+    losses, samples, coming = seen[0]
+    data = system.data.load(cosim.Simulation(1), None)
+    network = coming.cloud.learner.network_of(coming.model)
+    import torch
+
+    for loss, own in zip(losses, samples, strict=True):
+        outputs = network(torch.tensor(data.train_x[own]))
+        by_torch = nn.functional.cross_entropy(outputs, torch.tensor(data.train_y[own]))
+        assert loss == pytest.approx(float(by_torch.detach()), rel=1e-5)
+
+
+def test_links_are_known_to_rules_as_they_will_be(monkeypatch):
+    """Static links over fixed shares: an upload takes exactly as long as was known before it began."""
+    known = {}
+
+    def look(self, sim, edge, coming):
+        for client, upload_s in zip(edge.clients, coming.upload_s(edge.clients), strict=True):
+            known[client.name, coming.global_round, coming.edge_round] = upload_s
+        snr = coming.known_snr(edge.clients)
+        share_hz = edge.band.share_hz(len(edge.clients))
+        bits_per_s = share_hz * np.log2(1.0 + snr)
+        assert coming.upload_s(edge.clients) == pytest.approx(coming.payload_bits / bits_per_s, rel=1e-9)
+        return edge.clients
+
+    monkeypatch.setattr(own_parts.Hardest, "participants", look)
+    transfers = run(attrs.evolve(trained_by(own_parts.Hardest), evaluate_every=None)).transfers
+    for row in transfers.itertuples():
+        expected = known[row.client, row.global_round, row.edge_round]
+        assert row.end_s - row.start_s == pytest.approx(expected, rel=1e-9)
+    assert len(known) == len(transfers) == 8 * 2 * 2
+
+
+def test_a_rule_that_reads_losses_is_refused_where_nothing_is_learned():
+    with pytest.raises(ConfigurationError, match="only times are asked for"):
+        run(attrs.evolve(trained_by(own_parts.Hardest), evaluate_every=None))
+
+
+def test_what_is_known_of_links_is_refused_where_there_is_none():
+    def asked(system):
+        return run(attrs.evolve(system, evaluate_every=None))
+
+    class Curious(cosim.EdgeTraining):
+        """Asks a queue for its rate."""
+
+        def participants(self, sim, edge, coming):
+            coming.upload_s(edge.clients)
+
+    queued = attrs.evolve(trained_by(Curious), uplink="public-network")
+    with pytest.raises(ConfigurationError, match="QueuedUplink of client-000[04] has no upload_s"):
+        asked(queued)
+
+
+def test_an_uplink_that_a_sum_over_the_air_would_leave_out_is_refused():
+    system = attrs.evolve(BASE, radio=own_parts.Constant(sharing="over-the-air"))
+    with pytest.raises(ConfigurationError, match="a ConstantUplink has no method `received`"):
+        run(system)
+
+
+def test_a_part_that_nobody_uses_refuses_nothing():
+    """Radios that cannot go with what is beside them, where updates travel through queues."""
+    for radio in (
+        cosim.Radio(sharing="over-the-air"),
+        cosim.Radio(snr_db=(1.0, 2.0, 3.0, 4.0, 5.0)),
+        own_parts.Constant(sharing="over-the-air"),
+    ):
+        queued = attrs.evolve(QUEUED, radio=radio, evaluate_every=None)
+        assert same(run(queued), run(attrs.evolve(QUEUED, evaluate_every=None)))
+    budget = cosim.Radio(link="budget", snr_db=(1.0, 2.0, 3.0, 4.0, 5.0))
+    assert run(attrs.evolve(BASE, radio=budget, evaluate_every=None)).summary.status == "complete"
+
+
+class Brought(nn.Module):
+    """A network with a layer of zeros."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden, self.last = nn.Linear(64, 8), nn.Linear(8, 10)
+        nn.init.zeros_(self.last.weight)
+        nn.init.zeros_(self.last.bias)
+
+    def forward(self, x_BD):
+        """Scores."""
+        return self.last(self.hidden(x_BD).relu())
+
+
+def test_a_network_starts_from_its_own_weights_where_it_is_to(tmp_path):
+    """Ten classes with scores of 0: a loss of log 10, which drawn weights have not; its hash is kept."""
+    own = attrs.evolve(BASE, model="brought", initial_weights="network")
+    network = Brought()
+    result = cosim.run(own, network, out=tmp_path / "own")
+    assert result.evaluations["loss_nats"].iloc[0] == pytest.approx(np.log(10.0), rel=1e-6)
+    drawn = cosim.run(attrs.evolve(own, initial_weights="drawn"), network, out=tmp_path / "drawn")
+    assert abs(drawn.evaluations["loss_nats"].iloc[0] - np.log(10.0)) > 1e-3
+    origin = json.loads((tmp_path / "own/provenance.json").read_text())
+    assert origin["initial_weights"] == result.config["network"]["weights"]
+    origin = json.loads((tmp_path / "drawn/provenance.json").read_text())
+    assert origin["initial_weights"] == "drawn from the seed"
+
+
+def test_another_network_or_other_weights_do_not_go_on_with_a_run(tmp_path, capsys):
+    def stop(report) -> None:
+        raise KeyboardInterrupt
+
+    own = attrs.evolve(BASE, initial_weights="network")
+    with pytest.raises(KeyboardInterrupt):
+        cosim.run(own, Brought(), out=tmp_path / "run", listener=stop)
+    with pytest.raises(ConfigurationError, match=r"test_own_parts:Brought.*other weights"):
+        cosim.run(own, Brought(), out=tmp_path / "run", resume=True)
+    with pytest.raises(ConfigurationError, match=r"of the network test_own_parts:Brought, at hand is models"):
+        run(own, out=tmp_path / "run", resume=True)
+    drawn = tmp_path / "drawn"
+    cosim.run(BASE, Brought(), out=drawn)
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(["run", "--config", str(drawn / "config.json"), "--out", str(tmp_path / "again")])
+    assert ended.value.code == 2
+    assert "of the network test_own_parts:Brought" in capsys.readouterr().err
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_name_brings_no_weights(capsys):
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(["run", "quickstart", "--initial-weights", "network"])
+    assert ended.value.code == 2
+    assert "brings no weights of its own" in capsys.readouterr().err
+
+
+def test_a_result_has_the_trained_weights_and_the_network(tmp_path):
+    """Its accuracy is that of the last evaluation; a folder gives the same weights."""
+    import torch
+
+    result = run(BASE, out=tmp_path / "run")
+    data = BASE.data.load(cosim.Simulation(1), None)
+    right = result.network(torch.tensor(data.test_x)).argmax(1).numpy() == data.test_y
+    assert right.mean() == pytest.approx(result.summary.accuracy)
+    loaded = cosim.Result.load(tmp_path / "run")
+    assert loaded.network is None
+    for name, values in result.weights.items():
+        np.testing.assert_array_equal(loaded.weights[name], values)
+        np.testing.assert_array_equal(result.network.state_dict()[name].numpy(), values)
+    timing = run(attrs.evolve(BASE, evaluate_every=None))
+    assert timing.weights is None
+    assert timing.network is None
+    assert isinstance(result.spans, pd.DataFrame)
