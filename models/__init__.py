@@ -15,6 +15,10 @@ declaration only:
 Parameters without requires_grad are frozen: they never travel, and all clients share them. A network of which
 the server keeps a part has modules `central` and `local`, with `num_global_features` and
 `num_central_outputs` (`vertical`).
+
+Networks of one's own may use torch's dropout layers, whose masks the learner draws from the update's key. All
+other randomness in a forward pass (functional.dropout, torch.rand, nn.RReLU, the dropout inside of nn.LSTM and
+nn.MultiheadAttention) is refused.
 """
 
 from collections.abc import Callable

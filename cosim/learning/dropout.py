@@ -7,7 +7,8 @@ of its own for every update: it follows from the update's key and the layer's na
 Scope and limitations: torch's six kinds of dropout layer, and classes made from them that keep their forward
 pass; `randomness_probe` finds what draws otherwise. A layer does with a mask what torch's does, and drops a
 share of p up to 2**-24. Masks belong to one client, and a batched program would have one for all its clients;
-so networks with dropout are trained client by client on every device. Masks are drawn on the CPU.
+so networks with dropout are trained client by client on every device (`cohorts.working_set`). Masks are drawn
+on the CPU.
 
 Usage::
 
@@ -48,7 +49,9 @@ def dropout_layers(network: nn.Module) -> dict[str, DropoutLayer]:
 
 def dropping_layers(network: nn.Module) -> tuple[str, ...]:
     """Names of the dropout layers that drop something while the network trains."""
-    training = own_copy(network).train()  # which a network may refuse some of its layers
+    if not any(layer.p > 0 for layer in dropout_layers(network).values()):
+        return ()
+    training = own_copy(network).train()  # which a network may keep from some of its layers
     return tuple(name for name, layer in dropout_layers(training).items() if layer.training and layer.p > 0)
 
 
@@ -93,17 +96,16 @@ def masked(layer: DropoutLayer, x: Tensor, mask: Tensor) -> Tensor:
     and shifts all, so that mean 0 and variance 1 stay. [Klambauer et al., Section 3]
     """
     p, noise = layer.p, mask.to(x.device, x.dtype)
-    shift = None
+    is_alpha = isinstance(layer, nn.AlphaDropout | nn.FeatureAlphaDropout)
     if p == 1.0:
-        noise = torch.zeros_like(noise)
-    elif isinstance(layer, nn.AlphaDropout | nn.FeatureAlphaDropout):
+        noise.zero_()
+    elif is_alpha:
         scale = ((SATURATION**2 * p + 1.0) * (1.0 - p)) ** -0.5
         shift = (noise - 1.0).mul_(SATURATION * scale).add_(SATURATION * scale * p)
-        noise = noise * scale
+        return (x * noise.mul_(scale)).add_(shift)
     else:
-        noise = noise / (1.0 - p)
-    x = x.mul_(noise) if layer.inplace else x * noise
-    return x if shift is None else x.add_(shift)
+        noise.div_(1.0 - p)
+    return x.mul_(noise) if layer.inplace and not is_alpha else x * noise  # torch's alpha kinds never are
 
 
 def _dropped(layer: DropoutLayer, masks: np.random.Generator, input: Tensor) -> Tensor:

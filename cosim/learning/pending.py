@@ -95,7 +95,7 @@ class PendingUpdate:
         num_steps: SGD steps.
         batch_size: Samples per step.
         learning_rate: Step size.
-        key: Determines the mini-batches, 0 to 2**64 - 1.
+        key: Determines the mini-batches and the masks of dropout, 0 to 2**64 - 1.
     """
 
     client: str

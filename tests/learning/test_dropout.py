@@ -81,15 +81,17 @@ def test_a_layer_does_what_torchs_does_with_the_same_mask(kind, size, p, inplace
     """Bit for bit, and so do gradients; torch draws a mask of the shape that `kept` gives."""
     layer, x = kind(p, inplace), torch.randn(size, generator=torch.Generator().manual_seed(1))
     shape = kept(layer, x.shape, mask_stream(1, "")).shape
-    outputs, gradients = [], []
+    outputs, gradients, inputs = [], [], []
     with torch.random.fork_rng(devices=[]):
         for of_layer in (layer, lambda x: masked(layer, x, torch.empty(shape).bernoulli_(1 - p))):
             torch.manual_seed(7)
             leaf = x.clone().requires_grad_()
-            outputs.append(of_layer(leaf * 1.0))
+            inputs.append(leaf * 1.0)
+            outputs.append(of_layer(inputs[-1]))
             gradients.append(*torch.autograd.grad(outputs[-1].square().sum(), leaf))
     assert torch.equal(*outputs)
     assert torch.equal(*gradients)
+    assert torch.equal(*inputs)  # which in-place layers change
     assert p in (0.0, 1.0) or 0 < (gradients[0] == 0).sum() < x.numel()
 
 
