@@ -16,9 +16,9 @@ Parameters without requires_grad are frozen: they never travel, and all clients 
 the server keeps a part has modules `central` and `local`, with `num_global_features` and
 `num_central_outputs` (`vertical`).
 
-Networks of one's own may use torch's dropout layers, whose masks the learner draws from the update's key. All
-other randomness in a forward pass (functional.dropout, torch.rand, nn.RReLU, the dropout inside of nn.LSTM and
-nn.MultiheadAttention) is refused.
+Networks of one's own may use torch's dropout layers, whose masks the learner draws from the update's key.
+Other randomness in a forward pass (functional.dropout, torch.rand, nn.RReLU, the dropout inside of nn.LSTM
+and nn.MultiheadAttention) is refused.
 """
 
 from collections.abc import Callable
