@@ -3,7 +3,7 @@
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -22,14 +22,14 @@ from cosim.learning.local_training import mini_batches
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.weights import Weights
-from cosim.simulation import Event, Simulation, Story
+from cosim.simulation import Simulation, Story
 
 DATA = datasets.load("synthetic")
 NUM_STEPS = 4
 
 
-def a_learner() -> Learner:
-    return Learner(models.build("relu-12-9-4"), DATA, num_workers=2)
+def a_learner(num_workers: int = 2) -> Learner:
+    return Learner(models.build("relu-12-9-4"), DATA, num_workers=num_workers)
 
 
 def an_update(start: PendingModel, i: int) -> PendingUpdate:
@@ -41,15 +41,15 @@ def an_update(start: PendingModel, i: int) -> PendingUpdate:
 class Mixed(PendingModel):
     """(1 - share) times a model plus share times an update, which may start from another model. [FedAsync]"""
 
-    __slots__ = ()
+    __slots__ = ("share",)
 
     def __init__(self, model: PendingModel, update: PendingUpdate, share: float) -> None:
         super().__init__((model,), (update,), (share,))
+        self.share = share
 
-    def combine(self, shape: NetworkShape, models: list[Weights], update_sum: Weights | None) -> Weights:
+    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
         assert update_sum is not None
-        (share,) = self.coefficients
-        return {name: (1.0 - share) * values + update_sum[name] for name, values in models[0].items()}
+        return {name: (1.0 - self.share) * values + update_sum[name] for name, values in models[0].items()}
 
 
 def trained_alone(start: Weights, update: PendingUpdate) -> Weights:
@@ -174,11 +174,12 @@ def test_a_chain_of_mixes_is_one_level_in_its_order():
 def test_a_level_is_the_trainings_on_the_longest_way():
     start = PendingModel()
     first = mean([an_update(start, 1)])
-    second = Mixed(mean_of_models([start]), an_update(first, 2), 0.5)
+    same = mean_of_models([start])
+    second = Mixed(same, an_update(first, 2), 0.5)
     late = Mixed(second, an_update(start, 3), 0.5)
     top = mean_of_models([late, first])
     found = settled_levels(top)
-    assert [set(level) for level in found] == [{start, second.parents[0]}, {first}, {second, late, top}]
+    assert [set(level) for level in found] == [{start, same}, {first}, {second, late, top}]
 
 
 class FedAsync:
@@ -200,7 +201,7 @@ class FedAsync:
         """Until enough has arrived."""
         yield from sim.together([self.client(sim, i) for i in range(self._num_clients)])
 
-    def client(self, sim: Simulation, i: int) -> Iterator[Event]:
+    def client(self, sim: Simulation, i: int) -> Story:
         """Train on the newest model, send, again."""
         for _ in range(self._num_updates // self._num_clients):
             version = len(self.arrived)
@@ -309,13 +310,24 @@ def test_kept_weights_live_as_long_as_their_update_is_referenced():
     assert num_live_weights() == before + 2
 
 
-def test_nothing_is_kept_for_models_that_are_read_once():
-    learner = a_learner()
+def test_nothing_is_kept_for_models_that_are_read_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(WORKING_SETS, "cpu", WorkingSet(num_bytes=2**20, num_clients=4, num_cohorts=1))
+    learner = a_learner(num_workers=1)  # what several find alive they keep alive, for each other
     start = learner.initial_model(key=3)
     learner.weights(start)
     before = num_live_weights()
-    model = mean([an_update(start, i) for i in range(40)])
-    learner.weights(mean([an_update(model, i) for i in range(40)]))
+    train, alive = cohorts_module.train_relu_layers, []
+
+    def counting(*arguments):
+        alive.append(num_live_weights() - before)
+        train(*arguments)
+
+    monkeypatch.setattr(cohorts_module, "train_relu_layers", counting)
+    model = mean([an_update(start, i) for i in range(80)])
+    learner.weights(mean([an_update(model, i) for i in range(80)]))
+    assert len(alive) == 2 * 20
+    # A cohort of four with its gradients, a model, and float64 sums: own, waiting, being added.
+    assert max(alive) <= 2 * 4 + 1 + 2 * (1 + 1 + 1)
     assert num_live_weights() == before + 1
 
 
