@@ -52,7 +52,7 @@ class Design:
     @property
     def label(self) -> str:
         """Its name and what tells it apart, in a line."""
-        words = ", ".join(f"{field.rpartition('.')[2]} {value}" for field, value in self.told.items())
+        words = ", ".join(f"{_last(field)} {value}" for field, value in self.told.items())
         return f"{self.name}: {words}" if words else self.name
 
     @property
@@ -170,6 +170,11 @@ def _telling(fields: Sequence[dict[str, Any]]) -> list[str]:
 
 def _said(name: str, fields: dict[str, Any]) -> str:
     return in_words(name, fields[name]) if name in fields else _LACKING
+
+
+def _last(field: str) -> str:
+    """The last name of a path; of the kind of a part, the part's."""
+    return field.removesuffix(".kind").rpartition(".")[2]
 
 
 def _letters(number: int) -> str:

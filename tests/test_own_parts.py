@@ -341,7 +341,7 @@ def test_what_is_known_of_links_is_refused_where_there_is_none():
             coming.upload_s(edge.clients)
 
     queued = attrs.evolve(trained_by(Curious), uplink="public-network")
-    with pytest.raises(ConfigurationError, match="QueuedUplink of client-000[04] has no upload_s"):
+    with pytest.raises(ConfigurationError, match=r"QueuedUplink of client-000[04] has no upload_s"):
         asked(queued)
 
 

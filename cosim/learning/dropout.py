@@ -28,7 +28,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd as DropoutLayer
 
-from cosim.learning.weights import own_copy
+from cosim.learning.weights import kept_modes
 
 KINDS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 
@@ -51,8 +51,11 @@ def dropping_layers(network: nn.Module) -> tuple[str, ...]:
     """Names of the dropout layers that drop something while the network trains."""
     if not any(layer.p > 0 for layer in dropout_layers(network).values()):
         return ()
-    training = own_copy(network).train()  # which a network may keep from some of its layers
-    return tuple(name for name, layer in dropout_layers(training).items() if layer.training and layer.p > 0)
+    with kept_modes(network):
+        network.train()  # which a network may keep from some of its layers
+        return tuple(
+            name for name, layer in dropout_layers(network).items() if layer.training and layer.p > 0
+        )
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from cosim.learning.datasets import Dataset
 from cosim.learning.submodels import LOCAL, NetworkShape, Part, Shapes
+from cosim.learning.weights import kept_modes
 
 
 class TrainingFlops:
@@ -81,9 +82,9 @@ def training_flops(
     """
     with torch.enable_grad(), _no_values(network), FlopCounterMode(display=False) as counter:
         tensors = _tensors(network, shapes)
-        inputs = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype, requires_grad=wants_input_gradient)
-        outputs = functional_call(network, tensors, (inputs,))
-        wanted = [values for values in (inputs, *(tensors[name] for name in shapes)) if values.requires_grad]
+        samples = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype, requires_grad=wants_input_gradient)
+        outputs = functional_call(network, tensors, (samples.clone(),))  # the counter's hooks take no leaf
+        wanted = [values for values in (samples, *(tensors[name] for name in shapes)) if values.requires_grad]
         torch.autograd.grad(outputs.sum(), wanted, allow_unused=True)
     return counter.get_total_flops()
 
@@ -103,14 +104,9 @@ def output_shape(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
 @contextmanager
 def _no_values(network: nn.Module) -> Iterator[None]:
     """A network in evaluation mode, and tensors without values; fake ones, as transformers asks meta ones."""
-    modes = [(layer, layer.training) for layer in network.modules()]
-    network.eval()
-    try:
-        with FakeTensorMode(allow_non_fake_inputs=True):
-            yield
-    finally:
-        for layer, training in modes:
-            layer.training = training
+    with kept_modes(network), FakeTensorMode(allow_non_fake_inputs=True):
+        network.eval()
+        yield
 
 
 def _tensors(network: nn.Module, shapes: Shapes) -> dict[str, torch.Tensor]:

@@ -5,7 +5,8 @@ should not lose its digits because the difference is taken after the sum.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +32,17 @@ def own_copy(network: nn.Module, frozen: Mapping[int, nn.Parameter] | None = Non
         frozen: What stands in their place, from `frozen_on`; None: themselves.
     """
     return copy.deepcopy(network, memo=dict(frozen_on(network, "cpu") if frozen is None else frozen))
+
+
+@contextmanager
+def kept_modes(network: nn.Module) -> Iterator[None]:
+    """Every layer of a network is in training or evaluation mode afterwards as it was before."""
+    modes = [(layer, layer.training) for layer in network.modules()]
+    try:
+        yield
+    finally:
+        for layer, training in modes:
+            layer.training = training
 
 
 def initial_weights(network: nn.Module, key: int) -> Weights:

@@ -84,6 +84,8 @@ class Vhfl:
                 "System.model: keeps running statistics, and the epochs of VHFL do not move them. Usual fix: "
                 "Hist or HFedAvg, or a normalisation without."
             )
+        for client in cloud.edges[0].clients:
+            _ = client.samples  # their number decides an upload's size, so what is missing is missed now
         if cloud.learner.dropout:
             raise ConfigurationError(
                 f"System.model: dropout in {', '.join(cloud.learner.dropout)}, and VHFL trains all clients "

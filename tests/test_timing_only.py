@@ -1,0 +1,132 @@
+"""Runs of which only times are asked: no files, no values, the same tables."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import cosim
+import models
+from cosim import evolve
+from cosim.learning.datasets import load, outline
+from cosim.learning.flops import TrainingFlops
+from cosim.learning.learner import Learner
+from cosim.learning.nothing_learned import NothingLearned
+from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
+from cosim.results import TABLES
+from scenarios import command_line, hist
+
+SMALL = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, batch_size=4)
+PICTURES = evolve(
+    hist.system(), num_cells=2, num_clients=4, protocol=cosim.Hist(num_global_rounds=2, training=SMALL)
+)
+TEXTS = evolve(PICTURES, model="gpt2lora-4-20", data=cosim.Data(name="20-newsgroups", split="iid"))
+COLOURS = evolve(PICTURES, model="resnet18-16-10", data=cosim.Data(name="cifar-10"))
+
+
+def timing(system: cosim.System, data_dir: Path | None) -> cosim.Result:
+    network = models.build(system.model, values=False)
+    assert all(tensor.is_meta for tensor in (*network.parameters(), *network.buffers()))
+    return cosim.run(evolve(system, evaluate_every=None), network, data_dir=data_dir)
+
+
+@pytest.mark.parametrize("system", [PICTURES, TEXTS, COLOURS], ids=lambda system: system.data.name)
+@pytest.mark.parametrize("cycles_follow", ["parameters", "flops"])
+def test_neither_files_nor_weights_are_needed(system, cycles_follow, tmp_path, monkeypatch):
+    """The folder of the data is empty, and no folder of GPT-2 is named."""
+    monkeypatch.delenv("COSIM_GPT2", raising=False)
+    system = evolve(system, compute=evolve(system.compute, cycles_follow=cycles_follow))
+    result = timing(system, tmp_path)
+    assert result.summary.status == "complete"
+    assert len(result.transfers) == 2 * 4
+    with pytest.raises((cosim.ConfigurationError, ValueError)):
+        cosim.run(system, models.build(system.model), data_dir=tmp_path)
+
+
+def test_the_tables_are_those_of_a_run_that_learns(fashion_mnist):
+    for protocol in (cosim.Hist, cosim.HFedAvg):
+        system = evolve(PICTURES, protocol=protocol(num_global_rounds=2, training=SMALL))
+        learned = cosim.run(system, models.build(system.model))
+        for name in set(TABLES) - {"evaluations"}:
+            assert getattr(timing(system, None), name).equals(getattr(learned, name))
+
+
+def test_what_samples_decide_is_missed_before_the_clock_starts(tmp_path):
+    """In VHFL an upload holds a gradient for each sample."""
+    protocol = cosim.Vhfl(num_global_rounds=1, num_local_epochs=1)
+    vhfl = evolve(PICTURES, num_cells=1, protocol=protocol, model="relu-784-4-10")
+    with pytest.raises(cosim.ConfigurationError):
+        cosim.run(
+            evolve(vhfl, evaluate_every=None), models.build(vhfl.model), data_dir=tmp_path, out=tmp_path / "x"
+        )
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [("relu-64-8-10", "does not take samples of 'fashion-mnist'"), ("relu-784-8-9", r"must be \(1, 10\)")],
+)
+def test_a_network_that_does_not_fit_is_refused_as_ever(model, words, tmp_path):
+    with pytest.raises(cosim.ConfigurationError, match=words):
+        timing(evolve(PICTURES, model=model), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["relu-12-8-4", "mlp-12-8-4"])
+def test_operations_do_not_depend_on_values(name):
+    dataset = load("synthetic")
+    learner = Learner(models.build(name), dataset)
+    network = models.build(name, values=False)
+    without = TrainingFlops(network, NetworkShape.of(network), dataset)
+    units = learner.shape.num_units
+    parts = draw_parts(units, even_counts(units, 2), cosim.Simulation(1).stream("cloud", "submodels", 1))
+    assert [without.of(part) for part in (None, *parts)] == [
+        learner.flops.of(part) for part in (None, *parts)
+    ]
+    assert without.of() > without.of(parts[0]) > 0
+
+
+def test_counting_leaves_the_network_as_it_was():
+    network = nn.Sequential(nn.Linear(12, 4), nn.BatchNorm1d(4))
+    network[1].eval()
+    before = {name: values.clone() for name, values in network.state_dict().items()}
+    assert NothingLearned(network, load("synthetic")).flops.of() == 2 * 12 * 4 * 2
+    assert (network.training, network[0].training, network[1].training) == (True, True, False)
+    for name, values in network.state_dict().items():
+        assert torch.equal(values, before[name])
+
+
+@pytest.mark.parametrize("name", ["fashion-mnist", "digits"])
+def test_an_outline_looks_like_the_data_set(name, request):
+    if name == "digits":
+        assert outline(name) is None  # nothing to read
+        return
+    whole, drawn = request.getfixturevalue("fashion_mnist"), outline(name)
+    for part in ("train_x", "test_x", "train_y", "test_y"):
+        seen, real = getattr(drawn, part), getattr(whole, part)
+        assert (seen.dtype, seen.shape[1:]) == (real.dtype, real.shape[1:])
+    assert (drawn.name, drawn.num_classes) == (whole.name, whole.num_classes)
+
+
+def test_a_data_set_of_ones_own_is_asked_itself():
+    class Own(cosim.Data):
+        """Another data set under a known name."""
+
+        def load(self, sim, data_dir):
+            """Digits."""
+            return load("digits")
+
+    system = evolve(PICTURES, model="relu-64-8-10", data=Own(name="fashion-mnist"))
+    assert timing(system, None).summary.status == "complete"
+
+
+def test_the_command_needs_no_files_either(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    words = ["run", "hist", "--evaluate-every", "None", "--data-dir", "empty", "--quiet"]
+    words += ["--protocol.num-global-rounds", "2", "--protocol.kind", "HFedAvg"]
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(words)
+    assert ended.value.code == 0, capsys.readouterr().err
+    assert "hist-HFedAvg: 2 global rounds" in capsys.readouterr().out
+    assert (tmp_path / "runs/hist-HFedAvg-1/summary.json").exists()
