@@ -202,7 +202,7 @@ def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) 
             f"resume: {folder} holds no run. Usual fix: out with the folder of a stopped run."
         )
     stopped = json.loads((folder / "config.json").read_text())
-    if stopped != config:
+    if stopped != {name: value for name, value in config.items() if name in stopped or name != "network"}:
         check_network(stopped.get("network"), config["network"], f"resume: {folder}")
         raise ConfigurationError(
             f"resume: {folder} holds a run of another configuration. Usual fix: its own config.json."

@@ -28,12 +28,12 @@ from typing import Any
 import attrs
 import pandas as pd
 
-from cosim.configuration import ConfigurationError, check_reloads
+from cosim.configuration import ConfigurationError, check_reloads, to_dict
 from cosim.designs import Design, Grid, designs
 from cosim.executors import played, pool
 from cosim.files import write_json, write_table
 from cosim.results import Result, alone_in, check_version
-from cosim.run import configuration_of, run
+from cosim.run import check_network, configuration_of, run
 from cosim.system import System
 
 COLUMNS = {
@@ -120,7 +120,7 @@ class Study:
         for path in sorted(folder.glob("runs/*/provenance.json")):
             check_version(path.parent)
         check_reloads(self.base)
-        _begin(folder, self._asked(scenario, build))
+        _begin(folder, self._asked(scenario))
         rows: dict[tuple[int, int], dict[str, Any]] = {}
         wanted: dict[tuple[int, int], _Job] = {}
 
@@ -158,12 +158,10 @@ class Study:
                 ended()
         return _table(list(rows.values()))
 
-    def _asked(self, scenario: str | None, build: Callable[[str], Any]) -> dict[str, Any]:
-        base = configuration_of(self.base, build(self.base.model), scenario)
+    def _asked(self, scenario: str | None) -> dict[str, Any]:
         return {
             "scenario": scenario,
-            "base": base["system"],
-            "network": base["network"],
+            "base": to_dict(self.base),
             "grid": {field: list(values) for field, values in self.grid.items()},
             "target": self.target,
         }
@@ -189,15 +187,18 @@ def play(job: _Job) -> dict[str, Any]:
     """Play one run in this process, or go on with it, or read it; what the table says of it."""
     folder = Path(job.folder)
     try:
+        network = job.build(job.system.model)
         started = (folder / "config.json").exists()
         if started:
             with alone_in(folder, waits=True):  # a worker of an earlier study may still be at it
                 result = _complete(folder)
             if result is not None:
+                asked = configuration_of(job.system, network, job.scenario)
+                check_network(result.config.get("network"), asked["network"], str(folder))
                 return _outcome(result, job.target)
         result = run(
             job.system,
-            job.build(job.system.model),
+            network,
             out=folder,
             scenario=job.scenario,
             data_dir=job.data_dir,

@@ -157,7 +157,7 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
     monkeypatch.setattr(cosim.reception, "receive_beams", fail)
     base = evolve(system(), evaluate_every=None)
     sim, dataset = Simulation(base.seed), load("synthetic")
-    cloud = base.build(sim, Learner(models.build(base.model), dataset), dataset, lambda report: None)
+    cloud = base.build(sim, Learner(models.build(base.model), dataset), lambda: dataset, lambda report: None)
     sim.run(base.protocol.play(sim, cloud))
     assert sim.trace.spans == full.spans
 

@@ -37,6 +37,7 @@ NO_UNIT = {
     "central_variance",
     "client_variance",
     "client_divergence",
+    "coefficient",
     "daily_cycle",
     "largest_submodel",
     "dirichlet_alpha",

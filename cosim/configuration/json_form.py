@@ -72,8 +72,9 @@ def check_reloads(config: Any) -> None:
         ) from None
     if again != config:
         raise ConfigurationError(
-            f"this {type(config).__name__} cannot be saved, because its values do not come back from their "
-            "JSON form. Usual fix: fields of numbers, texts, tuples of them, and configurations."
+            f"this {type(config).__name__} cannot be saved, because another comes back from its JSON form: a "
+            "class was defined twice (a module loaded again), or a field holds what JSON does not. Usual "
+            "fix: a new process; fields of numbers, texts, tuples of them, and configurations."
         )
 
 
@@ -98,7 +99,8 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     try:
         cls = _chosen(kind, options)
     except Mismatch as error:
-        raise refuse(type(config), name, kind, str(error), "see cosim list") from None
+        rule = f"must be {type_name(attribute.type)} ({error})"  # type: ignore[union-attr]
+        raise refuse(type(config), name, {"kind": kind}, rule, attribute.default) from None  # type: ignore[union-attr]
     types_before = {} if before is None else {a.name: a.type for a in attrs.fields(type(before))}
     kept = {a.name: getattr(before, a.name) for a in attrs.fields(cls) if types_before.get(a.name) == a.type}
     return attrs.evolve(config, **{name: cls(**kept)})  # type: ignore[misc]

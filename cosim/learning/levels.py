@@ -13,6 +13,7 @@ import copy
 import weakref
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import attrs
 
@@ -55,6 +56,13 @@ def _by_level(model: PendingModel) -> list[list[PendingModel]]:
     return found
 
 
+class Use(NamedTuple):
+    """A model that is made of an update, and the update's coefficient in its sum."""
+
+    model: PendingModel
+    coefficient: float
+
+
 @attrs.define(eq=False)
 class Need:
     """An update that models of a level are made of.
@@ -65,14 +73,14 @@ class Need:
         known: Its trained weights, where an earlier level or read has left them; else None.
         place: The least number of models with updates, one made of the other, that come before it in its
             level.
-        uses: The models, each with its coefficient.
+        uses: The models.
     """
 
     update: PendingUpdate
     original: "weakref.ref[PendingUpdate]"
     known: Weights | None
     place: int
-    uses: list[tuple[PendingModel, float]] = attrs.field(factory=list)
+    uses: list[Use] = attrs.field(factory=list)
 
 
 class Level:
@@ -108,7 +116,7 @@ class Level:
                     self.needs[same] = Need(same, weakref.ref(update), kept.get(update), place)
                 need = self.needs[own[update]]
                 need.place = min(need.place, place)
-                need.uses.append((model, coefficient))
+                need.uses.append(Use(model, coefficient))
             model.updates = tuple(own[update] for update in model.updates)
             for parent in parents:
                 self._readers[parent].append(model)

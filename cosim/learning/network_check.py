@@ -84,11 +84,13 @@ def check_outputs(
     shape: NetworkShape,
     dataset: Dataset,
     output_shape: Callable[[NDArray[Any]], tuple[int, ...]],
+    classes_are_known: bool = True,
 ) -> None:
     """Refuse a network that takes other samples, or gives other outputs, than a data set has.
 
     Args:
         output_shape: The shape of the network's outputs for samples, shape (batch, features).
+        classes_are_known: Whether the data set has as many classes as it says.
 
     Raises:
         ConfigurationError: It does.
@@ -116,7 +118,7 @@ def check_outputs(
             f"{fits}{dataset.num_classes or 1}."
         ) from None
     num_outputs = dataset.num_classes or 1
-    if found != (1, num_outputs):
+    if classes_are_known and found != (1, num_outputs):
         raise ConfigurationError(
             f"the network gives outputs of shape {found} for one sample: must be (1, {num_outputs}), "
             "one per class. Usual fix: a network whose last size is the number of classes."

@@ -62,7 +62,9 @@ def system(sharing: Sharing = "fixed", seed: int = 3, **protocol) -> System:
 
 def play(system: System) -> tuple[Trace, Cloud]:
     sim, dataset = Simulation(system.seed), load("synthetic")
-    cloud = system.build(sim, Learner(models.build(system.model), dataset), dataset, lambda report: None)
+    cloud = system.build(
+        sim, Learner(models.build(system.model), dataset), lambda: dataset, lambda report: None
+    )
     sim.run(system.protocol.play(sim, cloud))
     return sim.trace, cloud
 
@@ -193,10 +195,6 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
         (
             lambda s: evolve(s, radio=evolve(s.radio, sharing="resource-blocks")),
             "makes clients wait for each other",
-        ),
-        (
-            lambda s: evolve(s, uplink="public-network", radio=evolve(s.radio, sharing="over-the-air")),
-            "nothing adds up in the air on uplink = public-network",
         ),
         (lambda s: evolve(s, protocol=evolve(s.protocol, largest_submodel=0.9)), "cannot add up"),
         (lambda s: evolve(s, protocol=evolve(s.protocol, largest_submodel=1.1)), "too few to add up"),

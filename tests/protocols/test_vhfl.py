@@ -262,7 +262,7 @@ def test_dropout_is_refused_where_clients_share_a_program():
     network, data = nn.Sequential(nn.Linear(7, 1), nn.Dropout(0.2)), dataset()
     learner = Learner(network, data, num_workers=1)
     with pytest.raises(ConfigurationError, match=r"dropout in 1, and VHFL .* Usual fix: Hist or HFedAvg"):
-        system().build(Simulation(1), learner, data, lambda report: None)
+        system().build(Simulation(1), learner, lambda: data, lambda report: None)
 
 
 def test_natural_split_needs_as_many_clients_as_cells():

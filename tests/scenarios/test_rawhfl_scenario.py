@@ -173,7 +173,7 @@ class Captured(Exception):
 def test_the_command_line_has_both_sizes(
     arguments: tuple[str, ...], rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def capture(name: str, system: System, options: object) -> Result:
+    def capture(name: str, system: System, options: object, **others: object) -> Result:
         raise Captured(name, system)
 
     monkeypatch.setattr(command_line, "play", capture)
