@@ -180,6 +180,41 @@ def test_a_stopped_study_goes_on_with_what_is_missing(number, tmp_path, monkeypa
     assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
 
 
+def wider(name: str):
+    return models.build("relu-12-16-4")
+
+
+def test_runs_of_another_network_are_not_taken_for_its_own(tmp_path):
+    """What builds networks is no field of the configuration; where it is another one, nothing is mixed."""
+    first = Study(BASE, {}, 1).run(tmp_path / "s", models.build, executor=Here())
+    other = Study(BASE, {}, 2).run(tmp_path / "s", wider, executor=Here())
+    assert list(other["status"]) == ["failed", "complete"]
+    assert "of the network models.relu_network:ReluNetwork" in other["error"].iloc[0]
+    again = Study(BASE, {}, 1).run(tmp_path / "s", models.build, executor=Here())
+    pd.testing.assert_frame_equal(again, first)
+
+
+def test_kinds_are_fields_and_keep_what_both_have(tmp_path):
+    grid = {
+        "protocol.kind": ("Hist", "HFedAvg", "Hits"),
+        "protocol.submodel_sizes": ("equal", "latency-optimal"),
+    }
+    found = designs(BASE, grid)
+    assert [design.name for design in found][:3] == [
+        "protocol=Hist, submodel_sizes=equal",
+        "protocol=Hist, submodel_sizes=latency-optimal",
+        "protocol=HFedAvg, submodel_sizes=equal",
+    ]
+    assert [design.error is None for design in found] == [True, True, False, False, False, False]
+    assert "no field 'submodel_sizes'" in str(found[2].error)
+    assert "'kind' must be one of Hist, HFedAvg" in str(found[4].error)
+    (_, averaged) = designs(BASE, {"protocol.kind": ("Hist", "HFedAvg")})
+    assert averaged.system is not None
+    assert averaged.system.protocol == HFedAvg(num_global_rounds=3, training=BASE.protocol.training)
+    with pytest.raises(ConfigurationError, match=r"seed\.kind: there is no field|Known here: none"):
+        designs(BASE, {"seed.kind": ("A",)})
+
+
 def test_another_study_in_the_folder_is_refused(tmp_path):
     Study(BASE, GRID, 1).run(tmp_path / "s", models.build, executor=Here())
     before = bytes_of(tmp_path / "s")
