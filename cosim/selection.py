@@ -62,7 +62,8 @@ class ComingRound:
         Raises:
             ConfigurationError: An uplink that knows none.
         """
-        bandwidth_hz = getattr(self.edge.band, "share_hz", lambda num_clients: 0.0)(len(clients))
+        band = self.edge.band
+        bandwidth_hz = 0.0 if band is None else band.share_hz(len(clients))
         rounds = (self.global_round, self.edge_round)
         return np.array(
             [
