@@ -9,6 +9,7 @@ Usage: `designs(base, {"radio.bandwidth_hz": (5e6, 10e6), "protocol.kind": ("His
 """
 
 import difflib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -52,6 +53,14 @@ def designs(base: System, grid: Grid) -> tuple[Design, ...]:
     for field, given in grid.items():
         if not len(given):
             raise ConfigurationError(f"{field}: no values. Usual fix: {field}=1,2 or leave it out.")
+        for value in given:
+            try:
+                json.dumps(value)
+            except TypeError:
+                raise ConfigurationError(
+                    f"{field} = {value!r:.80}: values are those of config.json. Usual fix: numbers, texts; "
+                    f"for a class {_part(field)}.kind and its name, such as HFedAvg or rules:Fastest."
+                ) from None
         if len({_words(value) for value in given}) < len(given):
             raise ConfigurationError(f"{field}: a value is given twice. Usual fix: each value once.")
     ways = [dict(zip(grid, way, strict=True)) for way in product(*grid.values())]

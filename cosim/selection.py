@@ -10,8 +10,9 @@ Usage, in a rule::
     upload_s = coming.upload_s(edge.clients)
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from types import GeneratorType
+from typing import Any
 
 import attrs
 import numpy as np
@@ -21,7 +22,7 @@ from cosim.client import Client
 from cosim.configuration import ConfigurationError
 from cosim.learning.pending import PendingModel
 from cosim.nodes import Cloud, EdgeServer
-from cosim.simulation import Simulation, Story
+from cosim.simulation import Event, Simulation, Story
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -40,21 +41,22 @@ class ComingRound:
     edge_round: int
     payload_bits: int
 
-    def losses(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+    def losses(self, clients: Iterable[Client]) -> NDArray[np.float64]:
         """Mean loss of the model on the training samples of each client, shape (clients,).
 
         Cross entropies in nats, or squared errors. The model is computed now, so what is asked for often
-        learns in small pieces; a run that is resumed reads these numbers from its checkpoint.
+        learns in small pieces; a run that is resumed reads these numbers from its checkpoint. Read-only.
 
         Raises:
             ConfigurationError: Only times are asked for, so nobody learns.
         """
+        clients = tuple(clients)
         names = ",".join(client.name for client in clients)
         key = f"losses {self.edge.name} {self.global_round} {self.edge_round} {names}"
         samples = [client.samples for client in clients]
         return self.cloud.journal.read(key, lambda: self.cloud.learner.losses(self.model, samples))
 
-    def known_snr(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+    def known_snr(self, clients: Iterable[Client]) -> NDArray[np.float64]:
         """SNR of each client at its highest power in an equal share of the band, shape (clients,).
 
         As a planner knows it at this instant, and with the share that is left when these clients take part.
@@ -62,8 +64,8 @@ class ComingRound:
         Raises:
             ConfigurationError: An uplink that knows none.
         """
-        band = self.edge.band
-        bandwidth_hz = 0.0 if band is None else band.share_hz(len(clients))
+        clients, band = tuple(clients), self.edge.band
+        bandwidth_hz = 0.0 if band is None or not clients else band.share_hz(len(clients))
         rounds = (self.global_round, self.edge_round)
         return np.array(
             [
@@ -72,7 +74,7 @@ class ComingRound:
             ]
         )
 
-    def upload_s(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+    def upload_s(self, clients: Iterable[Client]) -> NDArray[np.float64]:
         """How long the upload of each client takes when these take part, shape (clients,).
 
         At its highest power, as a planner knows it at this instant.
@@ -80,7 +82,7 @@ class ComingRound:
         Raises:
             ConfigurationError: An uplink that knows no rates.
         """
-        rounds = (self.global_round, self.edge_round)
+        clients, rounds = tuple(clients), (self.global_round, self.edge_round)
         return np.array(
             [
                 _asked(client, "upload_s")(self.payload_bits, client.tx_power_w, len(clients), *rounds)
@@ -101,8 +103,13 @@ class ComingRound:
         """
         asked_s, edge = sim.now_s, self.edge
         clients: Any = choice
-        if isinstance(choice, Generator):
-            clients = yield from cast(Story, choice)
+        if isinstance(choice, GeneratorType) and choice.gi_code.co_name != "<genexpr>":
+            clients = yield from _events_of(choice, rule)
+        if isinstance(clients, str) or not isinstance(clients, Iterable):
+            raise ConfigurationError(
+                f"{rule}.participants returned {clients!r:.80}: must be clients of {edge.name}. Usual fix: "
+                "return a list of some of edge.clients."
+            )
         found: tuple[Client, ...] = tuple(clients)
         names = [getattr(client, "name", repr(client)) for client in found]
         if any(client not in edge.clients for client in found) or len(set(names)) < len(names):
@@ -117,6 +124,30 @@ class ComingRound:
                 "(yield from sim.spend(edge.name, 'idle', 1.0))."
             )
         return tuple(sorted(found, key=lambda client: client.name))
+
+
+def _events_of(process: Any, rule: str) -> Story:
+    """A rule that waits, step by step.
+
+    Raises:
+        ConfigurationError: It yields something else than an event of the clock.
+    """
+    step, given = process.send, None
+    while True:
+        try:
+            event = step(given)
+        except StopIteration as ended:
+            return ended.value
+        if not isinstance(event, Event):
+            raise ConfigurationError(
+                f"{rule}.participants yielded {getattr(event, 'name', event)!r:.80}: a rule that waits "
+                "yields events of the clock. Usual fix: yield from sim.spend(edge.name, 'idle', 1.0), then "
+                "return clients."
+            )
+        try:
+            step, given = process.send, (yield event)
+        except BaseException as cut:  # a deadline around the rule
+            step, given = process.throw, cut
 
 
 def _asked(client: Client, method: str) -> Callable[..., float]:

@@ -33,11 +33,13 @@ def imported(arguments: list[str]) -> list[str]:
             rest.append(word)
             continue
         module = module if equals else next(words, "")
+        if not module:
+            raise ConfigurationError(f"{IMPORT}: needs the name of a module. Usual fix: {IMPORT} rules.")
         if os.getcwd() not in sys.path:
             sys.path.insert(0, os.getcwd())
         try:
             importlib.import_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ConfigurationError(
                 f"{IMPORT} {module}: {type(error).__name__}: {error}. Usual fix: the name of a module, such "
                 "as rules for rules.py in this folder."

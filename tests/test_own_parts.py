@@ -281,6 +281,101 @@ def test_a_rule_that_chooses_strangers_or_somebody_twice_is_refused(choose, monk
         run(trained_by(own_parts.Nobody))
 
 
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        (None, "returned None: must be clients of edge-0"),
+        (3, "returned 3: must be clients"),
+        ("client-0000", "must be clients of edge-0"),
+    ],
+)
+def test_a_rule_that_returns_no_clients_is_refused(returned, words, monkeypatch):
+    monkeypatch.setattr(own_parts.Nobody, "participants", lambda *given: returned)
+    with pytest.raises(ConfigurationError, match=words):
+        run(trained_by(own_parts.Nobody))
+
+
+@pytest.mark.parametrize("yielded", [5.0, "client"])
+def test_a_rule_that_yields_no_event_is_refused(yielded, monkeypatch):
+    def rule(self, sim, edge, coming):
+        yield yielded
+
+    monkeypatch.setattr(own_parts.Nobody, "participants", rule)
+    with pytest.raises(ConfigurationError, match="a rule that waits yields events of the clock"):
+        run(trained_by(own_parts.Nobody))
+
+
+def test_clients_may_come_in_any_iterable(monkeypatch, in_memory):
+    """Also in one that can be gone through but once, to and fro."""
+
+    def rule(self, sim, edge, coming):
+        assert (
+            coming.losses(client for client in edge.clients).tolist() == coming.losses(edge.clients).tolist()
+        )
+        assert len(coming.upload_s(iter(edge.clients))) == len(coming.known_snr(iter(edge.clients))) == 4
+        fastest = sorted(edge.clients, key=lambda client: -client.cpu.frequency_hz)
+        return (client for client in fastest[: self.num_participants])
+
+    monkeypatch.setattr(own_parts.Nobody, "participants", rule)
+    assert same(run(trained_by(own_parts.Nobody)), in_memory["selection"])
+
+
+def test_what_a_class_would_lose_is_refused_when_it_is_made():
+    """A value without a type, a field without the decorator, a constructor, what an object keeps beside."""
+
+    class Narrow(cosim.Radio):
+        bandwidth_hz = 1e5
+
+    class Forgotten(cosim.EdgeTraining):
+        boost: float = 2.0
+
+    class Constructed(cosim.EdgeTraining):
+        def __init__(self, k=1, **fields):
+            super().__init__(**fields)
+
+    for make, words in (
+        (Narrow, "Narrow.bandwidth_hz: would be ignored"),
+        (Forgotten, "Forgotten.boost: would be ignored"),
+        (Constructed, r"Constructed.__init__: what it keeps would be in no file"),
+        (
+            lambda: configuration.configuration(type("B", (cosim.Radio,), {"bandwidth_hz": 1e5})),
+            "would be ignored",
+        ),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            make()
+    kept = own_parts.Fastest()
+    object.__setattr__(kept, "k", 2)
+    with pytest.raises(ConfigurationError, match=r"cannot be saved.*values outside of its fields"):
+        configuration.check_reloads(kept)
+
+
+def test_a_field_that_files_cannot_hold_is_refused_in_one_sentence():
+    made = configuration.configuration(
+        type("Held", (cosim.EdgeTraining,), {"__annotations__": {"f": np.ndarray}, "f": None})
+    )
+    with pytest.raises(ConfigurationError, match=r"Held\.f = None: a .*ndarray has no form in files"):
+        made()
+
+
+@pytest.mark.parametrize("value", [own_parts.Fastest, own_parts.Fastest()])
+def test_a_study_over_objects_asks_for_their_kinds(value):
+    with pytest.raises(ConfigurationError, match=r"for a class protocol\.training\.kind and its name"):
+        Study(BASE, {"protocol.training": (value,)}, 1).designs  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["--import"], "needs the name"), (["--import", "gone"], "gone")]
+)
+def test_a_module_that_cannot_be_loaded_is_one_sentence(words, said, tmp_path, monkeypatch, capsys):
+    (tmp_path / "gone.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(["run", "quickstart", *words])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 def test_losses_are_those_of_the_clients_own_samples(monkeypatch):
     """Against torch, on the model as it was drawn; and the hardest are chosen."""
     seen = []

@@ -69,7 +69,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path):
         with pool(f"dask={client.scheduler.address}", None) as (executor, _):
             runs = STUDY.run(tmp_path / "cluster", models.build, executor=executor, listener=listener)
     assert killed
-    assert list(runs["status"]) == ["complete"] * 8
+    assert list(runs["status"]) == ["complete"] * 8, runs["error"].tolist()
     assert not runs.duplicated(["design", "seed"]).any()
     STUDY.run(tmp_path / "here", models.build, num_workers=2)
     assert (tmp_path / "cluster/runs.parquet").read_bytes() == (tmp_path / "here/runs.parquet").read_bytes()

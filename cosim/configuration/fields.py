@@ -23,6 +23,7 @@ The text in brackets at the end of an attribute's description names its source; 
 from typing import Any, TypeVar, dataclass_transform
 
 import attrs
+import cattrs
 
 from cosim.configuration.json_form import Mismatch, strict, type_name
 from cosim.configuration.kinds import register
@@ -49,6 +50,10 @@ def _typed(owner: type, fields: list["attrs.Attribute[Any]"]) -> list["attrs.Att
             return strict.structure(value, attribute.type)  # type: ignore[arg-type]
         except ConfigurationError:
             raise
+        except cattrs.StructureHandlerNotFoundError:
+            rule = f"a {type_name(attribute.type)} has no form in files"
+            fix = "numbers, texts, tuples of them, or configurations"
+            raise refuse(owner, attribute.name, value, rule, fix) from None
         except (ValueError, TypeError) as error:
             expected = type_name(attribute.type)
             message = f"must be {expected}" + (f" ({error})" if isinstance(error, Mismatch) else "")
@@ -58,9 +63,45 @@ def _typed(owner: type, fields: list["attrs.Attribute[Any]"]) -> list["attrs.Att
     return [a.evolve(converter=converter) for a in fields]
 
 
+def _check_body(cls: type) -> None:
+    """Refuse what attrs passes over: a field's value without its type, and a constructor of one's own."""
+    inherited = {a.name for base in cls.__mro__[1:] if attrs.has(base) for a in attrs.fields(base)}
+    _refuse_body(cls, [name for name in vars(cls) if name in inherited and name not in _annotated(cls)])
+
+
+def _check_class(config: Any) -> None:
+    """Refuse an object of a subclass that has lost its decorator, and with it fields of its own."""
+    for cls in type(config).__mro__:
+        if "__attrs_attrs__" in vars(cls):
+            return
+        fields = {a.name for a in attrs.fields(cls)}
+        _refuse_body(cls, [*_annotated(cls), *(name for name in vars(cls) if name in fields)])
+
+
+def _annotated(cls: type) -> list[str]:
+    return [
+        name for name, kind in vars(cls).get("__annotations__", {}).items() if "ClassVar" not in str(kind)
+    ]
+
+
+def _refuse_body(cls: type, ignored: list[str]) -> None:
+    if ignored:
+        raise ConfigurationError(
+            f"{cls.__name__}.{ignored[0]}: would be ignored. Usual fix: {ignored[0]}: its type = its value, "
+            "in a class below @configuration."
+        )
+    if "__init__" in vars(cls):
+        raise ConfigurationError(
+            f"{cls.__name__}.__init__: what it keeps would be in no file. Usual fix: fields, in a class "
+            "below @configuration."
+        )
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field, attrs.field))
 def configuration(cls: type[C]) -> type[C]:
     """Make a frozen, keyword-only attrs class whose fields check their types and rules."""
+    _check_body(cls)
+    cls.__attrs_pre_init__ = _check_class  # type: ignore[attr-defined]
     made = attrs.frozen(cls, kw_only=True, field_transformer=_typed)
     made.__configuration__ = True  # type: ignore[attr-defined]
     register(made)

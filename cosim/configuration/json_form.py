@@ -70,12 +70,20 @@ def check_reloads(config: Any) -> None:
             f"this {type(config).__name__} cannot be saved, because nobody could read it again: {error} "
             "A class of your own is found again in a module, not in a function or a notebook."
         ) from None
-    if again != config:
+    if again != config or _holds_more(config):
         raise ConfigurationError(
             f"this {type(config).__name__} cannot be saved, because another comes back from its JSON form: a "
-            "class was defined twice (a module loaded again), or a field holds what JSON does not. Usual "
-            "fix: a new process; fields of numbers, texts, tuples of them, and configurations."
+            "class was defined twice (a module loaded again), or it keeps values outside of its fields. "
+            "Usual fix: a new process; fields of numbers, texts, tuples of them, and configurations."
         )
+
+
+def _holds_more(config: Any) -> bool:
+    """Whether an object, or a part of it, keeps values that are no fields."""
+    parts = (getattr(config, attribute.name) for attribute in attrs.fields(type(config)))
+    return bool(getattr(config, "__dict__", None)) or any(
+        _holds_more(part) for part in parts if is_configuration(type(part))
+    )
 
 
 def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
@@ -226,7 +234,7 @@ def type_name(annotation: Any) -> str:
         return f"a list of {len(arguments)}, each {type_name(arguments[0])}"
     if arguments:
         return " or ".join("none (off)" if o is types.NoneType else type_name(o) for o in arguments)
-    return f"a {annotation.__name__}"
+    return f"a {getattr(annotation, '__name__', annotation)}"
 
 
 def _converter_with_strict_types() -> cattrs.Converter:
