@@ -80,6 +80,7 @@ def after_a_layer(module: nn.Module) -> nn.Module:
 
 
 TORCHS, NUMPYS, PYTHONS = "torch's", "numpy's", "Python's"
+torch.manual_seed(1)  # so that RReLU, which draws for negative inputs only, has some
 DRAWING = {
     "dropout": (after_a_layer(Block(functional.dropout, False)), "evaluation", r"1\.1 \(Block\)", TORCHS),
     "rand": (after_a_layer(Block(torch.rand_like, True)), "training", r"1\.1 \(Block\)", TORCHS),
