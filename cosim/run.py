@@ -221,7 +221,7 @@ def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: s
         found: What `configuration_of` says of the one at hand.
         where: Whose run it is.
     """
-    if not isinstance(wanted, dict) or all(wanted.get(name) == found.get(name) for name in wanted | found):
+    if not isinstance(wanted, dict) or not _differ_in(wanted, found):
         return
     differs = {"weights": "the same network with other weights of its own", "structure": "built otherwise"}
     how = next((word for name, word in differs.items() if _differ_in(wanted, found) == {name}), "another")
