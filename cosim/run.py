@@ -24,6 +24,7 @@ import attrs
 
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
+from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.learner import Learner
 from cosim.learning.network_identity import identity, weights_hash
@@ -103,7 +104,8 @@ def run(
             alone.enter_context(alone_in(folder))
         status = "failed"
         try:
-            sim.run(system.protocol.play(sim, cloud))
+            with interrupts_kept():
+                sim.run(system.protocol.play(sim, cloud))
             status = "complete"
         except KeyboardInterrupt:
             status = "interrupted"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 
 import pandas as pd
@@ -423,6 +424,23 @@ def test_ctrl_c_ends_with_130_and_a_readable_folder(tmp_path: Path) -> None:
     assert 100 <= result.summary.num_global_rounds < 1000
     assert (result.rounds["level"] == "global").sum() == result.summary.num_global_rounds
     assert {path.name for path in (tmp_path / "a").iterdir()} == FILES
+
+
+def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost() -> None:
+    """Python prints such an exception and goes on."""
+
+    class Held:
+        pass
+
+    def listener(report: RoundReport) -> None:
+        if report.global_round == 1:
+            held = Held()
+            weakref.finalize(held, signal.raise_signal, signal.SIGINT)
+            del held
+        time.sleep(0.02)
+
+    with pytest.raises(KeyboardInterrupt):
+        play(evolve(TINY, protocol=evolve(TINY.protocol, num_global_rounds=100)), listener=listener)
 
 
 def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
