@@ -21,6 +21,7 @@ from cosim.client import Client
 from cosim.compute import Compute
 from cosim.configuration import (
     ConfigurationError,
+    Port,
     at_least,
     between,
     configuration,
@@ -33,12 +34,9 @@ from cosim.configuration import (
 from cosim.learning.data import Data
 from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
-from cosim.learning.request_log import MOST_SLOTS
 from cosim.nodes import Cloud, EdgeServer, RoundReport
-from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
-from cosim.protocols.raw_hfl import RawHfl
-from cosim.protocols.vhfl import Vhfl
+from cosim.protocols.protocol import Protocol
 from cosim.queueing.network import PublicNetwork
 from cosim.radio.over_the_air import OverTheAir
 from cosim.radio.uplink import Radio
@@ -84,7 +82,7 @@ class System:
     uplink: Literal["radio", "public-network"] = "radio"
     radio: Radio = Radio()
     public_network: PublicNetwork = PublicNetwork()
-    protocol: Hist | HFedAvg | Vhfl | RawHfl = Hist()
+    protocol: Protocol = Hist()
     evaluate_every: int | None = field(at_least(1), default=1)
 
     def __attrs_post_init__(self) -> None:
@@ -98,25 +96,8 @@ class System:
         ):
             rule = f"must be {self.num_cells} numbers, one per cell, adding up to {self.num_clients} clients"
             raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
-        if self.radio.outage_probability and self.uplink == "radio" and not self.protocol.gives_up:
-            rule = f"{type(self.protocol).__name__} waits for every update, and some would never come"
-            fix = "a deadline, or a policy that keeps to its own"
-            raise refuse("Radio", "outage_probability", self.radio.outage_probability, rule, fix)
-        if isinstance(self.protocol, RawHfl) and self.data.name == "video-requests":
-            slot_s = self.data.video_requests.slot_s
-            if self.protocol.deadline_s / slot_s > MOST_SLOTS:
-                rule = f"more than {MOST_SLOTS:,} slots in an edge round of {self.protocol.deadline_s:g} s"
-                fix = "a deadline of minutes, or a longer slot"
-                raise refuse("VideoRequests", "slot_s", slot_s, rule, fix)
+        _fit(self, self)
         by_radio = self.uplink == "radio"
-        if (
-            by_radio
-            and self.radio.sharing == "over-the-air"
-            and not isinstance(self.protocol, Hist | HFedAvg)
-        ):
-            needs = f"{type(self.protocol).__name__} needs updates one by one"
-            rule = f"{needs}, and over the air only their mean arrives"
-            raise refuse("Radio", "sharing", self.radio.sharing, rule, "fixed shares, or Hist or HFedAvg")
         for owner, name, values in (
             ("Compute", "min_frequency_hz", self.compute.min_frequency_hz),
             ("Compute", "max_frequency_hz", self.compute.max_frequency_hz),
@@ -227,6 +208,16 @@ def _check_receivable(band: Any, uplinks: Sequence[Any]) -> None:
     if isinstance(band, OverTheAir) and deaf:
         rule = f"a {deaf[0]} has no method `received`, so its client would be missing from the sum"
         raise refuse("Radio", "sharing", "over-the-air", rule, "fixed shares, or a method `received`")
+
+
+def _fit(config: Any, system: System) -> None:
+    """Ask every part whether the system fits it, outer ones first."""
+    for name in attrs.fields_dict(type(config)):
+        part = getattr(config, name)
+        if isinstance(part, Port):
+            part.fit(system)
+        if is_configuration(type(part)):
+            _fit(part, system)
 
 
 def _check_magnitudes(config: Any) -> None:

@@ -257,7 +257,9 @@ def _show(arguments: list[str]) -> int:
 def _rows(config: Any, default: Any, prefix: str) -> list[tuple[str, ...]]:
     """Field, value, unit and source of every field, nested ones last."""
     texts = {
-        p.arg_name: p.description or "" for p in docstring_parser.parse(type(config).__doc__ or "").params
+        param.arg_name: param.description or ""
+        for cls in reversed(type(config).__mro__)
+        for param in docstring_parser.parse(cls.__doc__ or "").params
     }
     own, nested = [], []
     for attribute in attrs.fields(type(config)):

@@ -6,6 +6,7 @@ writes it anew. Descriptions, units, defaults and sources are those of the class
 is said here, because a record's columns have no room for it.
 """
 
+import inspect
 import types
 import typing
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import docstring_parser
 
 import cosim
 from cosim import study
-from cosim.configuration import is_configuration
+from cosim.configuration import is_configuration, kinds_of
 from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Transfer
 from cosim.results import Summary
 from cosim.units import unit_of
@@ -120,6 +121,8 @@ def configurations() -> list[type]:
             found.append(annotation)
             for attribute in attrs.fields(annotation):
                 visit(attribute.type)
+            for kind in kinds_of(annotation):
+                visit(kind)
         for argument in typing.get_args(annotation):
             visit(argument)
 
@@ -130,6 +133,8 @@ def configurations() -> list[type]:
 def _type(annotation: Any) -> str:
     """A field's type in words, and the choices of one that has some."""
     arguments = typing.get_args(annotation)
+    if inspect.isabstract(annotation):
+        return " or ".join(map(_type, kinds_of(annotation)))
     if is_configuration(annotation):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
     if typing.get_origin(annotation) is Literal:

@@ -20,7 +20,7 @@ import cosim
 import models
 from analysis.report_designs import designs_of
 from cosim import configuration
-from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds, to_dict
+from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
 from cosim.results import TABLES
 from cosim.study import Study
 from scenarios import command_line, rawhfl
@@ -185,7 +185,7 @@ def test_options_of_a_part_of_ones_own_change_it_and_keep_it(tmp_path):
 # --- Every class --------------------------------------------------------------------------------------------
 
 REGISTERED = [
-    cls for cls in kinds._ours.values() if all(a.default is not attrs.NOTHING for a in attrs.fields(cls))
+    cls for cls in kinds_of(object) if all(a.default is not attrs.NOTHING for a in attrs.fields(cls))
 ]
 
 
@@ -213,7 +213,7 @@ def test_every_class_and_a_subclass_without_fields_come_back_as_themselves(cls, 
 def test_classes_that_need_a_value_come_back_too(tmp_path):
     path = tmp_path / "durations.txt"
     path.write_text("1.0\n2.0\n")
-    left_out = [cls for cls in kinds._ours.values() if cls not in REGISTERED]
+    left_out = [cls for cls in kinds_of(object) if cls not in REGISTERED]
     assert {cls.__name__ for cls in left_out} == {"Empirical", "LargeScale"}
     for made in (cosim.Empirical(path=str(path)), cosim.LargeScale(environment="umi")):
         assert from_dict(type(made), json.loads(json.dumps(to_dict(made)))) == made

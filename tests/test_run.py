@@ -401,6 +401,7 @@ def started(out: Path, before: str = "") -> "subprocess.Popen[str]":
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": path},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -426,7 +427,7 @@ def test_ctrl_c_ends_with_130_and_a_readable_folder(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "a").iterdir()} == FILES
 
 
-def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost() -> None:
+def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.FixtureRequest) -> None:
     """Python prints such an exception and goes on."""
 
     class Held:
@@ -439,6 +440,8 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost() -> None:
             del held
         time.sleep(0.02)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     with pytest.raises(KeyboardInterrupt):
         play(evolve(TINY, protocol=evolve(TINY.protocol, num_global_rounds=100)), listener=listener)
 

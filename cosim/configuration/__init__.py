@@ -2,7 +2,8 @@
 
 from cosim.configuration.fields import configuration, field
 from cosim.configuration.json_form import check_reloads, from_dict, options_of, to_dict, with_kind
-from cosim.configuration.kinds import class_of, is_configuration, kind_of
+from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of
+from cosim.configuration.port import Port
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
@@ -16,6 +17,7 @@ from cosim.configuration.rules import (
 
 __all__ = [
     "ConfigurationError",
+    "Port",
     "at_least",
     "between",
     "check_reloads",
@@ -25,6 +27,7 @@ __all__ = [
     "from_dict",
     "is_configuration",
     "kind_of",
+    "kinds_of",
     "not_empty",
     "not_negative",
     "one_or_range",

@@ -5,6 +5,7 @@ an object is of a subclass of the one that the field names, and for a class of s
 """
 
 import difflib
+import inspect
 import json
 import math
 import types
@@ -15,7 +16,7 @@ from typing import Any, Literal, TypeVar
 import attrs
 import cattrs
 
-from cosim.configuration.kinds import class_of, is_configuration, kind_of
+from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of
 from cosim.configuration.rules import ConfigurationError, refuse, shown
 
 C = TypeVar("C")
@@ -128,10 +129,10 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
         return None
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):
-        if only is None:
+        if only is None or inspect.isabstract(only):
             raise Mismatch(_no_kind(options))
         raise ConfigurationError(f"{only.__name__} = {shown(values)}: must be an object with named fields.")
-    if "kind" not in values and only is not None:
+    if "kind" not in values and only is not None and not inspect.isabstract(only):
         return _structure_fields(values, only)
     rest = {name: value for name, value in values.items() if name != "kind"}
     return _structure_fields(rest, _chosen(values.get("kind"), options))
@@ -142,13 +143,15 @@ def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
     cls = next((option for option in options if option.__name__ == kind), None)
     if cls is None and isinstance(kind, str):
         cls = class_of(kind)
-    if cls is None or not issubclass(cls, options):
+    if cls is None or not issubclass(cls, options) or inspect.isabstract(cls):
         raise Mismatch(_no_kind(options))
     return cls
 
 
 def _no_kind(options: tuple[type, ...]) -> str:
-    return f"its 'kind' must be one of {', '.join(option.__name__ for option in options)}"
+    named = [option for option in options if not inspect.isabstract(option)]
+    own = "" if named else ", or module:Class of your own"
+    return f"its 'kind' must be one of {', '.join(cls.__name__ for cls in named or kinds_of(options))}{own}"
 
 
 def _structure_fields(values: dict[str, Any], cls: Any) -> Any:

@@ -7,6 +7,7 @@ modules that are loaded and imports none, so a file cannot make a program run co
 Scope and limitations: a class within a function, or of a notebook, is not found again by its name.
 """
 
+import inspect
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +39,11 @@ def kind_of(cls: type) -> str:
     if module in ("__main__", "__mp_main__"):  # the second: a script in a process that it has started
         module = _script_name() or module
     return f"{module}:{cls.__qualname__}"
+
+
+def kinds_of(port: type | tuple[type, ...]) -> list[type]:
+    """Our classes that a field takes which names a port, in the order of their names."""
+    return [cls for _, cls in sorted(_ours.items()) if issubclass(cls, port) and not inspect.isabstract(cls)]
 
 
 def class_of(kind: str) -> type | None:

@@ -4,15 +4,24 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, at_least, between, configuration, field, positive, refuse
+from cosim.configuration import (
+    ConfigurationError,
+    Port,
+    at_least,
+    between,
+    configuration,
+    field,
+    positive,
+    refuse,
+)
 from cosim.learning.datasets import Dataset, DatasetName, GreyLevels, load, outline
 from cosim.learning.partition import Split, partition
-from cosim.learning.request_log import RequestLog, request_data
+from cosim.learning.request_log import MOST_SLOTS, RequestLog, request_data
 from cosim.learning.traffic import Traffic, TrafficTable, generate
 from cosim.learning.traffic_csv import read
 from cosim.learning.traffic_samples import samples
@@ -22,7 +31,7 @@ from cosim.topology import CLOUD
 
 
 @configuration
-class Data:
+class Data(Port):
     """What is learned, and who holds which samples.
 
     Attributes:
@@ -65,6 +74,14 @@ class Data:
         if (self.split in ("shards", "cell-iid", "dirichlet")) and self.name.startswith("traffic"):
             rule = "deals samples by their classes, and traffic has none"
             raise refuse("Data", "split", self.split, rule, "split natural or iid")
+
+    def fit(self, system: Any) -> None:
+        """Refuse more slots in an edge round than a log holds."""
+        slot_s, round_s = self.video_requests.slot_s, system.protocol.least_round_s
+        if self.name == "video-requests" and round_s / slot_s > MOST_SLOTS:
+            rule = f"more than {MOST_SLOTS:,} slots in an edge round of {round_s:g} s"
+            fix = "a deadline of minutes, or a longer slot"
+            raise refuse("VideoRequests", "slot_s", slot_s, rule, fix)
 
     @property
     def outline(self) -> Dataset | None:

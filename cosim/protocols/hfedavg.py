@@ -10,29 +10,33 @@ Source: Liu et al., "Hierarchical federated learning with quantization", IEEE Tr
 as the HIST journal paper uses it (Section VI-B).
 """
 
-from cosim.configuration import at_least, configuration, field
+from cosim.configuration import configuration
 from cosim.learning.combinations import mean_of_models
 from cosim.nodes import Cloud
 from cosim.protocols.edge_training import EdgeTraining
+from cosim.protocols.protocol import Protocol
 from cosim.simulation import Simulation, Story
 
 
 @configuration
-class HFedAvg:
+class HFedAvg(Protocol):
     """Hierarchical federated averaging.
 
     Attributes:
-        num_global_rounds: Global rounds. [no source]
         training: What a cell does in a global round.
     """
 
-    num_global_rounds: int = field(at_least(1), default=10)
     training: EdgeTraining = EdgeTraining()
 
     @property
     def gives_up(self) -> bool:
         """Whether an update that never comes is given up."""
         return self.training.deadline_s is not None
+
+    @property
+    def takes_sums(self) -> bool:
+        """Means are all it takes."""
+        return True
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""

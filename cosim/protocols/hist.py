@@ -23,13 +23,14 @@ from cosim.learning.combinations import assemble, submodel
 from cosim.learning.submodels import Counts, Part, draw_parts, even_counts, proportional_counts
 from cosim.nodes import Cloud
 from cosim.protocols.edge_training import EdgeTraining
+from cosim.protocols.protocol import Protocol
 from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Simulation, Story
 
 
 @configuration
-class Hist:
+class Hist(Protocol):
     """Hierarchical independent submodel training.
 
     Attributes:
@@ -61,6 +62,11 @@ class Hist:
     def gives_up(self) -> bool:
         """Whether an update that never comes is given up."""
         return self.training.deadline_s is not None
+
+    @property
+    def takes_sums(self) -> bool:
+        """Means are all it takes."""
+        return True
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""

@@ -37,6 +37,7 @@ from cosim.learning.combinations import accumulate, mean_of_models
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.nodes import Cloud, EdgeServer
 from cosim.protocols.planning import Planner, Share, Terms
+from cosim.protocols.protocol import Protocol
 from cosim.radio.resource_blocks import ResourceBlocks
 from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Dropped, Simulation, Story
@@ -44,7 +45,7 @@ from cosim.units import w_to_dbm
 
 
 @configuration
-class RawHfl:
+class RawHfl(Protocol):
     """Resource-aware hierarchical federated learning.
 
     Attributes:
@@ -77,6 +78,11 @@ class RawHfl:
     def gives_up(self) -> bool:
         """Whether an update that never comes is given up."""
         return not isinstance(self.policy, Unconstrained)
+
+    @property
+    def least_round_s(self) -> float:
+        """A round lasts until its deadline."""
+        return self.deadline_s
 
     @property
     def terms(self) -> Terms:

@@ -28,11 +28,12 @@ from cosim.learning.combinations import mean
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.vertical import VerticalUpdate
 from cosim.nodes import Cloud
+from cosim.protocols.protocol import Protocol
 from cosim.simulation import Dropped, Simulation, Story
 
 
 @configuration
-class Vhfl:
+class Vhfl(Protocol):
     """Vertical-horizontal federated learning.
 
     Attributes:

@@ -8,13 +8,14 @@ the HIST and RawHFL papers.
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import (
+    Port,
     at_least,
     between,
     configuration,
@@ -38,7 +39,7 @@ from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
 
 
 @configuration
-class Radio:
+class Radio(Port):
     """The uplink of every cell.
 
     Attributes:
@@ -116,6 +117,17 @@ class Radio:
                 "levels must lie from -300 to 300 dB",
                 "check the unit",
             )
+
+    def fit(self, system: Any) -> None:
+        """Refuse protocols that wait for what never comes, or need what does not arrive."""
+        protocol = type(system.protocol).__name__
+        if self.outage_probability and system.uplink == "radio" and not system.protocol.gives_up:
+            rule = f"{protocol} waits for every update, and some would never come"
+            fix = "a deadline, or a policy that keeps to its own"
+            raise refuse("Radio", "outage_probability", self.outage_probability, rule, fix)
+        if self.sharing == "over-the-air" and system.uplink == "radio" and not system.protocol.takes_sums:
+            rule = f"{protocol} needs updates one by one, and over the air only their mean arrives"
+            raise refuse("Radio", "sharing", self.sharing, rule, "fixed shares, or Hist or HFedAvg")
 
     def band(self, sim: Simulation) -> Band | ResourceBlocks | OverTheAir:
         """The uplink band of one cell."""

@@ -334,7 +334,7 @@ def test_bad_input_is_one_message_and_leaves_no_folder(
         ('{"system": {"num_cells": true}}', ("System.num_cells = True", "whole number")),
         ('{"system": {"radio": {"bandwidth_hz": -1}}}', ("Radio.bandwidth_hz = -1", "above 0", "2e+07 Hz")),
         ('{"system": {"radio": {"bandwidth_hz": NaN}}}', ("Radio.bandwidth_hz = nan", "finite")),
-        ('{"system": {"protocol": {"kind": "Hits"}}}', ("'kind' must be one of Hist, HFedAvg",)),
+        ('{"system": {"protocol": {"kind": "Hits"}}}', ("'kind' must be one of HFedAvg, Hist",)),
     ],
 )
 def test_bad_config_is_one_message_and_leaves_no_folder(
