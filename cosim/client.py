@@ -13,8 +13,8 @@ from cosim.compute import Cpu
 from cosim.learning.pending import PendingUpdate
 from cosim.queueing.network import QueuedUplink
 from cosim.radio.uplink import RadioUplink
-from cosim.records import Transfer
-from cosim.simulation import Dropped, Simulation, Story
+from cosim.records import DONE, Job, Transfer
+from cosim.simulation import Dropped, Simulation, Story, outcome_of
 
 
 @attrs.frozen(kw_only=True)
@@ -22,6 +22,7 @@ class Work:
     """What a client is asked to do in one edge round.
 
     Attributes:
+        job: Its number, from 0: of the edge rounds since the start, or of the client's own jobs.
         request: Makes a client's pending update, as of the instant at which it is called.
         cycles: What the training costs the processor.
         payload_bits: What is uploaded.
@@ -31,6 +32,7 @@ class Work:
         energy_budget_j: What the client may spend, after which it stops; None: without limit.
     """
 
+    job: int
     global_round: int
     edge_round: int
     request: "Request"
@@ -68,9 +70,29 @@ class Client:
         return self.samples_now()
 
     def local_round(self, sim: Simulation, work: Work) -> Story:
-        """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`."""
+        """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`.
+
+        Writes a `Job` when it has ended.
+        """
+        start_s = sim.now_s
+        outcome = yield from outcome_of(self._job(sim, work))
+        sim.trace.record(
+            Job(
+                client=self.name,
+                edge=self.edge,
+                job=work.job,
+                global_round=work.global_round,
+                edge_round=work.edge_round,
+                start_s=start_s,
+                end_s=sim.now_s,
+                outcome=outcome.reason if isinstance(outcome, Dropped) else DONE,
+            )
+        )
+        return outcome
+
+    def _job(self, sim: Simulation, work: Work) -> Story:
         if work.energy_budget_j is not None:
-            return (yield from self._local_round_within(sim, work, work.energy_budget_j))
+            return (yield from self._job_within(sim, work, work.energy_budget_j))
         update = yield from self.train(sim, work)
         if work.upload_deadline_s is None:
             yield from self.send(sim, work)
@@ -78,7 +100,7 @@ class Client:
         (sent,) = yield from sim.with_deadline([self.send(sim, work)], work.upload_deadline_s)
         return sent if isinstance(sent, Dropped) else update
 
-    def _local_round_within(self, sim: Simulation, work: Work, budget_j: float) -> Story:
+    def _job_within(self, sim: Simulation, work: Work, budget_j: float) -> Story:
         """The same, stopping where the energy is spent."""
         train_w = self.cpu.at(work.frequency_hz).power_w
         start_s = sim.now_s
@@ -99,7 +121,7 @@ class Client:
         if cpu.time_jitter:
             rng = sim.stream(self.name, "time jitter", work.global_round, work.edge_round)
             duration_s *= math.exp(cpu.time_jitter * rng.standard_normal())
-        yield from sim.spend(self.name, "train", duration_s, cpu.power_w)
+        yield from sim.spend(self.name, "train", duration_s, cpu.power_w, work.job)
         return update
 
     def send(self, sim: Simulation, work: Work, most_j: float | None = None) -> Story:
@@ -114,8 +136,8 @@ class Client:
         upload = self.uplink.open(work.payload_bits, tx_power_w, work.global_round, work.edge_round)
         try:
             if upload.granted is not None:
-                yield from sim.spend(self.name, "wait", upload.granted)
-            sending = sim.spend(self.name, "send", upload.done, send_w)
+                yield from sim.spend(self.name, "wait", upload.granted, job=work.job)
+            sending = sim.spend(self.name, "send", upload.done, send_w, work.job)
             if most_j is None:
                 yield from sending
             else:
@@ -134,6 +156,7 @@ class Client:
                     payload_bits=work.payload_bits,
                     sent_bits=work.payload_bits - upload.bits_left,
                     arrived=upload.done.processed,
+                    job=work.job,
                 )
             )
 

@@ -19,7 +19,7 @@ import docstring_parser
 import cosim
 from cosim import study
 from cosim.configuration import is_configuration, kinds_of
-from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Transfer
+from cosim.records import Allotment, Evaluation, Job, Prediction, Round, Span, Transfer
 from cosim.results import Summary
 from cosim.units import unit_of
 from scenarios import command_line, console, looking, studies
@@ -35,6 +35,7 @@ COLUMNS = {
     "start_s": "when it began",
     "end_s": "when it ended",
     "energy_j": "energy that it took; of an evaluation or a run, that of all clients up to then",
+    "job": "number of the client's job; -1: of none",
     "outcome": "done, or the reason why it was cut short",
     "client": "whose",
     "edge": "edge server of the client's cell",
@@ -183,6 +184,7 @@ def _tables_of_a_run() -> Iterator[str]:
     for file, record, more in (
         ("spans.parquet", Span, {}),
         ("transfers.parquet", Transfer, {}),
+        ("jobs.parquet", Job, {}),
         ("plans.parquet", Allotment, {}),
         ("rounds.parquet", Round, {}),
         ("evaluations.parquet", Evaluation, extra),

@@ -74,7 +74,7 @@ def play(system: System, folder: Path, **options: object) -> cosim.Result:
 
 
 def tables(folder: Path) -> dict[str, bytes]:
-    names = ("spans", "transfers", "plans", "rounds", "evaluations")
+    names = ("spans", "transfers", "jobs", "plans", "rounds", "evaluations")
     return {name: (folder / f"{name}.parquet").read_bytes() for name in names} | {
         "summary": (folder / "summary.json").read_bytes()
     }

@@ -39,7 +39,7 @@ from scenarios.catalogue import SCENARIOS, find
 from scenarios.command_line import main
 
 ROOT = Path(__file__).parents[1]
-TABLES = ("spans", "transfers", "plans", "rounds", "evaluations")
+TABLES = ("spans", "transfers", "jobs", "plans", "rounds", "evaluations")
 FILES = {
     "config.json",
     "provenance.json",

@@ -110,6 +110,15 @@ class Backdating(cosim.HFedAvg):
         return model
 
 
+class AlwaysTheFirst(cosim.EdgeTraining):
+    """Calls every job of a client the first."""
+
+    def play(self, sim, cloud, edge, model, part, global_round):
+        model = yield from super().play(sim, cloud, edge, model, part, global_round)
+        sim.trace.jobs[:] = [row._replace(job=0) for row in sim.trace.jobs]
+        return model
+
+
 class Overlapping(cosim.HFedAvg):
     """Writes a round that begins within the last one."""
 
@@ -182,6 +191,12 @@ PLANTED = {
     Forgetful: "resume after global round 0: ",
     Unequal: "round trip: ",
 }
+
+
+def test_jobs_of_one_number_are_caught() -> None:
+    protocol = cosim.HFedAvg(num_global_rounds=2, training=AlwaysTheFirst(num_edge_rounds=2))
+    with pytest.raises(BrokenLaw, match="jobs: client and number must name one job"):
+        check_protocol(protocol, network=models.build(SMALL.model))
 
 
 @pytest.mark.parametrize("kind", PLANTED, ids=lambda kind: kind.__name__)

@@ -124,6 +124,7 @@ class EdgeTraining:
                 (
                     client,
                     Work(
+                        job=(global_round - 1) * self.num_edge_rounds + edge_round,
                         global_round=global_round,
                         edge_round=edge_round,
                         request=request,

@@ -195,6 +195,7 @@ class RawHfl(Protocol):
     ) -> Work:
         """What one client does in an edge round."""
         return Work(
+            job=(global_round - 1) * self.num_edge_rounds + edge_round,
             global_round=global_round,
             edge_round=edge_round,
             request=cloud.request(

@@ -128,6 +128,7 @@ class Vhfl(Protocol):
         num_steps = self.num_local_epochs * -(-num_samples // self.batch_size)
         num_uploaded = cloud.shape.num_local_parameters + num_samples * cloud.shape.num_central_outputs
         return Work(
+            job=global_round - 1,
             global_round=global_round,
             edge_round=0,
             request=cloud.request(

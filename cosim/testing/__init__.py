@@ -15,6 +15,7 @@ Laws of runs (`check_system`):
 - *energy*: none is negative or infinite, none is spent while waiting, and the run's is the sum of its spans;
 - *bits*: nobody sends more than the payload, and what has arrived was sent whole, within its edge round;
 - *drops*: as many updates arrive as uploads do, of those who take part;
+- *jobs*: client and number name one job, done if its upload has arrived, and its activities lie within it;
 - *determinism*: the same seed gives the same tables and weights, with any number of workers, and with
   simultaneous events in any order;
 - *timing only*: without learning, spans, transfers, plans and rounds are the same;

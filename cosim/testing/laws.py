@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosim.records import DONE, NO_JOB
 from cosim.results import Result
 
 Law = Callable[[Result], None]
@@ -124,7 +125,28 @@ def drops_are_counted(result: Result) -> None:
             )
 
 
-LAWS: tuple[Law, ...] = (time_passes, energy_adds_up, bits_are_conserved, drops_are_counted)
+def jobs_tell_all(result: Result) -> None:
+    """A job has one number and one row, within which its activities lie, and is done if its upload arrives."""
+    key = ["client", "job"]
+    jobs = result.jobs
+    reason = "work whose number is not the count of edge rounds, or of the client's own jobs"
+    _all(jobs, ~jobs.duplicated(key), "jobs", "client and number must name one job", reason)
+    arrived = result.transfers[result.transfers["arrived"]].set_index(key).index
+    is_done = pd.MultiIndex.from_frame(jobs[key]).isin(arrived) == (jobs["outcome"] == DONE)
+    _all(
+        jobs,
+        is_done,
+        "jobs",
+        "a job is done if its upload arrives, and else dropped",
+        "an outcome of its own",
+    )
+    spans = result.spans[result.spans["job"] != NO_JOB].rename(columns={"node": "client"})
+    spans = spans.merge(jobs[[*key, "start_s", "end_s"]], on=key, how="left", suffixes=("", "_of_job"))
+    within = (spans["start_s"] >= spans["start_s_of_job"]) & (spans["end_s"] <= spans["end_s_of_job"])
+    _all(spans, within, "jobs", "an activity must lie within its job", "sim.spend with the job of another")
+
+
+LAWS: tuple[Law, ...] = (time_passes, energy_adds_up, bits_are_conserved, drops_are_counted, jobs_tell_all)
 """Laws of the tables of one run."""
 
 
@@ -134,7 +156,7 @@ def same_tables(law: str, one: Result, other: Result, reason: str, *, learned: b
     Raises:
         BrokenLaw: The first table, row and column in which they differ.
     """
-    for name in ("spans", "transfers", "plans", "rounds", *(("evaluations",) if learned else ())):
+    for name in ("spans", "transfers", "jobs", "plans", "rounds", *(("evaluations",) if learned else ())):
         ours, theirs = getattr(one, name), getattr(other, name)
         if len(ours) != len(theirs):
             raise broken(law, f"{len(ours)} rows of {name}, and then {len(theirs)}", reason)

@@ -30,7 +30,7 @@ KEYS = {
     "C": {"name", "ph", "ts", "pid", "tid", "args"},
 }
 ROUND = ["global_round", "edge_round", "start_s", "end_s", "num_wanted", "num_participants", "num_arrived"]
-TABLES = ("spans", "transfers", "plans", "rounds", "evaluations")
+TABLES = ("spans", "transfers", "jobs", "plans", "rounds", "evaluations")
 
 
 def result_of(*rows: Any, **system: Any) -> cosim.Result:
@@ -167,7 +167,7 @@ def test_slices_by_hand():
         ("west rounds", "edge round 1.0"): (0, 30_000),
         ("cloud rounds", "global round 1"): (0, 31_000),
     }
-    args = {"start_s": 0.020, "end_s": 0.030, "energy_j": 0.5, "outcome": "deadline", "row": 4}
+    args = {"start_s": 0.020, "end_s": 0.030, "energy_j": 0.5, "outcome": "deadline", "job": -1, "row": 4}
     assert found["b", "send"]["args"] == args
     told = found["west rounds", "edge round 1.0"]["args"]
     assert (told["num_wanted"], told["num_participants"], told["num_arrived"]) == (2, 1, 0)
@@ -461,7 +461,7 @@ def test_damaged_tables_are_refused_and_nothing_is_written(
 @pytest.mark.parametrize("table", TABLES)
 def test_tables_without_a_column_are_refused(table: str):
     whole = by_hand()
-    column = "client" if table in ("transfers", "plans") else "time_s" if table == "evaluations" else "node"
+    column = {"spans": "node", "rounds": "node", "evaluations": "time_s"}.get(table, "client")
     broken = attrs.evolve(whole, **{table: getattr(whole, table).drop(columns=column)})
     with pytest.raises(ValueError, match=f"the table of {table} is damaged: it has no column {column}"):
         events(broken)

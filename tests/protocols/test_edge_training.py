@@ -99,7 +99,7 @@ def train_w(frequency_hz: float) -> float:
 
 def rows_of(played: Played, client: int) -> list[tuple[object, ...]]:
     """Activity, start, end, energy, outcome of one client's spans."""
-    return [tuple(span)[1:] for span in played.trace.spans if span.node == f"client-{client:04d}"]
+    return [tuple(span)[1:6] for span in played.trace.spans if span.node == f"client-{client:04d}"]
 
 
 def test_fixed_shares_of_two_rounds_cost_what_arithmetic_says() -> None:
@@ -243,7 +243,7 @@ def test_backhaul_takes_its_delay_and_its_rate_on_both_ways() -> None:
         one_cell((3e9,), (1.0,)), topology=Topology(backhaul_delay_s=0.25, backhaul_rate_bps=8192.0)
     )
     played = play(changed(system, num_edge_rounds=2))
-    edge = [tuple(span)[1:] for span in played.trace.spans if span.node == "edge-00"]
+    edge = [tuple(span)[1:6] for span in played.trace.spans if span.node == "edge-00"]
     backhaul_s, round_s = 0.25 + 0.5, 1e-3 + 4096e-6
     assert edge == [
         ("receive", 0.0, exactly(backhaul_s), 0.0, "done"),

@@ -132,7 +132,7 @@ def test_an_edge_round_lasts_until_its_deadline(name):
 def test_simultaneous_events_may_come_in_any_order(name, order):
     system = with_policy(POLICIES[name], csi_error_db=3.0, num_resource_blocks=4)
     one, other = play(system), play(system, order)
-    for table in ("spans", "transfers", "plans", "rounds"):
+    for table in ("spans", "transfers", "jobs", "plans", "rounds"):
         assert sorted(getattr(one.trace, table)) == sorted(getattr(other.trace, table))
 
 
