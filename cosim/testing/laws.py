@@ -126,7 +126,7 @@ def drops_are_counted(result: Result) -> None:
 
 
 def jobs_tell_all(result: Result) -> None:
-    """A job has one number and one row, within which its activities lie, and is done if its upload arrives."""
+    """A job has one number, one row and its activities within it, and is done if its upload arrives."""
     key = ["client", "job"]
     jobs = result.jobs
     reason = "work whose number is not the count of edge rounds, or of the client's own jobs"
