@@ -31,7 +31,9 @@ from cosim.learning.traffic_csv import read
 from cosim.queueing.station import Station
 from cosim.study import Study
 from cosim.units import unit_of
-from scenarios import catalogue, command_line, looking, reference, studies
+from scenarios import command_line, reference
+from scenarios.command_line import looking, studies
+from scenarios.command_line.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -166,7 +168,7 @@ def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(looking, "report", lambda *_: 0)
     monkeypatch.setattr(looking, "trace", lambda *_: 0)
     monkeypatch.setattr(fashion_mnist, "download", lambda *_: None)
-    for module in (*catalogue.REPRODUCTIONS.values(), *catalogue.VALIDATIONS.values()):
+    for module in (*catalogue("reproduce").values(), *catalogue("validate").values()):
         monkeypatch.setattr(importlib.import_module(module), "main", lambda _: 0)
     return tmp_path
 
@@ -219,11 +221,11 @@ def check_python(words: list[str]) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_within_sentences_are_known(page):
     known = {
-        "run": catalogue.SCENARIOS,
-        "study": catalogue.SCENARIOS,
-        "show": catalogue.SCENARIOS,
-        "reproduce": catalogue.REPRODUCTIONS,
-        "validate": catalogue.VALIDATIONS,
+        "run": catalogue("run"),
+        "study": catalogue("run"),
+        "show": catalogue("run"),
+        "reproduce": catalogue("reproduce"),
+        "validate": catalogue("validate"),
         "data": {"fashion-mnist"},
     }
     for command, name in re.findall(r"`cosim (\S+?)(?: ([a-z0-9][a-z0-9-]*))?[ `]", PAGES[page]):

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import analysis
-from scenarios import catalogue, command_line
+from scenarios import command_line
+from scenarios.command_line.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -44,11 +45,11 @@ def test_every_command_is_known():
     for command, name in re.findall(r"cosim (\w+) ?([a-z0-9][a-z0-9-]*)?", "\n".join(commands)):
         assert command in command_line._COMMANDS or command == "run"
         known = {
-            "run": catalogue.SCENARIOS,
-            "study": catalogue.SCENARIOS,
-            "show": catalogue.SCENARIOS,
-            "reproduce": catalogue.REPRODUCTIONS,
-            "validate": catalogue.VALIDATIONS,
+            "run": catalogue("run"),
+            "study": catalogue("run"),
+            "show": catalogue("run"),
+            "reproduce": catalogue("reproduce"),
+            "validate": catalogue("validate"),
             "data": {"fashion-mnist": ""},
         }.get(command, {"": ""})
         is_folder = command in ("report", "trace")

@@ -35,8 +35,8 @@ from cosim.configuration import from_dict, to_dict
 from cosim.learning.datasets import load
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud, RoundReport
-from scenarios.catalogue import SCENARIOS, find
 from scenarios.command_line import main
+from scenarios.command_line.catalogue import catalogue, find
 
 ROOT = Path(__file__).parents[1]
 TABLES = ("spans", "transfers", "jobs", "plans", "rounds", "evaluations")
@@ -115,22 +115,22 @@ def tables_of_seed(seed: int, folder: Path) -> dict[str, bytes]:
     return tables(folder)
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", catalogue("run"))
 @pytest.mark.parametrize("evaluate_every", [1, None], ids=["learning", "timing only"])
 def test_order_of_simultaneous_events_changes_no_table_of_a_scenario(
     name: str, evaluate_every: int | None
 ) -> None:
-    system = evolve(small(find("scenario", SCENARIOS, name).system()), evaluate_every=evaluate_every)
+    system = evolve(small(find("run", name).system()), evaluate_every=evaluate_every)
     expected = rows(play(system))
     assert len(expected["spans"]) > 100
     for order in range(3):
         assert rows(play(system, shuffle_ties=order)) == expected
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", catalogue("run"))
 def test_learning_moves_no_row_but_the_evaluations(name: str) -> None:
     """A timing-only run has the very rows of a run that learns."""
-    system = small(find("scenario", SCENARIOS, name).system())
+    system = small(find("run", name).system())
     learned, timed = (rows(play(evolve(system, evaluate_every=every))) for every in (1, None))
     assert len(learned["spans"]) > 100
     assert learned.pop("evaluations") != timed.pop("evaluations")

@@ -13,7 +13,7 @@ from distributed import Client
 import models
 from cosim import ConfigurationError, Data, EdgeTraining, Hist, System
 from cosim.study import Study
-from scenarios.studies import pool
+from scenarios.command_line.studies import pool
 
 ROOT = Path(__file__).resolve().parents[1]
 BASE = System(

@@ -19,7 +19,7 @@ from analysis.chrome_trace import events, spans, write
 from cosim import ConfigurationError
 from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Trace, Transfer
 from scenarios import rawhfl, vhfl
-from scenarios.console import network
+from scenarios.command_line.console import network
 
 Event = dict[str, Any]
 

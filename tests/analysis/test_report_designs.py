@@ -9,7 +9,7 @@ import cosim
 from analysis.report import report
 from analysis.report_designs import designs_of, in_words
 from cosim import Data, Hist, Radio, System
-from scenarios.console import network
+from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,

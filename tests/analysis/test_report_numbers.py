@@ -11,7 +11,7 @@ from scipy import stats
 import cosim
 from analysis.report import report
 from cosim import Compute, Data, EdgeTraining, Hist, Radio, System, evolve
-from scenarios.console import network
+from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,

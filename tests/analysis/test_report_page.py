@@ -10,7 +10,7 @@ import cosim
 from analysis.report import NEEDED, report, write
 from analysis.report_page import DARK_COLOURS, table, text
 from cosim import ConfigurationError, Data, EdgeTraining, Hist, System
-from scenarios.console import network
+from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,

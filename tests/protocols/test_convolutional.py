@@ -11,7 +11,7 @@ import models
 from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
 from cosim.checkpoint import Checkpoint
 from cosim.learning.submodels import NetworkShape
-from scenarios.console import network
+from scenarios.command_line.console import network
 
 TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
 RESNET = System(

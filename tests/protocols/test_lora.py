@@ -27,8 +27,8 @@ from cosim.learning.weights import cut
 from cosim.nodes import Cloud
 from cosim.records import Trace
 from cosim.simulation import Simulation
-from scenarios import stand_in_texts
-from scenarios.console import network
+from scenarios.command_line.console import network
+from scenarios.reproduce.hist import stand_in_texts
 
 LAYERS, WIDTH, CLASSES, TOKENS = 2, 64, 6, 128
 RANK, SAMPLES = 5, 12

@@ -25,7 +25,7 @@ from cosim import (
 )
 from cosim.configuration import to_dict
 from scenarios.command_line import read_config
-from scenarios.console import network
+from scenarios.command_line.console import network
 
 NUM_BATCHES, BATCH = 8, 100
 TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=5, learning_rate=0.1)

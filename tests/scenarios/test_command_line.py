@@ -15,9 +15,9 @@ from cosim import Compute, Data, EdgeTraining, Hist, Radio, Result, System, evol
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.learning import fashion_mnist
 from cosim.units import unit_of
-from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
 from scenarios.command_line import main
-from scenarios.console import console
+from scenarios.command_line.catalogue import ROOMS, catalogue, find
+from scenarios.command_line.console import console
 
 ROOT = Path(__file__).parents[2]
 TINY = System(
@@ -80,21 +80,21 @@ def test_help_names_every_command(cosim: Call, arguments: tuple[str, ...]) -> No
 def test_list_names_everything_with_its_question(cosim: Call) -> None:
     code, output, errors = cosim("list")
     assert (code, errors) == (0, "")
-    for command, catalogue in (("run", SCENARIOS), ("reproduce", REPRODUCTIONS), ("validate", VALIDATIONS)):
-        for name in catalogue:
+    for command in ROOMS:
+        for name in catalogue(command):
             (line,) = [line for line in output.splitlines() if f"cosim {command} {name} " in line]
-            question = (find(command, catalogue, name).__doc__ or "").partition("\n")[0]
+            question = (find(command, name).__doc__ or "").partition("\n")[0]
             assert question in line
             assert len(question) > 20
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", catalogue("run"))
 def test_show_gives_every_field_with_unit_and_source(cosim: Call, name: str) -> None:
     code, output, errors = cosim("show", name)
     assert (code, errors) == (0, "")
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines()]
     rows = {cells[0]: cells for cells in lines if len(cells) == 4 and cells[3]}
-    system = find("scenario", SCENARIOS, name).system()
+    system = find("run", name).system()
     for field, value in fields(system):
         _, shown, unit, source = rows[field]
         assert shown
@@ -180,7 +180,7 @@ def test_run_with_the_overrides_of_the_manual(cosim: Call, tmp_path: Path) -> No
     assert "2 of 2 rounds" in errors
     assert "Run folder: X" in output
     result = Result.load(tmp_path / "X")
-    chosen = find("scenario", SCENARIOS, "quickstart").system()
+    chosen = find("run", "quickstart").system()
     expected = evolve(
         chosen,
         num_cells=2,
@@ -246,7 +246,9 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             ("run", "quickstrat"), ("no scenario 'quickstrat'", "Did you mean quickstart"), id="scenario"
         ),
         pytest.param(("show", "hits"), ("no scenario 'hits'", "Did you mean hist"), id="scenario to show"),
-        pytest.param(("validate", "latency"), ("Known: round-latency",), id="validation"),
+        pytest.param(
+            ("validate", "latency"), ("Did you mean round-latency? Known: aircomp-latency",), id="validation"
+        ),
         pytest.param(("rnu", "hist"), ("no command 'rnu'", "Known: run"), id="command"),
         pytest.param((*QUICK, "--num-celz", "2"), ("--num-celz", "--num-cells"), id="option"),
         pytest.param((*QUICK, "--num-cells", "two"), ("--num-cells", "'two'"), id="type"),

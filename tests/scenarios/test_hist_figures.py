@@ -9,12 +9,12 @@ import pytest
 
 import cosim
 from cosim.configuration import to_dict
-from scenarios import hist_figures
-from scenarios.figures import play_all
-from scenarios.hist_figures import Options, hist_system, uploads, uploads_to
+from scenarios.reproduce.figures import play_all
+from scenarios.reproduce.hist import figures as hist_figures
+from scenarios.reproduce.hist.figures import Options, hist_system, uploads, uploads_to
 
 FIGURES = {
-    name: importlib.import_module(f"scenarios.reproduce_hist_{name}")
+    name: importlib.import_module(f"scenarios.reproduce.hist.{name}")
     for name in ("fig4", "fig5", "fig6", "fig7")
 }
 

@@ -18,14 +18,15 @@ import cosim
 import models
 from cosim.learning import newsgroups
 from cosim.records import Evaluation, Trace, Transfer
-from scenarios import hist_tables, stand_in_texts
 from scenarios.command_line import main
-from scenarios.console import console
-from scenarios.figures import Options
-from scenarios.hist_tables import NAMES, bits_to, grid_claim, label, upload_bits
+from scenarios.command_line.console import console
+from scenarios.reproduce.figures import Options
+from scenarios.reproduce.hist import stand_in_texts
+from scenarios.reproduce.hist import tables as hist_tables
+from scenarios.reproduce.hist.tables import NAMES, bits_to, grid_claim, label, upload_bits
 
 TABLES = {
-    f"hist-table{number}": importlib.import_module(f"scenarios.reproduce_hist_table{number}")
+    f"hist-table{number}": importlib.import_module(f"scenarios.reproduce.hist.table{number}")
     for number in (1, 2, 3)
 }
 Patch = pytest.MonkeyPatch

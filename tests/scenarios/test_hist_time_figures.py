@@ -9,9 +9,10 @@ import pytest
 from scipy import stats
 
 import cosim
-from scenarios import aircomp, hist_time_figures
-from scenarios.console import console, network
-from scenarios.hist_time_figures import (
+from scenarios import aircomp
+from scenarios.command_line.console import console, network
+from scenarios.reproduce.hist import time_figures as hist_time_figures
+from scenarios.reproduce.hist.time_figures import (
     AIR_HFEDAVG,
     AIR_HIST,
     OMA_HFEDAVG,
@@ -27,7 +28,7 @@ from scenarios.hist_time_figures import (
 )
 
 FIGURES = {
-    name: importlib.import_module(f"scenarios.reproduce_hist_{name}")
+    name: importlib.import_module(f"scenarios.reproduce.hist.{name}")
     for name in ("fig8a", "fig8b", "fig8c", "fig9a", "fig9b", "fig9c")
 }
 
@@ -195,7 +196,7 @@ def test_a_and_b_of_figure_8_share_their_runs(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise AssertionError("ran again")
 
-    monkeypatch.setattr("scenarios.figures.cosim.run", fail)
+    monkeypatch.setattr("scenarios.reproduce.figures.cosim.run", fail)
     FIGURES["fig8a"].main(Options(quick=True, out=tmp_path))
 
 

@@ -14,7 +14,7 @@ from cosim import (
     Unconstrained,
 )
 from scenarios import rawhfl, vhfl
-from scenarios.kinds import with_kinds
+from scenarios.command_line.kinds import with_kinds
 
 
 def test_other_kinds_come_with_their_defaults():

@@ -11,7 +11,7 @@ from analysis.chrome_trace import spans
 from cosim import Data, EdgeTraining, Hist, System
 from cosim.study import Study
 from scenarios.command_line import main
-from scenarios.console import console, network
+from scenarios.command_line.console import console, network
 
 SYSTEM = System(
     num_cells=2,

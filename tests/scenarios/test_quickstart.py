@@ -7,7 +7,7 @@ import pytest
 
 from cosim import Result, evolve
 from cosim.records import DONE
-from scenarios.console import Options, play
+from scenarios.command_line.console import Options, play
 from scenarios.quickstart import system
 
 

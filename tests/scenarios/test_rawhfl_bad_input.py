@@ -12,7 +12,7 @@ import cosim
 from cosim import ConfigurationError, Result, VideoRequests
 from scenarios import rawhfl
 from scenarios.command_line import main
-from scenarios.console import console
+from scenarios.command_line.console import console
 
 Call = Callable[..., tuple[int, str, str]]
 POLICY = "--protocol.policy"

@@ -21,13 +21,15 @@ from cosim.checkpoint import Checkpoint
 from cosim.configuration import to_dict
 from cosim.learning.request_log import request_model
 from cosim.results import Summary
-from scenarios import rawhfl, rawhfl_figures, rawhfl_tables
+from scenarios import rawhfl
 from scenarios.command_line import main
-from scenarios.console import console, network
-from scenarios.rawhfl_figures import ALGORITHMS, Options, Runs, over_seeds, system_of
+from scenarios.command_line.console import console, network
+from scenarios.reproduce.rawhfl import figures as rawhfl_figures
+from scenarios.reproduce.rawhfl import tables as rawhfl_tables
+from scenarios.reproduce.rawhfl.figures import ALGORITHMS, Options, Runs, over_seeds, system_of
 
 FIGURES = {
-    name: importlib.import_module(f"scenarios.reproduce_rawhfl_{name}")
+    name: importlib.import_module(f"scenarios.reproduce.rawhfl.{name}")
     for name in (*(f"fig{number}" for number in range(5, 11)), "table2", "table3", "table4")
 }
 Patch = pytest.MonkeyPatch

@@ -28,7 +28,7 @@ from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
 from scenarios import command_line, rawhfl
 from scenarios.command_line import main
-from scenarios.console import console, network
+from scenarios.command_line.console import console, network
 
 PARAMETERS = (43 * 512 + 512) + (512 * 256 + 256) + (256 * 256 + 256)
 """Weights and biases of three layers."""

@@ -25,7 +25,7 @@ from matplotlib.image import imread
 import cosim
 from analysis.report import report, write
 from cosim import Compute, Data, EdgeTraining, Hist, Radio, System, evolve
-from scenarios.console import network
+from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,

@@ -5,8 +5,8 @@ import pytest
 
 from analysis.studies import load
 from scenarios.command_line import main
-from scenarios.console import console
-from scenarios.studies import grid
+from scenarios.command_line.console import console
+from scenarios.command_line.studies import grid
 
 SMALL = ("--model", "relu-64-4-10", "--protocol.num-global-rounds", "2", "--num-clients", "8")
 

@@ -9,8 +9,8 @@ from scipy import stats
 from cosim import AirComp
 from cosim.compute import Cpu
 from cosim.radio.over_the_air import OverTheAir
-from scenarios import validate_aircomp_latency as latency
-from scenarios import validate_aircomp_noise as noise
+from scenarios.validate import aircomp_latency as latency
+from scenarios.validate import aircomp_noise as noise
 
 SHORT = latency.Options(clients_per_cell=(3, 4), num_global_rounds=2)
 FEW = noise.Options(num_rounds=12)

@@ -20,9 +20,9 @@ from cosim import ConfigurationError
 from cosim.radio.cell_links import CellLinks
 from cosim.radio.link import Budget
 from cosim.radio.uplink import RadioUplink
-from scenarios import validate_csi_error as validation
-from scenarios.console import console
-from scenarios.validate_csi_error import Options, Point
+from scenarios.command_line.console import console
+from scenarios.validate import csi_error as validation
+from scenarios.validate.csi_error import Options, Point
 
 OPTIONS = Options(num_edge_rounds=300)
 DEADLINE = Point(csi_error_db=4.0, margin_db=3.0)

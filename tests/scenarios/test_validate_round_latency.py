@@ -9,7 +9,7 @@ from analysis.closed_forms.round_latency import EdgeRoundLatency
 from cosim.compute import Cpu
 from cosim.radio.band import Band
 from cosim.radio.link import Channel
-from scenarios import validate_round_latency as validation
+from scenarios.validate import round_latency as validation
 
 SMALL = validation.Options(num_cells=(2, 3), num_global_rounds=3)
 

@@ -19,14 +19,16 @@ from cosim.learning.learner import Learner
 from cosim.records import Prediction, Trace
 from cosim.simulation import Simulation
 from cosim.topology import CLOUD
-from scenarios import figures, vhfl, vhfl_figures
-from scenarios.console import console, network
-from scenarios.figures import Options
-from scenarios.validate_success_rate import Options as Points
-from scenarios.validate_success_rate import compare, in_arrays, on_the_clock
+from scenarios import vhfl
+from scenarios.command_line.console import console, network
+from scenarios.reproduce import figures
+from scenarios.reproduce.figures import Options
+from scenarios.reproduce.vhfl import figures as vhfl_figures
+from scenarios.validate.success_rate import Options as Points
+from scenarios.validate.success_rate import compare, in_arrays, on_the_clock
 
 FIGURES = {
-    name: importlib.import_module(f"scenarios.reproduce_vhfl_{name}")
+    name: importlib.import_module(f"scenarios.reproduce.vhfl.{name}")
     for name in ("fig4", "fig5", "fig6", "fig7")
 }
 FIG7 = FIGURES["fig7"]
