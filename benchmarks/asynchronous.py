@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import models
-from cosim.learning import datasets
+from cosim.data import dataset as datasets
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingModel, PendingUpdate

@@ -30,9 +30,9 @@ import torch
 from torch import Tensor, nn
 
 import models
+from cosim.data.dataset import Dataset
 from cosim.learning.cohorts import WORKING_SETS, cohorts
 from cosim.learning.combinations import mean
-from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import mini_batches
 from cosim.learning.pending import PendingModel, PendingUpdate

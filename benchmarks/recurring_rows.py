@@ -29,8 +29,8 @@ import numpy as np
 import torch
 
 import models
+from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
-from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import mini_batches
 from cosim.learning.pending import PendingUpdate

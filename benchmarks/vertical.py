@@ -23,8 +23,8 @@ import torch
 
 import cosim
 import models
+from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
-from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.vertical import VerticalUpdate, epoch_orders
 from cosim.simulation import Simulation

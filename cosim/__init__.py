@@ -13,9 +13,9 @@ from attrs import evolve
 from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.compute import Compute
 from cosim.configuration import ConfigurationError
-from cosim.learning.data import Data
-from cosim.learning.traffic import Traffic
-from cosim.learning.video_requests import VideoRequests
+from cosim.data.data import Data
+from cosim.data.traffic.traffic import Traffic
+from cosim.data.videos.video_requests import VideoRequests
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist

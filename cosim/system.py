@@ -31,8 +31,8 @@ from cosim.configuration import (
     not_negative,
     refuse,
 )
-from cosim.learning.data import Data
-from cosim.learning.datasets import Dataset
+from cosim.data.data import Data
+from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud, EdgeServer, RoundReport
 from cosim.protocols.hist import Hist

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from analysis.closed_forms.request_model import RequestPrediction
 from cosim import Compute, Data, LargeScale, Radio, RawHfl, Result, Simulation, System, Topology, evolve
-from cosim.learning.request_log import request_model
+from cosim.data.videos.request_log import request_model
 from cosim.run import load_system
 
 MODEL = "mlp-43-512-256-256"

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from cosim.learning.datasets import Dataset, load
-from cosim.learning.fashion_mnist import MissingFiles
+from cosim.data.dataset import Dataset, load
+from cosim.data.pictures.fashion_mnist_files import MissingFiles
 
 
 @pytest.fixture(scope="session")

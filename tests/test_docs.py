@@ -26,8 +26,8 @@ import models
 from analysis.studies import load
 from cosim import HyperExponential, Simulation
 from cosim.configuration import from_dict, is_configuration, to_dict
-from cosim.learning import fashion_mnist
-from cosim.learning.traffic_csv import read
+from cosim.data.pictures import fashion_mnist_files as fashion_mnist
+from cosim.data.traffic.traffic_csv import read
 from cosim.queueing.station import Station
 from cosim.study import Study
 from cosim.units import unit_of

@@ -10,7 +10,7 @@ from scipy import stats
 import cosim.reception
 import models
 from cosim import AirComp, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
-from cosim.learning.datasets import load
+from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
 from cosim.reception import Reception

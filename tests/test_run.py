@@ -32,7 +32,7 @@ from cosim import (
     run,
 )
 from cosim.configuration import from_dict, to_dict
-from cosim.learning.datasets import load
+from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud, RoundReport
 from scenarios.command_line import main

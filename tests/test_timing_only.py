@@ -9,7 +9,7 @@ from torch import nn
 import cosim
 import models
 from cosim import evolve
-from cosim.learning.datasets import load, outline
+from cosim.data.dataset import load, outline
 from cosim.learning.flops import TrainingFlops
 from cosim.learning.learner import Learner
 from cosim.learning.nothing_learned import NothingLearned

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.datasets import Dataset
+from cosim.data.dataset import Dataset
 from cosim.learning.dropout import dropping_layers, keyed_dropout
 from cosim.learning.local_training import (
     mini_batches,

@@ -18,7 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
 from torch.utils.flop_counter import FlopCounterMode
 
-from cosim.learning.datasets import Dataset
+from cosim.data.dataset import Dataset
 from cosim.learning.submodels import LOCAL, NetworkShape, Part, Shapes
 from cosim.learning.weights import kept_modes
 

@@ -66,8 +66,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
+from cosim.data.dataset import Dataset
 from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts, working_set
-from cosim.learning.datasets import Dataset
 from cosim.learning.dropout import dropping_layers
 from cosim.learning.flops import TrainingFlops
 from cosim.learning.levels import Level, Need, levels

@@ -12,7 +12,7 @@ from torch import nn
 from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.datasets import Dataset
+from cosim.data.dataset import Dataset
 from cosim.learning.dropout import dropping_layers, keyed_dropout
 from cosim.learning.local_training import ReluLayers, forward, layer_outputs, relu_layers_of
 from cosim.learning.randomness_probe import GlobalDraw, outputs_without_draws

@@ -12,7 +12,7 @@ import numpy as np
 from torch import nn
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.datasets import Dataset
+from cosim.data.dataset import Dataset
 from cosim.learning.dropout import dropping_layers
 from cosim.learning.flops import TrainingFlops, output_shape
 from cosim.learning.learner import Learner

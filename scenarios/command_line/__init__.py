@@ -316,7 +316,7 @@ def _play_study(command: str, arguments: list[str]) -> int:
 
 
 def _data(arguments: list[str]) -> int:
-    from cosim.learning.fashion_mnist import cache_folder, download
+    from cosim.data.pictures.fashion_mnist_files import cache_folder, download
 
     @attrs.frozen(kw_only=True)
     class Fetch:

@@ -19,7 +19,7 @@ from rich.table import Table
 import cosim
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim.configuration import at_least, configuration, field, not_empty, not_negative
-from cosim.learning.datasets import Dataset
+from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
 from cosim.radio.uplink import RadioUplink

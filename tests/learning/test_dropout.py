@@ -11,9 +11,9 @@ from torch import nn
 
 import cosim
 from cosim import ConfigurationError, Simulation
+from cosim.data.dataset import Dataset, load
 from cosim.learning.cohorts import WORKING_SETS, working_set
 from cosim.learning.combinations import mean, mean_of_models, submodel
-from cosim.learning.datasets import Dataset, load
 from cosim.learning.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import mini_batches

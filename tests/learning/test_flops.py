@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 import models
-from cosim.learning.datasets import Dataset, load
+from cosim.data.dataset import Dataset, load
 from cosim.learning.learner import Learner
 from cosim.learning.submodels import draw_parts
 

@@ -11,11 +11,11 @@ from torch import nn
 
 import models
 from cosim.configuration import ConfigurationError
+from cosim.data.dataset import Dataset
 from cosim.learning import cohorts as cohorts_module
 from cosim.learning import learner as learner_module
 from cosim.learning.cohorts import WORKING_SETS, WorkingSet, cohorts
 from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models, submodel
-from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.levels import levels
 from cosim.learning.local_training import mini_batches

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 import models
+from cosim.data import dataset as datasets
 from cosim.learning import cohorts as cohorts_module
-from cosim.learning import datasets
 from cosim.learning import learner as learner_module
 from cosim.learning.cohorts import WORKING_SETS, WorkingSet
 from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models, submodel

@@ -6,7 +6,7 @@ from torch import nn
 
 import models
 from cosim import ConfigurationError
-from cosim.learning.datasets import load
+from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from models.mlp import Mlp
 

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from cosim import ConfigurationError
-from cosim.learning.datasets import load
+from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 
 DATA = load("synthetic")

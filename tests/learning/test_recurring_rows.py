@@ -9,10 +9,10 @@ from torch import nn
 
 import models
 from cosim.configuration import ConfigurationError
+from cosim.data.dataset import Dataset
 from cosim.learning import recurring_rows
 from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts
 from cosim.learning.combinations import accumulate, mean
-from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import mini_batches
 from cosim.learning.pending import PendingModel, PendingUpdate

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from torch import nn
 
 from cosim import ConfigurationError
+from cosim.data.dataset import Dataset, load
+from cosim.data.traffic.traffic import Traffic, generate
+from cosim.data.traffic.traffic_samples import samples as traffic_samples
 from cosim.learning.combinations import accumulate, mean, submodel
-from cosim.learning.datasets import Dataset, load
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import mini_batches
 from cosim.learning.pending import PendingUpdate
 from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
-from cosim.learning.traffic import Traffic, generate
-from cosim.learning.traffic_samples import samples as traffic_samples
 from cosim.learning.weights import assembled, cut, initial_weights
 
 DATA = load("synthetic")

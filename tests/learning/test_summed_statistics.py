@@ -9,8 +9,8 @@ from torch.nn.functional import conv2d
 
 import models
 from cosim import ConfigurationError
+from cosim.data.dataset import load
 from cosim.learning.combinations import assemble, mean, submodel
-from cosim.learning.datasets import load
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingUpdate
 from cosim.learning.submodels import NetworkShape, draw_parts, even_counts

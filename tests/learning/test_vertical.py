@@ -9,8 +9,8 @@ from torch import nn
 
 import models
 from cosim.configuration import ConfigurationError
+from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
-from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.vertical import VerticalUpdate, epoch_orders
 

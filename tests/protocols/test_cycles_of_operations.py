@@ -11,7 +11,7 @@ import pytest
 
 import models
 from cosim import Compute, EdgeTraining, HFedAvg, Hist, Radio, RawHfl, System, Unconstrained, evolve
-from cosim.learning.datasets import Dataset
+from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.records import Trace
 from cosim.simulation import Simulation

@@ -22,7 +22,7 @@ from cosim import (
     Topology,
     evolve,
 )
-from cosim.learning.datasets import load
+from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingModel
 from cosim.nodes import Cloud

@@ -8,7 +8,7 @@ import pytest
 
 import models
 from cosim import Compute, Data, EdgeTraining, HFedAvg, Radio, System, evolve
-from cosim.learning.datasets import Dataset, load
+from cosim.data.dataset import Dataset, load
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import mini_batches
 from cosim.nodes import Cloud

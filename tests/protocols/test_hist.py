@@ -7,7 +7,7 @@ import pytest
 
 import models
 from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
-from cosim.learning.datasets import load
+from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
 from cosim.records import Trace

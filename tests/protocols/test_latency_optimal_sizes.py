@@ -21,7 +21,7 @@ from cosim import (
     Topology,
     evolve,
 )
-from cosim.learning.datasets import load
+from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
 from cosim.radio.uplink import RadioUplink

@@ -19,9 +19,9 @@ import cosim
 import models
 from cosim import Compute, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
 from cosim.checkpoint import Checkpoint
-from cosim.learning.datasets import Dataset, load
+from cosim.data.dataset import Dataset, load
+from cosim.data.texts.newsgroups_files import TEST, TRAIN
 from cosim.learning.learner import Learner
-from cosim.learning.newsgroups import TEST, TRAIN
 from cosim.learning.submodels import NetworkShape, Part, draw_parts, even_counts
 from cosim.learning.weights import cut
 from cosim.nodes import Cloud

@@ -21,8 +21,8 @@ from cosim import (
     evolve,
     run,
 )
+from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
-from cosim.learning.datasets import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.vertical import VerticalUpdate
 from cosim.records import Trace

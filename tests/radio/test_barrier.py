@@ -5,7 +5,7 @@ import pytest
 
 import models
 from cosim import AirComp, Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System
-from cosim.learning.datasets import load
+from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.radio.fading import BlockFading
 from cosim.records import Trace

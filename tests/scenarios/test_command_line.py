@@ -13,7 +13,7 @@ import pytest
 
 from cosim import Compute, Data, EdgeTraining, Hist, Radio, Result, System, evolve
 from cosim.configuration import from_dict, is_configuration, to_dict
-from cosim.learning import fashion_mnist
+from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.units import unit_of
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import ROOMS, catalogue, find

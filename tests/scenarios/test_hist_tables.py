@@ -16,7 +16,7 @@ from transformers import GPT2TokenizerFast
 
 import cosim
 import models
-from cosim.learning import newsgroups
+from cosim.data.texts import newsgroups_files as newsgroups
 from cosim.records import Evaluation, Trace, Transfer
 from scenarios.command_line import main
 from scenarios.command_line.console import console

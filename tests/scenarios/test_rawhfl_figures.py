@@ -19,7 +19,7 @@ import cosim
 from cosim import CommonSteps, ResourceAware, Simulation, Unconstrained
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import to_dict
-from cosim.learning.request_log import request_model
+from cosim.data.videos.request_log import request_model
 from cosim.results import Summary
 from scenarios import rawhfl
 from scenarios.command_line import main

@@ -14,7 +14,7 @@ from scipy import stats
 
 import cosim
 from cosim.configuration import to_dict
-from cosim.learning.datasets import Dataset
+from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.records import Prediction, Trace
 from cosim.simulation import Simulation

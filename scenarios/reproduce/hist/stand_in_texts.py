@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from cosim import ConfigurationError
-from cosim.learning.newsgroups import END_OF_TEXT, TEST, TRAIN
+from cosim.data.texts.newsgroups_files import END_OF_TEXT, TEST, TRAIN
 
 NUM_GROUPS, NUM_LAYERS = 6, 2
 _NUM_MESSAGES = {TRAIN: 90, TEST: 30}

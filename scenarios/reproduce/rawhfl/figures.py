@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import cosim
 from analysis.statistics import t_interval
 from cosim.checkpoint import Checkpoint
+from cosim.data.videos.request_log import RequestLog
 from cosim.learning.learner import Learner
-from cosim.learning.request_log import RequestLog
 from cosim.run import load_system
 from scenarios import rawhfl
 from scenarios.command_line.console import made, network, save_picture, save_table

@@ -30,7 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.learning import cifar10, fashion_mnist, newsgroups
+from cosim.data.pictures import cifar10_files as cifar10
+from cosim.data.pictures import fashion_mnist_files as fashion_mnist
+from cosim.data.texts import newsgroups_files as newsgroups
 
 DatasetName = Literal["fashion-mnist", "cifar-10", "20-newsgroups", "digits", "synthetic"]
 GreyLevels = Literal["symmetric", "positive"]

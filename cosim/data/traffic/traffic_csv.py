@@ -33,7 +33,7 @@ import networkx as nx
 import numpy as np
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.traffic import TrafficTable
+from cosim.data.traffic.traffic import TrafficTable
 
 MONDAY = datetime(2024, 1, 1)
 """The Monday from which `write` counts."""

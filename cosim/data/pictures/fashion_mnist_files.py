@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.learning import idx
+from cosim.data.pictures import idx
 
 NUM_CLASSES = 10
 NUM_FEATURES = 28 * 28

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
-from cosim.learning import cifar10
-from cosim.learning.cifar10 import ARCHIVE, FOLDER, TEST_FILE, TRAIN_FILES, MissingFiles
+from cosim.data.pictures import cifar10_files as cifar10
+from cosim.data.pictures.cifar10_files import ARCHIVE, FOLDER, TEST_FILE, TRAIN_FILES, MissingFiles
 
 FILES = (*TRAIN_FILES, TEST_FILE)
 LABELS = np.concatenate([np.random.default_rng(n).permutation(n) % 10 for n in (100, 20)]).reshape(6, 20)

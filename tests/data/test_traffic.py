@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.traffic import FEATURES, Traffic, TrafficTable, bursts, generate, nearest_neighbours
-from cosim.learning.traffic_samples import samples
+from cosim.data.traffic.traffic import FEATURES, Traffic, TrafficTable, bursts, generate, nearest_neighbours
+from cosim.data.traffic.traffic_samples import samples
 
 EXACTLY = {"rtol": 1e-12, "atol": 0.0}
 STILL = Traffic(level_spread=0.0, drift=0.0, bursts_per_day=0.0, noise=0.0)

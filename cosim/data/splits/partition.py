@@ -19,7 +19,7 @@ Usage::
     clients = partition(dataset.train_y, [30, 30], "cell-iid", sim.stream("cloud", "partition"))
     dataset.train_x[clients[0]]
 
-Validation: `tests/learning/test_partition.py` checks the label counts of clients and cells against the
+Validation: `tests/data/test_partition.py` checks the label counts of clients and cells against the
 hypergeometric and the Dirichlet distribution.
 
 Source: "shards" and "cell-iid": HIST conference paper, Section V-A, cases (i) and (ii); two shards per client

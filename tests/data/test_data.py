@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cosim import ConfigurationError, Data, Traffic
-from cosim.learning.traffic import generate
-from cosim.learning.traffic_csv import write
-from cosim.learning.traffic_samples import samples
+from cosim.data.traffic.traffic import generate
+from cosim.data.traffic.traffic_csv import write
+from cosim.data.traffic.traffic_samples import samples
 from cosim.simulation import Simulation
 
 SMALL = Traffic(num_days=3)

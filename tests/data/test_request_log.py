@@ -7,7 +7,7 @@ import pytest
 
 from analysis.statistics import binomial
 from cosim import ConfigurationError, Data, Simulation, VideoRequests
-from cosim.learning.request_log import RequestLog, request_data, request_model
+from cosim.data.videos.request_log import RequestLog, request_data, request_model
 
 SMALL = VideoRequests(num_genres=3, contents_per_genre=4, num_past_requests=10, num_test_requests=5)
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.datasets import Dataset
-from cosim.learning.video_requests import RequestModel, VideoRequests, feature_table
+from cosim.data.dataset import Dataset
+from cosim.data.videos.video_requests import RequestModel, VideoRequests, feature_table
 from cosim.simulation import Simulation
 
 

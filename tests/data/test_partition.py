@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, kstest, t
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.partition import SPLITS, partition
+from cosim.data.splits.partition import SPLITS, partition
 
 HIST_LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 6000))
 HIST_CELLS = [20, 20, 20]

@@ -16,8 +16,8 @@ from scipy.integrate import quad
 from scipy.stats import binomtest, norm
 
 from cosim.configuration import ConfigurationError
-from cosim.learning import fashion_mnist as files
-from cosim.learning.datasets import NAMES, Dataset, load
+from cosim.data.dataset import NAMES, Dataset, load
+from cosim.data.pictures import fashion_mnist_files as files
 
 TRAIN_X, TRAIN_Y, TEST_X, TEST_Y = (file.name for file in files.FILES)
 INSTALL = "apt-get install dataset-fashion-mnist"

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import GPT2TokenizerFast
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.newsgroups import END_OF_TEXT, TEST, TRAIN, Newsgroups, load
+from cosim.data.texts.newsgroups_files import END_OF_TEXT, TEST, TRAIN, Newsgroups, load
 
 HEADER = "From: somebody@example.org (Some Body)\nSubject: Re: orbits\nLines: 2\n\n"
 BODIES = {

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.fashion_mnist import MissingFiles
-from cosim.learning.idx import WrongContent
+from cosim.data.pictures.fashion_mnist_files import MissingFiles
+from cosim.data.pictures.idx import WrongContent
 
 NUM_CLASSES = 10
 SHAPE = (3, 32, 32)

@@ -35,7 +35,7 @@ Usage::
     samples = model.samples(3, past)
     x, y = feature_table(model)[samples // catalog.num_contents], samples % catalog.num_contents
 
-Validation: `tests/learning/test_video_requests.py` compares sequences with
+Validation: `tests/data/test_video_requests.py` compares sequences with
 `analysis/closed_forms/request_model.py`.
 
 Source: Pervej et al., "Resource-aware hierarchical federated learning in wireless video caching networks"
@@ -60,7 +60,7 @@ from cosim.configuration import (
     positive,
     refuse,
 )
-from cosim.learning.video_catalog import Catalog
+from cosim.data.videos.catalog import Catalog
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

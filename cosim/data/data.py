@@ -19,13 +19,13 @@ from cosim.configuration import (
     positive,
     refuse,
 )
-from cosim.learning.datasets import Dataset, DatasetName, GreyLevels, load, outline
-from cosim.learning.partition import Split, partition
-from cosim.learning.request_log import MOST_SLOTS, RequestLog, request_data
-from cosim.learning.traffic import Traffic, TrafficTable, generate
-from cosim.learning.traffic_csv import read
-from cosim.learning.traffic_samples import samples
-from cosim.learning.video_requests import VideoRequests
+from cosim.data.dataset import Dataset, DatasetName, GreyLevels, load, outline
+from cosim.data.splits.partition import Split, partition
+from cosim.data.traffic.traffic import Traffic, TrafficTable, generate
+from cosim.data.traffic.traffic_csv import read
+from cosim.data.traffic.traffic_samples import samples
+from cosim.data.videos.request_log import MOST_SLOTS, RequestLog, request_data
+from cosim.data.videos.video_requests import VideoRequests
 from cosim.simulation import Simulation
 from cosim.topology import CLOUD
 

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.traffic import DAY_S, WEEK_S, TrafficTable
+from cosim.data.traffic.traffic import DAY_S, WEEK_S, TrafficTable
 
 NUM_LAGS = 4
 
