@@ -6,7 +6,7 @@ holds the learner and closes global rounds.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import attrs
@@ -17,7 +17,6 @@ from cosim.client import Client, Request, Work
 from cosim.compute import CyclesFollow
 from cosim.journal import Journal
 from cosim.learning.combinations import mean, noisy_mean
-from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape, Part
 from cosim.radio.band import Band
@@ -27,6 +26,9 @@ from cosim.reception import Reception
 from cosim.records import Evaluation, Prediction, Round
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.topology import CLOUD, Topology
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -145,7 +147,7 @@ class Cloud:
     """
 
     edges: tuple[EdgeServer, ...]
-    learner: Learner
+    learner: "Learner"
     shape: NetworkShape
     num_global_rounds: int
     bits_per_parameter: int

@@ -9,7 +9,7 @@ Usage::
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 import attrs
@@ -32,7 +32,6 @@ from cosim.configuration import (
 )
 from cosim.learning.data import Data
 from cosim.learning.datasets import Dataset
-from cosim.learning.learner import Learner
 from cosim.learning.request_log import MOST_SLOTS
 from cosim.nodes import Cloud, EdgeServer, RoundReport
 from cosim.protocols.hfedavg import HFedAvg
@@ -44,6 +43,9 @@ from cosim.radio.over_the_air import OverTheAir
 from cosim.radio.uplink import Radio
 from cosim.simulation import Simulation
 from cosim.topology import Topology, client_name, edge_name, even_cells, spread
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
 
 
 @configuration
@@ -135,7 +137,7 @@ class System:
     def build(
         self,
         sim: Simulation,
-        learner: Learner,
+        learner: "Learner",
         data: Callable[[], Dataset],
         listener: Callable[[RoundReport], None],
         known: Checkpoint | None = None,

@@ -10,16 +10,19 @@ or by a variable, a learner keeps its weights as long, so that it is trained onc
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from cosim.configuration import refuse
 from cosim.learning.submodels import NetworkShape
-from cosim.learning.weights import Weights, initial_weights
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cosim.learning.weights import Weights
 
 
 class PendingModel:
@@ -47,7 +50,9 @@ class PendingModel:
         self.coefficients = tuple(coefficients)
         self.weights: Weights | None = None
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
         """The weights of this model.
 
         Args:
@@ -57,13 +62,13 @@ class PendingModel:
         """
         raise NotImplementedError
 
-    def settle(self, weights: Weights) -> None:
+    def settle(self, weights: "Weights") -> None:
         """Keep the weights and let go of everything they came from."""
         self.weights = weights
         self.parents = self.updates = self.coefficients = ()
 
     @property
-    def settled(self) -> Weights:
+    def settled(self) -> "Weights":
         """The weights of a model that is computed."""
         assert self.weights is not None, "read through a learner"
         return self.weights
@@ -131,12 +136,16 @@ class InitialModel(PendingModel):
 
     __slots__ = ("key", "network")
 
-    def __init__(self, network: nn.Module, key: int) -> None:
+    def __init__(self, network: "nn.Module", key: int) -> None:
         _check_key(type(self), key)
         super().__init__()
         self.network, self.key = network, key
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        from cosim.learning.weights import initial_weights
+
         return initial_weights(self.network, self.key)
 
 
@@ -145,6 +154,6 @@ class StoredModel(PendingModel):
 
     __slots__ = ()
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: "Weights") -> None:
         super().__init__()
         self.settle(weights)

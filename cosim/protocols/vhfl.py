@@ -26,7 +26,6 @@ from cosim.client import Client, Work
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative, positive
 from cosim.learning.combinations import mean
 from cosim.learning.pending import PendingModel, PendingUpdate
-from cosim.learning.vertical import VerticalUpdate
 from cosim.nodes import Cloud
 from cosim.simulation import Dropped, Simulation, Story
 
@@ -123,6 +122,8 @@ class Vhfl:
 
     def work(self, cloud: Cloud, client: Client, model: PendingModel, global_round: int) -> Work:
         """What one client does in a global round; its upload holds weights and a gradient per sample."""
+        from cosim.learning.vertical import VerticalUpdate
+
         num_samples = len(client.samples)
         num_steps = self.num_local_epochs * -(-num_samples // self.batch_size)
         num_uploaded = cloud.shape.num_local_parameters + num_samples * cloud.shape.num_central_outputs
