@@ -14,7 +14,9 @@ from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.compute import Compute
 from cosim.configuration import ConfigurationError
 from cosim.learning.data import Data
+from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.traffic import Traffic
+from cosim.learning.vertical import VerticalSgd
 from cosim.learning.video_requests import VideoRequests
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
@@ -48,16 +50,19 @@ __all__ = [
     "Hist",
     "HyperExponential",
     "LargeScale",
+    "LocalTraining",
     "PublicNetwork",
     "Radio",
     "RawHfl",
     "ResourceAware",
     "Result",
+    "Sgd",
     "Simulation",
     "System",
     "Topology",
     "Traffic",
     "Unconstrained",
+    "VerticalSgd",
     "Vhfl",
     "VideoRequests",
     "evolve",

@@ -120,6 +120,7 @@ def configurations() -> list[type]:
             found.append(annotation)
             for attribute in attrs.fields(annotation):
                 visit(attribute.type)
+                visit(type(attribute.default))
         for argument in typing.get_args(annotation):
             visit(argument)
 
