@@ -16,6 +16,8 @@ from cosim.configuration import ConfigurationError
 from cosim.data.data import Data
 from cosim.data.traffic.traffic import Traffic
 from cosim.data.videos.video_requests import VideoRequests
+from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.vertical import VerticalSgd
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
@@ -48,16 +50,19 @@ __all__ = [
     "Hist",
     "HyperExponential",
     "LargeScale",
+    "LocalTraining",
     "PublicNetwork",
     "Radio",
     "RawHfl",
     "ResourceAware",
     "Result",
+    "Sgd",
     "Simulation",
     "System",
     "Topology",
     "Traffic",
     "Unconstrained",
+    "VerticalSgd",
     "Vhfl",
     "VideoRequests",
     "evolve",

@@ -6,7 +6,8 @@ holds the learner and closes global rounds.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import attrs
@@ -17,7 +18,7 @@ from cosim.client import Client, Request, Work
 from cosim.compute import CyclesFollow
 from cosim.journal import Journal
 from cosim.learning.combinations import mean, noisy_mean
-from cosim.learning.learner import Learner
+from cosim.learning.local_training import LocalTraining
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape, Part
 from cosim.radio.band import Band
@@ -27,6 +28,9 @@ from cosim.reception import Reception
 from cosim.records import Evaluation, Prediction, Round
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.topology import CLOUD, Topology
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -113,7 +117,7 @@ class EdgeServer:
             return np.array([client.uplink.received(client.tx_power_w, *rounds) for client in clients])  # type: ignore[union-attr]
 
         reception = Reception(channels, band.settings, self.receptions)
-        rate = updates[0].learning_rate
+        rate = updates[0].training.learning_rate
         key = sim.key(self.name, "receiver noise", global_round, edge_round)
         return noisy_mean(updates, lambda: rate * reception.noise_deviation, key)
 
@@ -145,7 +149,7 @@ class Cloud:
     """
 
     edges: tuple[EdgeServer, ...]
-    learner: Learner
+    learner: "Learner"
     shape: NetworkShape
     num_global_rounds: int
     bits_per_parameter: int
@@ -187,14 +191,12 @@ class Cloud:
             self._shares[part] = count(part) / count()
         return self._shares[part]
 
-    def request(self, update: Callable[..., PendingUpdate]) -> Request:
-        """What clients are asked for.
+    def request(self, start: PendingModel, num_steps: int, training: LocalTraining) -> Request:
+        """What clients are asked for: so many steps by a rule, from a model.
 
         Where nothing is learned one update stands for all, since nobody will read it.
-
-        Args:
-            update: Makes a pending update, given client, samples and key.
         """
+        update = partial(PendingUpdate, start=start, num_steps=num_steps, training=training)
         if self.evaluate_every is None:
             stand_in = update(client=self.name, samples=[0], key=0)
             return lambda sim, client, work: stand_in

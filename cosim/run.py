@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -26,15 +26,15 @@ from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
-from cosim.learning.learner import Learner
-from cosim.learning.network_identity import identity, weights_hash
-from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.workers import num_cores
 from cosim.nodes import RoundReport
 from cosim.provenance import provenance
 from cosim.results import Result, add_provenance, alone_in, check_version, create_folder
 from cosim.simulation import Simulation
 from cosim.system import System
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
 
 _SAVE_EVERY_WALL_S = 15.0
 
@@ -74,6 +74,9 @@ def run(
         ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
             chooses nobody and lets no time pass, when it does.
     """
+    from cosim.learning.learner import Learner
+    from cosim.learning.nothing_learned import NothingLearned
+
     if checkpoint_every is not None and checkpoint_every < 1:
         raise ConfigurationError(f"checkpoint_every = {checkpoint_every}: must be at least 1, or None.")
     folder = None if out is None else Path(out)
@@ -117,6 +120,8 @@ def run(
 
 def configuration_of(system: System, network: Any, scenario: str | None) -> dict[str, Any]:
     """What config.json says of a run: scenario, system, and by what its network is known again."""
+    from cosim.learning.network_identity import identity, weights_hash
+
     known_by = identity(network)
     if system.initial_weights == "network" and system.evaluate_every is not None:
         known_by["weights"] = weights_hash(network)
@@ -135,7 +140,7 @@ class _Writer:
     def __init__(
         self,
         sim: Simulation,
-        learner: Learner,
+        learner: "Learner",
         system: System,
         config: dict[str, Any],
         folder: Path | None,

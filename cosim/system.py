@@ -9,7 +9,7 @@ Usage::
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 import attrs
@@ -33,7 +33,6 @@ from cosim.configuration import (
 )
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
-from cosim.learning.learner import Learner
 from cosim.nodes import Cloud, EdgeServer, RoundReport
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
@@ -42,6 +41,9 @@ from cosim.radio.over_the_air import OverTheAir
 from cosim.radio.uplink import Radio
 from cosim.simulation import Simulation
 from cosim.topology import Topology, client_name, edge_name, even_cells, spread
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
 
 
 @configuration
@@ -116,7 +118,7 @@ class System:
     def build(
         self,
         sim: Simulation,
-        learner: Learner,
+        learner: "Learner",
         data: Callable[[], Dataset],
         listener: Callable[[RoundReport], None],
         known: Checkpoint | None = None,

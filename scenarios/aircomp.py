@@ -12,7 +12,7 @@ other defaults are those of the HIST journal paper, Section VI-D.
 
 from rich.table import Table
 
-from cosim import Compute, EdgeTraining, Hist, Radio, Result, System
+from cosim import Compute, EdgeTraining, Hist, Radio, Result, Sgd, System
 from cosim.run import load_system
 from cosim.topology import client_name, edge_name
 
@@ -25,7 +25,7 @@ def system() -> System:
         protocol=Hist(
             num_global_rounds=25,
             submodel_sizes="latency-optimal",
-            training=EdgeTraining(num_local_steps=40, learning_rate=0.01),
+            training=EdgeTraining(num_local_steps=40, local=Sgd(learning_rate=0.01)),
         ),
     )
 

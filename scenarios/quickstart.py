@@ -6,7 +6,7 @@ deadline that the slowest do not always meet. Takes seconds.
     cosim run quickstart
 """
 
-from cosim import Data, EdgeTraining, Hist, Radio, System
+from cosim import Data, EdgeTraining, Hist, Radio, Sgd, System
 
 
 def system() -> System:
@@ -20,7 +20,10 @@ def system() -> System:
         protocol=Hist(
             num_global_rounds=40,
             training=EdgeTraining(
-                num_edge_rounds=3, num_local_steps=20, batch_size=10, learning_rate=0.1, deadline_s=0.022
+                num_edge_rounds=3,
+                num_local_steps=20,
+                local=Sgd(batch_size=10, learning_rate=0.1),
+                deadline_s=0.022,
             ),
         ),
     )

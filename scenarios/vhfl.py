@@ -13,7 +13,7 @@ from rich.table import Table
 
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import t_interval
-from cosim import Compute, Data, HyperExponential, PublicNetwork, Result, System, Vhfl
+from cosim import Compute, Data, HyperExponential, PublicNetwork, Result, System, VerticalSgd, Vhfl
 from cosim.run import load_system
 
 NUM_SENDERS, NUM_NEEDED = 12, 10
@@ -37,7 +37,7 @@ def system() -> System:
         protocol=Vhfl(
             num_global_rounds=100,
             num_local_epochs=5,
-            central_learning_rate=2.0,
+            local=VerticalSgd(central_learning_rate=2.0),
             num_senders=NUM_SENDERS,
             num_needed=NUM_NEEDED,
             waiting_time_s=sojourn(network).waiting_time_s(NUM_NEEDED / NUM_SENDERS),

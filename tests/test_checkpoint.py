@@ -18,6 +18,7 @@ from cosim import (
     Hist,
     Radio,
     RawHfl,
+    Sgd,
     System,
     Vhfl,
     evolve,
@@ -28,7 +29,7 @@ from cosim.learning.learner import Learner
 from scenarios.command_line import main
 
 ROOT = Path(__file__).parents[1]
-TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=3, batch_size=10, deadline_s=0.002)
+TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), deadline_s=0.002)
 HIST = System(
     num_cells=2,
     num_clients=5,
@@ -106,7 +107,7 @@ def test_what_was_learned_is_not_learned_again(tmp_path, monkeypatch):
             super().__init__(*args, **kwargs)
             num_steps.append(self)
 
-    monkeypatch.setattr(sys.modules["cosim.run"], "Learner", Counting)
+    monkeypatch.setattr("cosim.learning.learner.Learner", Counting)
     play(HIST, tmp_path / "whole", checkpoint_every=1)  # keeping a model, too, learns nothing
     with pytest.raises(Stopped):
         play(HIST, tmp_path / "stopped", listener=stop_at(4))

@@ -26,7 +26,9 @@ from cosim.study import Study
 from scenarios import command_line, rawhfl
 
 ROOT = Path(__file__).resolve().parents[1]
-TRAINING = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=5, num_participants=2)
+TRAINING = cosim.EdgeTraining(
+    num_edge_rounds=2, num_local_steps=2, local=cosim.Sgd(batch_size=5), num_participants=2
+)
 BASE = cosim.System(
     num_cells=2,
     num_clients=8,

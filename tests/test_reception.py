@@ -9,7 +9,7 @@ from scipy import stats
 
 import cosim.reception
 import models
-from cosim import AirComp, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
+from cosim import AirComp, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System, evolve
 from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
@@ -36,7 +36,9 @@ def system(**radio) -> System:
         protocol=Hist(
             num_global_rounds=1,
             submodel_fractions=(0.25, 0.75),
-            training=EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=20, learning_rate=RATE),
+            training=EdgeTraining(
+                num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=20, learning_rate=RATE)
+            ),
         ),
     )
 

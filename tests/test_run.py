@@ -25,6 +25,7 @@ from cosim import (
     Radio,
     RawHfl,
     Result,
+    Sgd,
     Simulation,
     System,
     Vhfl,
@@ -56,7 +57,9 @@ TINY = System(
     radio=Radio(bandwidth_hz=1e6, sharing="redivided"),
     protocol=Hist(
         num_global_rounds=3,
-        training=EdgeTraining(num_edge_rounds=2, num_local_steps=3, batch_size=10, deadline_s=0.0015),
+        training=EdgeTraining(
+            num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), deadline_s=0.0015
+        ),
     ),
 )
 ALL_ALIKE = evolve(

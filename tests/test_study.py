@@ -14,7 +14,19 @@ import pandas as pd
 import pytest
 
 import models
-from cosim import ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, Result, System, evolve, run
+from cosim import (
+    ConfigurationError,
+    Data,
+    EdgeTraining,
+    HFedAvg,
+    Hist,
+    Radio,
+    Result,
+    Sgd,
+    System,
+    evolve,
+    run,
+)
 from cosim.designs import designs
 from cosim.executors import MOST_ATTEMPTS
 from cosim.study import Study
@@ -28,7 +40,8 @@ BASE = System(
     model="relu-12-8-4",
     data=Data(name="synthetic"),
     protocol=Hist(
-        num_global_rounds=3, training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
+        num_global_rounds=3,
+        training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
 )
 GRID = {"radio.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}

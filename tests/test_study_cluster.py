@@ -11,7 +11,7 @@ import pytest
 from distributed import Client
 
 import models
-from cosim import ConfigurationError, Data, EdgeTraining, Hist, System
+from cosim import ConfigurationError, Data, EdgeTraining, Hist, Sgd, System
 from cosim.study import Study
 from scenarios.command_line.studies import pool
 
@@ -22,7 +22,8 @@ BASE = System(
     model="relu-64-16-10",
     data=Data(name="digits"),
     protocol=Hist(
-        num_global_rounds=12, training=EdgeTraining(num_edge_rounds=2, num_local_steps=5, batch_size=10)
+        num_global_rounds=12,
+        training=EdgeTraining(num_edge_rounds=2, num_local_steps=5, local=Sgd(batch_size=10)),
     ),
 )
 STUDY = Study(BASE, {"num_cells": (1, 2)}, 4)

@@ -17,7 +17,7 @@ from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
 from cosim.results import TABLES
 from scenarios import command_line, hist
 
-SMALL = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, batch_size=4)
+SMALL = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=cosim.Sgd(batch_size=4))
 PICTURES = evolve(
     hist.system(), num_cells=2, num_clients=4, protocol=cosim.Hist(num_global_rounds=2, training=SMALL)
 )

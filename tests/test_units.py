@@ -168,6 +168,10 @@ def test_longer_suffixes_come_first():
 # --- Every public float carries its unit ------------------------------------------------------------------
 
 
+FOR_TYPE_CHECKERS = {"Learner": object}
+"""What annotations name that is not imported, because it would import torch."""
+
+
 def public_modules() -> Iterator[Any]:
     """Our modules; one that hangs on something not written yet is left out."""
     for package in PACKAGES:
@@ -192,7 +196,7 @@ def fields_of(cls: type) -> dict[str, Any]:
     """Names and types of the fields of an attrs class, a configuration or a named tuple."""
     if attrs.has(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
         names = [a.name for a in attrs.fields(cls)] if attrs.has(cls) else cls._fields
-        hints = typing.get_type_hints(cls)
+        hints = typing.get_type_hints(cls, localns=FOR_TYPE_CHECKERS)
         return {name: hints[name] for name in names}
     return {}
 

@@ -2,9 +2,10 @@
 
 Reading a model resolves exactly its ancestors, level by level (`levels`): all client updates of one level,
 over all cells and all versions of an asynchronous model, together; grouped into cohorts that share a program
-(`cohorts`); each cohort one batched torch program on one torch thread; added to the sums in the order of
-client names, where models of one level are made of each other in their order first. A model is settled, and
-its sum freed, as soon as all it is made of is there.
+(`cohorts`), which their rule of local training gives (`local_training`); each cohort one batched torch
+program on one torch thread; added to the sums in the order of client names, where models of one level are
+made of each other in their order first. A model is settled, and its sum freed, as soon as all it is made of
+is there.
 
 An update that nobody reads is never computed, and none is trained twice. A client's weights live while its
 cohort does, and further only where somebody else references the update: a model that is not read yet, or a
@@ -14,7 +15,7 @@ Usage::
 
     learner = Learner(network, dataset)
     model = learner.initial_model(key=1)
-    work = dict(num_steps=20, batch_size=50, learning_rate=0.1)
+    work = dict(num_steps=20, training=Sgd(batch_size=50, learning_rate=0.1))
     updates = [
         PendingUpdate(client=name, start=model, samples=indices, key=key, **work)
         for key, (name, indices) in enumerate(samples_of_clients.items())
@@ -42,7 +43,7 @@ variance between their means; where a sum over the air or an accumulated gradien
 counts as 0.
 
 Scope and limitations: float32 weights, float64 sums; classification by cross entropy or one quantity by
-squared error (`scores`); plain SGD; forward passes without randomness but for dropout layers, which draw from
+squared error (`scores`); forward passes without randomness but for dropout layers, which draw from
 the update's key (`dropout`); running statistics only where clients train on labelled samples. The same graph
 read the same way gives the same bits with any number of workers; read otherwise (updates fall into other
 cohorts) it agrees to float32 tolerance. Diverged training shows as a loss that is not a number. Not for
@@ -54,7 +55,7 @@ Validation: tests/learning against a sequential loop of torch.optim.SGD; speed i
 import math
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -67,7 +68,7 @@ from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts, working_set
+from cosim.learning.cohorts import WORKING_SETS, cohorts, working_set
 from cosim.learning.dropout import dropping_layers
 from cosim.learning.flops import TrainingFlops
 from cosim.learning.levels import Level, Need, levels
@@ -75,6 +76,7 @@ from cosim.learning.network_check import check_network
 from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
 from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
 from cosim.learning.submodels import NetworkShape
+from cosim.learning.training_set import TrainingSet
 from cosim.learning.weights import WeightedSum, Weights, frozen_on, own_copy, own_weights
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
@@ -304,8 +306,11 @@ class Learner:
         def order(update: PendingUpdate) -> tuple[int, str, int]:
             return (level.needs[update].place, update.client, update.key)
 
-        num_features, program = self._training_set.x_ND.shape[1], self._training_set.program
-        by_program = cohorts(level.needs, num_features, self._working_set, program, order)
+        def shared(update: PendingUpdate) -> Hashable:
+            return update.training.program().shared(update, data)
+
+        data = self._training_set
+        by_program = cohorts(level.needs, data.x_ND.shape[1], self._working_set, shared, order)
         planned = deque(sorted(by_program, key=lambda cohort: level.needs[cohort[0]].place))
         while planned:
             yield partial(self._train, [level.needs.pop(update) for update in planned.popleft()])
@@ -317,7 +322,10 @@ class Learner:
         if untrained:
             starts = [update.start.settled for update in untrained]
             weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
-            self._training_set.train(self._own_network().train(), weights_C, untrained)
+            for update in untrained:
+                self._training_set.check(update)
+            program = untrained[0].training.program()
+            program.train(self._own_network().train(), weights_C, self._training_set, untrained)
         trained = _Trained(sum(update.num_steps for update in untrained), defaultdict(WeightedSum), [])
         clients = iter(range(len(untrained)))
         for need in cohort:

@@ -1,8 +1,8 @@
 """Pending models and updates: learning that is asked for now and computed when first read.
 
 The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or
-`Learner.evaluate` reads a model. Requests are stateless: start, samples, steps and a key determine an update
-wholly.
+`Learner.evaluate` reads a model. Requests are stateless: start, samples, steps, rule and a key determine an
+update wholly.
 
 Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights
 live only until they are added. Where an update is referenced beyond that, by a model that is not settled yet
@@ -10,16 +10,20 @@ or by a variable, a learner keeps its weights as long, so that it is trained onc
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from cosim.configuration import refuse
+from cosim.learning.local_training import LocalTraining
 from cosim.learning.submodels import NetworkShape
-from cosim.learning.weights import Weights, initial_weights
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cosim.learning.weights import Weights
 
 
 class PendingModel:
@@ -47,7 +51,9 @@ class PendingModel:
         self.coefficients = tuple(coefficients)
         self.weights: Weights | None = None
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
         """The weights of this model.
 
         Args:
@@ -57,13 +63,13 @@ class PendingModel:
         """
         raise NotImplementedError
 
-    def settle(self, weights: Weights) -> None:
+    def settle(self, weights: "Weights") -> None:
         """Keep the weights and let go of everything they came from."""
         self.weights = weights
         self.parents = self.updates = self.coefficients = ()
 
     @property
-    def settled(self) -> Weights:
+    def settled(self) -> "Weights":
         """The weights of a model that is computed."""
         assert self.weights is not None, "read through a learner"
         return self.weights
@@ -82,19 +88,15 @@ def _own_indices(samples: Any) -> NDArray[np.int64]:
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
 class PendingUpdate:
-    """One client's local training by plain SGD, on the samples it has at this instant.
-
-    Mini-batches are cut from random permutations of the samples laid back to back, so every batch is full:
-    the batch that crosses the end of an epoch takes the rest from the next.
+    """One client's local training, on the samples it has at this instant.
 
     Attributes:
         client: Name; sums go in the order of names.
         start: The model that training starts from.
         samples: Training-set indices, or numbers row * num_classes + label where the data set has no train_y;
             shape (samples,); copied unless read-only.
-        num_steps: SGD steps.
-        batch_size: Samples per step.
-        learning_rate: Step size.
+        num_steps: Local steps.
+        training: The rule by which it trains.
         key: Determines the mini-batches and the masks of dropout, 0 to 2**64 - 1.
     """
 
@@ -102,22 +104,14 @@ class PendingUpdate:
     start: PendingModel
     samples: NDArray[np.int64] = attrs.field(converter=_own_indices)
     num_steps: int
-    batch_size: int
-    learning_rate: float
+    training: LocalTraining
     key: int
 
-    @property
-    def program(self) -> tuple[Any, ...]:
-        """What updates must share to be trained together, beside their shapes."""
-        return ("steps", self.num_steps, self.batch_size, self.learning_rate)
-
     def __attrs_post_init__(self) -> None:
-        for name in ("num_steps", "batch_size"):
-            count = getattr(self, name)
-            if not isinstance(count, int | np.integer) or count < 1:
-                raise refuse(type(self), name, count, "must be a whole number of at least 1")
-        if not 0 < self.learning_rate < np.inf:
-            raise refuse(type(self), "learning_rate", self.learning_rate, "must be finite and above 0")
+        if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:
+            raise refuse(type(self), "num_steps", self.num_steps, "must be a whole number of at least 1")
+        if not isinstance(self.training, LocalTraining):
+            raise refuse(type(self), "training", self.training, "must be a local training", "Sgd()")
         _check_key(type(self), self.key)
 
 
@@ -131,12 +125,16 @@ class InitialModel(PendingModel):
 
     __slots__ = ("key", "network")
 
-    def __init__(self, network: nn.Module, key: int) -> None:
+    def __init__(self, network: "nn.Module", key: int) -> None:
         _check_key(type(self), key)
         super().__init__()
         self.network, self.key = network, key
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        from cosim.learning.weights import initial_weights
+
         return initial_weights(self.network, self.key)
 
 
@@ -145,6 +143,6 @@ class StoredModel(PendingModel):
 
     __slots__ = ()
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: "Weights") -> None:
         super().__init__()
         self.settle(weights)

@@ -8,11 +8,11 @@ or at the deadline. If nothing arrived the edge model stays, and the round's rec
 """
 
 from collections.abc import Iterable
-from functools import partial
 
 from cosim.client import Client, Work
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
-from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.pending import PendingModel
 from cosim.learning.submodels import Part
 from cosim.nodes import Cloud, EdgeServer
 from cosim.radio.uplink import RadioUplink
@@ -27,8 +27,7 @@ class EdgeTraining:
     Attributes:
         num_edge_rounds: Edge rounds E in a global round. [HIST journal, Section VI-B]
         num_local_steps: Local steps H in an edge round. [HIST journal, Section VI-B]
-        batch_size: Samples in a mini-batch; mini-batches by shuffled epochs. [authors' public code]
-        learning_rate: Step size of plain SGD; the authors' public code has 0.01. [no source]
+        local: The rule by which clients train. [HIST journal, eq. 5: SGD]
         num_participants: Clients of a cell that take part in an edge round, drawn uniformly; none: all. [HIST
             journal, Section VI-B]
         deadline_s: Length of an edge round after which late updates are dropped; none: wait for all. [HIST
@@ -37,25 +36,19 @@ class EdgeTraining:
 
     num_edge_rounds: int = field(at_least(1), default=5)
     num_local_steps: int = field(at_least(1), default=20)
-    batch_size: int = field(at_least(1), default=50)
-    learning_rate: float = field(positive, default=0.05)
+    local: LocalTraining = Sgd()
     num_participants: int | None = field(at_least(1), default=None)
     deadline_s: float | None = field(positive, default=None)
 
     def check(self, cloud: Cloud) -> None:
-        """Refuse more participants than the smallest cell has clients."""
+        """Refuse what this network cannot play, before the clock starts."""
         smallest = min(len(edge.clients) for edge in cloud.edges)
         if self.num_participants is not None and self.num_participants > smallest:
             raise ConfigurationError(
                 f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} "
                 f"clients. Usual fix: at most {smallest}, or none for all."
             )
-
-        if self.batch_size == 1 and cloud.shape.statistics:
-            raise ConfigurationError(
-                "EdgeTraining.batch_size = 1: System.model has normalisation layers, and one sample has no "
-                "variance. Usual fix: at least 2."
-            )
+        self.local.check(cloud.learner)
 
     def participants(
         self, sim: Simulation, edge: EdgeServer, coming: ComingRound
@@ -77,7 +70,7 @@ class EdgeTraining:
         slowest_s = 0.0
         for client in edge.clients:
             assert isinstance(client.uplink, RadioUplink)
-            cycles = self.num_local_steps * cloud.step_cycles(client, self.batch_size) * share
+            cycles = self.num_local_steps * cloud.step_cycles(client, self.local.batch_size) * share
             upload_s = client.uplink.upload_s(bits, client.tx_power_w, num_clients, global_round)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
         backhaul_s = edge.backhaul.backhaul_s(bits) - edge.backhaul.backhaul_s(0)
@@ -101,15 +94,7 @@ class EdgeTraining:
         payload_bits = cloud.shape.num_values(part) * cloud.bits_per_parameter
         yield from edge.receive(sim, payload_bits)
         for edge_round in range(self.num_edge_rounds):
-            request = cloud.request(
-                partial(
-                    PendingUpdate,
-                    start=model,
-                    num_steps=self.num_local_steps,
-                    batch_size=self.batch_size,
-                    learning_rate=self.learning_rate,
-                )
-            )
+            request = cloud.request(model, self.num_local_steps, self.local)
             coming = ComingRound(
                 cloud=cloud,
                 edge=edge,
@@ -128,7 +113,7 @@ class EdgeTraining:
                         global_round=global_round,
                         edge_round=edge_round,
                         request=request,
-                        cycles=self.num_local_steps * cloud.step_cycles(client, self.batch_size, part),
+                        cycles=self.num_local_steps * cloud.step_cycles(client, self.local.batch_size, part),
                         payload_bits=payload_bits,
                     ),
                 )

@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
-from cosim.learning.data import Data
+from cosim.data.data import Data
+from cosim.learning.local_training import Sgd
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.protocol import Protocol
@@ -24,7 +25,7 @@ TIMES = "a draw that hangs on what was drawn before, or a set whose order is fol
 
 def small_system() -> System:
     """Five clients in two cells that learn synthetic classes in half a second."""
-    training = EdgeTraining(num_edge_rounds=2, num_local_steps=3, batch_size=10)
+    training = EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10))
     return System(
         num_cells=2,
         num_clients=5,

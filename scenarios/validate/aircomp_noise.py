@@ -29,6 +29,7 @@ from cosim.allocation.beamforming import receive_beams
 from cosim.configuration import at_least, configuration, field, not_negative
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingUpdate
 from cosim.nodes import Cloud, EdgeServer
 from cosim.radio.uplink import RadioUplink
@@ -110,8 +111,7 @@ def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int
             start=start,
             samples=client.samples,
             num_steps=1,
-            batch_size=10,
-            learning_rate=RATE,
+            training=Sgd(batch_size=10, learning_rate=RATE),
             key=1,
         )
         for client in edge.clients

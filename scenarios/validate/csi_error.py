@@ -28,6 +28,7 @@ from analysis.statistics import Interval, binomial, familywise, t_interval
 from cosim.configuration import at_least, configuration, field, not_negative
 from cosim.learning.combinations import accumulate
 from cosim.learning.learner import Learner
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingUpdate
 from cosim.nodes import Cloud
 from cosim.radio.uplink import RadioUplink
@@ -210,8 +211,7 @@ def mean_update(options: Options) -> dict[str, Interval]:
             start=start,
             samples=client.samples,
             num_steps=5,
-            batch_size=50,
-            learning_rate=0.1,
+            training=Sgd(batch_size=50, learning_rate=0.1),
             key=1,
         )
         for client in cloud.edges[0].clients

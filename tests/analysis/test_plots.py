@@ -13,7 +13,9 @@ from cosim.records import DONE
 
 @pytest.fixture(scope="module")
 def result() -> cosim.Result:
-    training = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=4, batch_size=10, deadline_s=5.3e-3)
+    training = cosim.EdgeTraining(
+        num_edge_rounds=2, num_local_steps=4, local=cosim.Sgd(batch_size=10), deadline_s=5.3e-3
+    )
     system = cosim.System(
         num_cells=2,
         num_clients=8,

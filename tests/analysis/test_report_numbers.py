@@ -10,7 +10,7 @@ from scipy import stats
 
 import cosim
 from analysis.report import report
-from cosim import Compute, Data, EdgeTraining, Hist, Radio, System, evolve
+from cosim import Compute, Data, EdgeTraining, Hist, Radio, Sgd, System, evolve
 from scenarios.command_line.console import network
 
 SYSTEM = System(
@@ -22,7 +22,9 @@ SYSTEM = System(
     radio=Radio(bandwidth_hz=1e6),
     protocol=Hist(
         num_global_rounds=4,
-        training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, batch_size=10, deadline_s=0.0012),
+        training=EdgeTraining(
+            num_edge_rounds=3, num_local_steps=2, local=Sgd(batch_size=10), deadline_s=0.0012
+        ),
     ),
 )
 

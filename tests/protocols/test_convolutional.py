@@ -8,12 +8,12 @@ import pytest
 
 import cosim
 import models
-from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
+from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System, evolve
 from cosim.checkpoint import Checkpoint
 from cosim.learning.submodels import NetworkShape
 from scenarios.command_line.console import network
 
-TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
+TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10))
 RESNET = System(
     num_cells=2,
     num_clients=4,
@@ -144,7 +144,7 @@ def test_lenet_goes_over_the_air_too():
 
 def test_batches_of_one_and_vertical_epochs_are_refused():
     for protocol, words in (
-        (evolve(RESNET.protocol, training=evolve(TRAINING, batch_size=1)), "batch_size = 1"),
+        (evolve(RESNET.protocol, training=evolve(TRAINING, local=Sgd(batch_size=1))), "batch_size = 1"),
         (cosim.Vhfl(num_global_rounds=1), "the epochs of VHFL do not move them"),
     ):
         with pytest.raises(ConfigurationError, match=words):

@@ -18,6 +18,7 @@ from cosim import (
     HFedAvg,
     Hist,
     Radio,
+    Sgd,
     System,
     Topology,
     evolve,
@@ -75,7 +76,9 @@ def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio
         ),
         protocol=HFedAvg(
             num_global_rounds=1,
-            training=EdgeTraining(num_edge_rounds=1, num_local_steps=STEPS, batch_size=10, learning_rate=0.1),
+            training=EdgeTraining(
+                num_edge_rounds=1, num_local_steps=STEPS, local=Sgd(batch_size=10, learning_rate=0.1)
+            ),
         ),
     )
 
@@ -283,8 +286,7 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
     training = EdgeTraining(
         num_edge_rounds=2,
         num_local_steps=STEPS,
-        batch_size=10,
-        learning_rate=0.1,
+        local=Sgd(batch_size=10, learning_rate=0.1),
         deadline_s=deadline_s_of(parts),
         num_participants=num_participants,
     )

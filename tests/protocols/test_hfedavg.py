@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import models
-from cosim import Compute, Data, EdgeTraining, HFedAvg, Radio, System, evolve
+from cosim import Compute, Data, EdgeTraining, HFedAvg, Radio, Sgd, System, evolve
 from cosim.data.dataset import Dataset, load
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
+from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.nodes import Cloud
 from cosim.records import Trace
 from cosim.simulation import Simulation
@@ -38,8 +38,7 @@ def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch
             training=EdgeTraining(
                 num_edge_rounds=num_edge_rounds,
                 num_local_steps=STEPS,
-                batch_size=batch_size,
-                learning_rate=RATE,
+                local=Sgd(batch_size=batch_size, learning_rate=RATE),
             ),
         ),
     )
@@ -101,7 +100,7 @@ def by_hand(system: System, cloud: Cloud, model: Matrices) -> Matrices:
                 for client in edge.clients:
                     key = names.key(client.name, "mini-batches", global_round, edge_round)
                     local = edge_model
-                    for x, y in batches(dataset, client.samples, training.batch_size, key):
+                    for x, y in batches(dataset, client.samples, training.local.batch_size, key):
                         local = sgd_step(local, x, y)
                     updates.append(local)
                 edge_model = mean(updates)

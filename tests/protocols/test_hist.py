@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import models
-from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
+from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System, evolve
 from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
@@ -39,7 +39,7 @@ def system(
             num_global_rounds=2,
             submodel_fractions=submodel_fractions,
             training=EdgeTraining(
-                num_edge_rounds=2, num_local_steps=STEPS, batch_size=batch_size, learning_rate=RATE
+                num_edge_rounds=2, num_local_steps=STEPS, local=Sgd(batch_size=batch_size, learning_rate=RATE)
             ),
         ),
     )

@@ -17,6 +17,7 @@ from cosim import (
     EdgeTraining,
     Hist,
     Radio,
+    Sgd,
     System,
     Topology,
     evolve,
@@ -51,7 +52,7 @@ def system(sharing: Sharing = "fixed", seed: int = 3, **protocol) -> System:
                 {
                     "num_global_rounds": ROUNDS,
                     "submodel_sizes": "latency-optimal",
-                    "training": EdgeTraining(num_edge_rounds=2, num_local_steps=H, batch_size=10),
+                    "training": EdgeTraining(num_edge_rounds=2, num_local_steps=H, local=Sgd(batch_size=10)),
                 }
                 | protocol
             )

@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy
 
 import cosim
 import models
-from cosim import Compute, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
+from cosim import Compute, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System, evolve
 from cosim.checkpoint import Checkpoint
 from cosim.data.dataset import Dataset, load
 from cosim.data.texts.newsgroups_files import TEST, TRAIN
@@ -43,7 +43,7 @@ LORA = System(
     protocol=Hist(
         num_global_rounds=ROUNDS,
         training=EdgeTraining(
-            num_edge_rounds=EDGE_ROUNDS, num_local_steps=STEPS, batch_size=4, learning_rate=RATE
+            num_edge_rounds=EDGE_ROUNDS, num_local_steps=STEPS, local=Sgd(batch_size=4, learning_rate=RATE)
         ),
     ),
 )
@@ -178,7 +178,11 @@ SLOW = (1e9, 1e9, 1e9, 1e7)
 @pytest.mark.parametrize("has_deadline", [False, True], ids=["all in time", "one too slow"])
 def test_global_model_is_that_of_masked_whole_networks(lora, texts, has_deadline):
     """Batches are all that a client has, so their order does not matter."""
-    training = evolve(LORA.protocol.training, batch_size=SAMPLES, deadline_s=0.05 if has_deadline else None)
+    training = evolve(
+        LORA.protocol.training,
+        local=Sgd(batch_size=SAMPLES, learning_rate=RATE),
+        deadline_s=0.05 if has_deadline else None,
+    )
     system = evolve(
         LORA,
         compute=Compute(min_frequency_hz=SLOW, max_frequency_hz=SLOW) if has_deadline else LORA.compute,

@@ -20,6 +20,7 @@ from cosim import (
     Radio,
     RawHfl,
     ResourceAware,
+    Sgd,
     Simulation,
     System,
     Topology,
@@ -29,7 +30,7 @@ from cosim import (
     run,
 )
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
+from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.nodes import Cloud
 from cosim.records import Trace
 
@@ -52,7 +53,12 @@ BASE = System(
         large_scale=LargeScale(environment="uma"),
         large_scale_redrawn="edge-round",
     ),
-    protocol=RawHfl(num_global_rounds=3, num_edge_rounds=2, max_local_rounds=5, batch_size=4),
+    protocol=RawHfl(
+        num_global_rounds=3,
+        num_edge_rounds=2,
+        max_local_rounds=5,
+        local=Sgd(batch_size=4, learning_rate=0.01),
+    ),
     evaluate_every=None,
 )
 """A round has 10 mini-batches of 4; an upload of 128 x 50,000 bits."""
@@ -138,7 +144,7 @@ def test_simultaneous_events_may_come_in_any_order(name, order):
 
 def test_who_waits_for_a_block_pays_nothing_for_it():
     """HFedAvg with more clients than blocks: spans of waiting before sending, without energy."""
-    training = EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=4)
+    training = EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=4))
     system = evolve(BASE, protocol=HFedAvg(num_global_rounds=1, training=training))
     spans = play(evolve(system, radio=evolve(BASE.radio, num_resource_blocks=1))).trace.spans
     waits = [span for span in spans if span.activity == "wait"]
@@ -316,7 +322,7 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
                     network = models.build(system.model).double()
                     network.load_state_dict(model)
                     key = sim.key(client.name, "mini-batches", k, e)
-                    batch_size = protocol.num_mini_batches * protocol.batch_size
+                    batch_size = protocol.num_mini_batches * protocol.local.batch_size
                     steps = plans[client.name, k, e].num_steps
                     for batch in mini_batches(client.samples, steps, batch_size, key):
                         network.zero_grad()
@@ -324,8 +330,8 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
                         for name, parameter in network.named_parameters():
                             gradient = parameter.grad
                             total[name] += gradient / (len(chosen) * p)
-                            parameter.data -= protocol.learning_rate * gradient
-                model = {name: model[name] - protocol.learning_rate * total[name] for name in model}
+                            parameter.data -= protocol.local.learning_rate * gradient
+                model = {name: model[name] - protocol.local.learning_rate * total[name] for name in model}
             edges.append(model)
         whole = {name: sum(model[name] for model in edges) / len(edges) for name in whole}
     return whole
@@ -342,7 +348,12 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
 )
 def test_the_model_is_that_of_algorithm_1(policy, radio, success):
     system = with_policy(policy, **radio)
-    system = evolve(system, protocol=evolve(system.protocol, learning_rate=0.1, success_probability=success))
+    system = evolve(
+        system,
+        protocol=evolve(
+            system.protocol, local=Sgd(batch_size=4, learning_rate=0.1), success_probability=success
+        ),
+    )
     played = play(evolve(system, evaluate_every=3))
     found = played.learner.weights(played.model)
     lost = sum(not transfer.arrived for transfer in played.trace.transfers)

@@ -15,6 +15,7 @@ from cosim import (
     PublicNetwork,
     Radio,
     Result,
+    Sgd,
     System,
     Traffic,
     Vhfl,
@@ -24,7 +25,8 @@ from cosim import (
 from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
-from cosim.learning.vertical import VerticalUpdate
+from cosim.learning.pending import PendingUpdate
+from cosim.learning.vertical import VerticalSgd
 from cosim.records import Trace
 from cosim.simulation import Simulation
 
@@ -54,7 +56,7 @@ def dataset() -> Dataset:
 
 def system(paths: str = "shared", **knobs: object) -> System:
     """Three clients, no background traffic, 0.3 s of service for every message."""
-    defaults = {"num_global_rounds": 2, "num_local_epochs": 2, "batch_size": 10}
+    defaults = {"num_global_rounds": 2, "num_local_epochs": 2, "local": VerticalSgd(batch_size=10)}
     return System(
         seed=3,
         num_cells=1,
@@ -87,15 +89,13 @@ def by_hand(learner: Learner, arrived: list[tuple[int, ...]], protocol: Vhfl) ->
     model = learner.initial_model(sim.key("cloud", "initial weights"))
     for global_round, numbers in enumerate(arrived, 1):
         updates = [
-            VerticalUpdate(
+            PendingUpdate(
                 client=f"client-{number:04d}",
                 start=model,
                 samples=np.flatnonzero(data.train_owners == number),
                 key=sim.key(f"client-{number:04d}", "mini-batches", global_round, 0),
-                num_epochs=protocol.num_local_epochs,
-                batch_size=protocol.batch_size,
-                learning_rate=protocol.learning_rate,
-                central_learning_rate=protocol.central_learning_rate,
+                num_steps=protocol.num_local_epochs * -(-SIZES[number] // protocol.local.batch_size),
+                training=protocol.local,
             )
             for number in numbers
         ]
@@ -204,7 +204,7 @@ def test_senders_are_drawn_uniformly_and_only_they_train():
 def test_any_protocol_may_go_through_the_queues():
     """HIST, two edge rounds: the queue takes the place of band and channel."""
     base = system("own")
-    training = EdgeTraining(num_edge_rounds=2, num_local_steps=4, batch_size=5)
+    training = EdgeTraining(num_edge_rounds=2, num_local_steps=4, local=Sgd(batch_size=5))
     hist = evolve(base, model="relu-12-8-4", protocol=Hist(num_global_rounds=1, training=training))
     data = Data(name="synthetic", split="iid")
     sim, loaded = Simulation(3), data.load(Simulation(3), None)

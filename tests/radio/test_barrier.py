@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import models
-from cosim import AirComp, Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System
+from cosim import AirComp, Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System
 from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.radio.fading import BlockFading
@@ -38,7 +38,10 @@ def play(
         protocol=HFedAvg(
             num_global_rounds=1,
             training=EdgeTraining(
-                num_edge_rounds=num_edge_rounds, num_local_steps=STEPS, batch_size=10, deadline_s=deadline_s
+                num_edge_rounds=num_edge_rounds,
+                num_local_steps=STEPS,
+                local=Sgd(batch_size=10),
+                deadline_s=deadline_s,
             ),
         ),
         evaluate_every=None,
@@ -137,7 +140,8 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
         data=Data(name="synthetic", split="iid"),
         radio=Radio(sharing="over-the-air"),
         protocol=Hist(
-            num_global_rounds=3, training=EdgeTraining(num_edge_rounds=2, batch_size=10, num_participants=2)
+            num_global_rounds=3,
+            training=EdgeTraining(num_edge_rounds=2, local=Sgd(batch_size=10), num_participants=2),
         ),
         evaluate_every=None,
     )

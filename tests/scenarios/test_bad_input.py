@@ -17,6 +17,7 @@ from cosim import (
     HFedAvg,
     Hist,
     Radio,
+    Sgd,
     System,
     Topology,
     Traffic,
@@ -28,7 +29,7 @@ from scenarios.command_line import read_config
 from scenarios.command_line.console import network
 
 NUM_BATCHES, BATCH = 8, 100
-TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=5, learning_rate=0.1)
+TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=5, learning_rate=0.1))
 SMALL = tuple(
     System(
         num_cells=2,
@@ -139,7 +140,7 @@ def outcome(path: Path) -> str:
     assert len(result.transfers) > 0 or getattr(training, "deadline_s", 1.0) is not None
     for table in (result.spans, result.transfers, result.rounds, result.evaluations):
         numbers = table.select_dtypes("number")
-        if max(training.learning_rate, getattr(training, "central_learning_rate", 0.0)) > 1.0:
+        if max(training.local.learning_rate, getattr(training.local, "central_learning_rate", 0.0)) > 1.0:
             errors = ["loss_nats", "train_mse", "test_mse", "error_ratio"]
             numbers = numbers.drop(columns=errors, errors="ignore")  # diverged, and says so
         assert np.isfinite(numbers.to_numpy(dtype=float)).all()

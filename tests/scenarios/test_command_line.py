@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from cosim import Compute, Data, EdgeTraining, Hist, Radio, Result, System, evolve
+from cosim import Compute, Data, EdgeTraining, Hist, Radio, Result, Sgd, System, evolve
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.units import unit_of
@@ -28,7 +28,7 @@ TINY = System(
     radio=Radio(bandwidth_hz=1e6),
     protocol=Hist(
         num_global_rounds=2,
-        training=EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=10),
+        training=EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
 )
 Call = Callable[..., tuple[int, str, str]]

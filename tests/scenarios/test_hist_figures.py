@@ -24,7 +24,11 @@ def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **setting
     system = hist_system(
         options, num_global_rounds=min(4, num_global_rounds), whole_model=whole_model != swap, **settings
     )
-    training = attrs.evolve(system.protocol.training, num_local_steps=2, batch_size=10)
+    training = attrs.evolve(
+        system.protocol.training,
+        num_local_steps=2,
+        local=attrs.evolve(system.protocol.training.local, batch_size=10),
+    )
     return attrs.evolve(
         system,
         model="relu-12-24-4",
@@ -94,7 +98,7 @@ def test_forms(tmp_path):
     quick, full, paper = Options(quick=True), Options(), Options(paper_scale=True)
     assert [o.rounds(3, 10) for o in (quick, full, paper)] == [3, 10, 50]
     rates = [
-        hist_system(o, num_cells=2, split="iid", num_global_rounds=1).protocol.training.learning_rate
+        hist_system(o, num_cells=2, split="iid", num_global_rounds=1).protocol.training.local.learning_rate
         for o in (quick, full, paper)
     ]
     assert rates == [0.05, 0.05, 0.01]

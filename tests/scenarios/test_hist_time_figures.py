@@ -41,7 +41,12 @@ def wide(monkeypatch):
 def tiny(algorithm, seed, num_global_rounds, **settings):
     """The same setting on synthetic data with a small model."""
     made = system(algorithm, seed, min(2, num_global_rounds), **settings)
-    training = cosim.evolve(made.protocol.training, num_local_steps=2, batch_size=10, num_edge_rounds=2)
+    training = cosim.evolve(
+        made.protocol.training,
+        num_local_steps=2,
+        local=cosim.Sgd(batch_size=10, learning_rate=0.01),
+        num_edge_rounds=2,
+    )
     return cosim.evolve(
         made,
         model="relu-12-24-4",
@@ -75,7 +80,7 @@ def test_the_four_systems_differ_in_sharing_and_protocol_only():
     }
     assert isinstance(four[AIR_HIST].protocol, cosim.Hist)
     assert isinstance(four[AIR_HFEDAVG].protocol, cosim.HFedAvg)
-    assert {made.protocol.training.learning_rate for made in four.values()} == {0.01}
+    assert {made.protocol.training.local.learning_rate for made in four.values()} == {0.01}
     assert {made.radio.num_antennas for made in four.values()} == {10}
     assert {made.protocol.training.num_local_steps for made in four.values()} == {40}
     assert {made.compute for made in four.values()} == {cosim.Compute()}
@@ -100,7 +105,12 @@ def test_the_scenario_is_the_papers_setting():
 
 def test_the_scenarios_report_adds_up(tmp_path):
     made = aircomp.system()
-    training = cosim.evolve(made.protocol.training, num_local_steps=2, batch_size=10, num_edge_rounds=2)
+    training = cosim.evolve(
+        made.protocol.training,
+        num_local_steps=2,
+        local=cosim.Sgd(batch_size=10, learning_rate=0.01),
+        num_edge_rounds=2,
+    )
     made = cosim.evolve(
         made,
         model="relu-12-24-4",

@@ -10,6 +10,7 @@ from cosim import (
     HFedAvg,
     Hist,
     RawHfl,
+    Sgd,
     System,
     Unconstrained,
 )
@@ -41,7 +42,7 @@ def test_a_kind_within_a_kind():
 
 def test_another_kind_keeps_what_both_have():
     """Rounds and training; what only the one has is gone, and what only the other has is its default."""
-    training = EdgeTraining(num_edge_rounds=2, learning_rate=0.3)
+    training = EdgeTraining(num_edge_rounds=2, local=Sgd(learning_rate=0.3))
     before = System(protocol=Hist(num_global_rounds=7, training=training, largest_submodel=2.0))
     system, _ = with_kinds(before, ["--protocol.kind", "HFedAvg"])
     assert system.protocol == HFedAvg(num_global_rounds=7, training=training)

@@ -8,7 +8,7 @@ import pytest
 
 import cosim
 from analysis.chrome_trace import spans
-from cosim import Data, EdgeTraining, Hist, System
+from cosim import Data, EdgeTraining, Hist, Sgd, System
 from cosim.study import Study
 from scenarios.command_line import main
 from scenarios.command_line.console import console, network
@@ -19,7 +19,8 @@ SYSTEM = System(
     model="relu-12-8-4",
     data=Data(name="synthetic"),
     protocol=Hist(
-        num_global_rounds=2, training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
+        num_global_rounds=2,
+        training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
 )
 

@@ -118,8 +118,12 @@ def test_the_world_is_the_papers() -> None:
     assert isinstance(protocol, RawHfl)
     assert isinstance(protocol.policy, ResourceAware)
     assert (system.num_cells, system.sizes(), system.data.num_users) == (4, (12,) * 4, 48)
-    assert (protocol.num_edge_rounds, protocol.max_local_rounds, protocol.learning_rate) == (4, 50, 0.01)
-    assert (protocol.num_mini_batches, protocol.batch_size) == (10, 32)
+    assert (protocol.num_edge_rounds, protocol.max_local_rounds, protocol.local.learning_rate) == (
+        4,
+        50,
+        0.01,
+    )
+    assert (protocol.num_mini_batches, protocol.local.batch_size) == (10, 32)
     assert (protocol.deadline_s, requests.slot_s, protocol.energy_budget_j) == (150.0, 150.0, (0.8, 1.5))
     policy = protocol.policy
     assert (policy.theta, policy.penalty, policy.num_iterations) == (0.4, 1.0, 50)

@@ -177,10 +177,13 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
     loaded = data(vertical)
     clients = vertical.data.deal(loaded, vertical.sizes(), Simulation(1).stream(CLOUD, "partition"))
     assert len(clients) == 16
-    steps = {protocol.num_local_epochs * math.ceil(len(own) / protocol.batch_size) for own in clients}
+    steps = {protocol.num_local_epochs * math.ceil(len(own) / protocol.local.batch_size) for own in clients}
     assert steps == {training.num_local_steps}
     assert training.num_edge_rounds == 1
-    assert (training.batch_size, training.learning_rate) == (protocol.batch_size, protocol.learning_rate)
+    assert (training.local.batch_size, training.local.learning_rate) == (
+        protocol.local.batch_size,
+        protocol.local.learning_rate,
+    )
     timing = [
         cosim.run(cosim.evolve(system, evaluate_every=None), network(system.model))
         for system in (

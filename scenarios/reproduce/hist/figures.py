@@ -61,7 +61,7 @@ def hist_system(
         num_edge_rounds=num_edge_rounds,
         num_local_steps=num_local_steps,
         num_participants=num_participants,
-        learning_rate=0.01 if options.paper_scale else 0.05,
+        local=cosim.Sgd(learning_rate=0.01 if options.paper_scale else 0.05),
     )
     protocol = cosim.HFedAvg if whole_model else cosim.Hist
     return cosim.System(

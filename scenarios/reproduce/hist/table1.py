@@ -31,7 +31,8 @@ TABLE = PaperTable(
 def setting(options: Options) -> Setting:
     """What is run."""
     training = cosim.EdgeTraining(
-        num_local_steps=20 if options.quick else 60, learning_rate=0.1 if options.quick else 0.01
+        num_local_steps=20 if options.quick else 60,
+        local=cosim.Sgd(learning_rate=0.1 if options.quick else 0.01),
     )
     base = cosim.System(
         seed=options.seed, num_clients=40, model=MODEL, protocol=cosim.Hist(training=training)

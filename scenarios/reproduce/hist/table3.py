@@ -36,8 +36,7 @@ def setting(options: Options) -> Setting:
     """What is run."""
     training = cosim.EdgeTraining(
         num_local_steps=5 if options.quick else 40,
-        batch_size=8,
-        learning_rate=QUICK_RATE if options.quick else 0.1,
+        local=cosim.Sgd(batch_size=8, learning_rate=QUICK_RATE if options.quick else 0.1),
     )
     base = cosim.System(
         seed=options.seed,

@@ -84,7 +84,7 @@ def system(
         sizes: Submodel sizes of HIST.
         alike: Processors of 2 to 4 GHz in all cells (Fig. 9b), not of 1 to 2 GHz in the first half.
     """
-    training = cosim.EdgeTraining(num_local_steps=num_local_steps, learning_rate=0.01)
+    training = cosim.EdgeTraining(num_local_steps=num_local_steps, local=cosim.Sgd(learning_rate=0.01))
     radio = cosim.Radio(snr_db=snr_db)
     if algorithm in (AIR_HIST, AIR_HFEDAVG):
         radio = cosim.evolve(radio, sharing="over-the-air", fading_redrawn="edge-round")

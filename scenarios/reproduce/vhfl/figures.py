@@ -51,8 +51,7 @@ def cloud_system(seed: int, num_global_rounds: int) -> cosim.System:
     training = cosim.EdgeTraining(
         num_edge_rounds=1,
         num_local_steps=vhfl.STEPS_PER_EPOCH * protocol.num_local_epochs,
-        batch_size=protocol.batch_size,
-        learning_rate=protocol.learning_rate,
+        local=cosim.Sgd(batch_size=protocol.local.batch_size, learning_rate=protocol.local.learning_rate),
     )
     return cosim.evolve(
         base,

@@ -12,7 +12,7 @@ drawn as from any data set and then counted, so what a step takes is how often e
 row of a client comes up.
 
 Scope and limitations: classification by cross entropy; networks whose outputs for a row depend on that row
-only. Layers with ReLU between are trained by hand as in `local_training`, other networks by torch.func.
+only. Layers with ReLU between are trained by hand as in `sgd_steps`, other networks by torch.func.
 Clients of a cohort may differ in their numbers of steps; those with fewer leave it when they are done. A
 client with fewer rows than another gets copies of its first row, of which no batch has a sample.
 
@@ -26,7 +26,7 @@ B batch, D features, K classes, N rows of the table.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from cosim.learning.local_training import ReluLayer, descend, forward, mini_batches, relu_layers_of
 from cosim.learning.pending import PendingUpdate
+from cosim.learning.programs.sgd_steps import ReluLayer, descend, forward, mini_batches, relu_layers_of
 from cosim.learning.weights import Weights
 
 ROWS_APART = 4
@@ -44,15 +44,15 @@ costs by the row, so a client with 12 should not be filled up to another's 40. 4
 each take a sixth more steps per second than with all in one program; 2 and 8 are as good."""
 
 
-def program_on_rows(update: PendingUpdate, num_classes: int) -> tuple[Any, ...]:
-    """What updates must share to be trained together on rows, beside their shapes.
+def program_on_rows(update: PendingUpdate, num_classes: int) -> int:
+    """What updates must share to be trained together on rows, beside their rule and their shapes.
 
     Args:
         update: With samples row * num_classes + label.
         num_classes: Classes of the data set.
     """
     num_rows = len(np.unique(update.samples // num_classes))
-    return ("rows", update.batch_size, update.learning_rate, -(-num_rows // ROWS_APART))
+    return -(-num_rows // ROWS_APART)
 
 
 class Draws(NamedTuple):
@@ -79,7 +79,7 @@ def draws(update: PendingUpdate, num_classes: int) -> Draws:
         num_classes: Classes of the data set.
     """
     numbers_P, places = np.unique(update.samples, return_inverse=True)
-    batches_SB = mini_batches(places, update.num_steps, update.batch_size, update.key)
+    batches_SB = mini_batches(places, update.num_steps, update.training.batch_size, update.key)
     places_of_steps = batches_SB + len(numbers_P) * np.arange(update.num_steps)[:, None]
     counts = np.bincount(places_of_steps.ravel(), minlength=update.num_steps * len(numbers_P))
     counts_SP = counts.reshape(update.num_steps, len(numbers_P))
@@ -160,7 +160,7 @@ def train_on_rows(
     """
     order = sorted(range(len(cohort)), key=lambda client: -cohort[client].num_steps)
     sorted_C = {name: values_C[order] for name, values_C in weights_C.items()}
-    step_size = cohort[0].learning_rate / cohort[0].batch_size
+    step_size = cohort[0].training.learning_rate / cohort[0].training.batch_size
     relu_layers = getattr(network, "relu_layers", None)
     for stretch in stretches([cohort[client] for client in order], x_ND, num_classes):
         still_C = {name: values_C[: len(stretch.x_CRD)] for name, values_C in sorted_C.items()}
