@@ -18,7 +18,7 @@ from cosim.learning.submodels import NetworkShape
 from scenarios import figures
 from scenarios.console import console, save_picture, save_table
 from scenarios.figures import Claim, play_all, show_claims
-from scenarios.hist_figures import SPLITS
+from scenarios.hist_figures import DEALT, SPLITS
 
 NAMES = ("HIST", "HFedAvg")
 
@@ -123,7 +123,7 @@ def system(setting: Setting, name: str, num_cells: int, split: str) -> cosim.Sys
     kind = cosim.Hist if name == "HIST" else cosim.HFedAvg
     protocol = kind(num_global_rounds=setting.rounds[name, num_cells], training=base.protocol.training)  # type: ignore[union-attr]
     return cosim.evolve(
-        base, num_cells=num_cells, data=cosim.evolve(base.data, split=split), protocol=protocol
+        base, num_cells=num_cells, data=cosim.evolve(base.data, split=DEALT[split]), protocol=protocol
     )
 
 
