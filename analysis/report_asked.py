@@ -23,7 +23,7 @@ _ASKED = (
     ("global rounds asked for", "protocol.num_global_rounds"),
     ("clients", "num_clients"),
     ("cells", "num_cells"),
-    ("data", "data.name"),
+    ("data", "data.kind"),
     ("model", "model"),
 )
 

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+import cosim
 import models
-from cosim.data import dataset as datasets
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
@@ -72,7 +72,7 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{'network':18}{'rounds':>10}{'fedasync':>10}{'fedasync/rounds':>17}")
     for name in NETWORKS:
-        learner = Learner(models.build(name), datasets.load("digits"))
+        learner = Learner(models.build(name), cosim.Digits().load(cosim.Simulation(1), None))
         durations_s: dict[str, list[float]] = {"rounds": [], "fedasync": []}
         for repetition in range(1 + options.repetitions):
             for way in (rounds, fedasync):

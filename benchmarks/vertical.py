@@ -98,9 +98,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.repetitions < 1:
         parser.error("--repetitions must be at least 1")
-    data = cosim.Data(name="traffic", split="natural")
+    data = cosim.CellTraffic()
     dataset = data.load(Simulation(seed=1), None)
-    clients = data.deal(dataset, (data.num_traffic_cells,), np.random.default_rng(1))
+    clients = [samples() for samples in data.held(Simulation(seed=1), dataset, (data.num_cells,))]
     learner = Learner(models.build(MODEL), dataset)
     num_threads = torch.get_num_threads()
     print(f"torch {torch.__version__}, {MODEL}, local steps per second, medians of {options.repetitions}")

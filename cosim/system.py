@@ -33,6 +33,7 @@ from cosim.configuration import (
 )
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
+from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.nodes import Cloud, EdgeServer, RoundReport
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
@@ -78,7 +79,7 @@ class System:
     cell_sizes: tuple[int, ...] | None = field(not_empty, at_least(1), default=None)
     model: str = "relu-784-300-10"
     initial_weights: Literal["drawn", "network"] = "drawn"
-    data: Data = Data()
+    data: Data = FashionMnist()
     topology: Topology = Topology()
     compute: Compute = Compute()
     uplink: Literal["radio", "public-network"] = "radio"
@@ -199,7 +200,9 @@ class System:
         return cloud
 
 
-def _held_now(held: Callable[[], list[Callable[[], NDArray[np.int64]]]], number: int) -> NDArray[np.int64]:
+def _held_now(
+    held: Callable[[], Sequence[Callable[[], NDArray[np.int64]]]], number: int
+) -> NDArray[np.int64]:
     """The samples of a client at this instant."""
     return held()[number]()
 

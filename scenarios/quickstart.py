@@ -6,7 +6,7 @@ deadline that the slowest do not always meet. Takes seconds.
     cosim run quickstart
 """
 
-from cosim import Data, EdgeTraining, Hist, Radio, Sgd, System
+from cosim import Digits, EdgeTraining, Hist, Radio, Sgd, System
 
 
 def system() -> System:
@@ -15,7 +15,7 @@ def system() -> System:
         num_cells=3,
         num_clients=24,
         model="relu-64-32-10",
-        data=Data(name="digits"),
+        data=Digits(),
         radio=Radio(bandwidth_hz=1e6, fading_redrawn="edge-round"),
         protocol=Hist(
             num_global_rounds=40,

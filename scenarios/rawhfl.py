@@ -5,7 +5,7 @@ local rounds they take, how fast they clock and how loudly they send, so that ma
 edge round lasts 150 s. 25 global rounds, a quarter of the paper's; --paper-scale plays its 100.
 
     cosim run rawhfl
-    cosim run rawhfl --radio.num-resource-blocks 2 --data.video-requests.similar-probability 0.7
+    cosim run rawhfl --radio.num-resource-blocks 2 --data.similar-probability 0.7
     cosim run rawhfl --radio.csi-error-db 4 --protocol.policy.margin-db 5
     cosim run rawhfl --paper-scale --device cuda
 """
@@ -16,8 +16,18 @@ import numpy as np
 from rich.table import Table
 
 from analysis.closed_forms.request_model import RequestPrediction
-from cosim import Compute, Data, LargeScale, Radio, RawHfl, Result, Simulation, System, Topology, evolve
-from cosim.data.videos.request_log import request_model
+from cosim import (
+    Compute,
+    LargeScale,
+    Radio,
+    RawHfl,
+    Result,
+    Simulation,
+    System,
+    Topology,
+    VideoRequests,
+    evolve,
+)
 from cosim.run import load_system
 
 MODEL = "mlp-43-512-256-256"
@@ -36,7 +46,7 @@ def paper_scale() -> System:
         num_cells=4,
         num_clients=48,
         model=MODEL,
-        data=Data(name="video-requests", split="natural"),
+        data=VideoRequests(),
         topology=Topology(cell_radius_m=400.0),
         compute=Compute(cycles_per_bit=(25.0, 40.0), min_frequency_hz=(1.2e9,), max_frequency_hz=(2.0e9,)),
         radio=Radio(
@@ -55,7 +65,8 @@ def paper_scale() -> System:
 
 def predictions(system: System) -> list[RequestPrediction]:
     """What can be known of each user's next request, by the closed form."""
-    users = request_model(Simulation(system.seed), system.data.video_requests, system.data.num_users).users
+    assert isinstance(system.data, VideoRequests)
+    users = system.data.model(Simulation(system.seed)).users
     return [
         RequestPrediction(similar_probability=float(v), genre_preferences=preferences)
         for v, preferences in zip(users.similar_probability, users.genre_preferences, strict=True)
@@ -65,7 +76,7 @@ def predictions(system: System) -> list[RequestPrediction]:
 def report(result: Result) -> Table | str:
     """What the plans cost, and the accuracy beside that of the nearest and of the best possible guess."""
     system = load_system(result.config)
-    if system.data.name != "video-requests" or result.plans.empty:
+    if not isinstance(system.data, VideoRequests) or result.plans.empty:
         return "No plans, or no video requests: nothing to compare."
     users = predictions(system)
     plans = result.plans[result.plans["is_selected"]]

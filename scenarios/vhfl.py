@@ -6,14 +6,14 @@ global round and 10 updates are needed, so T_p is where the closed form has a su
 
     cosim run vhfl
     cosim run vhfl --public-network.arrival-rate-per-s 2.4
-    cosim run vhfl --data.name traffic-csv --data-dir my/traffic --num-clients 7
+    cosim run vhfl --data.kind TrafficCsv --data-dir my/traffic --num-clients 7
 """
 
 from rich.table import Table
 
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import t_interval
-from cosim import Compute, Data, HyperExponential, PublicNetwork, Result, System, VerticalSgd, Vhfl
+from cosim import CellTraffic, Compute, HyperExponential, PublicNetwork, Result, System, VerticalSgd, Vhfl
 from cosim.run import load_system
 
 NUM_SENDERS, NUM_NEEDED = 12, 10
@@ -30,7 +30,7 @@ def system() -> System:
         num_cells=1,
         num_clients=16,
         model=VERTICAL,
-        data=Data(name="traffic", split="natural"),
+        data=CellTraffic(),
         compute=Compute(step_cycles=5e8, min_frequency_hz=(1e9,), max_frequency_hz=(2e9,)),
         uplink="public-network",
         public_network=network,

@@ -3,8 +3,10 @@
 import os
 
 import pytest
+from data_sets import loaded
 
-from cosim.data.dataset import Dataset, load
+from cosim import FashionMnist
+from cosim.data.dataset import Dataset
 from cosim.data.pictures.fashion_mnist_files import MissingFiles
 
 
@@ -12,7 +14,7 @@ from cosim.data.pictures.fashion_mnist_files import MissingFiles
 def fashion_mnist() -> Dataset:
     """The real data set. Without its files the test is skipped, or fails where COSIM_REQUIRE_DATA is 1."""
     try:
-        return load("fashion-mnist")
+        return loaded(FashionMnist())
     except MissingFiles as missing:
         reason = str(missing)
     if os.environ.get("COSIM_REQUIRE_DATA") == "1":

@@ -94,12 +94,12 @@ class Sending:
         return 0.0 if self.done.processed else self.payload_bits - sent
 
 
-class Noise(cosim.Data):
+class Noise(cosim.Digits):
     """Digits whose pixels say nothing."""
 
     def load(self, sim, data_dir):
         """Labels of the digits, pixels of a stream."""
-        found = cosim.Data(name="digits").load(sim, data_dir)
+        found = super().load(sim, data_dir)
         drawn = sim.stream("cloud", "noise").standard_normal(found.train_x.shape)
         return attrs.evolve(found, train_x=drawn.astype(np.float32))
 

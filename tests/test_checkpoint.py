@@ -11,14 +11,15 @@ import pytest
 import cosim
 import models
 from cosim import (
+    CellTraffic,
     ConfigurationError,
-    Data,
     EdgeTraining,
     HFedAvg,
     Hist,
     Radio,
     RawHfl,
     Sgd,
+    Synthetic,
     System,
     Vhfl,
     evolve,
@@ -34,10 +35,10 @@ HIST = System(
     num_cells=2,
     num_clients=5,
     model="relu-12-8-4",
-    data=Data(name="synthetic"),
+    data=Synthetic(),
     protocol=Hist(num_global_rounds=6, training=TRAINING),
 )
-TRAFFIC = Data(name="traffic", split="natural", num_traffic_cells=5)
+TRAFFIC = CellTraffic(num_cells=5)
 SYSTEMS = {
     "hist": HIST,
     "hfedavg": evolve(HIST, protocol=HFedAvg(num_global_rounds=6, training=TRAINING)),

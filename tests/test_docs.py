@@ -27,7 +27,7 @@ from analysis.studies import load
 from cosim import HyperExponential, Simulation
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
-from cosim.data.traffic.traffic_csv import read
+from cosim.data.traffic.table_files import read
 from cosim.queueing.station import Station
 from cosim.study import Study
 from cosim.units import unit_of
@@ -361,7 +361,7 @@ def duty_cycled(folder: Path, protocol, **changes) -> cosim.System:
         num_cells=2,
         num_clients=6,
         model="relu-64-32-10",
-        data=cosim.Data(name="digits", split="iid"),
+        data=cosim.Digits(split=cosim.Iid()),
         radio=link,
         protocol=protocol,
         evaluate_every=None,
@@ -426,7 +426,7 @@ def test_the_fastest_are_chosen(folder):
         num_cells=2,
         num_clients=20,
         model="relu-64-32-10",
-        data=cosim.Data(name="digits"),
+        data=cosim.Digits(),
         protocol=cosim.HFedAvg(num_global_rounds=2, training=rule),
         evaluate_every=None,
     )

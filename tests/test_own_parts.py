@@ -33,7 +33,7 @@ BASE = cosim.System(
     num_cells=2,
     num_clients=8,
     model="relu-64-8-10",
-    data=cosim.Data(name="digits"),
+    data=cosim.Digits(),
     protocol=cosim.HFedAvg(num_global_rounds=2, training=TRAINING),
 )
 QUEUED = attrs.evolve(BASE, uplink="public-network")
@@ -60,7 +60,7 @@ SYSTEMS = {
         attrs.evolve(QUEUED, public_network=cosim.PublicNetwork(service=own_parts.Slow())),
         attrs.evolve(QUEUED, public_network=cosim.PublicNetwork(service=cosim.Exponential())),
     ),
-    "data": (attrs.evolve(BASE, data=own_parts.Noise(name="digits")), BASE),
+    "data": (attrs.evolve(BASE, data=own_parts.Noise()), BASE),
     "protocol": (
         attrs.evolve(BASE, protocol=own_parts.Rested(num_global_rounds=2, training=TRAINING)),
         BASE,

@@ -5,12 +5,12 @@ from weakref import WeakSet
 
 import numpy as np
 import pytest
+from data_sets import loaded
 from scipy import stats
 
 import cosim.reception
 import models
-from cosim import AirComp, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System, evolve
-from cosim.data.dataset import load
+from cosim import AirComp, EdgeTraining, HFedAvg, Hist, Iid, Radio, Sgd, Synthetic, System, evolve
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
 from cosim.reception import Reception
@@ -28,7 +28,7 @@ def system(**radio) -> System:
         num_cells=2,
         num_clients=6,
         model=f"relu-12-{UNITS}-4",
-        data=Data(name="synthetic", split="iid"),
+        data=Synthetic(split=Iid()),
         radio=evolve(
             Radio(sharing="over-the-air", num_antennas=1, snr_db=(SNR_DB,), fading_redrawn="edge-round"),
             **radio,
@@ -44,7 +44,7 @@ def system(**radio) -> System:
 
 
 def play(system: System, num_workers: int = 1) -> tuple[Simulation, Cloud, dict[str, np.ndarray]]:
-    sim, dataset = Simulation(system.seed), load("synthetic")
+    sim, dataset = Simulation(system.seed), loaded(Synthetic())
     learner = Learner(models.build(system.model), dataset, num_workers=num_workers)
     cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     model = sim.run(system.protocol.play(sim, cloud))
@@ -158,7 +158,7 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
 
     monkeypatch.setattr(cosim.reception, "receive_beams", fail)
     base = evolve(system(), evaluate_every=None)
-    sim, dataset = Simulation(base.seed), load("synthetic")
+    sim, dataset = Simulation(base.seed), loaded(Synthetic())
     cloud = base.build(sim, Learner(models.build(base.model), dataset), lambda: dataset, lambda report: None)
     sim.run(base.protocol.play(sim, cloud))
     assert sim.trace.spans == full.spans

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from data_sets import loaded
 
 import models
 from cosim import (
     Compute,
     ConfigurationError,
-    Data,
     EdgeTraining,
+    FashionMnist,
     HFedAvg,
     Hist,
     Radio,
@@ -27,13 +28,13 @@ from cosim import (
     Result,
     Sgd,
     Simulation,
+    Synthetic,
     System,
     Vhfl,
     evolve,
     run,
 )
 from cosim.configuration import from_dict, to_dict
-from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud, RoundReport
 from scenarios.command_line import main
@@ -53,7 +54,7 @@ TINY = System(
     num_cells=2,
     num_clients=5,
     model="relu-12-8-4",
-    data=Data(name="synthetic"),
+    data=Synthetic(),
     radio=Radio(bandwidth_hz=1e6, sharing="redivided"),
     protocol=Hist(
         num_global_rounds=3,
@@ -95,9 +96,8 @@ def small(system: System) -> System:
         return evolve(system, protocol=protocol)
     training = evolve(system.protocol.training, num_local_steps=4)
     system = evolve(system, protocol=evolve(system.protocol, num_global_rounds=3, training=training))
-    if system.data.name == "fashion-mnist":
-        data = evolve(system.data, name="synthetic")
-        system = evolve(system, data=data, model="relu-12-24-4")
+    if isinstance(system.data, FashionMnist):
+        system = evolve(system, data=Synthetic(split=system.data.split), model="relu-12-24-4")
     return system
 
 
@@ -162,7 +162,7 @@ def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneou
 
 def draws(system: System) -> dict[str, tuple[float, ...]]:
     """Distance, frequency and gains of every client."""
-    sim, dataset = Simulation(system.seed), load(system.data.name)
+    sim, dataset = Simulation(system.seed), loaded(system.data)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
     cloud: Cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     graph = system.topology.graph(system.sizes(), Simulation(system.seed))

@@ -16,13 +16,13 @@ import pytest
 import models
 from cosim import (
     ConfigurationError,
-    Data,
     EdgeTraining,
     HFedAvg,
     Hist,
     Radio,
     Result,
     Sgd,
+    Synthetic,
     System,
     evolve,
     run,
@@ -38,7 +38,7 @@ BASE = System(
     num_cells=2,
     num_clients=4,
     model="relu-12-8-4",
-    data=Data(name="synthetic"),
+    data=Synthetic(),
     protocol=Hist(
         num_global_rounds=3,
         training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
@@ -80,8 +80,8 @@ def test_designs_are_every_combination_the_last_field_fastest():
 
 
 def test_names_say_as_much_of_a_path_as_is_needed():
-    grid = {"radio.large_scale.environment": ("uma",), "data.split": ("iid",), "radio.link": ("budget",)}
-    assert designs(BASE, grid)[0].name == "environment=uma, split=iid, link=budget"
+    grid = {"radio.large_scale.environment": ("uma",), "data.split.kind": ("Iid",), "radio.link": ("budget",)}
+    assert designs(BASE, grid)[0].name == "environment=uma, split=Iid, link=budget"
     grid = {"compute.min_frequency_hz": ([1e9],), "compute.max_frequency_hz": ([2e9],)}
     assert designs(BASE, grid)[0].name == "min_frequency_hz=[1000000000.0], max_frequency_hz=[2000000000.0]"
 

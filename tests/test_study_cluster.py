@@ -11,7 +11,7 @@ import pytest
 from distributed import Client
 
 import models
-from cosim import ConfigurationError, Data, EdgeTraining, Hist, Sgd, System
+from cosim import ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
 from cosim.study import Study
 from scenarios.command_line.studies import pool
 
@@ -20,7 +20,7 @@ BASE = System(
     num_cells=2,
     num_clients=8,
     model="relu-64-16-10",
-    data=Data(name="digits"),
+    data=Digits(),
     protocol=Hist(
         num_global_rounds=12,
         training=EdgeTraining(num_edge_rounds=2, num_local_steps=5, local=Sgd(batch_size=10)),

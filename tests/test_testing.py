@@ -27,7 +27,7 @@ def small_vhfl() -> cosim.System:
     protocol = attrs.evolve(
         system.protocol, num_global_rounds=3, num_local_epochs=2, num_senders=3, num_needed=2
     )
-    data = attrs.evolve(system.data, num_traffic_cells=4, traffic=traffic)
+    data = attrs.evolve(system.data, num_cells=4, traffic=traffic)
     return attrs.evolve(system, num_clients=4, data=data, protocol=protocol)
 
 

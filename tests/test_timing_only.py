@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from data_sets import loaded
 from torch import nn
 
 import cosim
 import models
-from cosim import evolve
-from cosim.data.dataset import load, outline
+from cosim import Digits, Synthetic, evolve
 from cosim.learning.flops import TrainingFlops
 from cosim.learning.learner import Learner
 from cosim.learning.nothing_learned import NothingLearned
@@ -21,8 +21,8 @@ SMALL = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=cosim.Sgd
 PICTURES = evolve(
     hist.system(), num_cells=2, num_clients=4, protocol=cosim.Hist(num_global_rounds=2, training=SMALL)
 )
-TEXTS = evolve(PICTURES, model="gpt2lora-4-20", data=cosim.Data(name="20-newsgroups", split="iid"))
-COLOURS = evolve(PICTURES, model="resnet18-16-10", data=cosim.Data(name="cifar-10"))
+TEXTS = evolve(PICTURES, model="gpt2lora-4-20", data=cosim.Newsgroups20(split=cosim.Iid()))
+COLOURS = evolve(PICTURES, model="resnet18-16-10", data=cosim.Cifar10())
 
 
 def timing(system: cosim.System, data_dir: Path | None) -> cosim.Result:
@@ -31,7 +31,7 @@ def timing(system: cosim.System, data_dir: Path | None) -> cosim.Result:
     return cosim.run(evolve(system, evaluate_every=None), network, data_dir=data_dir)
 
 
-@pytest.mark.parametrize("system", [PICTURES, TEXTS, COLOURS], ids=lambda system: system.data.name)
+@pytest.mark.parametrize("system", [PICTURES, TEXTS, COLOURS], ids=["pictures", "texts", "colours"])
 @pytest.mark.parametrize("cycles_follow", ["parameters", "flops"])
 def test_neither_files_nor_weights_are_needed(system, cycles_follow, tmp_path, monkeypatch):
     """The folder of the data is empty, and no folder of GPT-2 is named."""
@@ -74,7 +74,7 @@ def test_a_network_that_does_not_fit_is_refused_as_ever(model, words, tmp_path):
 
 @pytest.mark.parametrize("name", ["relu-12-8-4", "mlp-12-8-4"])
 def test_operations_do_not_depend_on_values(name):
-    dataset = load("synthetic")
+    dataset = loaded(Synthetic())
     learner = Learner(models.build(name), dataset)
     network = models.build(name, values=False)
     without = TrainingFlops(network, NetworkShape.of(network), dataset)
@@ -90,18 +90,15 @@ def test_counting_leaves_the_network_as_it_was():
     network = nn.Sequential(nn.Linear(12, 4), nn.BatchNorm1d(4))
     network[1].eval()
     before = {name: values.clone() for name, values in network.state_dict().items()}
-    assert NothingLearned(network, load("synthetic")).flops.of() == 2 * 12 * 4 * 2
+    assert NothingLearned(network, loaded(Synthetic())).flops.of() == 2 * 12 * 4 * 2
     assert (network.training, network[0].training, network[1].training) == (True, True, False)
     for name, values in network.state_dict().items():
         assert torch.equal(values, before[name])
 
 
-@pytest.mark.parametrize("name", ["fashion-mnist", "digits"])
-def test_an_outline_looks_like_the_data_set(name, request):
-    if name == "digits":
-        assert outline(name) is None  # nothing to read
-        return
-    whole, drawn = request.getfixturevalue("fashion_mnist"), outline(name)
+def test_an_outline_looks_like_the_data_set(fashion_mnist):
+    assert Digits().outline is None  # nothing to read
+    whole, drawn = fashion_mnist, cosim.FashionMnist().outline
     for part in ("train_x", "test_x", "train_y", "test_y"):
         seen, real = getattr(drawn, part), getattr(whole, part)
         assert (seen.dtype, seen.shape[1:]) == (real.dtype, real.shape[1:])
@@ -109,14 +106,14 @@ def test_an_outline_looks_like_the_data_set(name, request):
 
 
 def test_a_data_set_of_ones_own_is_asked_itself():
-    class Own(cosim.Data):
+    class Own(cosim.FashionMnist):
         """Another data set under a known name."""
 
         def load(self, sim, data_dir):
             """Digits."""
-            return load("digits")
+            return loaded(Digits())
 
-    system = evolve(PICTURES, model="relu-64-8-10", data=Own(name="fashion-mnist"))
+    system = evolve(PICTURES, model="relu-64-8-10", data=Own())
     assert timing(system, None).summary.status == "complete"
 
 

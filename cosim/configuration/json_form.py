@@ -90,6 +90,8 @@ def _holds_more(config: Any) -> bool:
 def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     """The configuration with another class at a path, which keeps the fields that both classes have.
 
+    A part that is a default gives way to that of the other class.
+
     Raises:
         ConfigurationError: There is no such field, no such class, or a rule that what is kept breaks there.
     """
@@ -110,9 +112,15 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     except Mismatch as error:
         rule = f"must be {type_name(attribute.type)} ({error})"  # type: ignore[union-attr]
         raise refuse(type(config), name, {"kind": kind}, rule, attribute.default) from None  # type: ignore[union-attr]
-    types_before = {} if before is None else {a.name: a.type for a in attrs.fields(type(before))}
-    kept = {a.name: getattr(before, a.name) for a in attrs.fields(cls) if types_before.get(a.name) == a.type}
+    had = {} if before is None else attrs.fields_dict(type(before))
+    both = [a.name for a in attrs.fields(cls) if a.name in had and had[a.name].type == a.type]
+    kept = {name: getattr(before, name) for name in both if _was_chosen(getattr(before, name), had[name])}
     return attrs.evolve(config, **{name: cls(**kept)})  # type: ignore[misc]
+
+
+def _was_chosen(value: Any, attribute: "attrs.Attribute[Any]") -> bool:
+    """Whether to keep a value: a part that is its class's default gives way to another class's own."""
+    return not is_configuration(type(value)) or value != attribute.default
 
 
 def options_of(annotation: Any) -> tuple[type, ...]:

@@ -81,7 +81,7 @@ class Vhfl(Protocol):
         if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:
             raise ConfigurationError(
                 "System.model: has no server's part, so clients would see the server's features. Usual fix: "
-                "data.global_features = false, or a vertical network."
+                "global_features = false, or a vertical network."
             )
 
     def play(self, sim: Simulation, cloud: Cloud) -> Story:

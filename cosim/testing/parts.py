@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
-from cosim.data.data import Data
+from cosim.data.synthetic import Synthetic
 from cosim.learning.local_training import Sgd
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
@@ -30,7 +30,7 @@ def small_system() -> System:
         num_cells=2,
         num_clients=5,
         model="relu-12-8-4",
-        data=Data(name="synthetic"),
+        data=Synthetic(),
         protocol=HFedAvg(num_global_rounds=3, training=training),
     )
 

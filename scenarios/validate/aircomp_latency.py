@@ -52,7 +52,7 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
             seed=options.seed,
             num_cells=NUM_CELLS,
             num_clients=NUM_CELLS * per_cell,
-            data=cosim.Data(split="iid"),
+            data=cosim.FashionMnist(split=cosim.Iid()),
             radio=cosim.Radio(sharing="over-the-air", fading_redrawn="edge-round"),
             protocol=protocol,
             evaluate_every=None,

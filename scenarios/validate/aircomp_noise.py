@@ -81,7 +81,7 @@ def system(point: Point, options: Options, place: int) -> cosim.System:
         num_cells=2,
         num_clients=2 * CLIENTS,
         model="relu-12-60-4",
-        data=cosim.Data(name="synthetic", split="iid"),
+        data=cosim.Synthetic(split=cosim.Iid()),
         radio=cosim.Radio(
             sharing="over-the-air",
             num_antennas=ANTENNAS,

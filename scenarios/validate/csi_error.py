@@ -85,7 +85,7 @@ def system(point: Point, options: Options, place: int = 0) -> cosim.System:
         num_cells=1,
         num_clients=NUM_CLIENTS,
         model="relu-12-8-4",
-        data=cosim.Data(name="synthetic", split="iid"),
+        data=cosim.Synthetic(split=cosim.Iid()),
         topology=cosim.Topology(cell_radius_m=400.0),
         compute=cosim.Compute(
             cycles_per_bit=(25.0, 40.0),

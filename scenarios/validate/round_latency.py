@@ -46,7 +46,7 @@ class Options:
 def timing_only(num_cells: int, num_global_rounds: int, seed: int) -> cosim.System:
     """The scenario `hist` without learning."""
     protocol = cosim.Hist(num_global_rounds=num_global_rounds)
-    data = cosim.Data(split="iid")
+    data = cosim.FashionMnist(split=cosim.Iid())
     return cosim.System(num_cells=num_cells, protocol=protocol, seed=seed, data=data, evaluate_every=None)
 
 

@@ -71,7 +71,7 @@ def hist() -> cosim.Result:
         num_cells=2,
         num_clients=5,
         model="relu-12-8-4",
-        data=cosim.Data(name="synthetic"),
+        data=cosim.Synthetic(),
         topology=cosim.Topology(backhaul_delay_s=1e-4),
         radio=cosim.Radio(bandwidth_hz=1e6, sharing="redivided"),
         protocol=cosim.Hist(num_global_rounds=3, training=training),

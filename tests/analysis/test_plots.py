@@ -20,7 +20,7 @@ def result() -> cosim.Result:
         num_cells=2,
         num_clients=8,
         model="relu-12-8-4",
-        data=cosim.Data(name="synthetic"),
+        data=cosim.Synthetic(),
         radio=cosim.Radio(bandwidth_hz=2e5, fading_redrawn="edge-round"),
         protocol=cosim.Hist(num_global_rounds=3, training=training),
     )

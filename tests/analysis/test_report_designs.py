@@ -8,14 +8,14 @@ import pytest
 import cosim
 from analysis.report import report
 from analysis.report_designs import designs_of, in_words
-from cosim import Data, Hist, Radio, System
+from cosim import Hist, Radio, Synthetic, System
 from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,
     num_clients=4,
     model="relu-12-8-4",
-    data=Data(name="synthetic"),
+    data=Synthetic(),
     radio=Radio(bandwidth_hz=1e6),
     protocol=Hist(num_global_rounds=2),
 )

@@ -10,14 +10,14 @@ from scipy import stats
 
 import cosim
 from analysis.report import report
-from cosim import Compute, Data, EdgeTraining, Hist, Radio, Sgd, System, evolve
+from cosim import Compute, EdgeTraining, Hist, Radio, Sgd, Synthetic, System, evolve
 from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,
     num_clients=6,
     model="relu-12-8-4",
-    data=Data(name="synthetic"),
+    data=Synthetic(),
     compute=Compute(min_frequency_hz=(0.5e9,), max_frequency_hz=(4e9,)),
     radio=Radio(bandwidth_hz=1e6),
     protocol=Hist(

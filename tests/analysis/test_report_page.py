@@ -9,14 +9,14 @@ import pytest
 import cosim
 from analysis.report import NEEDED, report, write
 from analysis.report_page import DARK_COLOURS, table, text
-from cosim import ConfigurationError, Data, EdgeTraining, Hist, System
+from cosim import ConfigurationError, EdgeTraining, Hist, Synthetic, System
 from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,
     num_clients=4,
     model="relu-12-8-4",
-    data=Data(name="synthetic"),
+    data=Synthetic(),
     protocol=Hist(
         num_global_rounds=2, training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, deadline_s=0.02)
     ),

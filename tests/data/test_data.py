@@ -5,18 +5,35 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cosim import ConfigurationError, Data, Traffic
+from cosim import (
+    CellIid,
+    CellTraffic,
+    ConfigurationError,
+    Dirichlet,
+    FashionMnist,
+    Iid,
+    Natural,
+    Shards,
+    SplitData,
+    Synthetic,
+    System,
+    Traffic,
+    TrafficCsv,
+    evolve,
+)
+from cosim.configuration import with_kind
+from cosim.data.traffic.table_files import write
 from cosim.data.traffic.traffic import generate
-from cosim.data.traffic.traffic_csv import write
 from cosim.data.traffic.traffic_samples import samples
 from cosim.simulation import Simulation
 
 SMALL = Traffic(num_days=3)
-TRAFFIC = Data(name="traffic", split="natural", num_traffic_cells=5, traffic=SMALL)
+TRAFFIC = CellTraffic(num_cells=5, traffic=SMALL)
 
 
-def rng() -> np.random.Generator:
-    return np.random.default_rng(4)
+def dealt(data: SplitData, cell_sizes: tuple[int, ...]) -> list[np.ndarray]:
+    """The samples of every client."""
+    return [samples() for samples in data.held(Simulation(4), data.load(Simulation(1), None), cell_sizes)]
 
 
 def test_generated_traffic_is_that_of_the_generator():
@@ -30,7 +47,7 @@ def test_generated_traffic_is_that_of_the_generator():
 
 def test_without_global_features_the_servers_columns_are_gone():
     whole = TRAFFIC.load(Simulation(1), None)
-    local = Data(name="traffic", num_traffic_cells=5, traffic=SMALL, split="natural", global_features=False)
+    local = CellTraffic(num_cells=5, traffic=SMALL, global_features=False)
     found = local.load(Simulation(1), None)
     np.testing.assert_array_equal(found.train_x, whole.train_x[:, whole.num_global_features :])
     np.testing.assert_array_equal(found.train_y, whole.train_y)
@@ -39,15 +56,15 @@ def test_without_global_features_the_servers_columns_are_gone():
 
 def test_files_give_the_same_samples_as_the_table_that_they_were_written_from(tmp_path: Path):
     write(generate(SMALL, 5, Simulation(1).stream("cloud", "data")), tmp_path)
-    found = Data(name="traffic-csv", split="natural").load(Simulation(1), tmp_path)
+    found = TrafficCsv().load(Simulation(1), tmp_path)
     np.testing.assert_array_equal(found.train_x, TRAFFIC.load(Simulation(1), None).train_x)
     with pytest.raises(ConfigurationError, match=r"needs the folder of traffic\.csv .* --data-dir"):
-        Data(name="traffic-csv", split="natural").load(Simulation(1), None)
+        TrafficCsv().load(Simulation(1), None)
 
 
 def test_naturally_every_client_has_its_own_cells_samples():
     dataset = TRAFFIC.load(Simulation(1), None)
-    held = TRAFFIC.deal(dataset, (5,), rng())
+    held = dealt(TRAFFIC, (5,))
     assert dataset.train_owners is not None
     for number, indices in enumerate(held):
         assert set(dataset.train_owners[indices]) == {number}
@@ -56,27 +73,61 @@ def test_naturally_every_client_has_its_own_cells_samples():
 
 
 def test_samples_without_classes_can_be_dealt_at_random():
-    data = Data(name="traffic", split="iid", num_traffic_cells=5, traffic=SMALL)
+    data = CellTraffic(split=Iid(), num_cells=5, traffic=SMALL)
     dataset = data.load(Simulation(1), None)
-    held = data.deal(dataset, (1, 2), rng())
+    held = dealt(data, (1, 2))
     assert sorted(np.concatenate(held)) == list(range(len(dataset.train_y)))
     assert dataset.train_owners is not None
     assert all(len(set(dataset.train_owners[indices])) == 5 for indices in held)
 
 
-@pytest.mark.parametrize("split", ["shards", "cell-iid", "dirichlet"])
-@pytest.mark.parametrize("name", ["traffic", "traffic-csv"])
-def test_traffic_has_no_classes_to_deal_by(name, split):
-    with pytest.raises(ConfigurationError, match=rf"Data\.split = '{split}': .* traffic has none"):
-        Data(name=name, split=split)
+@pytest.mark.parametrize("split", [Shards(), CellIid(), Dirichlet()])
+@pytest.mark.parametrize("kind", [CellTraffic, TrafficCsv])
+def test_traffic_has_no_classes_to_deal_by(kind, split):
+    complaint = rf"{kind.__name__}\.split = '{type(split).__name__}': deals samples by their classes"
+    with pytest.raises(ConfigurationError, match=complaint):
+        System(data=kind(split=split))
 
 
 def test_classes_arise_at_no_client():
-    data = Data(name="synthetic", split="natural")
-    with pytest.raises(ConfigurationError, match=r"'synthetic' arise at no client"):
-        data.deal(data.load(Simulation(1), None), (4,), rng())
+    with pytest.raises(ConfigurationError, match=r"Synthetic\.split = 'Natural': .* 'synthetic' arise at no"):
+        dealt(Synthetic(split=Natural()), (4,))
 
 
 def test_as_many_clients_as_cells():
-    with pytest.raises(ConfigurationError, match=r"num_clients = 4: 'traffic' has 5 cells"):
-        TRAFFIC.deal(TRAFFIC.load(Simulation(1), None), (4,), rng())
+    with pytest.raises(ConfigurationError, match=r"num_clients = 4: the samples of 'traffic' arise at 5"):
+        dealt(TRAFFIC, (4,))
+
+
+class Growing(Synthetic):
+    """Samples that arise while the clock runs, and a split all the same."""
+
+    def load(self, sim, data_dir):
+        """Its rows alone."""
+        return evolve(super().load(sim, data_dir), train_y=None)
+
+
+class Forgetful(Iid):
+    """Leaves the last client out."""
+
+    def deal(self, sim, dataset, cell_sizes):
+        """One too few."""
+        return super().deal(sim, dataset, cell_sizes)[:-1]
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (Growing(), r"Growing: the samples of 'synthetic' arise while the clock runs"),
+        (Synthetic(split=Forgetful()), r"Forgetful\.deal gives samples to 3 clients of 4"),
+    ],
+)
+def test_what_cannot_be_dealt_is_refused(data, complaint):
+    with pytest.raises(ConfigurationError, match=complaint):
+        dealt(data, (1, 3))
+
+
+def test_a_kind_that_is_changed_brings_its_own_split_but_keeps_a_chosen_one():
+    assert with_kind(System(), ["data"], "CellTraffic").data == CellTraffic()
+    chosen = System(data=FashionMnist(split=Iid()))
+    assert with_kind(chosen, ["data"], "CellTraffic").data == CellTraffic(split=Iid())

@@ -12,11 +12,13 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import attrs
 import numpy as np
 import pytest
+from data_sets import loaded
 from scipy.integrate import quad
 from scipy.stats import binomtest, norm
 
+from cosim import Digits, FashionMnist, Synthetic
 from cosim.configuration import ConfigurationError
-from cosim.data.dataset import NAMES, Dataset, load
+from cosim.data.dataset import Dataset
 from cosim.data.pictures import fashion_mnist_files as files
 
 TRAIN_X, TRAIN_Y, TEST_X, TEST_Y = (file.name for file in files.FILES)
@@ -122,7 +124,7 @@ def test_checksums_are_those_of_the_published_files(fashion_mnist, name, written
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 @pytest.mark.usefixtures("small")
 def test_each_file_lands_in_its_place_scaled(tmp_path, suffix):
-    dataset = load("fashion-mnist", fill(tmp_path / "data", suffix))
+    dataset = loaded(FashionMnist(), fill(tmp_path / "data", suffix))
     expected = {name: array.reshape(len(array), -1) / 127.5 - 1 for name, array in SMALL.items()}
     np.testing.assert_allclose(dataset.train_x, expected[TRAIN_X], rtol=0, atol=1.2e-7)
     np.testing.assert_allclose(dataset.test_x, expected[TEST_X], rtol=0, atol=1.2e-7)
@@ -137,7 +139,7 @@ def test_content_not_name_says_whether_a_file_is_gzipped(tmp_path):
     folder = fill(tmp_path / "data")
     path = folder / f"{TRAIN_X}.gz"
     path.write_bytes(gzip.decompress(path.read_bytes()))  # as some browsers save it
-    assert len(load("fashion-mnist", folder).train_x) == 60
+    assert len(loaded(FashionMnist(), folder).train_x) == 60
 
 
 def flipped(content):
@@ -176,7 +178,7 @@ WRONG = {
 def test_a_wrong_file_is_named_with_fault_and_fix(tmp_path, content, name, complaint, suffix):
     folder = fill(tmp_path / "data", suffix, **content)
     with pytest.raises(ConfigurationError) as refused:
-        load("fashion-mnist", folder)
+        loaded(FashionMnist(), folder)
     message = str(refused.value)
     assert message.startswith(f"{folder / (name + suffix)}: ")
     assert complaint in message
@@ -192,7 +194,7 @@ def test_a_wrong_file_is_named_with_fault_and_fix(tmp_path, content, name, compl
 def test_bad_gzip_is_named(tmp_path, damage):
     folder = fill(tmp_path / "data", train_images_idx3=damage(gzip.compress(TRAIN_IMAGES)))
     with pytest.raises(ConfigurationError, match="truncated or corrupt gzip") as refused:
-        load("fashion-mnist", folder)
+        loaded(FashionMnist(), folder)
     assert f"{TRAIN_X}.gz" in str(refused.value)
 
 
@@ -229,14 +231,14 @@ def test_a_named_folder_is_not_silently_replaced(tmp_path, monkeypatch, named_by
     if named_by == "$COSIM_DATA":
         monkeypatch.setenv("COSIM_DATA", str(folder))
     with pytest.raises(files.MissingFiles) as refused:
-        load("fashion-mnist", folder if named_by == "--data-dir" else None)
+        loaded(FashionMnist(), folder if named_by == "--data-dir" else None)
     missing = f"lacks {TEST_X}[.gz]: " if state == "lacks" else "is no folder: "
     assert str(refused.value).startswith(f"{named_by} = {folder} {missing}")
 
 
 def test_found_nowhere_says_what_to_install(tmp_path):
     with pytest.raises(files.MissingFiles) as refused:
-        load("fashion-mnist")
+        loaded(FashionMnist())
     for part in (
         INSTALL,
         "`cosim data fashion-mnist`",
@@ -281,7 +283,7 @@ def test_download_brings_a_set_that_loads(tmp_path, server):
     folder = files.download(base_url=url, progress=lambda *step: progress.append(step))
     assert folder == files.cache_folder()
     assert sorted(os.listdir(folder)) == sorted(os.listdir(served))
-    assert load("fashion-mnist").train_x.shape == (60, 784)
+    assert loaded(FashionMnist()).train_x.shape == (60, 784)
     assert [name for name, fraction in dict.fromkeys(progress) if fraction == 1.0] == [
         f"{n}.gz" for n in SMALL
     ]
@@ -295,7 +297,7 @@ def test_download_fetches_only_what_is_missing_or_wrong(tmp_path, server):
     folder = fill(tmp_path / "here", t10k_images_idx3=None, train_labels_idx1=idx(labels(60)[::-1]))
     files.download(folder, base_url=url + "/")
     assert asked == [f"/{TRAIN_Y}.gz", f"/{TEST_X}.gz"]
-    assert len(load("fashion-mnist", folder).test_x) == 20
+    assert len(loaded(FashionMnist(), folder).test_x) == 20
 
 
 @pytest.mark.usefixtures("small")
@@ -304,7 +306,7 @@ def test_download_mends_a_folder_with_a_wrong_unzipped_file(tmp_path, server):
     fill(served)
     folder = fill(tmp_path / "here", suffix="", train_images_idx3=b"")
     files.download(folder, base_url=url)
-    assert len(load("fashion-mnist", folder).train_x) == 60
+    assert len(loaded(FashionMnist(), folder).train_x) == 60
 
 
 @pytest.mark.parametrize(
@@ -369,7 +371,7 @@ def test_download_comes_from_the_authors_over_https():
 
 
 def test_digits_split_every_class_four_to_one():
-    dataset = load("digits")
+    dataset = loaded(Digits())
     assert len(dataset.train_x) + len(dataset.test_x) == 1797
     assert (dataset.train_x.min(), dataset.train_x.max(), dataset.train_x.shape[1]) == (-1.0, 1.0, 64)
     num_train, num_test = np.bincount(dataset.train_y), np.bincount(dataset.test_y)
@@ -380,7 +382,7 @@ def test_digits_are_scikit_learns_in_order():
     from sklearn.datasets import load_digits
 
     levels, digits = map(np.asarray, load_digits(return_X_y=True))
-    dataset = load("digits")
+    dataset = loaded(Digits())
     seen, train, test = [0] * 10, [], []
     for index, digit in enumerate(digits):
         seen[digit] += 1
@@ -398,7 +400,7 @@ def bayes_accuracy(mean):
 
 def test_synthetic_is_the_mixture_it_says():
     """The best classifier is right as often as theory says; shorter or longer means are told apart."""
-    dataset = load("synthetic")
+    dataset = loaded(Synthetic())
     x, y = (
         np.concatenate([dataset.train_x, dataset.test_x]),
         np.concatenate([dataset.train_y, dataset.test_y]),
@@ -413,7 +415,7 @@ def test_synthetic_is_the_mixture_it_says():
 
 
 def test_synthetic_is_the_same_on_every_machine():
-    dataset = load("synthetic")
+    dataset = loaded(Synthetic())
     content = b"".join(
         a.tobytes() for a in (dataset.train_x, dataset.train_y, dataset.test_x, dataset.test_y)
     )
@@ -421,11 +423,6 @@ def test_synthetic_is_the_same_on_every_machine():
         hashlib.sha256(content).hexdigest()
         == "e761c9d237d2fd7a5798382ccb08f2f62f4ee3077371b1e1aa141fddb6af814c"
     )
-
-
-def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(ConfigurationError, match=f"'mnist' is unknown. Known data sets: {', '.join(NAMES)}"):
-        load("mnist")
 
 
 @pytest.mark.parametrize(
@@ -476,7 +473,7 @@ def test_a_table_of_rows_has_a_number_for_every_row_and_class():
 
 def test_grey_levels_are_the_same_pictures_on_two_scales() -> None:
     """Level v of 16 is v / 8 - 1 or v / 16."""
-    symmetric, positive = load("digits"), load("digits", grey_levels="positive")
+    symmetric, positive = loaded(Digits()), loaded(Digits(grey_levels="positive"))
     np.testing.assert_array_equal((symmetric.train_x + 1.0) / 2.0, positive.train_x)
     assert (symmetric.test_x.min(), symmetric.test_x.max()) == (-1.0, 1.0)
     assert (positive.test_x.min(), positive.test_x.max()) == (0.0, 1.0)

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from analysis.statistics import binomial
-from cosim import ConfigurationError, Data, Simulation, VideoRequests
-from cosim.data.videos.request_log import RequestLog, request_data, request_model
+from cosim import ConfigurationError, Simulation, VideoRequests, evolve
 
-SMALL = VideoRequests(num_genres=3, contents_per_genre=4, num_past_requests=10, num_test_requests=5)
+SMALL = VideoRequests(
+    num_users=4, num_genres=3, contents_per_genre=4, num_past_requests=10, num_test_requests=5
+)
 
 
 def samples_at(times_s: list[float], num_users: int = 4, requests: VideoRequests = SMALL, seed: int = 1):
     """Samples of every user at each time, in one run."""
     sim, found = Simulation(seed), []
-    log = RequestLog(sim, requests, num_users)
+    log = evolve(requests, num_users=num_users).log(sim)
 
     def watch():
         for time_s in times_s:
@@ -69,17 +70,15 @@ def test_another_user_moves_nobody_elses_requests():
 
 def test_the_data_set_fits_the_log():
     sim = Simulation(1)
-    dataset, model = request_data(sim, SMALL, 4), request_model(sim, SMALL, 4)
+    dataset, model = SMALL.load(sim, None), SMALL.model(sim)
     assert dataset.train_x.shape == (4 * 12, 1 + 3 + 1 + 4 + 1)
     assert (len(dataset.test_y), dataset.num_classes) == (4 * 5, 12)
-    assert RequestLog(sim, SMALL, 4).samples(range(4)).max() < dataset.num_sample_numbers
-    np.testing.assert_array_equal(
-        model.catalog.most_similar, request_model(sim, SMALL, 4).catalog.most_similar
-    )
+    assert SMALL.log(sim).samples(range(4)).max() < dataset.num_sample_numbers
+    np.testing.assert_array_equal(model.catalog.most_similar, SMALL.model(sim).catalog.most_similar)
 
 
 def test_users_are_dealt_in_order():
-    data = Data(name="video-requests", split="natural", num_users=6, video_requests=SMALL)
+    data = evolve(SMALL, num_users=6)
     sim = Simulation(1)
     dataset = data.load(sim, None)
     own = [samples() for samples in data.held(sim, dataset, (3, 3))]
@@ -91,20 +90,15 @@ def test_users_are_dealt_in_order():
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(ConfigurationError, match=r"Data\.split = 'shards': requests belong to the user"):
-        Data(name="video-requests")
-    data = Data(name="video-requests", split="natural", num_users=2, video_requests=SMALL)
-    sim = Simulation(1)
+    data, sim = evolve(SMALL, num_users=2), Simulation(1)
     dataset = data.load(sim, None)
-    with pytest.raises(ConfigurationError, match=r"Data\.num_users = 2: fewer users than clients \(3\)"):
+    with pytest.raises(ConfigurationError, match=r"num_users = 2: fewer users than clients \(3\)"):
         data.held(sim, dataset, (2, 1))
-    with pytest.raises(ConfigurationError, match="arise at users while the clock runs"):
-        data.deal(dataset, (2,), np.random.default_rng(1))
 
 
 def test_more_slots_than_can_be_drawn_are_refused():
     sim = Simulation(1)
-    log = RequestLog(sim, VideoRequests(slot_s=1.0), 2)
+    log = VideoRequests(num_users=2, slot_s=1.0).log(sim)
     sim.run(sim.spend("users", "wait", 2e5))
     with pytest.raises(ConfigurationError, match="slot_s = 1: 2e\\+05 slots passed"):
         log.samples([0])

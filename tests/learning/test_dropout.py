@@ -6,12 +6,13 @@ import random
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from scipy import stats
 from torch import nn
 
 import cosim
-from cosim import ConfigurationError, Simulation
-from cosim.data.dataset import Dataset, load
+from cosim import ConfigurationError, Simulation, Synthetic
+from cosim.data.dataset import Dataset
 from cosim.learning.cohorts import WORKING_SETS, working_set
 from cosim.learning.combinations import mean, mean_of_models, submodel
 from cosim.learning.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
@@ -21,7 +22,7 @@ from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.submodels import draw_parts
 
-DATA = load("synthetic")
+DATA = loaded(Synthetic())
 
 
 class Dense(nn.Sequential):
@@ -257,7 +258,7 @@ def test_a_run_gives_the_same_tables_with_any_number_of_workers():
         num_cells=2,
         num_clients=8,
         model="convolutional",
-        data=cosim.Data(name="digits"),
+        data=cosim.Digits(),
         protocol=cosim.HFedAvg(num_global_rounds=2),
     )
     runs = [

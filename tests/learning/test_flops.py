@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from torch import nn
 
 import models
-from cosim.data.dataset import Dataset, load
+from cosim import Synthetic
+from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.submodels import draw_parts
 
-DATA = load("synthetic")
+DATA = loaded(Synthetic())
 RNG = np.random.default_rng(1)
 
 

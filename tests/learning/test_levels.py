@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from torch import nn
 
 import models
-from cosim.data import dataset as datasets
+from cosim import Synthetic
 from cosim.learning import learner as learner_module
 from cosim.learning.cohorts import WORKING_SETS, WorkingSet
 from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models, submodel
@@ -25,7 +26,7 @@ from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.weights import Weights
 from cosim.simulation import Simulation, Story
 
-DATA = datasets.load("synthetic")
+DATA = loaded(Synthetic())
 NUM_STEPS = 4
 
 

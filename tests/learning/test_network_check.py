@@ -2,15 +2,15 @@
 
 import pytest
 import torch
+from data_sets import loaded
 from torch import nn
 
 import models
-from cosim import ConfigurationError
-from cosim.data.dataset import load
+from cosim import ConfigurationError, Synthetic
 from cosim.learning.learner import Learner
 from models.mlp import Mlp
 
-DATA = load("synthetic")
+DATA = loaded(Synthetic())
 
 
 class Changed(Mlp):

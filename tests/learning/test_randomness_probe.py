@@ -5,14 +5,14 @@ import random
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from torch import nn
 from torch.nn import functional
 
-from cosim import ConfigurationError
-from cosim.data.dataset import load
+from cosim import ConfigurationError, Synthetic
 from cosim.learning.learner import Learner
 
-DATA = load("synthetic")
+DATA = loaded(Synthetic())
 
 
 class Block(nn.Module):

@@ -5,12 +5,13 @@ import copy
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from cosim import ConfigurationError, Sgd
-from cosim.data.dataset import Dataset, load
+from cosim import ConfigurationError, Sgd, Synthetic
+from cosim.data.dataset import Dataset
 from cosim.data.traffic.traffic import Traffic, generate
 from cosim.data.traffic.traffic_samples import samples as traffic_samples
 from cosim.learning.combinations import accumulate, mean, submodel
@@ -20,7 +21,7 @@ from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.weights import assembled, cut, initial_weights
 
-DATA = load("synthetic")
+DATA = loaded(Synthetic())
 
 
 class Normalised(nn.Module):

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import conv2d
 
 import models
-from cosim import ConfigurationError, Sgd
-from cosim.data.dataset import load
+from cosim import ConfigurationError, Digits, Sgd
 from cosim.learning.combinations import assemble, mean, submodel
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingUpdate
@@ -69,7 +69,7 @@ def test_units_that_no_part_holds_keep_their_share_of_the_base():
 
 def test_a_trained_model_is_evaluated_as_it_was_trained():
     """The assembled model's normalisation fits what its sums are; averages of the parts' would not."""
-    learner = Learner(NETWORK, load("digits"), num_workers=2)
+    learner = Learner(NETWORK, loaded(Digits()), num_workers=2)
     model = learner.initial_model(key=1)
     for number in range(3):
         parts = parts_of(number, 4)

@@ -8,7 +8,20 @@ import pytest
 
 import cosim
 import models
-from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System, evolve
+from cosim import (
+    Compute,
+    ConfigurationError,
+    Digits,
+    EdgeTraining,
+    FashionMnist,
+    HFedAvg,
+    Hist,
+    Iid,
+    Radio,
+    Sgd,
+    System,
+    evolve,
+)
 from cosim.checkpoint import Checkpoint
 from cosim.learning.submodels import NetworkShape
 from scenarios.command_line.console import network
@@ -18,7 +31,7 @@ RESNET = System(
     num_cells=2,
     num_clients=4,
     model="resnet18grey-2-8-10",
-    data=Data(name="digits", split="iid"),
+    data=Digits(split=Iid()),
     compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
     radio=Radio(fading="none", snr_db=(30.0,)),
     protocol=Hist(num_global_rounds=2, training=TRAINING),
@@ -99,7 +112,7 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
     system = evolve(
         RESNET,
         model="resnet18grey-2-8-10" if model.startswith("resnet") else model,
-        data=RESNET.data if model.startswith("resnet") else Data(split="iid"),
+        data=RESNET.data if model.startswith("resnet") else FashionMnist(split=Iid()),
         compute=Compute(min_frequency_hz=(1e9, 1e9, 1e9, 1e7), max_frequency_hz=(1e9, 1e9, 1e9, 1e7)),
         protocol=evolve(RESNET.protocol, training=evolve(TRAINING, deadline_s=0.05)),
     )
@@ -132,7 +145,9 @@ def test_over_the_air_statistics_arrive_with_the_noise_too():
 def test_lenet_goes_over_the_air_too():
     """A part of 60 of the 120 units in each of two cells, a symbol for each value."""
     radio = evolve(RESNET.radio, sharing="over-the-air", snr_db=(20.0,))
-    result = play(evolve(RESNET, model="lenet5-10", data=Data(split="iid"), radio=radio, evaluate_every=2))
+    result = play(
+        evolve(RESNET, model="lenet5-10", data=FashionMnist(split=Iid()), radio=radio, evaluate_every=2)
+    )
     airtime_s = (
         (3506 + 341 * 60) / (radio.bandwidth_hz / radio.aircomp.subcarrier_hz) * radio.aircomp.symbol_s
     )

@@ -7,23 +7,24 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from data_sets import loaded
 from scipy import stats
 
 import models
 from cosim import (
     Compute,
     ConfigurationError,
-    Data,
     EdgeTraining,
     HFedAvg,
     Hist,
+    Iid,
     Radio,
     Sgd,
+    Synthetic,
     System,
     Topology,
     evolve,
 )
-from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingModel
 from cosim.nodes import Cloud
@@ -47,7 +48,7 @@ class Played(NamedTuple):
 
 
 def play(system: System) -> Played:
-    sim, dataset = Simulation(system.seed), load(system.data.name)
+    sim, dataset = Simulation(system.seed), loaded(system.data)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
     cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     model = sim.run(system.protocol.play(sim, cloud))
@@ -60,7 +61,7 @@ def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio
         num_cells=1,
         num_clients=len(snrs),
         model="relu-12-8-4",
-        data=Data(name="synthetic", split="iid"),
+        data=Synthetic(split=Iid()),
         compute=Compute(
             step_cycles=STEP_CYCLES,
             min_frequency_hz=frequencies_hz,
@@ -296,7 +297,7 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
         num_cells=2,
         num_clients=7,
         model="relu-12-8-4",
-        data=Data(name="synthetic"),
+        data=Synthetic(),
         topology=Topology(backhaul_delay_s=1e-3, backhaul_rate_bps=1e7),
         compute=Compute(min_frequency_hz=(0.5e9,), max_frequency_hz=(4e9,)),
         radio=Radio(

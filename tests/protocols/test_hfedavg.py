@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from data_sets import loaded
 
 import models
-from cosim import Compute, Data, EdgeTraining, HFedAvg, Radio, Sgd, System, evolve
-from cosim.data.dataset import Dataset, load
+from cosim import Compute, EdgeTraining, HFedAvg, Iid, Radio, Sgd, Synthetic, System, evolve
+from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.nodes import Cloud
@@ -30,7 +31,7 @@ def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch
         num_clients=sum(cell_sizes),
         cell_sizes=cell_sizes,
         model="relu-12-8-4",
-        data=Data(name="synthetic", split="iid"),
+        data=Synthetic(split=Iid()),
         compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
         radio=Radio(bandwidth_hz=1e6, fading="none", snr_db=(10.0 * math.log10(3.0),)),
         protocol=HFedAvg(
@@ -46,7 +47,7 @@ def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch
 
 def play(system: System) -> tuple[Trace, Learner, Cloud, Matrices]:
     """The trace, the learner, the network and the global model's two matrices."""
-    sim, dataset = Simulation(system.seed), load(system.data.name)
+    sim, dataset = Simulation(system.seed), loaded(system.data)
     learner = Learner(models.build(system.model), dataset, num_workers=2)
     cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     return sim.trace, learner, cloud, matrices(learner.weights(sim.run(system.protocol.play(sim, cloud))))
@@ -90,7 +91,7 @@ def batches(
 
 def by_hand(system: System, cloud: Cloud, model: Matrices) -> Matrices:
     """The textbook's loops."""
-    dataset, names, training = load("synthetic"), Simulation(system.seed), system.protocol.training
+    dataset, names, training = loaded(Synthetic()), Simulation(system.seed), system.protocol.training
     for global_round in range(1, system.protocol.num_global_rounds + 1):
         cells = []
         for edge in cloud.edges:
@@ -153,7 +154,7 @@ def test_a_cell_of_which_nothing_arrived_sends_the_model_it_got() -> None:
     trace, learner, cloud, found = play(played)
     arrived = {row.node: row.num_arrived for row in trace.rounds if row.level == "edge"}
     assert arrived == {"edge-00": 2, "edge-01": 0}
-    start, dataset = initial(learner, played.seed), load("synthetic")
+    start, dataset = initial(learner, played.seed), loaded(Synthetic())
     updates = []
     for client in cloud.edges[0].clients:
         local = start

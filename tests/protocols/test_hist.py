@@ -4,10 +4,22 @@ import math
 
 import numpy as np
 import pytest
+from data_sets import loaded
 
 import models
-from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System, evolve
-from cosim.data.dataset import load
+from cosim import (
+    Compute,
+    ConfigurationError,
+    EdgeTraining,
+    HFedAvg,
+    Hist,
+    Iid,
+    Radio,
+    Sgd,
+    Synthetic,
+    System,
+    evolve,
+)
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
 from cosim.records import Trace
@@ -32,7 +44,7 @@ def system(
         num_cells=num_cells,
         num_clients=2 * num_cells,
         model=model,
-        data=Data(name="synthetic", split="iid"),
+        data=Synthetic(split=Iid()),
         compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
         radio=Radio(bandwidth_hz=1e6, fading="none", snr_db=(10.0 * math.log10(3.0),)),
         protocol=Hist(
@@ -47,7 +59,7 @@ def system(
 
 def play(system: System) -> tuple[Trace, Learner, Cloud, list[np.ndarray]]:
     """The trace, the learner, the network and the global model's matrices."""
-    sim, dataset = Simulation(system.seed), load(system.data.name)
+    sim, dataset = Simulation(system.seed), loaded(system.data)
     learner = Learner(models.build(system.model), dataset, num_workers=2)
     cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     weights = learner.weights(sim.run(system.protocol.play(sim, cloud)))
@@ -79,7 +91,7 @@ def masked_step(layers: list[np.ndarray], mask: np.ndarray, x: np.ndarray, y: np
 
 def by_hand(system: System, cloud: Cloud, model: list[np.ndarray]) -> list[np.ndarray]:
     """Algorithm 1 on full networks: a cell changes its own units; the rest is the mean over cells."""
-    dataset, training = load("synthetic"), system.protocol.training
+    dataset, training = loaded(Synthetic()), system.protocol.training
     for global_round in range(1, system.protocol.num_global_rounds + 1):
         parts = system.protocol.parts(Simulation(system.seed), cloud, global_round)
         masks, cells = [], []

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from data_sets import loaded
 
 import cosim
 import models
@@ -13,16 +14,16 @@ from cosim import (
     AirComp,
     Compute,
     ConfigurationError,
-    Data,
     EdgeTraining,
     Hist,
+    Iid,
     Radio,
     Sgd,
+    Synthetic,
     System,
     Topology,
     evolve,
 )
-from cosim.data.dataset import load
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
 from cosim.radio.uplink import RadioUplink
@@ -42,7 +43,7 @@ def system(sharing: Sharing = "fixed", seed: int = 3, **protocol) -> System:
         num_cells=CELLS,
         num_clients=2 * CELLS,
         model=f"relu-12-{UNITS}-4",
-        data=Data(name="synthetic", split="iid"),
+        data=Synthetic(split=Iid()),
         compute=Compute(
             step_cycles=STEP_CYCLES, min_frequency_hz=(1e9, 2e9, 4e9), max_frequency_hz=(1e9, 3e9, 4e9)
         ),
@@ -62,7 +63,7 @@ def system(sharing: Sharing = "fixed", seed: int = 3, **protocol) -> System:
 
 
 def play(system: System) -> tuple[Trace, Cloud]:
-    sim, dataset = Simulation(system.seed), load("synthetic")
+    sim, dataset = Simulation(system.seed), loaded(Synthetic())
     cloud = system.build(
         sim, Learner(models.build(system.model), dataset), lambda: dataset, lambda report: None
     )

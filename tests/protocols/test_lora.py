@@ -11,15 +11,16 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from hypothesis import given, settings
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
 import cosim
 import models
-from cosim import Compute, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System, evolve
+from cosim import Compute, EdgeTraining, HFedAvg, Hist, Iid, Newsgroups20, Radio, Sgd, System, evolve
 from cosim.checkpoint import Checkpoint
-from cosim.data.dataset import Dataset, load
+from cosim.data.dataset import Dataset
 from cosim.data.texts.newsgroups_files import TEST, TRAIN
 from cosim.learning.learner import Learner
 from cosim.learning.submodels import NetworkShape, Part, draw_parts, even_counts
@@ -37,7 +38,7 @@ LORA = System(
     num_cells=2,
     num_clients=4,
     model=f"gpt2lora-{RANK}-{CLASSES}",
-    data=Data(name="20-newsgroups", split="iid"),
+    data=Newsgroups20(split=Iid()),
     compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
     radio=Radio(fading="none", snr_db=(30.0,)),
     protocol=Hist(
@@ -84,7 +85,7 @@ def lora(gpt2: None) -> models.Gpt2Lora:
 
 @pytest.fixture(scope="module")
 def texts(gpt2: None, folder: Path) -> Dataset:
-    return load("20-newsgroups", folder)
+    return loaded(Newsgroups20(), folder)
 
 
 @pytest.fixture

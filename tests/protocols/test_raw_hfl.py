@@ -13,15 +13,16 @@ from cosim import (
     CommonSteps,
     Compute,
     ConfigurationError,
-    Data,
     EdgeTraining,
     HFedAvg,
+    Iid,
     LargeScale,
     Radio,
     RawHfl,
     ResourceAware,
     Sgd,
     Simulation,
+    Synthetic,
     System,
     Topology,
     Unconstrained,
@@ -39,7 +40,7 @@ BASE = System(
     num_cells=2,
     num_clients=7,
     model="relu-12-8-4",
-    data=Data(name="synthetic", split="iid"),
+    data=Synthetic(split=Iid()),
     topology=Topology(cell_radius_m=400.0),
     compute=Compute(cycles_per_bit=(25.0, 40.0), min_frequency_hz=(1.2e9,), max_frequency_hz=(2e9,)),
     radio=Radio(
@@ -365,12 +366,12 @@ def test_the_model_is_that_of_algorithm_1(policy, radio, success):
 def test_clients_train_on_what_was_asked_by_then():
     """Samples of an update are those of the slots that ended before its edge round began."""
     requests = VideoRequests(
-        num_genres=2, contents_per_genre=3, active_probability=(1.0,), num_past_requests=5
+        num_users=7, num_genres=2, contents_per_genre=3, active_probability=(1.0,), num_past_requests=5
     )
     system = evolve(
         BASE,
         model="mlp-8-6-6",
-        data=Data(name="video-requests", split="natural", num_users=7, video_requests=requests),
+        data=requests,
     )
     sim = Simulation(1)
     dataset = system.data.load(sim, None)

@@ -6,16 +6,18 @@ from torch import nn
 
 import models
 from cosim import (
+    CellTraffic,
     Compute,
     ConfigurationError,
-    Data,
     Deterministic,
     EdgeTraining,
     Hist,
+    Iid,
     PublicNetwork,
     Radio,
     Result,
     Sgd,
+    Synthetic,
     System,
     Traffic,
     Vhfl,
@@ -62,7 +64,7 @@ def system(paths: str = "shared", **knobs: object) -> System:
         num_cells=1,
         num_clients=3,
         model="vertical-4-3-8-5",
-        data=Data(name="traffic", split="natural"),
+        data=CellTraffic(),
         compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
         uplink="public-network",
         public_network=PublicNetwork(
@@ -206,7 +208,7 @@ def test_any_protocol_may_go_through_the_queues():
     base = system("own")
     training = EdgeTraining(num_edge_rounds=2, num_local_steps=4, local=Sgd(batch_size=5))
     hist = evolve(base, model="relu-12-8-4", protocol=Hist(num_global_rounds=1, training=training))
-    data = Data(name="synthetic", split="iid")
+    data = Synthetic(split=Iid())
     sim, loaded = Simulation(3), data.load(Simulation(3), None)
     learner = Learner(models.build(hist.model), loaded, num_workers=1)
     hist = evolve(hist, data=data, evaluate_every=None)
@@ -225,7 +227,7 @@ def test_vhfl_may_go_over_the_air():
 
 
 def test_a_run_of_a_predictor_reports_its_errors_and_keeps_them(tmp_path):
-    data = Data(name="traffic", split="natural", num_traffic_cells=4, traffic=Traffic(num_days=3))
+    data = CellTraffic(num_cells=4, traffic=Traffic(num_days=3))
     small = evolve(system("own"), num_clients=4, model="vertical-9-12-8-5", data=data)
     result = run(small, models.build(small.model), out=tmp_path / "a")
     errors = result.evaluations
@@ -266,5 +268,5 @@ def test_dropout_is_refused_where_clients_share_a_program():
 
 
 def test_natural_split_needs_as_many_clients_as_cells():
-    with pytest.raises(ConfigurationError, match=r"num_clients = 2: 'toy' has 3 cells"):
+    with pytest.raises(ConfigurationError, match=r"num_clients = 2: the samples of 'toy' arise at 3 places"):
         play(evolve(system(), num_clients=2))

@@ -2,10 +2,22 @@
 
 import numpy as np
 import pytest
+from data_sets import loaded
 
 import models
-from cosim import AirComp, Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, Sgd, System
-from cosim.data.dataset import load
+from cosim import (
+    AirComp,
+    Compute,
+    ConfigurationError,
+    EdgeTraining,
+    HFedAvg,
+    Hist,
+    Iid,
+    Radio,
+    Sgd,
+    Synthetic,
+    System,
+)
 from cosim.learning.learner import Learner
 from cosim.radio.fading import BlockFading
 from cosim.records import Trace
@@ -30,7 +42,7 @@ def play(
         num_cells=1,
         num_clients=len(frequencies_hz),
         model="relu-12-8-4",
-        data=Data(name="synthetic", split="iid"),
+        data=Synthetic(split=Iid()),
         compute=Compute(
             step_cycles=STEP_CYCLES, min_frequency_hz=frequencies_hz, max_frequency_hz=frequencies_hz
         ),
@@ -46,7 +58,7 @@ def play(
         ),
         evaluate_every=None,
     )
-    sim, dataset = Simulation(1, shuffle_ties=order), load("synthetic")
+    sim, dataset = Simulation(1, shuffle_ties=order), loaded(Synthetic())
     learner = Learner(models.build(system.model), dataset, num_workers=1)
     cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
@@ -137,7 +149,7 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
         num_cells=2,
         num_clients=8,
         model="relu-12-8-4",
-        data=Data(name="synthetic", split="iid"),
+        data=Synthetic(split=Iid()),
         radio=Radio(sharing="over-the-air"),
         protocol=Hist(
             num_global_rounds=3,
@@ -145,7 +157,7 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
         ),
         evaluate_every=None,
     )
-    sim, dataset = Simulation(1), load("synthetic")
+    sim, dataset = Simulation(1), loaded(Synthetic())
     learner = Learner(models.build(system.model), dataset, num_workers=1)
     sim.run(system.protocol.play(sim, system.build(sim, learner, lambda: dataset, lambda report: None)))
     assert [row.num_arrived for row in sim.trace.rounds if row.level == "edge"] == [2] * 12

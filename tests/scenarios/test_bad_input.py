@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 from cosim import (
+    CellTraffic,
     ConfigurationError,
-    Data,
     EdgeTraining,
+    FashionMnist,
     HFedAvg,
     Hist,
     Radio,
     Sgd,
+    Synthetic,
     System,
     Topology,
     Traffic,
@@ -36,7 +38,7 @@ SMALL = tuple(
         num_clients=4,
         cell_sizes=cell_sizes,
         model=model,
-        data=Data(name="synthetic"),
+        data=Synthetic(),
         topology=Topology(backhaul_rate_bps=1e6),
         radio=Radio(link=link, num_antennas=2, coherence_time_s=1.0),
         protocol=protocol,
@@ -50,7 +52,7 @@ QUEUED = System(
     num_cells=1,
     num_clients=4,
     model="vertical-9-12-6-4",
-    data=Data(name="traffic", split="natural", num_traffic_cells=4, traffic=Traffic(num_days=2)),
+    data=CellTraffic(num_cells=4, traffic=Traffic(num_days=2)),
     uplink="public-network",
     protocol=Vhfl(num_global_rounds=2, num_local_epochs=1, num_senders=3, waiting_time_s=5.0),
 )
@@ -112,7 +114,7 @@ def damage(rng: np.random.Generator, values: dict[str, Any]) -> str:
         holder[f"{path[-1]}s"] = holder.pop(path[-1])
         return f"{where} renamed"
     if kind == 2 and isinstance(holder[path[-1]], str):
-        others = ("redivided", "budget", "none", "coherence-time", "edge-round", "dirichlet", "iid", "rma")
+        others = ("redivided", "budget", "none", "coherence-time", "edge-round", "Dirichlet", "Iid", "rma")
         holder[path[-1]] = others[rng.integers(len(others))]
     elif kind >= 6 and isinstance(holder[path[-1]], float):
         holder[path[-1]] *= rng.uniform(0.2, 5.0)  # mostly legal
@@ -125,7 +127,7 @@ def outcome(path: Path) -> str:
     """Play a config.json as `cosim run --config` does; "refused", "complete" or "long"."""
     try:
         _, system, _ = read_config(path)
-        if system.data.name == "fashion-mnist" or system.protocol.num_global_rounds > 10:
+        if isinstance(system.data, FashionMnist) or system.protocol.num_global_rounds > 10:
             return "long"  # a default has come in for what was deleted: legal, and minutes
         result = run(system, network(system.model), num_workers=1)
     except ConfigurationError as error:
@@ -199,7 +201,7 @@ def test_undamaged_configurations_run(tmp_path: Path) -> None:
         },
         {"protocol.training.deadline_s": 1e-30},
         {"protocol.training.deadline_s": 1e30, "compute.step_cycles": 1e30},
-        {"data.split": "dirichlet", "data.dirichlet_alpha": 1e-30},
+        {"data.split.kind": "Dirichlet", "data.split.alpha": 1e-30},
         {"protocol.submodel_fractions": [1e-30, 1.0]},
     ],
     ids=lambda extremes: ",".join(extremes),

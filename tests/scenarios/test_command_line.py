@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from cosim import Compute, Data, EdgeTraining, Hist, Radio, Result, Sgd, System, evolve
+from cosim import Compute, EdgeTraining, Hist, Radio, Result, Sgd, Synthetic, System, evolve
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.units import unit_of
@@ -24,7 +24,7 @@ TINY = System(
     num_cells=2,
     num_clients=4,
     model="relu-12-8-4",
-    data=Data(name="synthetic"),
+    data=Synthetic(),
     radio=Radio(bandwidth_hz=1e6),
     protocol=Hist(
         num_global_rounds=2,

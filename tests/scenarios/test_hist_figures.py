@@ -32,7 +32,7 @@ def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **setting
     return attrs.evolve(
         system,
         model="relu-12-24-4",
-        data=attrs.evolve(system.data, name="synthetic"),
+        data=cosim.Synthetic(split=system.data.split),
         protocol=attrs.evolve(system.protocol, training=training),
     )
 
@@ -76,7 +76,7 @@ def test_the_required_claims_can_fail(tmp_path, monkeypatch):
 
 def test_a_stopped_reproduction_goes_on_with_what_is_missing(tmp_path, monkeypatch):
     options = Options(out=tmp_path)
-    systems = {f"N={n}": tiny(options, num_cells=n, split="iid", num_global_rounds=2) for n in (2, 3)}
+    systems = {f"N={n}": tiny(options, num_cells=n, split="cell-iid", num_global_rounds=2) for n in (2, 3)}
     first = play_all("f", {"N=2": systems["N=2"]}, options)["N=2"]
     unfinished = tmp_path / "runs" / "N3"
     unfinished.mkdir()
@@ -97,10 +97,10 @@ def test_a_stopped_reproduction_goes_on_with_what_is_missing(tmp_path, monkeypat
 def test_forms(tmp_path):
     quick, full, paper = Options(quick=True), Options(), Options(paper_scale=True)
     assert [o.rounds(3, 10) for o in (quick, full, paper)] == [3, 10, 50]
-    rates = [
-        hist_system(o, num_cells=2, split="iid", num_global_rounds=1).protocol.training.local.learning_rate
-        for o in (quick, full, paper)
+    systems = [
+        hist_system(o, num_cells=2, split="cell-iid", num_global_rounds=1) for o in (quick, full, paper)
     ]
+    rates = [system.protocol.training.local.learning_rate for system in systems]
     assert rates == [0.05, 0.05, 0.01]
     with pytest.raises(cosim.ConfigurationError, match="one of them"):
         Options(quick=True, paper_scale=True)

@@ -50,7 +50,7 @@ def tiny(algorithm, seed, num_global_rounds, **settings):
     return cosim.evolve(
         made,
         model="relu-12-24-4",
-        data=cosim.evolve(made.data, name="synthetic"),
+        data=cosim.Synthetic(),
         protocol=cosim.evolve(made.protocol, training=training),
     )
 
@@ -114,7 +114,7 @@ def test_the_scenarios_report_adds_up(tmp_path):
     made = cosim.evolve(
         made,
         model="relu-12-24-4",
-        data=cosim.Data(name="synthetic"),
+        data=cosim.Synthetic(),
         protocol=cosim.evolve(made.protocol, num_global_rounds=2, training=training),
     )
     result = cosim.run(made, network(made.model), out=tmp_path / "a")

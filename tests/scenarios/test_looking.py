@@ -8,7 +8,7 @@ import pytest
 
 import cosim
 from analysis.chrome_trace import spans
-from cosim import Data, EdgeTraining, Hist, Sgd, System
+from cosim import EdgeTraining, Hist, Sgd, Synthetic, System
 from cosim.study import Study
 from scenarios.command_line import main
 from scenarios.command_line.console import console, network
@@ -17,7 +17,7 @@ SYSTEM = System(
     num_cells=2,
     num_clients=4,
     model="relu-12-8-4",
-    data=Data(name="synthetic"),
+    data=Synthetic(),
     protocol=Hist(
         num_global_rounds=2,
         training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),

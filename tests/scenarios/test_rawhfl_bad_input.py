@@ -16,7 +16,7 @@ from scenarios.command_line.console import console
 
 Call = Callable[..., tuple[int, str, str]]
 POLICY = "--protocol.policy"
-REQUESTS = "--data.video-requests"
+REQUESTS = "--data"
 SMALL = ("--model", "mlp-43-8-256", "--workers", "1", f"{REQUESTS}.num-test-requests", "10")
 RUN = ("run", "rawhfl", "--out", "X", "--quiet", *SMALL)
 FEW_STEPS = ("--protocol.num-global-rounds", "1", "--protocol.max-local-rounds", "5")
@@ -125,23 +125,23 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         ),
         pytest.param(
             (*RUN, "--data.num-users", "47"),
-            "Data.num_users = 47",
+            "VideoRequests.num_users = 47",
             "fewer users than clients (48)",
             "at least 48 users",
             id="fewer users than clients",
         ),
         pytest.param(
             (*RUN, "--num-clients", "60"),
-            "Data.num_users = 48",
+            "VideoRequests.num_users = 48",
             "fewer users than clients (60)",
             "at least 60 users",
             id="more clients than users",
         ),
         pytest.param(
-            (*RUN, "--data.split", "iid"),
-            "Data.split = 'iid'",
-            "requests belong to the user who makes them",
-            "split natural",
+            (*RUN, "--data.split.kind", "Iid"),
+            "VideoRequests has no part 'split'",
+            "of which there are kinds",
+            "see --help",
             id="dealt requests",
         ),
         pytest.param(

@@ -19,7 +19,6 @@ import cosim
 from cosim import CommonSteps, ResourceAware, Simulation, Unconstrained
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import to_dict
-from cosim.data.videos.request_log import request_model
 from cosim.results import Summary
 from scenarios import rawhfl
 from scenarios.command_line import main
@@ -58,8 +57,7 @@ def small(monkeypatch: Patch) -> None:
 
     def paper_scale() -> cosim.System:
         base = ORIGINAL()
-        requests = cosim.evolve(base.data.video_requests, num_test_requests=50)
-        data = cosim.evolve(base.data, num_users=NUM_USERS, video_requests=requests)
+        data = cosim.evolve(base.data, num_users=NUM_USERS, num_test_requests=50)
         return cosim.evolve(
             base,
             num_clients=NUM_USERS,
@@ -145,7 +143,7 @@ def test_systems_have_their_seed_rounds_and_v(v: tuple[float, ...]) -> None:
         system = system_of(name, options, 5, v)
         expected: dict[str, Any] = {"seed": 5, "protocol.num_global_rounds": 7}
         if v == (0.3,):
-            expected["data.video_requests.similar_probability"] = [0.3]
+            expected["data.similar_probability"] = [0.3]
         assert differences(change(rawhfl.paper_scale()), system) == expected
         timing = system_of(name, options, 5, v, learns=False)
         assert differences(system, timing) == {"evaluate_every": None}
@@ -213,7 +211,7 @@ def brute_force_ranks(system: cosim.System, num_slots: int) -> np.ndarray:
     """Top-Popular: user by user, slot by slot, all requests but each user's first are counted."""
     sim = Simulation(system.seed)
     num_users = system.data.num_users
-    model = request_model(sim, system.data.video_requests, num_users)
+    model = system.data.model(sim)
     counts: Counter[int] = Counter()
     for user in range(num_users):
         past = model.sequence(user, 50, sim.stream(f"user-{user:04d}", "past requests"))
@@ -370,7 +368,7 @@ def makes_up(
         for label, system in systems.items():
             protocol, seed = system.protocol, system.seed
             assert isinstance(protocol, cosim.RawHfl)
-            name, v = name_of(label), system.data.video_requests.similar_probability
+            name, v = name_of(label), system.data.similar_probability
             shares = np.linspace(0.0, 1.0, protocol.num_global_rounds + 1)
             total_j = edge_round_j(name, v, seed) * protocol.num_global_rounds * protocol.num_edge_rounds
             numbers = {"global_round": range(len(shares)), "accuracy": accuracy(name, v, seed) * shares}
@@ -458,8 +456,7 @@ def test_fig5_claims(
 def similar_and_best(seed: int, v: tuple[float, ...]) -> tuple[float, float]:
     """Mean v, and mean accuracy of the likeliest guess, of the users whose features a seed draws."""
     system = system_of("RawHFL, Z=4", Options(), seed, v)
-    requests = cosim.evolve(system.data.video_requests, num_test_requests=1)
-    system = cosim.evolve(system, data=cosim.evolve(system.data, video_requests=requests))
+    system = cosim.evolve(system, data=cosim.evolve(system.data, num_test_requests=1))
     features = system.data.load(Simulation(seed), None).train_x[::256].astype(float)
     best = []
     for similar, p in zip(features[:, 0], features[:, 1:9], strict=True):
@@ -750,7 +747,7 @@ def test_tables_have_the_papers_numbers_beside(
     asked, made_up = set(), rawhfl_figures.play_all
 
     def play(folder: str, systems: dict[str, cosim.System], options: Options) -> dict[str, cosim.Result]:
-        asked.update(system.data.video_requests.similar_probability for system in systems.values())
+        asked.update(system.data.similar_probability for system in systems.values())
         return made_up(folder, systems, options)
 
     monkeypatch.setattr(rawhfl_figures, "play_all", play)

@@ -11,12 +11,13 @@ from rich.table import Table
 
 from cosim import (
     CommonSteps,
-    Data,
     HFedAvg,
+    Iid,
     RawHfl,
     ResourceAware,
     Result,
     Simulation,
+    Synthetic,
     System,
     Unconstrained,
     VideoRequests,
@@ -75,7 +76,7 @@ def rows(result: Result) -> dict[str, str]:
 def with_requests(result: Result, **requests: Any) -> Result:
     """The same tables, as if other requests had been played."""
     system = tiny()
-    data = evolve(system.data, video_requests=VideoRequests(**requests))
+    data = VideoRequests(**requests)
     return attrs.evolve(result, config=result.config | {"system": to_dict(evolve(system, data=data))})
 
 
@@ -114,7 +115,7 @@ def test_the_model_and_its_upload_are_the_papers() -> None:
 def test_the_world_is_the_papers() -> None:
     """Section V-A."""
     system = rawhfl.system()
-    protocol, requests = system.protocol, system.data.video_requests
+    protocol, requests = system.protocol, system.data
     assert isinstance(protocol, RawHfl)
     assert isinstance(protocol.policy, ResourceAware)
     assert (system.num_cells, system.sizes(), system.data.num_users) == (4, (12,) * 4, 48)
@@ -349,7 +350,7 @@ def without_plans() -> System:
 
 
 def without_requests() -> System:
-    return evolve(tiny(1), data=Data(name="synthetic", split="iid"), model="mlp-12-8-4")
+    return evolve(tiny(1), data=Synthetic(split=Iid()), model="mlp-12-8-4")
 
 
 @pytest.mark.parametrize("make", [without_plans, without_requests])

@@ -29,7 +29,7 @@ def call(*arguments):
     [
         (("num_cells=2,4",), {"num_cells": [2, 4]}),
         (("radio.bandwidth-hz=5e6,1e7", "num-cells=2"), {"radio.bandwidth_hz": [5e6, 1e7], "num_cells": [2]}),
-        (("data.split=iid,shards",), {"data.split": ["iid", "shards"]}),
+        (("data.split.kind=Iid,Shards",), {"data.split.kind": ["Iid", "Shards"]}),
         (("protocol.training.deadline_s=none,0.5",), {"protocol.training.deadline_s": [None, 0.5]}),
         (("data.global_features=true,false",), {"data.global_features": [True, False]}),
         (("radio.snr_db=[[10], [20, 30]]",), {"radio.snr_db": [[10], [20, 30]]}),

@@ -87,6 +87,11 @@ def data(system: cosim.System) -> Dataset:
     return system.data.load(Simulation(system.seed), None)
 
 
+def dealt(system: cosim.System) -> list[np.ndarray]:
+    """The samples of every client."""
+    return [samples() for samples in system.data.held(Simulation(1), data(system), system.sizes())]
+
+
 @pytest.mark.parametrize("quick", [True, False])
 @pytest.mark.parametrize("name", CURVES)
 def test_every_curve_has_the_same_seeds_and_rounds(name: str, quick: bool, monkeypatch: Patch) -> None:
@@ -121,10 +126,14 @@ def test_fig5_differs_in_what_is_observed_and_in_who_trains(monkeypatch: Patch) 
         features = attrs.evolve(horizontal.data, global_features=True)
         assert not horizontal.data.global_features
         assert attrs.evolve(horizontal, model=vertical.model, data=features) == vertical
-        assert (cloud.num_clients, cloud.data.split, cloud.protocol.num_global_rounds) == (1, "iid", 150)
+        assert (cloud.num_clients, cloud.data.split, cloud.protocol.num_global_rounds) == (
+            1,
+            cosim.Iid(),
+            150,
+        )
         one_place = {"num_clients": 16, "uplink": "public-network", "protocol": vertical.protocol}
         assert attrs.evolve(cloud, data=vertical.data, **one_place) == vertical
-        assert attrs.evolve(cloud.data, split="natural") == vertical.data
+        assert attrs.evolve(cloud.data, split=cosim.Natural()) == vertical.data
 
 
 @pytest.mark.parametrize(
@@ -162,7 +171,7 @@ def test_systems_of_a_seed_share_their_data(monkeypatch: Patch) -> None:
         vhfl_figures.cloud_system(1, 1),
         vhfl_figures.without_global_features(vhfl_figures.cloud_system(1, 1)),
     )
-    held = [way.data.deal(data(way), way.sizes(), Simulation(1).stream(CLOUD, "partition")) for way in ways]
+    held = [dealt(way) for way in ways]
     for samples in held:
         assert sorted(samples[0]) == list(range(len(vertical.train_y)))  # one place has them all
     np.testing.assert_array_equal(held[0][0], held[1][0])
@@ -174,8 +183,7 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
     assert isinstance(protocol, cosim.Vhfl)
     assert isinstance(cloud.protocol, cosim.HFedAvg)
     training = cloud.protocol.training
-    loaded = data(vertical)
-    clients = vertical.data.deal(loaded, vertical.sizes(), Simulation(1).stream(CLOUD, "partition"))
+    clients = dealt(vertical)
     assert len(clients) == 16
     steps = {protocol.num_local_epochs * math.ceil(len(own) / protocol.local.batch_size) for own in clients}
     assert steps == {training.num_local_steps}

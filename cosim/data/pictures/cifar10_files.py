@@ -33,6 +33,7 @@ from cosim.configuration import ConfigurationError
 from cosim.data.pictures.fashion_mnist_files import MissingFiles
 from cosim.data.pictures.idx import WrongContent
 
+NAME = "cifar-10"
 NUM_CLASSES = 10
 SHAPE = (3, 32, 32)
 NUM_FEATURES = 3 * 32 * 32

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.data.pictures import idx
 
+NAME = "fashion-mnist"
 NUM_CLASSES = 10
 NUM_FEATURES = 28 * 28
 DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")

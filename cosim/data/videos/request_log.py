@@ -1,7 +1,7 @@
 """Request log: what users have asked for up to an instant of the clock, and the samples that come of it.
 
 Time is cut into slots; at the end of each a user is active with its own probability and then makes one
-request (`video_requests`). Every request adds one sample to the user's data (RawHFL paper, eq. 1). Requests
+request (`request_model`). Every request adds one sample to the user's data (RawHFL paper, eq. 1). Requests
 hang on nothing but the seed and the user, so they are drawn when somebody asks, for all slots that have ended
 by then: who asks at the very end of a slot gets the request of that slot.
 
@@ -14,38 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.data.dataset import Dataset
-from cosim.data.videos.video_requests import RequestModel, VideoRequests, feature_table
+from cosim.data.videos.request_model import RequestModel, user_name
 from cosim.simulation import Simulation
-
-
-def user_name(number: int) -> str:
-    """Name of a user, after which its random streams are called."""
-    return f"user-{number:04d}"
-
-
-def request_model(sim: Simulation, requests: VideoRequests, num_users: int) -> RequestModel:
-    """Catalogue and users of a run: the same whenever it is asked for."""
-    tastes = [sim.stream(user_name(number), "tastes", 0) for number in range(num_users)]
-    return RequestModel(
-        catalog=requests.catalog(sim.stream("catalog", "contents", 0)), users=requests.users(tastes)
-    )
-
-
-def request_data(sim: Simulation, requests: VideoRequests, num_users: int) -> Dataset:
-    """The rows of all users' requests, and test samples of every user, `num_test_requests` each."""
-    model = request_model(sim, requests, num_users)
-    rngs = [sim.stream(user_name(number), "test requests", 0) for number in range(num_users)]
-    test_x, test_y = requests.test_set(model, rngs)
-    return Dataset(
-        name="video-requests",
-        train_x=feature_table(model),
-        train_y=None,
-        test_x=test_x,
-        test_y=test_y,
-        num_classes=model.catalog.num_contents,
-    )
-
 
 MOST_SLOTS = 100_000
 """Slots of 48 users take about a tenth of a millisecond each. [no source]"""
@@ -54,22 +24,28 @@ MOST_SLOTS = 100_000
 class RequestLog:
     """The requests of all users so far.
 
-    Attributes:
+    Args:
+        sim: Slots begin now.
         model: Catalogue and users.
+        slot_s: Length of a slot.
+        num_past_requests: Requests of every user before the first slot.
     """
 
-    def __init__(self, sim: Simulation, requests: VideoRequests, num_users: int) -> None:
-        self.model = request_model(sim, requests, num_users)
+    def __init__(
+        self, sim: Simulation, model: RequestModel, *, slot_s: float, num_past_requests: int
+    ) -> None:
+        self.model = model
         self._sim = sim
-        self._slot_s = requests.slot_s
-        self._next_slot_s = sim.now_s + requests.slot_s
+        self._slot_s = slot_s
+        self._next_slot_s = sim.now_s + slot_s
+        num_users = len(model.users.similar_probability)
         self._users = np.arange(num_users)
         self._streams = [sim.stream(user_name(number), "requests") for number in range(num_users)]
         self._samples: list[list[int]] = []
         last = []
         for number in range(num_users):
             rng = sim.stream(user_name(number), "past requests")
-            past = self.model.sequence(number, requests.num_past_requests, rng)
+            past = self.model.sequence(number, num_past_requests, rng)
             self._samples.append(self.model.samples(number, past).tolist())
             last.append(past[-1])
         self._last = np.array(last)

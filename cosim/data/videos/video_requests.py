@@ -1,52 +1,24 @@
-"""Video requests: which video a user asks for next, and what can be learned from the one before.
+"""Video requests: users who ask for videos, and what can be learned from what they asked for before.
 
-Of the contents of a catalogue (`video_catalog`) a user asks first for the most popular one of a genre drawn
-by its preferences p_g, and after a content of genre g
+Requests follow `request_model`; they are made slot by slot while the clock runs (`request_log`), so training
+samples belong to the user who makes them and grow. Test samples are drawn beforehand, of the same users.
 
-- with probability v for the most similar other content of genre g,
-- otherwise for the most popular content of another genre, g' with probability p_g' / (1 - p_g).
-
-A training sample is a pair of requests: features of the first, the number of the second. Features are
-
-| features, in this order | number |
-|---|---|
-| v | 1 |
-| p_g of every genre | num_genres |
-| genre of the content, over num_genres | 1 |
-| cosines with every content of its genre, itself (1) included | contents_per_genre |
-| place of the content in its genre, over contents_per_genre | 1 |
-
-43 for the defaults. The paper speaks of the rest of the genre, one cosine less; but its model, 512 and 256
-hidden units and 256 outputs, has its 219,648 parameters with 43 inputs only. All of this is static, so a
-sample is one whole number: a row of `feature_table`, which stands for user and content, and the next content.
-
-Scope and limitations: users forget all but their last request. Whether a user asks at all in a slot
-(`active_probability`) is decided where the clock is. A user who prefers one genre entirely explores the
-others uniformly, the limit of equal preferences for them. Similarities are symmetric, so that a long stay in
-a genre ends in two contents by turns.
-
-Usage::
-
-    requests = VideoRequests()
-    catalog = requests.catalog(sim.stream("cloud", "catalog"))
-    users = requests.users([sim.stream(name, "tastes") for name in names])
-    model = RequestModel(catalog=catalog, users=users)
-    past = model.sequence(3, requests.num_past_requests, sim.stream(names[3], "past"))
-    samples = model.samples(3, past)
-    x, y = feature_table(model)[samples // catalog.num_contents], samples % catalog.num_contents
+Scope and limitations: those of the model and of the log; no split, for a sample belongs to its user.
 
 Validation: `tests/data/test_video_requests.py` compares sequences with
 `analysis/closed_forms/request_model.py`.
 
 Source: Pervej et al., "Resource-aware hierarchical federated learning in wireless video caching networks"
-(RawHFL), Sections II-B and V-A. How another genre is drawn has no source.
+(RawHFL), Sections II-B and V-A.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,12 +32,14 @@ from cosim.configuration import (
     positive,
     refuse,
 )
+from cosim.data.data import Data
+from cosim.data.dataset import Dataset
 from cosim.data.videos.catalog import Catalog
+from cosim.data.videos.request_log import MOST_SLOTS, RequestLog
+from cosim.data.videos.request_model import RequestModel, Users, feature_table, user_name
+from cosim.simulation import Simulation
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-Numbers = Whole | int
-Uniform = Array | float
 
 
 def _two_genres(count: int) -> str | None:
@@ -77,12 +51,14 @@ def _two_contents(count: int) -> str | None:
 
 
 @configuration
-class VideoRequests:
-    """Catalogue, users and their requests.
+class VideoRequests(Data):
+    """Videos that users will ask for next, from requests that grow while the clock runs.
 
     A probability of two values is drawn for every user, uniformly between them; one value holds for all.
 
     Attributes:
+        num_users: Users who request videos, dealt to the clients in order and as evenly as they go: one each,
+            or all to one client. [RawHFL, Section V-A]
         num_genres: Genres of the catalogue. [RawHFL, Section V-A]
         contents_per_genre: Contents of each genre. [RawHFL, Section V-A]
         num_content_features: Independent standard normal features of a content; of one, all cosines are 1 or
@@ -98,6 +74,7 @@ class VideoRequests:
         num_test_requests: Test samples of every user. [no source]
     """
 
+    num_users: int = field(between(1, 10_000), default=48)
     num_genres: int = field(_two_genres, default=8)
     contents_per_genre: int = field(_two_contents, default=32)
     num_content_features: int = field(at_least(2), default=16)
@@ -118,6 +95,51 @@ class VideoRequests:
             rule = f"must sum to 1, not to {math.fsum(given):.10g}"
             raise refuse("VideoRequests", "genre_preferences", given, rule, "divide each by their sum")
 
+    def fit(self, system: Any) -> None:
+        """Refuse more slots in an edge round than a log holds."""
+        round_s = system.protocol.least_round_s
+        if round_s / self.slot_s > MOST_SLOTS:
+            rule = f"more than {MOST_SLOTS:,} slots in an edge round of {round_s:g} s"
+            fix = "a deadline of minutes, or a longer slot"
+            raise refuse("VideoRequests", "slot_s", self.slot_s, rule, fix)
+
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        """The rows of all users' requests, and test samples of every user; there are no files to name."""
+        model = self.model(sim)
+        rngs = [sim.stream(user_name(number), "test requests", 0) for number in range(self.num_users)]
+        test_x, test_y = self.test_set(model, rngs)
+        return Dataset(
+            name="video-requests",
+            train_x=feature_table(model),
+            train_y=None,
+            test_x=test_x,
+            test_y=test_y,
+            num_classes=model.catalog.num_contents,
+        )
+
+    def held(
+        self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
+    ) -> Sequence[Callable[[], Whole]]:
+        """For every client, what gives the samples of its users' requests so far."""
+        num_clients = sum(cell_sizes)
+        if num_clients > self.num_users:
+            rule = f"fewer users than clients ({num_clients}), so some would hold nothing"
+            raise refuse("VideoRequests", "num_users", self.num_users, rule, f"at least {num_clients} users")
+        log = self.log(sim)
+        firsts = [number * self.num_users // num_clients for number in range(num_clients + 1)]
+        return [partial(log.samples, range(*ends)) for ends in pairwise(firsts)]
+
+    def model(self, sim: Simulation) -> RequestModel:
+        """Catalogue and users of a run: the same whenever it is asked for."""
+        tastes = [sim.stream(user_name(number), "tastes", 0) for number in range(self.num_users)]
+        catalog = self.catalog(sim.stream("catalog", "contents", 0))
+        return RequestModel(catalog=catalog, users=self.users(tastes))
+
+    def log(self, sim: Simulation) -> RequestLog:
+        """A log of requests that begins now."""
+        model = self.model(sim)
+        return RequestLog(sim, model, slot_s=self.slot_s, num_past_requests=self.num_past_requests)
+
     def catalog(self, rng: np.random.Generator) -> Catalog:
         """A catalogue, all of it drawn from `rng`: the ranks first, then the features."""
         ranks = np.tile(np.arange(self.contents_per_genre), (self.num_genres, 1))
@@ -127,7 +149,7 @@ class VideoRequests:
             features=rng.standard_normal((*ranks.shape, self.num_content_features)),
         )
 
-    def users(self, rngs: Iterable[np.random.Generator]) -> "Users":
+    def users(self, rngs: Iterable[np.random.Generator]) -> Users:
         """One user for every generator: its v, its activity, then its preferences are drawn from that one."""
         similar, active, preferences = [], [], []
         for rng in rngs:
@@ -143,7 +165,7 @@ class VideoRequests:
         )
 
     def test_set(
-        self, model: "RequestModel", rngs: Sequence[np.random.Generator]
+        self, model: RequestModel, rngs: Sequence[np.random.Generator]
     ) -> tuple[NDArray[np.float32], Whole]:
         """Features and next contents of requests that no user trains on, num_test_requests for each user.
 
@@ -161,91 +183,3 @@ class VideoRequests:
             samples.append(model.samples(user, contents[self.num_past_requests :]))
         rows, next_contents = np.divmod(np.concatenate(samples), model.catalog.num_contents)
         return feature_table(model)[rows], next_contents
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Users:
-    """Tastes of the users.
-
-    Attributes:
-        similar_probability: v of each user, shape (users,).
-        active_probability: Probability of a request in a slot, shape (users,).
-        genre_preferences: p_g of each user, shape (users, genres).
-    """
-
-    similar_probability: Array = attrs.field(repr=False)
-    active_probability: Array = attrs.field(repr=False)
-    genre_preferences: Array = attrs.field(repr=False)
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class RequestModel:
-    """Requests of users in a catalogue, from uniform numbers in [0, 1); users and contents by number.
-
-    `first` and `next` take single values or arrays of one shape, and give int64 of that shape. Nothing is
-    checked there: they are called in every slot.
-    """
-
-    catalog: Catalog
-    users: Users
-
-    @cached_property
-    def _first_genre(self) -> Array:
-        return _cumulative(self.users.genre_preferences)
-
-    @cached_property
-    def _other_genre(self) -> Array:
-        """Shape (users, genre before, genres)."""
-        is_other = 1.0 - np.eye(self.catalog.num_genres)
-        law = self.users.genre_preferences[:, None, :] * is_other
-        return _cumulative(np.where(law.any(axis=-1, keepdims=True), law, is_other))
-
-    def first(self, user: Numbers, u: Uniform) -> Whole:
-        """First request: the most popular content of a preferred genre."""
-        genre = (np.asarray(u)[..., None] >= self._first_genre[user]).sum(axis=-1)
-        return self.catalog.most_popular[genre]
-
-    def next(self, user: Numbers, previous: Numbers, u_similar: Uniform, u_genre: Uniform) -> Whole:
-        """Request after the content `previous`; two numbers decide whether to stay, and where else to go."""
-        genre = previous // self.catalog.contents_per_genre
-        other = (np.asarray(u_genre)[..., None] >= self._other_genre[user, genre]).sum(axis=-1)
-        stays = np.less(u_similar, self.users.similar_probability[user])
-        return np.where(stays, self.catalog.most_similar[previous], self.catalog.most_popular[other])
-
-    def sequence(self, user: int, num_requests: int, rng: np.random.Generator) -> Whole:
-        """Requests of one user from its first on, shape (requests,); two draws for each, the first's too."""
-        contents = np.empty(num_requests, np.int64)
-        for number, (u_similar, u_genre) in enumerate(rng.random((num_requests, 2))):
-            if number == 0:
-                contents[0] = self.first(user, u_genre)
-            else:
-                contents[number] = self.next(user, int(contents[number - 1]), u_similar, u_genre)
-        return contents
-
-    def samples(self, user: int, contents: Whole) -> Whole:
-        """Training samples from one user's successive requests, one less than these.
-
-        A sample is (user x contents + previous content) x contents + next content.
-        """
-        num_contents = self.catalog.num_contents
-        return (user * num_contents + contents[:-1]) * num_contents + contents[1:]
-
-
-def feature_table(model: RequestModel) -> NDArray[np.float32]:
-    """Features of every user's request of every content, shape (users x contents, inputs), user by user."""
-    catalog, users = model.catalog, model.users
-    num_users = len(users.similar_probability)
-    content = np.arange(catalog.num_contents)
-    genre, place = np.divmod(content, catalog.contents_per_genre)
-    of_user = np.column_stack((users.similar_probability, users.genre_preferences))
-    of_content = np.column_stack(
-        (genre / catalog.num_genres, catalog.similarities, place / catalog.contents_per_genre)
-    )
-    table = np.hstack((np.repeat(of_user, len(content), axis=0), np.tile(of_content, (num_users, 1))))
-    return np.ascontiguousarray(table, np.float32)
-
-
-def _cumulative(law: Array) -> Array:
-    """Cumulative sums along the last axis that end in exactly 1, so that no number reaches an empty end."""
-    sums = np.cumsum(law, axis=-1)
-    return sums / sums[..., -1:]

@@ -19,6 +19,7 @@ from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Claim, show_claims
 
 SPLITS = {"shards": "fully non-i.i.d.", "cell-iid": "cells i.i.d., clients non-i.i.d."}
+DEALT = {"shards": cosim.Shards(), "cell-iid": cosim.CellIid()}
 
 
 @attrs.frozen(kw_only=True)
@@ -67,7 +68,7 @@ def hist_system(
     return cosim.System(
         seed=options.seed,
         num_cells=num_cells,
-        data=cosim.Data(split=split),  # type: ignore[arg-type]
+        data=cosim.FashionMnist(split=DEALT[split]),
         protocol=protocol(num_global_rounds=num_global_rounds, training=training),
     )
 

@@ -37,7 +37,7 @@ def setting(options: Options) -> Setting:
             seed=options.seed,
             num_clients=20,
             model="resnet18grey-8-8-10",
-            data=cosim.Data(name="digits"),
+            data=cosim.Digits(),
             protocol=cosim.Hist(training=training),
         )
         rounds = {("HIST", 2): 14, ("HFedAvg", 2): 10, ("HIST", 4): 16, ("HFedAvg", 4): 10}
@@ -51,7 +51,7 @@ def setting(options: Options) -> Setting:
         seed=options.seed,
         num_clients=40,
         model="resnet18-64-10",
-        data=cosim.Data(name="cifar-10"),
+        data=cosim.Cifar10(),
         protocol=cosim.Hist(training=training),
     )
     rounds = {("HIST", 2): 50, ("HFedAvg", 2): 35, ("HIST", 4): 60, ("HFedAvg", 4): 40}

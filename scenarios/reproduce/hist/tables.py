@@ -18,7 +18,7 @@ from cosim.learning.submodels import NetworkShape
 from scenarios.command_line.console import console, save_picture, save_table
 from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Claim, play_all, show_claims
-from scenarios.reproduce.hist.figures import SPLITS
+from scenarios.reproduce.hist.figures import DEALT, SPLITS
 
 NAMES = ("HIST", "HFedAvg")
 
@@ -123,7 +123,7 @@ def system(setting: Setting, name: str, num_cells: int, split: str) -> cosim.Sys
     kind = cosim.Hist if name == "HIST" else cosim.HFedAvg
     protocol = kind(num_global_rounds=setting.rounds[name, num_cells], training=base.protocol.training)  # type: ignore[union-attr]
     return cosim.evolve(
-        base, num_cells=num_cells, data=cosim.evolve(base.data, split=split), protocol=protocol
+        base, num_cells=num_cells, data=cosim.evolve(base.data, split=DEALT[split]), protocol=protocol
     )
 
 

@@ -99,7 +99,7 @@ def system(
         seed=seed,
         num_cells=num_cells,
         num_clients=num_clients,
-        data=cosim.Data(grey_levels=grey_levels),
+        data=cosim.FashionMnist(grey_levels=grey_levels),
         compute=compute,
         radio=radio,
         protocol=protocol,

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 import cosim
 from analysis.statistics import t_interval
 from cosim.checkpoint import Checkpoint
-from cosim.data.videos.request_log import RequestLog
 from cosim.learning.learner import Learner
 from cosim.run import load_system
 from scenarios import rawhfl
@@ -116,12 +115,11 @@ def system_of(
 ) -> cosim.System:
     """An algorithm on the users of a seed, whose v is one value, or uniform in a range."""
     base = rawhfl.paper_scale()
-    requests = cosim.evolve(base.data.video_requests, similar_probability=v)
     return ALGORITHMS[algorithm](
         cosim.evolve(
             base,
             seed=seed,
-            data=cosim.evolve(base.data, video_requests=requests),
+            data=cosim.evolve(base.data, similar_probability=v),
             protocol=cosim.evolve(base.protocol, num_global_rounds=options.rounds),
             evaluate_every=1 if learns else None,
         )
@@ -191,25 +189,31 @@ def label_ranks(result: cosim.Result) -> Whole:
     checkpoint = None if result.folder is None else Checkpoint.load(result.folder)
     assert checkpoint is not None, "a run that learns keeps its model"
     ranks = learner.label_ranks(learner.stored_model(checkpoint.weights))
-    return ranks.reshape(system.data.num_users, -1)
+    return ranks.reshape(requests_of(system).num_users, -1)
+
+
+def requests_of(system: cosim.System) -> cosim.VideoRequests:
+    """What is learned."""
+    assert isinstance(system.data, cosim.VideoRequests)
+    return system.data
 
 
 def popularity_ranks(system: cosim.System) -> Whole:
     """The same for guessing what all users have asked for most until the run's end (Top-Popular)."""
     sim, protocol = cosim.Simulation(system.seed), system.protocol
     assert isinstance(protocol, cosim.RawHfl)
-    dataset = system.data.load(sim, None)
-    log = RequestLog(sim, system.data.video_requests, system.data.num_users)
+    requests = requests_of(system)
+    dataset, log = requests.load(sim, None), requests.log(sim)
     sim.run(
         sim.spend(
             "users", "watch", protocol.num_global_rounds * protocol.num_edge_rounds * protocol.deadline_s
         )
     )
     num_videos = dataset.num_classes or 0
-    counts = np.bincount(log.samples(range(system.data.num_users)) % num_videos, minlength=num_videos)
+    counts = np.bincount(log.samples(range(requests.num_users)) % num_videos, minlength=num_videos)
     rank = np.empty(num_videos, dtype=np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(num_videos)
-    return rank[dataset.test_y].reshape(system.data.num_users, -1)
+    return rank[dataset.test_y].reshape(requests.num_users, -1)
 
 
 def over_seeds(values: Floats, scale: float = 1.0) -> str:

@@ -57,7 +57,7 @@ def cloud_system(seed: int, num_global_rounds: int) -> cosim.System:
         base,
         num_clients=1,
         uplink="radio",
-        data=cosim.evolve(base.data, split="iid"),
+        data=cosim.evolve(base.data, split=cosim.Iid()),
         protocol=cosim.HFedAvg(num_global_rounds=num_global_rounds, training=training),
     )
 

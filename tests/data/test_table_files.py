@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
+from cosim.data.traffic.table_files import read, write
 from cosim.data.traffic.traffic import Traffic, TrafficTable, generate
-from cosim.data.traffic.traffic_csv import read, write
 
 TRAFFIC = """\
 time,cell,users,load,target

@@ -1,4 +1,4 @@
-"""Partition: nothing lost, nothing doubled, and label counts that follow the distributions of the papers."""
+"""Splits: nothing lost, nothing doubled, and label counts that follow the distributions of the papers."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, kstest, t
 
-from cosim.configuration import ConfigurationError
-from cosim.data.splits.partition import SPLITS, partition
+from cosim import CellIid, ConfigurationError, Dirichlet, Iid, Shards, Simulation
+from cosim.data.dataset import Dataset
 
 HIST_LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 6000))
 HIST_CELLS = [20, 20, 20]
+SPLITS = (Shards, CellIid, Dirichlet, Iid)
 
 
 def rng(seed=0):
     return np.random.default_rng(seed)
+
+
+def dataset_of(labels):
+    """Samples of which the labels alone are told."""
+    labels = np.asarray(labels, np.int64)
+    x = np.zeros((len(labels), 1), np.float32)
+    num_classes = labels.max() + 1
+    return Dataset(
+        name="own", train_x=x, train_y=labels, test_x=x[:1], test_y=labels[:1], num_classes=num_classes
+    )
+
+
+def deal(split, labels, cell_sizes, seed=0):
+    """What the clients of a run are dealt."""
+    return split.deal(Simulation(seed), dataset_of(labels), cell_sizes)
 
 
 def histograms(labels, parts, num_classes=10):
@@ -65,13 +81,10 @@ def problems(draw):
 def test_every_sample_goes_to_exactly_one_client(split, problem, seed):
     labels, cell_sizes, shards_per_client, alpha = problem
     before = labels.copy()
-
-    def split_with(generator):
-        return partition(
-            labels, cell_sizes, split, generator, shards_per_client=shards_per_client, dirichlet_alpha=alpha
-        )
-
-    clients = split_with(rng(seed))
+    knobs = {Shards: {"per_client": shards_per_client}, Dirichlet: {"alpha": alpha}}
+    knobs[CellIid] = knobs[Shards]
+    one = split(**knobs.get(split, {}))
+    clients = deal(one, labels, cell_sizes, seed)
     assert len(clients) == sum(cell_sizes)
     assert sorted(np.concatenate(clients)) == list(range(len(labels)))
     for samples in clients:
@@ -79,17 +92,17 @@ def test_every_sample_goes_to_exactly_one_client(split, problem, seed):
         assert len(samples) >= 1
         assert (np.diff(samples) > 0).all()
     assert (labels == before).all()
-    again = split_with(rng(seed))
+    again = deal(one, labels, cell_sizes, seed)
     assert all((a == b).all() for a, b in zip(clients, again, strict=True))
 
     sizes = np.array([len(samples) for samples in clients])
-    if split == "iid":
+    if split is Iid:
         assert np.ptp(sizes) <= 1
-    if split == "shards":
+    if split is Shards:
         shard = len(labels) // (len(clients) * shards_per_client)
         assert sizes.min() >= shards_per_client * shard
         assert sizes.max() <= shards_per_client * (shard + 1)
-    if split == "cell-iid":
+    if split is CellIid:
         in_cells = [len(samples) for samples in cells_of(clients, cell_sizes)]
         fair = np.array(cell_sizes) * len(labels) / sum(cell_sizes)
         assert (np.abs(in_cells - fair) < 1).all()
@@ -105,7 +118,7 @@ def test_every_sample_goes_to_exactly_one_client(split, problem, seed):
 def test_shards_are_runs_of_the_sorted_row(problem, seed):
     """A client's samples are whole runs, of equal length to within one, of the samples sorted by label."""
     labels, cell_sizes, shards_per_client, _ = problem
-    clients = partition(labels, cell_sizes, "shards", rng(seed), shards_per_client=shards_per_client)
+    clients = deal(Shards(per_client=shards_per_client), labels, cell_sizes, seed)
     holder = np.empty(len(labels), dtype=int)
     for client, samples in enumerate(clients):
         holder[samples] = client
@@ -123,7 +136,7 @@ def test_shards_are_runs_of_the_sorted_row(problem, seed):
 @pytest.mark.parametrize("split", SPLITS)
 def test_another_seed_gives_another_partition(split):
     labels = HIST_LABELS[:600]
-    first, second = (partition(labels, [10, 10], split, rng(seed)) for seed in (1, 2))
+    first, second = (deal(split(), labels, [10, 10], seed) for seed in (1, 2))
     assert any(list(a) != list(b) for a, b in zip(first, second, strict=True))
 
 
@@ -131,7 +144,7 @@ def test_another_seed_gives_another_partition(split):
 
 
 def test_shards_of_the_hist_paper():
-    clients = partition(HIST_LABELS, HIST_CELLS, "shards", rng())
+    clients = deal(Shards(), HIST_LABELS, HIST_CELLS)
     counts = histograms(HIST_LABELS, clients)
     assert {len(samples) for samples in clients} == {1000}
     assert set(counts.ravel()) <= {0, 500, 1000}
@@ -146,7 +159,7 @@ def test_shards_are_dealt_at_random():
     labels = np.repeat(np.arange(10), 60)
     single, first_mean = [], []
     for seed in range(2000):
-        clients = partition(labels, HIST_CELLS, "shards", rng(seed))
+        clients = deal(Shards(), labels, HIST_CELLS, seed)
         single.append(((histograms(labels, clients) > 0).sum(1) == 1).mean())
         first_mean.append(clients[0].mean())
     assert inside(11 / 119, single)
@@ -162,7 +175,7 @@ def label_p_values(split, cell_sizes, of_cells, num_runs=300):
     labels = np.repeat(np.arange(5), 120)
     p_values = []
     for seed in range(num_runs):
-        clients = partition(labels, cell_sizes, split, rng(seed))
+        clients = deal(split, labels, cell_sizes, seed)
         parts = cells_of(clients, cell_sizes) if of_cells else clients
         p_values.append(chi_square_p_value(histograms(labels, parts, 5)))
     return p_values
@@ -171,13 +184,13 @@ def label_p_values(split, cell_sizes, of_cells, num_runs=300):
 def test_cells_of_cell_iid_are_uniform_draws_but_clients_are_not():
     """P values are uniform over cells: neither too uneven ("shards") nor too even (a stratified split)."""
     cells = [3, 5, 7]
-    assert kstest(label_p_values("cell-iid", cells, of_cells=True), "uniform").pvalue > 0.001
-    assert max(label_p_values("cell-iid", cells, of_cells=False)) < 1e-50
-    assert kstest(label_p_values("shards", cells, of_cells=True), "uniform").pvalue < 1e-20
+    assert kstest(label_p_values(CellIid(), cells, of_cells=True), "uniform").pvalue > 0.001
+    assert max(label_p_values(CellIid(), cells, of_cells=False)) < 1e-50
+    assert kstest(label_p_values(Shards(), cells, of_cells=True), "uniform").pvalue < 1e-20
 
 
 def test_cell_iid_of_the_hist_paper():
-    clients = partition(HIST_LABELS, HIST_CELLS, "cell-iid", rng())
+    clients = deal(CellIid(), HIST_LABELS, HIST_CELLS)
     cells = histograms(HIST_LABELS, cells_of(clients, HIST_CELLS))
     assert {len(samples) for samples in clients} == {1000}
     assert 0.0005 < chi_square_p_value(cells) < 0.9995
@@ -189,8 +202,8 @@ def test_cell_iid_of_the_hist_paper():
 
 
 def test_iid_clients_are_uniform_draws():
-    assert kstest(label_p_values("iid", [3, 5, 7], of_cells=False), "uniform").pvalue > 0.001
-    clients = partition(HIST_LABELS, HIST_CELLS, "iid", rng())
+    assert kstest(label_p_values(Iid(), [3, 5, 7], of_cells=False), "uniform").pvalue > 0.001
+    clients = deal(Iid(), HIST_LABELS, HIST_CELLS)
     assert 0.0005 < chi_square_p_value(histograms(HIST_LABELS, clients)) < 0.9995
 
 
@@ -200,10 +213,7 @@ def test_iid_clients_are_uniform_draws():
 def shares(alpha, num_runs=400, num_clients=5):
     """Shares of two labels over clients, shape (runs, clients, 2); 2,000 samples of each label."""
     labels = np.tile([0, 1], 2000)
-    runs = (
-        partition(labels, [2, num_clients - 2], "dirichlet", rng(seed), dirichlet_alpha=alpha)
-        for seed in range(num_runs)
-    )
+    runs = (deal(Dirichlet(alpha=alpha), labels, [2, num_clients - 2], seed) for seed in range(num_runs))
     return np.stack([histograms(labels, clients, 2) for clients in runs]) / 2000
 
 
@@ -229,7 +239,7 @@ def test_dirichlet_deals_the_samples_of_a_label_at_random():
     """First samples of a label do not go to first clients: holder and position are uncorrelated."""
     correlations = []
     for seed in range(300):
-        clients = partition(np.zeros(200, int), [4], "dirichlet", rng(seed), dirichlet_alpha=5.0)
+        clients = deal(Dirichlet(alpha=5.0), np.zeros(200, int), [4], seed)
         holder = np.empty(200)
         for client, samples in enumerate(clients):
             holder[samples] = client
@@ -241,7 +251,7 @@ def test_dirichlet_leaves_nobody_without_samples():
     """Two labels at a tiny concentration: two clients have nearly all, the others exactly one sample."""
     labels = np.repeat([0, 1], 100)
     for seed in range(20):
-        clients = partition(labels, [30], "dirichlet", rng(seed), dirichlet_alpha=1e-6)
+        clients = deal(Dirichlet(alpha=1e-6), labels, [30], seed)
         sizes = sorted(len(samples) for samples in clients)
         assert sizes[:28] == [1] * 28
         assert sum(sizes) == 200
@@ -251,24 +261,31 @@ def test_dirichlet_leaves_nobody_without_samples():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("split", "num_samples", "complaint"),
     [
-        ({"split": "noniid"}, r"'noniid' is unknown. Known splits: shards, cell-iid, dirichlet, iid"),
-        ({"labels": range(9), "split": "iid"}, r"9 samples cannot go to 10 clients: "),
-        ({"labels": range(9), "split": "dirichlet"}, r"9 samples cannot go to 10 clients: "),
-        ({"labels": range(19)}, r"19 samples cannot go to 10 clients x 2 shards per client = 20 shards"),
-        ({"labels": range(19), "split": "cell-iid"}, r"10 clients x 2 shards per client = 20 shards"),
-        ({"labels": np.zeros(50)}, r"float64 of shape \(50,\), must be whole numbers"),
-        ({"labels": np.zeros((50, 1), int)}, r"int64 of shape \(50, 1\)"),
-        ({"cell_sizes": []}, r"cell_sizes = \[\]"),
-        ({"cell_sizes": [10, 0]}, r"cell_sizes = \[10, 0\]: .* at least 1 client"),
-        ({"shards_per_client": 0}, r"shards_per_client = 0: must be at least 1"),
-        ({"dirichlet_alpha": 0.0}, r"dirichlet_alpha = 0: must be above 0"),
-        ({"dirichlet_alpha": float("nan")}, r"dirichlet_alpha = nan"),
-        ({"dirichlet_alpha": 1e300}, r"dirichlet_alpha = 1e\+300: .* at most 1e\+06"),
+        (Iid(), 9, r"9 samples of 'own' cannot go to 10 clients: "),
+        (Dirichlet(), 9, r"9 samples of 'own' cannot go to 10 clients: "),
+        (Shards(), 19, r"19 samples of 'own' cannot go to 10 clients x 2 shards per client = 20 shards"),
+        (CellIid(), 19, r"10 clients x 2 shards per client = 20 shards"),
     ],
 )
-def test_impossible_partitions_are_refused(arguments, complaint):
+def test_nobody_is_left_without_a_sample(split, num_samples, complaint):
+    deal(split, range(num_samples + 1), [5, 5])
     with pytest.raises(ConfigurationError, match=complaint) as refused:
-        partition(**{"labels": range(50), "cell_sizes": [5, 5], "split": "shards", "rng": rng()} | arguments)
-    assert "Known splits" in complaint or "Usual fix: " in str(refused.value)
+        deal(split, range(num_samples), [5, 5])
+    assert "Usual fix: " in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "knob", "value", "complaint"),
+    [
+        (Shards, "per_client", 0, r"Shards\.per_client = 0: must be at least 1"),
+        (CellIid, "per_client", 0, r"CellIid\.per_client = 0: must be at least 1"),
+        (Dirichlet, "alpha", 0.0, r"Dirichlet\.alpha = 0: must be above 0"),
+        (Dirichlet, "alpha", float("nan"), r"Dirichlet\.alpha = nan"),
+        (Dirichlet, "alpha", 1e300, r"Dirichlet\.alpha = 1e\+300: .* at most 1e\+06"),
+    ],
+)
+def test_knobs_out_of_range_are_refused(kind, knob, value, complaint):
+    with pytest.raises(ConfigurationError, match=complaint):
+        kind(**{knob: value})

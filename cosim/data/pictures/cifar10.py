@@ -1,0 +1,26 @@
+"""CIFAR-10: 60,000 colour pictures of ten things, 3 x 32 x 32.
+
+Source and files: `cifar10_files`.
+"""
+
+from pathlib import Path
+
+from cosim.configuration import configuration
+from cosim.data.dataset import Dataset
+from cosim.data.pictures import cifar10_files
+from cosim.data.pictures.pictures import Pictures, outline_of, pictures_of
+from cosim.simulation import Simulation
+
+
+@configuration
+class Cifar10(Pictures):
+    """Colour pictures of ten things, 3 x 32 x 32, from an archive or six files."""
+
+    @property
+    def outline(self) -> Dataset | None:
+        """A black picture; None where `load` is another, for a subclass may load other pictures."""
+        return outline_of(cifar10_files) if type(self).load is Cifar10.load else None
+
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        """The pictures that lie in the folder, or in the usual ones."""
+        return pictures_of(cifar10_files, data_dir, self.grey_levels)

@@ -1,0 +1,37 @@
+"""Digits: handwritten digits of 8 x 8 pixels, the test part of the UCI set that scikit-learn carries.
+
+The levels 0 to 16 get the range of Fashion-MNIST, so that a learning rate means much the same on both. The
+test part is every fifth sample of each class in the set's own order.
+
+Scope and limitations: training and test part may share writers, so test accuracy says nothing about unknown
+ones.
+
+Source: Alpaydin, Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from cosim.configuration import configuration
+from cosim.data.dataset import Dataset
+from cosim.data.pictures.pictures import Pictures, scaled
+from cosim.simulation import Simulation
+
+
+@configuration
+class Digits(Pictures):
+    """Handwritten digits of scikit-learn, 8 x 8."""
+
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        """The digits; there are no files to name."""
+        from sklearn.datasets import load_digits  # a second to import, and only needed here
+
+        levels, labels = map(np.asarray, load_digits(return_X_y=True))
+        test = np.zeros(len(labels), dtype=bool)
+        for label in range(10):
+            test[np.flatnonzero(labels == label)[4::5]] = True
+        x, y = scaled(levels, 16.0, self.grey_levels), labels.astype(np.int64)
+        return Dataset(
+            name="digits", train_x=x[~test], train_y=y[~test], test_x=x[test], test_y=y[test], num_classes=10
+        )

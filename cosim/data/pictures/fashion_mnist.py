@@ -1,0 +1,26 @@
+"""Fashion-MNIST: 70,000 grey pictures of clothes, 28 x 28.
+
+Source and files: `fashion_mnist_files`.
+"""
+
+from pathlib import Path
+
+from cosim.configuration import configuration
+from cosim.data.dataset import Dataset
+from cosim.data.pictures import fashion_mnist_files
+from cosim.data.pictures.pictures import Pictures, outline_of, pictures_of
+from cosim.simulation import Simulation
+
+
+@configuration
+class FashionMnist(Pictures):
+    """Pictures of ten kinds of clothes, 28 x 28, from four files."""
+
+    @property
+    def outline(self) -> Dataset | None:
+        """A black picture; None where `load` is another, for a subclass may load other pictures."""
+        return outline_of(fashion_mnist_files) if type(self).load is FashionMnist.load else None
+
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        """The pictures that lie in the folder, or in the usual ones."""
+        return pictures_of(fashion_mnist_files, data_dir, self.grey_levels)

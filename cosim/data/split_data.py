@@ -1,0 +1,71 @@
+"""Split data: a training set that is there from the start, dealt to the clients by a split."""
+
+from abc import ABC
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError, configuration, refuse
+from cosim.data.data import Data
+from cosim.data.dataset import Dataset
+from cosim.data.splits.iid import Iid
+from cosim.data.splits.split import Split
+from cosim.simulation import Simulation
+
+
+@configuration
+class SplitData(Data, ABC):
+    """Data whose training samples are dealt by a split before the clock starts.
+
+    Attributes:
+        split: Who holds which samples. [no source]
+    """
+
+    split: Split = Iid()
+
+    @property
+    def has_classes(self) -> bool | None:
+        """Whether samples have classes; None: known once they are loaded."""
+        return None
+
+    def fit(self, system: Any) -> None:
+        """Refuse a split by classes where there are none."""
+        self._check_classes(self.has_classes)
+
+    def _check_classes(self, has_classes: bool | None) -> None:
+        if self.split.needs_classes and has_classes is False:
+            raise self._refused("deals samples by their classes, and these have none")
+
+    def _refused(self, rule: str) -> ConfigurationError:
+        kind = type(self.split).__name__
+        return refuse(type(self), "split", kind, rule, "another split, such as Iid")
+
+    def held(
+        self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
+    ) -> Sequence[Callable[[], NDArray[np.int64]]]:
+        """For every client, what gives the samples that the split deals to it."""
+        if dataset.train_y is None:
+            raise ConfigurationError(
+                f"{type(self).__name__}: the samples of {dataset.name!r} arise while the clock runs (train_y "
+                "is None), so they cannot be dealt. Usual fix: give train_y, or a Data with a method held."
+            )
+        self._check_classes(dataset.num_classes is not None)
+        if self.split.needs_owners and dataset.train_owners is None:
+            raise self._refused(f"the samples of {dataset.name!r} arise at no client")
+        dealt, num_clients = self.split.deal(sim, dataset, cell_sizes), sum(cell_sizes)
+        if len(dealt) != num_clients:
+            raise ConfigurationError(
+                f"{type(self.split).__name__}.deal gives samples to {len(dealt)} clients of {num_clients}. "
+                "Usual fix: an array of indices for each client."
+            )
+        return [partial(_dealt_to, dealt, number) for number in range(num_clients)]
+
+
+def _dealt_to(dealt: Sequence[NDArray[np.int64]], number: int) -> NDArray[np.int64]:
+    """What a client holds that neither gets nor loses any."""
+    samples = dealt[number]
+    samples.flags.writeable = False  # so that no update need keep a copy of its own
+    return samples

@@ -1,0 +1,22 @@
+"""Iid: every client has a uniformly random part of the samples."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cosim.configuration import configuration
+from cosim.data.dataset import Dataset
+from cosim.data.splits.split import Samples, Split, check_enough, partition_stream
+from cosim.simulation import Simulation
+
+
+@configuration
+class Iid(Split):
+    """Samples are shuffled and cut into equal parts."""
+
+    def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
+        """Equal parts, to within one sample."""
+        num_clients, num_samples = sum(cell_sizes), dataset.num_sample_numbers
+        check_enough(dataset, num_clients, f"{num_clients} clients")
+        shuffled = partition_stream(sim).permutation(np.arange(num_samples, dtype=np.int64))
+        return [np.sort(part) for part in np.array_split(shuffled, num_clients)]

@@ -1,0 +1,33 @@
+"""Natural: every client has the samples that arise at it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cosim.configuration import ConfigurationError, configuration
+from cosim.data.dataset import Dataset
+from cosim.data.splits.split import Samples, Split
+from cosim.simulation import Simulation
+
+
+@configuration
+class Natural(Split):
+    """Samples stay where they arise, such as the traffic of a cell."""
+
+    @property
+    def needs_owners(self) -> bool:
+        """Samples go to their owner."""
+        return True
+
+    def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
+        """The first client has the samples of the first owner, and so on."""
+        owners, num_clients = dataset.train_owners, sum(cell_sizes)
+        assert owners is not None
+        num_owners = int(owners.max()) + 1
+        if num_owners != num_clients:
+            raise ConfigurationError(
+                f"System.num_clients = {num_clients}: the samples of {dataset.name!r} arise at {num_owners} "
+                f"places, one client each. Usual fix: num_clients = {num_owners}, data of as many places, or "
+                "the split Iid."
+            )
+        return [np.flatnonzero(owners == number) for number in range(num_owners)]

@@ -1,0 +1,50 @@
+"""20 Newsgroups: messages to twenty groups, as tokens of GPT-2.
+
+Source and files: `newsgroups_files`.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from cosim.configuration import configuration
+from cosim.data.dataset import Dataset
+from cosim.data.split_data import SplitData
+from cosim.data.splits.shards import Shards
+from cosim.data.splits.split import Split
+from cosim.data.texts import newsgroups_files
+from cosim.simulation import Simulation
+
+NAME = "20-newsgroups"
+
+
+@configuration
+class Newsgroups20(SplitData):
+    """Messages to twenty Usenet groups, as tokens of GPT-2, from folders.
+
+    Attributes:
+        split: Who holds which samples. [HIST journal, Section VI-A]
+    """
+
+    split: Split = Shards()
+
+    @property
+    def outline(self) -> Dataset | None:
+        """One token; None where `load` is another, for a subclass may load other texts."""
+        if type(self).load is not Newsgroups20.load:
+            return None
+        x, y = np.zeros((1, newsgroups_files.NUM_TOKENS), np.int64), np.zeros(1, np.int64)
+        num_classes = newsgroups_files.NUM_GROUPS
+        return Dataset(name=NAME, train_x=x, train_y=y, test_x=x, test_y=y, num_classes=num_classes)
+
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        """The messages that lie in the folder, or in the usual one."""
+        found = newsgroups_files.load(data_dir)
+        return Dataset(
+            name=NAME,
+            train_x=found.train_tokens,
+            train_y=found.train_labels,
+            test_x=found.test_tokens,
+            test_y=found.test_labels,
+            num_classes=len(found.groups),
+        )
