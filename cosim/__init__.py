@@ -2,64 +2,37 @@
 
 Usage::
 
-    import cosim, models
+    import cosim
 
     system = cosim.System(num_cells=2, radio=cosim.Radio(bandwidth_hz=5e6))
-    result = cosim.run(system, models.build(system.model))
+    result = cosim.run(system)
+
+A name is imported when it is first asked for, so that nothing waits for what it does not use. The names and
+their modules stand in `cosim/__init__.pyi`, where type checkers read them too.
 """
 
-from attrs import evolve
+import ast
+import importlib
+from pathlib import Path
+from typing import Any
 
-from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
-from cosim.compute import Compute
-from cosim.configuration import ConfigurationError
-from cosim.learning.data import Data
-from cosim.learning.traffic import Traffic
-from cosim.learning.video_requests import VideoRequests
-from cosim.protocols.edge_training import EdgeTraining
-from cosim.protocols.hfedavg import HFedAvg
-from cosim.protocols.hist import Hist
-from cosim.protocols.raw_hfl import RawHfl
-from cosim.protocols.vhfl import Vhfl
-from cosim.queueing.network import PublicNetwork
-from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
-from cosim.radio.large_scale import LargeScale
-from cosim.radio.over_the_air import AirComp
-from cosim.radio.uplink import Radio
-from cosim.results import Result
-from cosim.run import run
-from cosim.simulation import Dropped, Simulation
-from cosim.system import System
-from cosim.topology import Topology
+_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_HOMES = {
+    alias.name: str(node.module)
+    for node in _STUB.body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+}
+"""Name -> the module that has it."""
+__all__ = list(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
-__all__ = [
-    "AirComp",
-    "CommonSteps",
-    "Compute",
-    "ConfigurationError",
-    "Data",
-    "Deterministic",
-    "Dropped",
-    "EdgeTraining",
-    "Empirical",
-    "Erlang",
-    "Exponential",
-    "HFedAvg",
-    "Hist",
-    "HyperExponential",
-    "LargeScale",
-    "PublicNetwork",
-    "Radio",
-    "RawHfl",
-    "ResourceAware",
-    "Result",
-    "Simulation",
-    "System",
-    "Topology",
-    "Traffic",
-    "Unconstrained",
-    "Vhfl",
-    "VideoRequests",
-    "evolve",
-    "run",
-]
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

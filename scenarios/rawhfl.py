@@ -18,7 +18,7 @@ from rich.table import Table
 from analysis.closed_forms.request_model import RequestPrediction
 from cosim import Compute, Data, LargeScale, Radio, RawHfl, Result, Simulation, System, Topology, evolve
 from cosim.learning.request_log import request_model
-from cosim.run import load_system
+from cosim.running import load_system
 
 MODEL = "mlp-43-512-256-256"
 """219,648 parameters, so an upload of 7,248,384 bits. [RawHFL, Section V-A]"""

@@ -43,7 +43,7 @@ def test_the_scenario_works_when_pasted(tmp_path):
 def test_every_command_is_known():
     commands = re.findall(r"`(cosim .*?)`", README) + re.findall(r"^cosim .*", README, flags=re.MULTILINE)
     for command, name in re.findall(r"cosim (\w+) ?([a-z0-9][a-z0-9-]*)?", "\n".join(commands)):
-        assert command in command_line._COMMANDS or command == "run"
+        assert command in command_line.COMMANDS or command == "run"
         known = {
             "run": catalogue("run"),
             "study": catalogue("run"),

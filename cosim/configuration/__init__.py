@@ -2,7 +2,8 @@
 
 from cosim.configuration.fields import configuration, field
 from cosim.configuration.json_form import check_reloads, from_dict, options_of, to_dict, with_kind
-from cosim.configuration.kinds import class_of, is_configuration, kind_of
+from cosim.configuration.kinds import class_of, is_configuration, kind_of, loaded, name_of
+from cosim.configuration.paths import KIND, full_path, paths_of
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
@@ -15,6 +16,7 @@ from cosim.configuration.rules import (
 )
 
 __all__ = [
+    "KIND",
     "ConfigurationError",
     "at_least",
     "between",
@@ -23,12 +25,16 @@ __all__ = [
     "configuration",
     "field",
     "from_dict",
+    "full_path",
     "is_configuration",
     "kind_of",
+    "loaded",
+    "name_of",
     "not_empty",
     "not_negative",
     "one_or_range",
     "options_of",
+    "paths_of",
     "positive",
     "refuse",
     "to_dict",

@@ -11,7 +11,6 @@ import models
 from cosim import Compute, ConfigurationError, Data, EdgeTraining, HFedAvg, Hist, Radio, System, evolve
 from cosim.checkpoint import Checkpoint
 from cosim.learning.submodels import NetworkShape
-from scenarios.command_line.console import network
 
 TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
 RESNET = System(
@@ -26,7 +25,7 @@ RESNET = System(
 
 
 def play(system: System, **options) -> cosim.Result:
-    return cosim.run(system, network(system.model), num_workers=1, **options)
+    return cosim.run(system, num_workers=1, **options)
 
 
 def half(name: str) -> tuple[int, int, int, int]:
