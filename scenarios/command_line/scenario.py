@@ -76,8 +76,15 @@ class Scenario:
 
     def print_report(self, result: "Result") -> None:
         """Print what the module says of a result, if it says anything."""
-        if hasattr(self.module, "report"):
-            console.print(self.module.report(result))
+        if not hasattr(self.module, "report"):
+            return
+        try:
+            said = self.module.report(result)
+        except Exception as error:
+            raise ConfigurationError(
+                f"{self.name}: report(): {what_failed(error)}. The run is saved. Usual fix: mend it."
+            ) from None
+        console.print(said)
 
 
 def known_scenarios() -> list[str]:
