@@ -1,9 +1,9 @@
 """Networks by name: `family-sizes`, or `module:function` of one's own.
 
-A family comes from an installed package, by an entry point of the group `GROUP`: a function of the whole name,
-such as relu-784-300-10. It returns a torch.nn.Module, or raises ValueError where it knows no such family. A
-function of one's own takes no arguments. Its module must be loaded, because a name imports nothing that nobody
-asked for.
+A family comes from an installed package, by an entry point of the group `GROUP`, which is a function of the
+whole name, such as relu-784-300-10. It returns a torch.nn.Module, or raises ValueError where it knows no such
+family. A function of one's own takes no arguments. Its module must be loaded, because a name imports nothing
+that nobody asked for.
 
 Usage::
 

@@ -136,5 +136,9 @@ def _annotation(config: Any, path: str) -> Any:
 
 def _with_none(word: str, annotation: Any) -> str:
     """The word, or `None` where that is meant."""
-    arguments = typing.get_args(annotation)
-    return "None" if word.lower() in NONE and types.NoneType in arguments else word
+    choices = typing.get_args(annotation)
+    if word.lower() not in NONE:
+        return word
+    if types.NoneType in choices:
+        return "None"
+    return "none" if "none" in choices else word
