@@ -57,7 +57,8 @@ class System:
         num_clients: Clients in all cells together, dealt as evenly as they go. [HIST journal, Section VI-A]
         cell_sizes: Clients of each cell, where they are not dealt evenly; none: evenly. [HIST journal,
             Section VI-A: evenly]
-        model: Network by name: relu (no biases) or mlp (biases), then its layer sizes. [HIST journal, Section
+        model: Network by name: a family such as relu (no biases) or mlp (biases), then its layer sizes; or
+            module:function, a function of your own that returns a torch.nn.Module. [HIST journal, Section
             VI-B]
         initial_weights: Drawn: by the network's own initialisation, from the seed; network: those that a
             network of your own brings, pretrained ones for instance. [HIST journal: drawn]

@@ -13,7 +13,7 @@ other defaults are those of the HIST journal paper, Section VI-D.
 from rich.table import Table
 
 from cosim import Compute, EdgeTraining, Hist, Radio, Result, Sgd, System
-from cosim.run import load_system
+from cosim.running import load_system
 from cosim.topology import client_name, edge_name
 
 

@@ -28,7 +28,7 @@ from cosim import (
     VideoRequests,
     evolve,
 )
-from cosim.run import load_system
+from cosim.running import load_system
 
 MODEL = "mlp-43-512-256-256"
 """219,648 parameters, so an upload of 7,248,384 bits. [RawHFL, Section V-A]"""

@@ -14,7 +14,7 @@ from rich.table import Table
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import t_interval
 from cosim import CellTraffic, Compute, HyperExponential, PublicNetwork, Result, System, VerticalSgd, Vhfl
-from cosim.run import load_system
+from cosim.running import load_system
 
 NUM_SENDERS, NUM_NEEDED = 12, 10
 VERTICAL, HORIZONTAL = "vertical-9-12-32-8", "horizontal-12-32-8"

@@ -32,13 +32,21 @@ from cosim.queueing.station import Station
 from cosim.study import Study
 from cosim.units import unit_of
 from scenarios import command_line, reference
-from scenarios.command_line import looking, studies
+from scenarios.command_line import looking, playing
+from scenarios.command_line import study as study_command
 from scenarios.command_line.catalogue import catalogue
+from scenarios.command_line.scenario import Scenario
+from scenarios.command_line.study import playing as study_playing
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
-SMALLER = {("tutorial", "study.py"): {"seeds=5": "seeds=2", "models.build)": "models.build, num_workers=1)"}}
+SMALLER = {
+    ("tutorial", "study.py"): {
+        "seeds=5": "seeds=2",
+        'studies/bandwidth")': 'studies/bandwidth", num_workers=1)',
+    }
+}
 """What a program is made smaller by, else it is run word for word."""
 
 PLAYER = """
@@ -155,16 +163,16 @@ def test_programs_work_when_pasted(page, name, folder):
 def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Commands are parsed in an empty folder, and nothing is played."""
 
-    def study(scenario: str, base: cosim.System, options: studies.Options, title: str) -> int:
-        asked = Study(base, studies.grid(options.over), options.seeds, options.target)
+    def study(scenario: str, base: cosim.System, options: study_command.Options, title: str) -> int:
+        asked = Study(base, study_command.grid(options.over), options.seeds, options.target)
         assert all(design.error is None for design in asked.designs)
-        assert all(map(studies.share, options.precision))
+        assert all(map(study_playing.share, options.precision))
         return 0
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command_line, "play", lambda *_, **__: None)
-    monkeypatch.setattr(command_line, "_played", lambda *_: 0)
-    monkeypatch.setattr(studies, "play", study)
+    monkeypatch.setattr(playing, "play", lambda *_, **__: None)
+    monkeypatch.setattr(Scenario, "print_report", lambda *_: None)
+    monkeypatch.setattr(study_playing, "play", study)
     monkeypatch.setattr(looking, "report", lambda *_: 0)
     monkeypatch.setattr(looking, "trace", lambda *_: 0)
     monkeypatch.setattr(fashion_mnist, "download", lambda *_: None)
@@ -229,7 +237,7 @@ def test_commands_within_sentences_are_known(page):
         "data": {"fashion-mnist"},
     }
     for command, name in re.findall(r"`cosim (\S+?)(?: ([a-z0-9][a-z0-9-]*))?[ `]", PAGES[page]):
-        assert command in command_line._COMMANDS, command
+        assert command in command_line.COMMANDS, command
         assert not name or command not in known or name in known[command], name
 
 
@@ -396,7 +404,7 @@ def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
     again = from_dict(cosim.System, to_dict(vhfl))
     assert again == vhfl
     assert type(again.radio) is type(vhfl.radio)
-    runs = Study(vhfl, {}, 1).run(tmp_path / "study", models.build, num_workers=1)
+    runs = Study(vhfl, {}, 1).run(tmp_path / "study", num_workers=1)
     played_there = cosim.Result.load(tmp_path / "study" / runs["folder"].iloc[0])
     pd.testing.assert_frame_equal(played_there.transfers, done.transfers)
     in_the_air = cosim.evolve(vhfl.radio, sharing="over-the-air")

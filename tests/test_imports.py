@@ -28,7 +28,7 @@ BANNED = [
     ("cosim/new.py", "from analysis.statistics import mean_interval", ENGINE),
     ("cosim/learning/new.py", "import scenarios.hist", ENGINE),
     ("cosim/new.py", "", LAYERS),
-    ("cosim/radio/new.py", "from cosim.run import run", LAYERS),
+    ("cosim/radio/new.py", "from cosim.running import run", LAYERS),
     ("cosim/data/new.py", "from cosim.learning.levels import levels", LAYERS),
     ("models/new.py", "from cosim.units import db_to_linear", MODELS),
     ("models/new.py", "import numpy as np", MODELS),

@@ -120,7 +120,7 @@ def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_pat
         if name == "policy":
             continue  # its study is below, by kind
         study = Study(own, {}, seeds=1)
-        runs = study.run(tmp_path / name, models.build, num_workers=1)
+        runs = study.run(tmp_path / name, num_workers=1)
         assert list(runs["status"]) == ["complete"], runs["error"].tolist()
         played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
         assert same(played, in_memory[name]), name
@@ -133,7 +133,7 @@ def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_pat
 
 def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
     grid = {"protocol.training.kind": ("EdgeTraining", "own_parts:Fastest", "own_parts:Patient")}
-    runs = Study(BASE, grid, seeds=1).run(tmp_path / "rules", models.build, num_workers=2)
+    runs = Study(BASE, grid, seeds=1).run(tmp_path / "rules", num_workers=2)
     assert list(runs["status"]) == ["complete"] * 3, runs["error"].tolist()
     assert runs["name"].tolist() == [f"training={kind}" for kind in grid["protocol.training.kind"]]
     for folder, expected in zip(
@@ -238,7 +238,7 @@ def test_a_class_that_nobody_finds_again_runs_in_memory_and_is_not_saved(tmp_pat
     assert run(system).summary.status == "complete"
     for attempt in (
         lambda: run(system, out=tmp_path / "run"),
-        lambda: Study(system, {}, seeds=1).run(tmp_path / "study", models.build),
+        lambda: Study(system, {}, seeds=1).run(tmp_path / "study"),
     ):
         with pytest.raises(ConfigurationError, match=r"cannot be saved.*in a module, not in a function"):
             attempt()
@@ -246,7 +246,7 @@ def test_a_class_that_nobody_finds_again_runs_in_memory_and_is_not_saved(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "kind", ["os:system", "own_parts:ConstantUplink", "own_parts:Noise", "cosim.run:run"]
+    "kind", ["os:system", "own_parts:ConstantUplink", "own_parts:Noise", "cosim.running:run"]
 )
 def test_a_kind_that_is_no_such_part_is_refused(kind):
     with pytest.raises(ConfigurationError, match="'kind' must be one of Radio"):
@@ -367,7 +367,7 @@ def test_a_study_over_objects_asks_for_their_kinds(value):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(["--import"], "needs the name"), (["--import", "gone"], "gone")]
+    ("words", "said"), [(["--import"], "--import: needs a value"), (["--import", "gone"], "gone")]
 )
 def test_a_module_that_cannot_be_loaded_is_one_sentence(words, said, tmp_path, monkeypatch, capsys):
     (tmp_path / "gone.py").write_text("raise SystemExit(3)")

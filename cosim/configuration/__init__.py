@@ -2,7 +2,8 @@
 
 from cosim.configuration.fields import configuration, field
 from cosim.configuration.json_form import check_reloads, from_dict, options_of, to_dict, with_kind
-from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of
+from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of, loaded, name_of
+from cosim.configuration.paths import KIND, full_path, paths_of
 from cosim.configuration.port import Port
 from cosim.configuration.rules import (
     ConfigurationError,
@@ -16,6 +17,7 @@ from cosim.configuration.rules import (
 )
 
 __all__ = [
+    "KIND",
     "ConfigurationError",
     "Port",
     "at_least",
@@ -25,13 +27,17 @@ __all__ = [
     "configuration",
     "field",
     "from_dict",
+    "full_path",
     "is_configuration",
     "kind_of",
     "kinds_of",
+    "loaded",
+    "name_of",
     "not_empty",
     "not_negative",
     "one_or_range",
     "options_of",
+    "paths_of",
     "positive",
     "refuse",
     "to_dict",

@@ -16,7 +16,7 @@ from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.protocol import Protocol
 from cosim.results import Result
-from cosim.run import run
+from cosim.running import run
 from cosim.system import System
 from cosim.testing.laws import LAWS, broken, same_tables
 

@@ -6,45 +6,14 @@ Options are made from a configuration's own classes, so a field that takes one o
 the wanted one before they are made.
 """
 
-import importlib
-import os
-import sys
 from typing import Any, TypeVar
 
 import attrs
 
-from cosim import ConfigurationError
-from cosim.configuration import is_configuration, with_kind
+from cosim.configuration import KIND, ConfigurationError, full_path, is_configuration, paths_of, with_kind
 
 C = TypeVar("C")
-ENDING, IMPORT = ".kind", "--import"
-
-
-def imported(arguments: list[str]) -> list[str]:
-    """The arguments without `--import MODULE`, whose modules are loaded, those of this folder too.
-
-    Raises:
-        ConfigurationError: A module that is not there, or fails.
-    """
-    rest, words = [], iter(arguments)
-    for word in words:
-        option, equals, module = word.partition("=")
-        if option != IMPORT:
-            rest.append(word)
-            continue
-        module = module if equals else next(words, "")
-        if not module:
-            raise ConfigurationError(f"{IMPORT}: needs the name of a module. Usual fix: {IMPORT} rules.")
-        if os.getcwd() not in sys.path:
-            sys.path.insert(0, os.getcwd())
-        try:
-            importlib.import_module(module)
-        except (Exception, SystemExit) as error:
-            raise ConfigurationError(
-                f"{IMPORT} {module}: {type(error).__name__}: {error}. Usual fix: the name of a module, such "
-                "as rules for rules.py in this folder."
-            ) from None
-    return rest
+ENDING = f".{KIND}"
 
 
 def other_kinds(usual: Any, config: Any) -> list[str]:
@@ -73,9 +42,10 @@ def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:
         if not (option.startswith("--") and option.endswith(ENDING)):
             rest.append(word)
             continue
-        path = option[2 : -len(ENDING)].replace("-", "_").split(".")
+        kind = kind if equals else next(words, None)
         try:
-            config = with_kind(config, path, kind if equals else next(words, None))
+            *path, _ = full_path(option[2:].replace("-", "_"), paths_of(config)).split(".")
+            config = with_kind(config, path, kind)
         except ConfigurationError as error:
             raise ConfigurationError(f"{option}: {error}") from None
     return config, rest

@@ -14,6 +14,7 @@ import analysis
 from analysis import chrome_trace
 from analysis import report as pages
 from cosim import ConfigurationError, Result
+from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made
 
 
@@ -39,6 +40,28 @@ class TraceOptions:
     """
 
     out: Path | None = None
+
+
+def report_main(arguments: list[str]) -> int:
+    """`cosim report`."""
+    paths, rest = folders(arguments)
+    if not paths:
+        return usage("report", "FOLDER...", ReportOptions(), arguments, __doc__ or "", [])
+    return report(paths, parse(ReportOptions, "cosim report FOLDER...", rest, ReportOptions(), __doc__))
+
+
+def trace_main(arguments: list[str]) -> int:
+    """`cosim trace`."""
+    paths, rest = folders(arguments)
+    if len(paths) != 1:
+        return usage("trace", "FOLDER", TraceOptions(), arguments, __doc__ or "", [])
+    return trace(paths[0], parse(TraceOptions, "cosim trace FOLDER", rest, TraceOptions(), __doc__))
+
+
+def folders(arguments: list[str]) -> tuple[list[Path], list[str]]:
+    """The folders that come first, and the options."""
+    number = next((n for n, word in enumerate(arguments) if word.startswith("-")), len(arguments))
+    return [Path(word) for word in arguments[:number]], arguments[number:]
 
 
 def report(paths: list[Path], options: ReportOptions) -> int:

@@ -23,9 +23,9 @@ from cosim.records import Allotment, Evaluation, Job, Prediction, Round, Span, T
 from cosim.results import Summary
 from cosim.units import unit_of
 from scenarios import command_line
-from scenarios.command_line import looking, studies
+from scenarios.command_line import looking, run
+from scenarios.command_line import study as study_command
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
-from scenarios.command_line.console import Options as RunOptions
 from scenarios.reference.rows import first_line, functions, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
@@ -220,14 +220,14 @@ def _commands() -> Iterator[str]:
         if command == "run":
             paper = [f"`{name}`" for name in names if hasattr(find("run", name), "paper_scale")]
             yield (
-                f"{_options(RunOptions)}\n\nEvery field of the configuration is an option too, and "
+                f"{_options(run.Options)}\n\nEvery field of the configuration is an option too, and "
                 "`--PATH.kind CLASS` puts another class into a field that takes several. `--paper-scale`: "
                 f"{', '.join(paper)}."
             )
         else:
             yield from _options_of_each(command)
     for name, options in (
-        ("study", studies.Options),
+        ("study", study_command.Options),
         ("report", looking.ReportOptions),
         ("trace", looking.TraceOptions),
     ):

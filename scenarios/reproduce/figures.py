@@ -4,7 +4,6 @@ Every run has a folder of its own below the figure's; a reproduction that was st
 that are missing.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,8 +12,9 @@ import attrs
 from rich.table import Table
 
 import cosim
-from cosim.configuration import to_dict
-from scenarios.command_line.console import console, network, progress_of
+from scenarios.command_line.console import console
+from scenarios.command_line.playing import played
+from scenarios.command_line.run import Options as RunOptions
 
 
 @attrs.frozen(kw_only=True)
@@ -56,43 +56,15 @@ def play_all(figure: str, systems: dict[str, cosim.System], options: Options) ->
     results = {}
     for index, (label, system) in enumerate(systems.items(), 1):
         name = label.translate(str.maketrans(" /", "__", ",="))
-        folder = options.folder(figure) / "runs" / name
-        started = (folder / "config.json").exists()
-        finished = _finished(folder, system) if started else None
-        if finished is None:
-            with progress_of(
-                f"{label} ({index}/{len(systems)})", system.protocol.num_global_rounds
-            ) as listener:
-                finished = cosim.run(
-                    system,
-                    network(system.model),
-                    out=folder,
-                    scenario=figure,
-                    data_dir=options.data_dir,
-                    num_workers=options.workers,
-                    device=options.device,
-                    listener=listener,
-                    resume=started,
-                )
-        results[label] = finished
-    return results
-
-
-def _finished(folder: Path, system: cosim.System) -> cosim.Result | None:
-    """The result of a run that ended; None of one that was stopped.
-
-    Raises:
-        ConfigurationError: The folder holds a run of another configuration.
-    """
-    if json.loads((folder / "config.json").read_text()).get("system") != to_dict(system):
-        raise cosim.ConfigurationError(
-            f"{folder}: holds a run of another configuration. Usual fix: another --out, or remove it."
+        asked = RunOptions(
+            out=options.folder(figure) / "runs" / name,
+            data_dir=options.data_dir,
+            workers=options.workers,
+            device=options.device,
         )
-    try:
-        result = cosim.Result.load(folder)
-    except cosim.ConfigurationError:
-        return None
-    return result if result.summary.status == "complete" else None
+        title = f"{label} ({index}/{len(systems)})"
+        results[label] = played(title, figure, system, asked, resume="as found")
+    return results
 
 
 def show_claims(figure: str, folder: Path, claims: Sequence[Claim]) -> int:

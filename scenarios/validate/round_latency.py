@@ -21,9 +21,10 @@ from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim.configuration import at_least, configuration, field, not_empty, not_negative
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
+from cosim.learning.named_networks import network_of
 from cosim.nodes import Cloud
 from cosim.radio.uplink import RadioUplink
-from scenarios.command_line.console import console, network
+from scenarios.command_line.console import console
 
 TOLERANCE = 1e-9
 
@@ -60,7 +61,9 @@ def simulate(system: cosim.System) -> tuple[Cloud, np.ndarray]:
     """The network, and the duration in s of every global round, shape (rounds,)."""
     sim = cosim.Simulation(system.seed)
     dataset = blank_dataset(system.num_clients)
-    cloud = system.build(sim, Learner(network(system.model), dataset), lambda: dataset, lambda report: None)
+    cloud = system.build(
+        sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
+    )
     sim.run(system.protocol.play(sim, cloud))
     rounds = [row for row in sim.trace.rounds if row.level == "global"]
     return cloud, np.array([row.end_s - row.start_s for row in rounds])

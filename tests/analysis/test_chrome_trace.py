@@ -19,7 +19,6 @@ from analysis.chrome_trace import events, spans, write
 from cosim import ConfigurationError
 from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Trace, Transfer
 from scenarios import rawhfl, vhfl
-from scenarios.command_line.console import network
 
 Event = dict[str, Any]
 
@@ -84,14 +83,14 @@ def over_the_public_network() -> cosim.Result:
     data = cosim.evolve(base.data, traffic=cosim.Traffic(num_days=4))
     protocol = cosim.evolve(base.protocol, num_global_rounds=20, num_local_epochs=1)
     system = cosim.evolve(base, data=data, protocol=protocol, evaluate_every=10)
-    return cosim.run(system, network(system.model))
+    return cosim.run(system)
 
 
 def with_plans() -> cosim.Result:
     base = rawhfl.system()
     protocol = cosim.evolve(base.protocol, num_global_rounds=2, num_edge_rounds=2, max_local_rounds=3)
     system = cosim.evolve(base, protocol=protocol, evaluate_every=None)
-    return cosim.run(system, network(system.model))
+    return cosim.run(system)
 
 
 def nothing() -> cosim.Result:

@@ -9,7 +9,6 @@ import cosim
 from analysis.report import report
 from analysis.report_designs import designs_of, in_words
 from cosim import Hist, Radio, Synthetic, System
-from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,
@@ -23,7 +22,7 @@ SYSTEM = System(
 
 @pytest.fixture(scope="module")
 def result():
-    return cosim.run(SYSTEM, network(SYSTEM.model))
+    return cosim.run(SYSTEM)
 
 
 def with_fields(result, seed=1, **fields):

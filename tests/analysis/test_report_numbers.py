@@ -11,7 +11,6 @@ from scipy import stats
 import cosim
 from analysis.report import report
 from cosim import Compute, EdgeTraining, Hist, Radio, Sgd, Synthetic, System, evolve
-from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,
@@ -69,7 +68,7 @@ def of(html, beginning):
 
 @pytest.fixture(scope="module")
 def runs():
-    return [cosim.run(evolve(SYSTEM, seed=seed), network(SYSTEM.model)) for seed in (1, 2, 3)]
+    return [cosim.run(evolve(SYSTEM, seed=seed)) for seed in (1, 2, 3)]
 
 
 def wasted_j(result):
@@ -137,7 +136,7 @@ def test_several_seeds_are_one_design_with_students_interval(runs):
 
 
 def test_designs_differ_by_the_fields_that_are_named(runs):
-    other = cosim.run(evolve(SYSTEM, radio=Radio(bandwidth_hz=2e6)), network(SYSTEM.model))
+    other = cosim.run(evolve(SYSTEM, radio=Radio(bandwidth_hz=2e6)))
     html = report([*runs, other])
     first, second = of(html, "Means over runs")
     assert (first["runs"], second["runs"]) == ("3", "1")

@@ -10,7 +10,6 @@ import cosim
 from analysis.report import NEEDED, report, write
 from analysis.report_page import DARK_COLOURS, table, text
 from cosim import ConfigurationError, EdgeTraining, Hist, Synthetic, System
-from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,
@@ -53,7 +52,7 @@ class Tags(HTMLParser):
 
 @pytest.fixture(scope="module")
 def result():
-    return cosim.run(SYSTEM, network(SYSTEM.model))
+    return cosim.run(SYSTEM)
 
 
 @pytest.fixture(scope="module")

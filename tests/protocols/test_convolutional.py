@@ -24,7 +24,6 @@ from cosim import (
 )
 from cosim.checkpoint import Checkpoint
 from cosim.learning.submodels import NetworkShape
-from scenarios.command_line.console import network
 
 TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10))
 RESNET = System(
@@ -39,7 +38,7 @@ RESNET = System(
 
 
 def play(system: System, **options) -> cosim.Result:
-    return cosim.run(system, network(system.model), num_workers=1, **options)
+    return cosim.run(system, num_workers=1, **options)
 
 
 def half(name: str) -> tuple[int, int, int, int]:

@@ -23,12 +23,12 @@ from cosim.checkpoint import Checkpoint
 from cosim.data.dataset import Dataset
 from cosim.data.texts.newsgroups_files import TEST, TRAIN
 from cosim.learning.learner import Learner
+from cosim.learning.named_networks import network_of
 from cosim.learning.submodels import NetworkShape, Part, draw_parts, even_counts
 from cosim.learning.weights import cut
 from cosim.nodes import Cloud
 from cosim.records import Trace
 from cosim.simulation import Simulation
-from scenarios.command_line.console import network
 from scenarios.reproduce.hist import stand_in_texts
 
 LAYERS, WIDTH, CLASSES, TOKENS = 2, 64, 6, 128
@@ -80,7 +80,7 @@ def gpt2(folder: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def lora(gpt2: None) -> models.Gpt2Lora:
-    return network(LORA.model)  # type: ignore[return-value]
+    return network_of(LORA.model)  # type: ignore[return-value]
 
 
 @pytest.fixture(scope="module")
@@ -305,7 +305,7 @@ def test_a_stopped_run_goes_on_bit_for_bit_and_keeps_adapters_only(play, tmp_pat
 
 def test_all_threads_share_the_frozen_weights_and_none_changes_them(folder):
     """Two workers train side by side, each in its own network around the same GPT-2."""
-    own = network(LORA.model)
+    own = network_of(LORA.model)
     frozen = {name: p for name, p in own.named_parameters() if not p.requires_grad}
     places = {name: p.data_ptr() for name, p in frozen.items()}
     before = {name: p.clone() for name, p in frozen.items()}

@@ -27,8 +27,7 @@ from cosim import (
     run,
 )
 from cosim.configuration import to_dict
-from scenarios.command_line import read_config
-from scenarios.command_line.console import network
+from scenarios.command_line.run import read_config
 
 NUM_BATCHES, BATCH = 8, 100
 TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=5, learning_rate=0.1))
@@ -126,10 +125,10 @@ def damage(rng: np.random.Generator, values: dict[str, Any]) -> str:
 def outcome(path: Path) -> str:
     """Play a config.json as `cosim run --config` does; "refused", "complete" or "long"."""
     try:
-        _, system, _ = read_config(path)
+        _, system, _ = read_config(path, "--config")
         if isinstance(system.data, FashionMnist) or system.protocol.num_global_rounds > 10:
             return "long"  # a default has come in for what was deleted: legal, and minutes
-        result = run(system, network(system.model), num_workers=1)
+        result = run(system, num_workers=1)
     except ConfigurationError as error:
         message = str(error)
         assert len(message) > 10

@@ -249,7 +249,7 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         pytest.param(
             ("validate", "latency"), ("Did you mean round-latency? Known: aircomp-latency",), id="validation"
         ),
-        pytest.param(("rnu", "hist"), ("no command 'rnu'", "Known: run"), id="command"),
+        pytest.param(("rnu", "hist"), ("no command 'rnu'", "Known: list, show, run"), id="command"),
         pytest.param((*QUICK, "--num-celz", "2"), ("--num-celz", "--num-cells"), id="option"),
         pytest.param((*QUICK, "--num-cells", "two"), ("--num-cells", "'two'"), id="type"),
         pytest.param((*QUICK, "--num-cells", "2.5"), ("--num-cells", "'2.5'"), id="fraction of a cell"),

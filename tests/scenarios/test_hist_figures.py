@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import cosim
+from cosim import running
 from cosim.configuration import to_dict
 from scenarios.reproduce.figures import play_all
 from scenarios.reproduce.hist import figures as hist_figures
@@ -82,13 +83,12 @@ def test_a_stopped_reproduction_goes_on_with_what_is_missing(tmp_path, monkeypat
     unfinished.mkdir()
     config = {"scenario": "f", "system": to_dict(systems["N=3"])}
     (unfinished / "config.json").write_text(json.dumps(config))
-    played = []
-    real = cosim.run
-    monkeypatch.setattr(
-        cosim, "run", lambda system, *a, **k: played.append((system, k["resume"])) or real(system, *a, **k)
-    )
+    clocks, real = [], running.Simulation
+    monkeypatch.setattr(running, "Simulation", lambda *a, **k: clocks.append(real(*a, **k)) or clocks[-1])
     results = play_all("f", systems, options)
-    assert played == [(systems["N=3"], True)]
+    (clock,) = clocks
+    assert clock.now_s == results["N=3"].summary.time_s
+    assert "resumed" in json.loads((unfinished / "provenance.json").read_text())
     pd.testing.assert_frame_equal(results["N=2"].evaluations, first.evaluations)
     with pytest.raises(cosim.ConfigurationError, match="another configuration"):
         play_all("f", {"N=2": attrs.evolve(systems["N=2"], seed=2)}, options)

@@ -18,7 +18,7 @@ import cosim
 import models
 from cosim.data.texts import newsgroups_files as newsgroups
 from cosim.records import Evaluation, Trace, Transfer
-from scenarios.command_line import main
+from scenarios.command_line import main, playing
 from scenarios.command_line.console import console
 from scenarios.reproduce.figures import Options
 from scenarios.reproduce.hist import stand_in_texts
@@ -340,20 +340,21 @@ def test_a_stopped_reproduction_goes_on_and_ends_where_a_whole_one_does(reproduc
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert reproduce(name, "--quick", "--out", whole)[0] == 0
     played: list[tuple[str, bool]] = []
-    real, stops = cosim.run, [False, True]
+    real, stops = playing.run, [False, True]
 
     def run(system, network, **options):
-        played.append((options["out"].name, options["resume"]))
-        heard = options.pop("listener")
+        heard, was_there = options.pop("listener"), options["out"].exists()
 
         def listener(report):
             heard(report)
+            if report.global_round == 1:
+                played.append((options["out"].name, was_there))
             if report.global_round == 2 and stops and stops.pop(0):
                 raise KeyboardInterrupt
 
         return real(system, network, listener=listener, **options)
 
-    monkeypatch.setattr(cosim, "run", run)
+    monkeypatch.setattr(playing, "run", run)
     code, _, errors = reproduce(name, "--quick", "--out", stopped)
     assert (code, stops) == (130, [])
     assert "Interrupted" in errors

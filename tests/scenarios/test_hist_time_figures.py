@@ -10,7 +10,7 @@ from scipy import stats
 
 import cosim
 from scenarios import aircomp
-from scenarios.command_line.console import console, network
+from scenarios.command_line.console import console
 from scenarios.reproduce.hist import time_figures as hist_time_figures
 from scenarios.reproduce.hist.time_figures import (
     AIR_HFEDAVG,
@@ -117,7 +117,7 @@ def test_the_scenarios_report_adds_up(tmp_path):
         data=cosim.Synthetic(),
         protocol=cosim.evolve(made.protocol, num_global_rounds=2, training=training),
     )
-    result = cosim.run(made, network(made.model), out=tmp_path / "a")
+    result = cosim.run(made, out=tmp_path / "a")
     table = aircomp.report(result)
     columns = [list(column.cells) for column in table.columns]
     assert columns[0] == ["edge-00", "edge-01", "edge-02", "edge-03"]
@@ -160,7 +160,7 @@ def test_earlier_means_reached_and_the_others_followed_for_as_long():
 def test_oma_learns_the_same_at_every_snr_and_is_only_clocked_again():
     """Weights do not depend on time: the whole run at another SNR has the very same table."""
     here, there = (tiny(OMA_HIST, 2, 2, snr_db=(level_db,)) for level_db in (0.0, 20.0))
-    learned, wanted = (cosim.run(made, network(made.model)).evaluations for made in (here, there))
+    learned, wanted = (cosim.run(made).evaluations for made in (here, there))
     (found,) = at_other_times([learned], [there])
     np.testing.assert_allclose(found["time_s"], wanted["time_s"], rtol=1e-12)
     np.testing.assert_array_equal(found["accuracy"], wanted["accuracy"])
@@ -206,7 +206,7 @@ def test_a_and_b_of_figure_8_share_their_runs(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise AssertionError("ran again")
 
-    monkeypatch.setattr("scenarios.reproduce.figures.cosim.run", fail)
+    monkeypatch.setattr("cosim.running.Simulation", fail)
     FIGURES["fig8a"].main(Options(quick=True, out=tmp_path))
 
 

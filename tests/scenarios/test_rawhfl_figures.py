@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import cosim
-from cosim import CommonSteps, ResourceAware, Simulation, Unconstrained
+from cosim import CommonSteps, ResourceAware, Simulation, Unconstrained, running
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import to_dict
 from cosim.results import Summary
 from scenarios import rawhfl
 from scenarios.command_line import main
-from scenarios.command_line.console import console, network
+from scenarios.command_line.console import console
 from scenarios.reproduce.rawhfl import figures as rawhfl_figures
 from scenarios.reproduce.rawhfl import tables as rawhfl_tables
 from scenarios.reproduce.rawhfl.figures import ALGORITHMS, Options, Runs, over_seeds, system_of
@@ -161,7 +161,7 @@ def timing(name: str, seed: int = 1, **protocol: Any) -> cosim.Result:
     """One global round of an algorithm, without learning."""
     system = system_of(name, Options(num_global_rounds=1), seed, learns=False)
     system = cosim.evolve(system, protocol=cosim.evolve(system.protocol, **protocol))
-    return cosim.run(system, network(system.model))
+    return cosim.run(system)
 
 
 @pytest.mark.usefixtures("small")
@@ -239,7 +239,7 @@ def test_popularity_ranks_are_counted_requests(algorithm: str, num_slots: int, w
 @pytest.mark.usefixtures("small")
 def test_label_ranks_are_those_of_a_forward_pass(tmp_path: Path) -> None:
     system = system_of("exact, Z=4", Options(num_global_rounds=2), 1)
-    result = cosim.run(system, network(system.model), out=tmp_path / "a")
+    result = cosim.run(system, out=tmp_path / "a")
     checkpoint = Checkpoint.load(tmp_path / "a")
     assert checkpoint is not None
     assert checkpoint.global_round == 2
@@ -265,7 +265,7 @@ def played(small: None, monkeypatch: Patch) -> dict[str, cosim.System]:
     def play(folder: str, systems: dict[str, cosim.System], options: Options) -> dict[str, cosim.Result]:
         assert folder == "rawhfl"
         asked.update(systems)
-        return {label: cosim.run(system, network(system.model)) for label, system in systems.items()}
+        return {label: cosim.run(system) for label, system in systems.items()}
 
     monkeypatch.setattr(rawhfl_figures, "play_all", play)
     return asked
@@ -890,10 +890,10 @@ def test_figures_play_only_what_is_missing(
     """Fig. 8 looks at the runs of Fig. 7."""
     reproduced("fig7")
 
-    def never(system: cosim.System, *arguments: object, **options: object) -> None:
-        raise AssertionError(f"{system.protocol} is played again")
+    def never(*arguments: object, **options: object) -> None:
+        raise AssertionError("something is played again")
 
-    monkeypatch.setattr(cosim, "run", never)
+    monkeypatch.setattr(running, "Simulation", never)
     _, picture, output = reproduced("fig8")
     check_fig8(shared, pd.read_csv(shared / "figures" / "rawhfl-quick" / "rawhfl-fig8.csv"))
     assert labels(picture) == AXES["fig8"]

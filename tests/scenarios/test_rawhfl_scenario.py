@@ -26,10 +26,11 @@ from cosim import (
 )
 from cosim.configuration import to_dict
 from cosim.learning.learner import Learner
+from cosim.learning.named_networks import network_of
 from cosim.nodes import Cloud
-from scenarios import command_line, rawhfl
-from scenarios.command_line import main
-from scenarios.command_line.console import console, network
+from scenarios import rawhfl
+from scenarios.command_line import main, playing
+from scenarios.command_line.console import console
 
 PARAMETERS = (43 * 512 + 512) + (512 * 256 + 256) + (256 * 256 + 256)
 """Weights and biases of three layers."""
@@ -62,7 +63,7 @@ def tiny(num_global_rounds: int = 2, policy: Any = None, **protocol: Any) -> Sys
 
 
 def play(system: System, out: Path | None = None) -> Result:
-    return run(system, network(system.model), out=out, num_workers=1)
+    return run(system, out=out, num_workers=1)
 
 
 def rows(result: Result) -> dict[str, str]:
@@ -92,14 +93,14 @@ def timed() -> Result:
 def built(system: System) -> Cloud:
     sim = Simulation(system.seed)
     dataset = system.data.load(sim, None)
-    learner = Learner(network(system.model), dataset, num_workers=1)
+    learner = Learner(network_of(system.model), dataset, num_workers=1)
     return system.build(sim, learner, lambda: dataset, lambda report: None)
 
 
 def test_the_model_and_its_upload_are_the_papers() -> None:
     """Section V-A: d = 219,648 parameters, s = d (phi + 1) = 7,248,384 bits."""
     system = rawhfl.system()
-    parameters = list(network(system.model).parameters())
+    parameters = list(network_of(system.model).parameters())
     assert sum(values.numel() for values in parameters) == PARAMETERS == 219_648
     dataset = system.data.load(Simulation(1), None)
     assert dataset.num_features == 1 + 8 + 1 + 32 + 1
@@ -181,7 +182,7 @@ def test_the_command_line_has_both_sizes(
     def capture(name: str, system: System, options: object, **others: object) -> Result:
         raise Captured(name, system)
 
-    monkeypatch.setattr(command_line, "play", capture)
+    monkeypatch.setattr(playing, "play", capture)
     with pytest.raises(Captured) as caught:
         main(["run", "rawhfl", *arguments, "--seed", "3"])
     name, system = caught.value.args

@@ -25,7 +25,6 @@ from matplotlib.image import imread
 import cosim
 from analysis.report import report, write
 from cosim import Compute, EdgeTraining, Hist, Radio, Synthetic, System, evolve
-from scenarios.command_line.console import network
 
 SYSTEM = System(
     num_cells=2,
@@ -168,7 +167,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs():
-    return [cosim.run(evolve(SYSTEM, seed=seed), network(SYSTEM.model)) for seed in (1, 2)]
+    return [cosim.run(evolve(SYSTEM, seed=seed)) for seed in (1, 2)]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from analysis.studies import load
 from scenarios.command_line import main
 from scenarios.command_line.console import console
-from scenarios.command_line.studies import grid
+from scenarios.command_line.study import grid
 
 SMALL = ("--model", "relu-64-4-10", "--protocol.num-global-rounds", "2", "--num-clients", "8")
 
@@ -44,9 +44,9 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
         *("quickstart", "--over", "radio.bandwidth-hz=1e6,2e6", "--seeds", "2", "--timing-only"),
         *("--workers", "1", *SMALL),
     )
-    output = capsys.readouterr().out
+    output, errors = capsys.readouterr()
     assert code == 0
-    assert "quickstart: 4 of 4 runs, 0 running, 0 failed" in output
+    assert "quickstart: 4 of 4 runs, 0 running, 0 failed" in errors
     runs = load(tmp_path / "studies" / "quickstart-1")
     assert isinstance(runs, pd.DataFrame)
     assert list(runs["radio.bandwidth_hz"]) == [1e6, 1e6, 2e6, 2e6]

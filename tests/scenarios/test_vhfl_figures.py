@@ -16,11 +16,12 @@ import cosim
 from cosim.configuration import to_dict
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
+from cosim.learning.named_networks import network_of
 from cosim.records import Prediction, Trace
 from cosim.simulation import Simulation
 from cosim.topology import CLOUD
 from scenarios import vhfl
-from scenarios.command_line.console import console, network
+from scenarios.command_line.console import console
 from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Options
 from scenarios.reproduce.vhfl import figures as vhfl_figures
@@ -193,7 +194,7 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
         protocol.local.learning_rate,
     )
     timing = [
-        cosim.run(cosim.evolve(system, evaluate_every=None), network(system.model))
+        cosim.run(cosim.evolve(system, evaluate_every=None))
         for system in (
             cosim.evolve(vertical, protocol=cosim.evolve(protocol, num_senders=None, num_needed=None)),
             cloud,
@@ -208,7 +209,7 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
 def test_queues_and_senders_of_a_seed_are_the_same() -> None:
     """What the server observes moves no upload; it only makes it longer, by 8 gradients for each sample."""
     results = [
-        cosim.run(cosim.evolve(make(3, 20), evaluate_every=None), network(make(3, 20).model))
+        cosim.run(cosim.evolve(make(3, 20), evaluate_every=None))
         for make in (vhfl_figures.vhfl_system, vhfl_figures.horizontal_system)
     ]
     bits = ["payload_bits", "sent_bits"]
@@ -223,7 +224,7 @@ def test_systems_of_one_network_start_from_the_same_weights(monkeypatch: Patch) 
     curves = next(by_seed(systems_of("fig5", Options(), monkeypatch)))
     weights = []
     for system in (curves["cloud training"], curves["VHFL"]):
-        learner = Learner(network(system.model), data(system), num_workers=1)
+        learner = Learner(network_of(system.model), data(system), num_workers=1)
         initial = learner.initial_model(Simulation(system.seed).key(CLOUD, "initial weights"))
         weights.append(learner.weights(initial))
     assert weights[0].keys() == weights[1].keys()

@@ -29,7 +29,7 @@ from cosim import (
 from cosim.configuration import to_dict
 from scenarios import vhfl
 from scenarios.command_line import main
-from scenarios.command_line.console import console, network
+from scenarios.command_line.console import console
 
 SLOW, FAST = 1e10, 1e5
 """Cycles of a step: two steps take 10 to 20 s, or nothing beside a T_p of 1.9 s."""
@@ -52,7 +52,7 @@ def timing_only(num_global_rounds: int, step_cycles: float = FAST, seed: int = 1
 
 
 def play(system: System) -> Result:
-    return run(system, network(system.model))
+    return run(system)
 
 
 def row(result: Result) -> dict[str, str]:

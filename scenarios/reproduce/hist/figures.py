@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 
 import cosim
 from analysis.plots import curves
+from cosim.learning.named_networks import network_of
 from cosim.learning.submodels import NetworkShape
-from scenarios.command_line.console import network, save_picture, save_table
+from scenarios.command_line.console import save_picture, save_table
 from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Claim, show_claims
 
@@ -95,7 +96,7 @@ def uploads(result: cosim.Result) -> pd.Series:
     """Whole-model uploads per client at every evaluation."""
     system = result.config["system"]
     whole_bits = (
-        NetworkShape.of(network(system["model"])).num_values() * system["radio"]["bits_per_parameter"]
+        NetworkShape.of(network_of(system["model"])).num_values() * system["radio"]["bits_per_parameter"]
     )
     return result.evaluations["bits_per_client"] / whole_bits
 

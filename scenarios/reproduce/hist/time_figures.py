@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import cosim
 from analysis.statistics import t_interval
-from scenarios.command_line.console import made, network, save_picture, save_table
+from scenarios.command_line.console import made, save_picture, save_table
 from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Claim, play_all, show_claims
 
@@ -135,7 +135,7 @@ def at_other_times(learned: Sequence[pd.DataFrame], systems: Sequence[cosim.Syst
 
 def timing_only(system: cosim.System) -> cosim.Result:
     """The clock without learning."""
-    return cosim.run(cosim.evolve(system, evaluate_every=None), network(system.model), num_workers=1)
+    return cosim.run(cosim.evolve(system, evaluate_every=None), num_workers=1)
 
 
 def round_durations_s(system: cosim.System) -> Floats:

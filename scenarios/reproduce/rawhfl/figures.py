@@ -17,9 +17,10 @@ import cosim
 from analysis.statistics import t_interval
 from cosim.checkpoint import Checkpoint
 from cosim.learning.learner import Learner
-from cosim.run import load_system
+from cosim.learning.named_networks import network_of
+from cosim.running import load_system
 from scenarios import rawhfl
-from scenarios.command_line.console import made, network, save_picture, save_table
+from scenarios.command_line.console import made, save_picture, save_table
 from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Claim, play_all, show_claims
 
@@ -185,7 +186,7 @@ class Runs:
 def label_ranks(result: cosim.Result) -> Whole:
     """Rank of the true video among the trained model's guesses, 0 the first; shape (users, test samples)."""
     system = load_system(result.config)
-    learner = Learner(network(system.model), system.data.load(cosim.Simulation(system.seed), None))
+    learner = Learner(network_of(system.model), system.data.load(cosim.Simulation(system.seed), None))
     checkpoint = None if result.folder is None else Checkpoint.load(result.folder)
     assert checkpoint is not None, "a run that learns keeps its model"
     ranks = learner.label_ranks(learner.stored_model(checkpoint.weights))

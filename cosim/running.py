@@ -6,9 +6,9 @@ stopped run goes on where it was.
 
 Usage::
 
-    result = run(System(), models.build("relu-784-300-10"), out="runs/a")
+    result = run(System(), out="runs/a")
     print(result.summary)
-    run(System(), models.build("relu-784-300-10"), out="runs/a", resume=True)  # had it been stopped
+    run(System(), out="runs/a", resume=True)  # had it been stopped
 """
 
 import json
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -28,20 +28,23 @@ from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
 from cosim.nodes import RoundReport
-from cosim.provenance import provenance
+from cosim.provenance import provenance, started_with
 from cosim.results import Result, add_provenance, alone_in, check_version, create_folder
 from cosim.simulation import Simulation
 from cosim.system import System
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
+    from cosim.learning.named_networks import Builder
 
 _SAVE_EVERY_WALL_S = 15.0
+SCENARIO = r"[A-Za-z0-9_-]+|[A-Za-z0-9_.]+:[A-Za-z0-9_]+"
+"""A scenario's name, or module:function."""
 
 
 def run(
     system: System,
-    network: Any,
+    network: Any = None,
     *,
     out: str | Path | None = None,
     scenario: str | None = None,
@@ -50,7 +53,7 @@ def run(
     device: str = "cpu",
     listener: Callable[[RoundReport], None] = lambda report: None,
     shuffle_ties: int | None = None,
-    resume: bool = False,
+    resume: bool | Literal["as found"] = False,
     checkpoint_every: int | None = None,
 ) -> Result:
     """Play a system to its end.
@@ -58,15 +61,16 @@ def run(
     Args:
         network: The torch.nn.Module that is trained; its weights are drawn anew from the seed, or are its own
             (`System.initial_weights`). Where nothing is learned it needs no values, so it may lie on torch's
-            device "meta".
+            device "meta". None: the one that `System.model` names.
         out: Run folder to make; None keeps the tables in memory only.
-        scenario: Name under which `cosim run --config` finds the network again.
+        scenario: Name of the scenario, or module:function, which config.json says.
         data_dir: Folder of the data set's files; None looks in the usual places.
         num_workers: Threads that learn; None: one per available core. The results do not depend on it.
         device: "cpu" or "cuda".
         listener: Hears of every global round as it ends.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
-        resume: Go on with the run of this very configuration that was stopped in `out`.
+        resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a
+            run that is complete, and begin one where there is none.
         checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
             one that was kept, besides every 15 seconds, as the tables; None: only then.
 
@@ -82,7 +86,14 @@ def run(
     folder = None if out is None else Path(out)
     if folder is not None:
         check_reloads(system)
+    network = network_of(system) if network is None else network
     config = configuration_of(system, network, scenario)
+    if resume == "as found":
+        resume = folder is not None and (folder / "config.json").exists()
+        complete = _complete_run(folder, config) if folder is not None and resume else None
+        if complete is not None:
+            return complete
+    asked = started_with(data_dir, num_workers, device, checkpoint_every)
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     num_workers = num_cores() if num_workers is None else num_workers
     data = cache(partial(system.data.load, sim, None if data_dir is None else Path(data_dir)))
@@ -98,7 +109,7 @@ def run(
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
         cloud = system.build(sim, learner, data, writer.heard, known)
         writer.journal = cloud.journal
-        origin = provenance(system.seed, num_workers, device)
+        origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
             add_provenance(folder, origin)
@@ -116,6 +127,25 @@ def run(
         finally:
             final = writer.save(status)
     return writer.with_what_was_learned(final)
+
+
+def network_of(system: System, build: "Builder | None" = None) -> Any:
+    """The network that a system names, without values where nothing is learned.
+
+    Args:
+        build: What builds it, where the module of its name is not loaded.
+
+    Raises:
+        ConfigurationError: There is none, or it is to bring weights, which a family cannot.
+    """
+    from cosim.learning.named_networks import builder, built
+
+    if system.initial_weights == "network" and ":" not in system.model:
+        raise ConfigurationError(
+            f"System.initial_weights = 'network': {system.model} brings no weights of its own. Usual fix: "
+            "drawn, or a function of yours that returns a network, as System.model = 'module:function'."
+        )
+    return built(system.model, build or builder(system.model), values=system.evaluate_every is not None)
 
 
 def configuration_of(system: System, network: Any, scenario: str | None) -> dict[str, Any]:
@@ -208,16 +238,37 @@ def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) 
         raise ConfigurationError(
             f"resume: {folder} holds no run. Usual fix: out with the folder of a stopped run."
         )
-    stopped = json.loads((folder / "config.json").read_text())
-    if stopped != {name: value for name, value in config.items() if name in stopped or name != "network"}:
-        check_network(stopped.get("network"), config["network"], f"resume: {folder}")
-        raise ConfigurationError(
-            f"resume: {folder} holds a run of another configuration. Usual fix: its own config.json."
-        )
+    _check_is_of(folder, config)
     alone.enter_context(alone_in(folder))
     if (folder / "summary.json").exists() and Result.load(folder).summary.status == "complete":
         raise ConfigurationError(f"resume: the run in {folder} is complete. Usual fix: another folder.")
     return Checkpoint.load(folder)
+
+
+def _complete_run(folder: Path, config: dict[str, Any]) -> Result | None:
+    """The run of a folder, once nobody plays it any more; None where it has not come to its end.
+
+    Raises:
+        ConfigurationError: It is of another configuration.
+    """
+    _check_is_of(folder, config)
+    with alone_in(folder, waits=True):
+        try:
+            result = Result.load(folder)
+        except ConfigurationError:
+            return None
+    return result if result.summary.status == "complete" else None
+
+
+def _check_is_of(folder: Path, config: dict[str, Any]) -> None:
+    """Refuse a folder with a run of another configuration."""
+    known = json.loads((folder / "config.json").read_text())
+    if known != {name: value for name, value in config.items() if name in known or name != "network"}:
+        check_network(known.get("network"), config["network"], f"resume: {folder}")
+        raise ConfigurationError(
+            f"resume: {folder} holds a run of another configuration. Usual fix: its own config.json, or "
+            "another folder."
+        )
 
 
 def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: str) -> None:
@@ -256,6 +307,8 @@ def load_system(config: dict[str, Any]) -> System:
             f"unknown {', '.join(map(repr, unknown))} beside 'scenario', 'system' and 'network'. {fix}"
         )
     scenario = config.get("scenario")
-    if scenario is not None and not (isinstance(scenario, str) and re.fullmatch(r"[A-Za-z0-9_-]+", scenario)):
-        raise ConfigurationError(f"scenario = {scenario!r:.80}: must be a scenario's name, or null. {fix}")
+    if scenario is not None and not (isinstance(scenario, str) and re.fullmatch(SCENARIO, scenario)):
+        raise ConfigurationError(
+            f"scenario = {scenario!r:.80}: must be a scenario's name, module:function, or null. {fix}"
+        )
     return from_dict(System, config["system"])
