@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from cosim.compute import Cpu
-from cosim.learning.pending import PendingUpdate
+from cosim.learning.pending import PendingState, PendingUpdate
 from cosim.queueing.network import QueuedUplink
 from cosim.radio.uplink import RadioUplink
 from cosim.records import DONE, Job, Transfer
@@ -55,6 +55,7 @@ class Client:
         cpu: Its processor at the highest frequency.
         tx_power_w: Its highest transmit power.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
+        states: What each node of the run keeps from one training to its next, by name.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Client:
     uplink: RadioUplink | QueuedUplink
     tx_power_w: float
     samples_now: Callable[[], np.ndarray]
+    states: dict[str, PendingState] = attrs.field(factory=dict)
 
     @property
     def samples(self) -> np.ndarray:
@@ -122,6 +124,8 @@ class Client:
             rng = sim.stream(self.name, "time jitter", work.global_round, work.edge_round)
             duration_s *= math.exp(cpu.time_jitter * rng.standard_normal())
         yield from sim.spend(self.name, "train", duration_s, cpu.power_w, work.job)
+        if update.training.keeps_state:
+            self.states[self.name] = update.next_state
         return update
 
     def send(self, sim: Simulation, work: Work, most_j: float | None = None) -> Story:

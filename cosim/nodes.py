@@ -5,7 +5,7 @@ holds the learner and closes global rounds.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
@@ -19,7 +19,7 @@ from cosim.compute import CyclesFollow
 from cosim.journal import Journal
 from cosim.learning.combinations import mean, noisy_mean
 from cosim.learning.local_training import LocalTraining
-from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.submodels import NetworkShape, Part
 from cosim.radio.band import Band
 from cosim.radio.over_the_air import OverTheAir
@@ -131,12 +131,16 @@ class EdgeServer:
 
 
 class RoundReport(NamedTuple):
-    """What a listener hears when a global round has ended; a model that was evaluated is computed."""
+    """What a listener hears when a global round has ended.
+
+    With an evaluation, the model and what the nodes keep (`states`) are computed.
+    """
 
     global_round: int
     time_s: float
     evaluation: Evaluation | Prediction | None
     model: PendingModel
+    states: Mapping[str, PendingState]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -145,6 +149,7 @@ class Cloud:
 
     Attributes:
         known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
+        states: What each node keeps from one training to its next, by name; the nodes' own dictionary.
         journal: What is read from weights on the way.
     """
 
@@ -157,6 +162,7 @@ class Cloud:
     evaluate_every: int | None
     listener: Callable[[RoundReport], None]
     known: Checkpoint | None = None
+    states: dict[str, PendingState] = attrs.field(factory=dict)
     journal: Journal = attrs.field(
         default=attrs.Factory(lambda self: Journal(self.known.journal if self.known else {}), takes_self=True)
     )
@@ -203,7 +209,8 @@ class Cloud:
 
         def of_client(sim: Simulation, client: Client, work: Work) -> PendingUpdate:
             key = sim.key(client.name, "mini-batches", work.global_round, work.edge_round)
-            return update(client=client.name, samples=client.samples, key=key)
+            state = client.states.get(client.name) if training.keeps_state else None
+            return update(client=client.name, samples=client.samples, key=key, state=state)
 
         return of_client
 
@@ -221,6 +228,8 @@ class Cloud:
         known = self.known if self.known and global_round <= self.known.global_round else None
         if known and global_round == known.global_round:
             model = self.learner.stored_model(known.weights)
+            self.states.clear()
+            self.states.update({name: self.learner.stored_state(of) for name, of in known.states.items()})
         if self.evaluate_every is None:
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
         evaluation = None
@@ -229,7 +238,8 @@ class Cloud:
             if known:
                 evaluation = next(row for row in known.evaluations if row.global_round == global_round)
             else:
+                self.learner.compute(model, *self.states.values())
                 evaluation = self.learner.evaluate(model).record(sim.now_s, global_round)
             sim.trace.record(evaluation)
-        self.listener(RoundReport(global_round, sim.now_s, evaluation, model))
+        self.listener(RoundReport(global_round, sim.now_s, evaluation, model, dict(self.states)))
         return model

@@ -213,6 +213,7 @@ class _Writer:
         Checkpoint(
             global_round=evaluated.global_round,
             weights=self._learner.weights(evaluated.model),
+            states={name: self._learner.state(state) for name, state in evaluated.states.items()},
             evaluations=self._sim.trace.evaluations,
             journal=self.journal.numbers,
         ).save(self._folder)

@@ -147,7 +147,7 @@ class System:
             )
         graph = self.topology.graph(sizes, sim)
         sample_flops = learner.flops.of() if self.compute.cycles_follow == "flops" else 0
-        edges, first, receptions = [], 0, WeakSet()
+        edges, first, receptions, states = [], 0, WeakSet(), {}
         for cell, size in enumerate(sizes):
             edge, members = edge_name(cell), range(first, first + size)
             first += size
@@ -174,6 +174,7 @@ class System:
                     uplink=uplink,
                     tx_power_w=self.radio.highest_power_w(sim.stream(name, "transmit power")),
                     samples_now=partial(_held_now, held, number),
+                    states=states,
                 )
                 for number, name, place, uplink in zip(members, in_cell, places, uplinks, strict=True)
             ]
@@ -196,6 +197,7 @@ class System:
             evaluate_every=self.evaluate_every,
             listener=listener,
             known=known,
+            states=states,
         )
         self.protocol.check(cloud)
         return cloud

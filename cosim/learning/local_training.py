@@ -18,6 +18,12 @@ with a method `train`, a plain torch function that the learner calls client by c
                 (client.loss(client.network(x), y) + 0.5 * self.mu * pull).backward()
                 optimizer.step()
 
+A rule with `keeps_state = True` in its class gets what it returned when the client last trained, as
+`client.state`, tensors by name, empty at first: momentum, control variates, what was left out of an upload.
+The client keeps a state when its training has ended in simulated time, also where its update is dropped on
+the way; where the training itself is cut, it keeps the one before. What a dropped update has left is computed
+with the client's next update, or at the next evaluation, since a checkpoint holds what is kept by then.
+
 Where speed matters a rule has a method `program` instead, and its program trains many clients together
 (`programs/program.py`). Of two such methods the one of the more derived class counts.
 
@@ -25,11 +31,14 @@ Scope and limitations: the number of steps belongs to the update, not to the rul
 of samples at every client. No rule imports torch before it trains.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from cosim.learning.learner import Learner
     from cosim.learning.programs.client_by_client import ClientView
     from cosim.learning.programs.program import Program
@@ -42,7 +51,10 @@ class LocalTraining:
     Attributes:
         batch_size: Samples in a step, which is what a step costs the processor. [no source]
         learning_rate: Step size; what is sent over the air is divided by it. [no source]
+        keeps_state: Whether what `train` returns is kept for the client's next training; a class says so.
     """
+
+    keeps_state: ClassVar[bool] = False
 
     batch_size: int = field(at_least(1), default=50)
     learning_rate: float = field(positive, default=0.05)
@@ -52,8 +64,8 @@ class LocalTraining:
         if "train" in vars(cls) and "program" not in vars(cls):
             cls.program = LocalTraining.program
 
-    def train(self, client: "ClientView") -> None:
-        """Train one client: the values that its network has at the end are what comes out."""
+    def train(self, client: "ClientView") -> "Mapping[str, Tensor] | None":
+        """Train one client: the values that its network has at the end come out; returns what it keeps."""
         raise NotImplementedError
 
     def program(self) -> "Program":

@@ -1,15 +1,19 @@
 """Pending models and updates: learning that is asked for now and computed when first read.
 
 The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or
-`Learner.evaluate` reads a model. Requests are stateless: start, samples, steps, rule and a key determine an
-update wholly.
+`Learner.evaluate` reads a model. Start, state, samples, steps, rule and key determine an update wholly.
+
+A rule that keeps a state from one training to the next gets it from the update (`PendingUpdate.state`), and
+leaves another (`PendingUpdate.next_state`), which the client's next update may get. So an update that nobody
+reads, because it was dropped, is trained after all where a state is read that follows from it.
 
 Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights
 live only until they are added. Where an update is referenced beyond that, by a model that is not settled yet
 or by a variable, a learner keeps its weights as long, so that it is trained once for all that need it.
 """
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -26,30 +30,47 @@ if TYPE_CHECKING:
     from cosim.learning.weights import Weights
 
 
-class PendingModel:
-    """A model that is determined but not computed yet.
+class PendingValue:
+    """Named tensors that are determined but not computed yet.
 
     Args:
-        parents: Models whose weights `combine` needs.
-        updates: Client updates whose weighted sum `combine` needs.
-        coefficients: One per update.
+        parents: Values that it is made of.
+        updates: Client updates that it is made of.
 
     Attributes:
-        weights: None until computed; then float32, never changed in place.
+        coefficients: One per update: its factor in the sum that the value is made of, or None.
+        tensors: None until computed; then never changed in place.
     """
 
-    __slots__ = ("__weakref__", "coefficients", "parents", "updates", "weights")
+    __slots__ = ("__weakref__", "coefficients", "parents", "tensors", "updates")
 
     def __init__(
         self,
-        parents: Sequence["PendingModel"] = (),
+        parents: Sequence["PendingValue"] = (),
         updates: Sequence["PendingUpdate"] = (),
-        coefficients: Sequence[float] = (),
+        coefficients: Sequence[float | None] = (),
     ) -> None:
         self.parents = tuple(parents)
         self.updates = tuple(updates)
         self.coefficients = tuple(coefficients)
-        self.weights: Weights | None = None
+        self.tensors: Weights | None = None
+
+    def settle(self, tensors: "Weights") -> None:
+        """Keep the tensors and let go of everything they came from."""
+        self.tensors = tensors
+        self.parents = self.updates = self.coefficients = ()
+
+    @property
+    def settled(self) -> "Weights":
+        """The tensors of a value that is computed."""
+        assert self.tensors is not None, "read through a learner"
+        return self.tensors
+
+
+class PendingModel(PendingValue):
+    """A model: float32 weights, made of other models and of one weighted sum of updates."""
+
+    __slots__ = ()
 
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
@@ -63,16 +84,38 @@ class PendingModel:
         """
         raise NotImplementedError
 
-    def settle(self, weights: "Weights") -> None:
-        """Keep the weights and let go of everything they came from."""
-        self.weights = weights
-        self.parents = self.updates = self.coefficients = ()
+
+class PendingState(PendingValue):
+    """What a client or a server keeps from one training to its next, such as momentum.
+
+    It is an output of what makes it, an update or a model, and comes with that: who computes the one settles
+    the other, where anybody references it. Where nobody does it is let go of.
+    """
+
+    __slots__ = ()
+
+
+class NextState:
+    """The state that something leaves, for as long as anybody references it."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self) -> None:
+        self._state: weakref.ref[PendingState] | None = None
 
     @property
-    def settled(self) -> "Weights":
-        """The weights of a model that is computed."""
-        assert self.weights is not None, "read through a learner"
-        return self.weights
+    def wanted(self) -> PendingState | None:
+        """The state, where somebody references it and it is not computed yet."""
+        state = None if self._state is None else self._state()
+        return state if state is not None and state.tensors is None else None
+
+    def of(self, make: Callable[[], PendingState]) -> PendingState:
+        """The state, made if nobody references one."""
+        state = None if self._state is None else self._state()
+        if state is None:
+            state = make()
+            self._state = weakref.ref(state)
+        return state
 
 
 def _own_indices(samples: Any) -> NDArray[np.int64]:
@@ -98,6 +141,7 @@ class PendingUpdate:
         num_steps: Local steps.
         training: The rule by which it trains.
         key: Determines the mini-batches and the masks of dropout, 0 to 2**64 - 1.
+        state: What the client has kept from its last training; None: nothing.
     """
 
     client: str
@@ -106,6 +150,21 @@ class PendingUpdate:
     num_steps: int
     training: LocalTraining
     key: int
+    state: PendingState | None = None
+    left: NextState = attrs.field(factory=NextState, init=False)
+
+    @property
+    def inputs(self) -> tuple[PendingValue, ...]:
+        """What must be computed before it is trained."""
+        return (self.start,) if self.state is None else (self.start, self.state)
+
+    @property
+    def next_state(self) -> PendingState:
+        """What the client keeps of this training, one object for as long as anybody references it.
+
+        A copy of the update has the same.
+        """
+        return self.left.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:

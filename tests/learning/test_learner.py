@@ -208,7 +208,7 @@ def test_only_what_is_read_is_computed():
     learner.weights(model)
     learner.evaluate(model)
     assert learner.num_local_steps == 6 * 5
-    assert unread.weights is None
+    assert unread.tensors is None
     learner.weights(unread)
     assert learner.num_local_steps == 20 * 5
 
@@ -224,7 +224,7 @@ def test_settled_history_is_freed():
     combine = type(model).combine
 
     def counting(*arguments):
-        alive_during.append(sum(r() is not None and r().weights is not None for r in history))
+        alive_during.append(sum(r() is not None and r().tensors is not None for r in history))
         return combine(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -519,7 +519,7 @@ def test_an_error_in_a_worker_reaches_the_reader():
     model = mean([bad])
     with pytest.raises(ConfigurationError, match="'far' run from 0 to 600; the training set has 600"):
         learner.weights(model)
-    assert model.weights is None
+    assert model.tensors is None
 
 
 def test_networks_that_cannot_be_learned_are_refused():

@@ -161,9 +161,9 @@ def settled_levels(model: PendingModel) -> list[list[PendingModel]]:
     for level in levels(model):
         found.append(level)
         for node in level:
-            assert all(parent.weights is not None for parent in node.parents), "in the order of dependence"
-            assert all(update.start.weights is not None for update in node.updates)
-            node.weights = {}
+            assert all(parent.tensors is not None for parent in node.parents), "in the order of dependence"
+            assert all(update.start.tensors is not None for update in node.updates)
+            node.tensors = {}
     return found
 
 
@@ -400,7 +400,7 @@ def test_a_chain_settles_while_its_level_is_trained(
     def counting(*arguments):
         nonlocal most_settled
         alive = [reference() for reference in chain]
-        most_settled = max(most_settled, sum(node is not None and node.weights is not None for node in alive))
+        most_settled = max(most_settled, sum(node is not None and node.tensors is not None for node in alive))
         return combine(*arguments)
 
     for i in range(60):

@@ -173,6 +173,7 @@ def test_start_is_a_copy_and_the_network_is_ones_own():
                 for name, values in client.network.named_parameters():
                     client.start[name].zero_()
                     values.fill_(float(client.name[-1]))
+            assert not hasattr(client.network, "more"), "changed by another client"
             client.network.add_module("more", nn.Identity())
 
     learner = Learner(models.build("mlp-12-9-4"), DATA, num_workers=2)

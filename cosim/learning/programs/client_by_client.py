@@ -1,7 +1,8 @@
 """Client by client: a rule's own torch function, called for one update after the other on each thread.
 
 Every update is a cohort of its own. The function gets a `ClientView`, and the values that its network has at
-the end are what comes out. Gradients are switched on; the network is in training mode.
+the end are what comes out. Of a rule that keeps a state it returns the next one. Gradients are switched on;
+the network is in training mode.
 
 Randomness: dropout layers draw from the update's key (`cosim.learning.dropout`), mini-batches as well, and
 what the function draws itself it draws from `client.generator`. torch's and numpy's global generators belong
@@ -13,7 +14,7 @@ trained alone anyway (convolutions, dropout, frozen layers). Of a part of a netw
 sizes that its layers print, and has the part's tensors.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import torch
@@ -21,6 +22,7 @@ from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.dropout import keyed_dropout, stream_key
+from cosim.learning.local_training import LocalTraining
 from cosim.learning.pending import PendingUpdate
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.randomness_probe import generator_states
@@ -62,6 +64,12 @@ class ClientView:
         seed = stream_key(self._update.key, "local training") % 2**GENERATOR_BITS
         return torch.Generator(self._data.x_ND.device).manual_seed(seed)
 
+    @cached_property
+    def state(self) -> Weights:
+        """Name -> what the client has kept from its last training, its own copies; empty at first."""
+        kept = self._update.state
+        return {} if kept is None else {name: values.clone() for name, values in kept.settled.items()}
+
     def samples(self) -> tuple[Tensor, Tensor]:
         """Features and classes or targets of all samples that the client has."""
         return self._data.labelled(self._update.samples)
@@ -81,15 +89,15 @@ class ClientByClient:
 
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
-    ) -> None:
-        """Train a cohort of one, in place on its client's weights."""
+    ) -> Sequence[Weights]:
+        """Train a cohort of one, in place on its client's weights; returns the state that it leaves."""
         (update,) = cohort
         own = own_copy(network, frozen_on(network, data.x_ND.device.type))
         for name, tensor in tensors_of(own, weights_C).items():
             tensor.data = weights_C[name][0]
         before = generator_states()
         with torch.enable_grad(), keyed_dropout(own, update.key):
-            update.training.train(ClientView(update, own, data))
+            state = update.training.train(ClientView(update, own, data))
         drawn = [name for name, state in generator_states().items() if state != before[name]]
         if drawn:
             raise ConfigurationError(
@@ -98,6 +106,28 @@ class ClientByClient:
             )
         for name, tensor in tensors_of(own, weights_C).items():
             weights_C[name][0].copy_(tensor.detach())
+        return [kept_copies(update.training, state)]
+
+
+def kept_copies(training: LocalTraining, state: Mapping[str, Tensor] | None) -> Weights:
+    """The state that a rule's function returned, its tensors the learner's own from now on.
+
+    Raises:
+        ConfigurationError: It is none, or of a rule that does not say that it keeps one.
+    """
+    kind = type(training).__name__
+    if state is None:
+        return {}
+    if not training.keeps_state:
+        raise ConfigurationError(
+            f"{kind}.train returned a state, and nobody would keep it. Usual fix: keeps_state = True in the "
+            "class."
+        )
+    if not isinstance(state, Mapping) or not all(isinstance(values, Tensor) for values in state.values()):
+        raise ConfigurationError(
+            f"{kind}.train returned a {type(state).__name__}: must be a dictionary of tensors, or None."
+        )
+    return {str(name): values.detach().clone() for name, values in state.items()}
 
 
 def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:

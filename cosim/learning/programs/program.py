@@ -19,7 +19,7 @@ class Program(Protocol):
 
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
-    ) -> None:
+    ) -> Sequence[Weights]:
         """Train a cohort, in place on its clients' weights.
 
         Args:
@@ -27,5 +27,8 @@ class Program(Protocol):
             weights_C: Tensor name -> the clients' values, shape (clients, ...).
             data: What the clients' samples are numbers of.
             cohort: Updates of one rule that share the same.
+
+        Returns:
+            The state that each client leaves, in their order; none, where they leave none.
         """
         ...

@@ -40,12 +40,12 @@ class SgdProgram:
 
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
-    ) -> None:
-        """Train a cohort, in place on its clients' weights."""
+    ) -> Sequence[Weights]:
+        """Train a cohort, in place on its clients' weights; no client leaves a state."""
         if data.y_N is None:
             assert data.num_classes is not None
             train_on_rows(network, weights_C, data.x_ND, data.num_classes, cohort)
-            return
+            return ()
         rule = cohort[0].training
         batches = [mini_batches(u.samples, u.num_steps, rule.batch_size, u.key) for u in cohort]
         batches_CSB = torch.from_numpy(np.stack(batches)).to(data.x_ND.device)
@@ -61,3 +61,4 @@ class SgdProgram:
         else:
             samples = (data.x_ND, data.y_N, batches_CSB)
             train_by_autograd(network, weights_C, *samples, rule.learning_rate, data.loss)
+        return ()

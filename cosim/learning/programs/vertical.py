@@ -47,14 +47,15 @@ class VerticalProgram:
 
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
-    ) -> None:
-        """Train a cohort, in place on its clients' weights."""
+    ) -> Sequence[Weights]:
+        """Train a cohort, in place on its clients' weights; no client leaves a state."""
         if data.y_N is None:
             raise ConfigurationError(
                 f"client {cohort[0].client!r} trains vertically on a data set without train_y, but central "
                 "gradients belong to single samples. Usual fix: give train_y."
             )
         train_vertically(network, weights_C, data.x_ND, data.y_N, cohort, data.loss)
+        return ()
 
 
 def whole_epochs(update: PendingUpdate) -> int:
