@@ -15,6 +15,7 @@ from cosim.compute import Compute
 from cosim.configuration import ConfigurationError
 from cosim.learning.data import Data
 from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.traffic import Traffic
 from cosim.learning.vertical import VerticalSgd
 from cosim.learning.video_requests import VideoRequests
@@ -51,11 +52,14 @@ __all__ = [
     "HyperExponential",
     "LargeScale",
     "LocalTraining",
+    "Mean",
+    "MeanBySamples",
     "PublicNetwork",
     "Radio",
     "RawHfl",
     "ResourceAware",
     "Result",
+    "ServerUpdate",
     "Sgd",
     "Simulation",
     "System",
