@@ -21,6 +21,7 @@ from cosim.data.traffic.traffic import Traffic
 from cosim.data.traffic.traffic_csv import TrafficCsv
 from cosim.data.videos.video_requests import VideoRequests
 from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.vertical import VerticalSgd
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
@@ -63,6 +64,8 @@ __all__ = [
     "Iid",
     "LargeScale",
     "LocalTraining",
+    "Mean",
+    "MeanBySamples",
     "Natural",
     "Newsgroups20",
     "PublicNetwork",
@@ -70,6 +73,7 @@ __all__ = [
     "RawHfl",
     "ResourceAware",
     "Result",
+    "ServerUpdate",
     "Sgd",
     "Shards",
     "Simulation",

@@ -20,6 +20,7 @@ from cosim.journal import Journal
 from cosim.learning.combinations import mean, noisy_mean
 from cosim.learning.local_training import LocalTraining
 from cosim.learning.pending import PendingModel, PendingState, PendingUpdate
+from cosim.learning.server_update import ServerUpdate
 from cosim.learning.submodels import NetworkShape, Part
 from cosim.radio.band import Band
 from cosim.radio.over_the_air import OverTheAir
@@ -41,6 +42,7 @@ class EdgeServer:
         clients: In the order of their names.
         band: What they share on their way to it; None: they share nothing, as in a public network.
         receptions: Sums over the air that nobody has asked for yet, of all cells.
+        states: What each node of the run keeps, by name.
     """
 
     name: str
@@ -48,6 +50,7 @@ class EdgeServer:
     band: Band | ResourceBlocks | OverTheAir | None
     backhaul: Topology
     receptions: WeakSet[Reception] = attrs.field(factory=WeakSet)
+    states: dict[str, PendingState] = attrs.field(factory=dict)
 
     def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
         """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
@@ -102,13 +105,35 @@ class EdgeServer:
         )
         return outcomes
 
+    def moved(
+        self,
+        sim: Simulation,
+        rule: ServerUpdate,
+        model: PendingModel,
+        updates: Sequence[PendingUpdate],
+        global_round: int,
+        edge_round: int,
+    ) -> PendingModel:
+        """What a rule makes of a model and the updates of an edge round."""
+        received = self.mean(sim, updates, rule.weights(updates), global_round, edge_round)
+        key = sim.key(self.name, "server update", global_round, edge_round)
+        model, state = rule.moved(model, received, self.states.get(self.name), key)
+        if state is not None:
+            self.states[self.name] = state
+        return model
+
     def mean(
-        self, sim: Simulation, updates: Sequence[PendingUpdate], global_round: int, edge_round: int
+        self,
+        sim: Simulation,
+        updates: Sequence[PendingUpdate],
+        weights: Sequence[float] | None,
+        global_round: int,
+        edge_round: int,
     ) -> PendingModel:
         """The mean of the updates of an edge round; what adds up in the air arrives with noise."""
         band = self.band
         if not isinstance(band, OverTheAir):
-            return mean(updates)
+            return mean(updates, weights)
         senders = {update.client for update in updates}
         clients = [client for client in self.clients if client.name in senders]
 

@@ -185,6 +185,7 @@ class System:
                     band=band,
                     backhaul=self.topology,
                     receptions=receptions,
+                    states=states,
                 )
             )
         cloud = Cloud(

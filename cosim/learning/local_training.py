@@ -34,7 +34,7 @@ of samples at every client. No rule imports torch before it trains.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
+from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, positive
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @configuration
-class LocalTraining:
+class LocalTraining(Port):
     """A rule by which clients train.
 
     Attributes:

@@ -10,11 +10,13 @@ or at the deadline. If nothing arrived the edge model stays, and the round's rec
 from collections.abc import Iterable
 
 from cosim.client import Client, Work
-from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
+from cosim.configuration import ConfigurationError, at_least, configuration, field, positive, refuse
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.pending import PendingModel
+from cosim.learning.server_update import Mean, ServerUpdate
 from cosim.learning.submodels import Part
 from cosim.nodes import Cloud, EdgeServer
+from cosim.radio.over_the_air import OverTheAir
 from cosim.radio.uplink import RadioUplink
 from cosim.selection import ComingRound
 from cosim.simulation import Dropped, Simulation, Story
@@ -28,6 +30,8 @@ class EdgeTraining:
         num_edge_rounds: Edge rounds E in a global round. [HIST journal, Section VI-B]
         num_local_steps: Local steps H in an edge round. [HIST journal, Section VI-B]
         local: The rule by which clients train. [HIST journal, eq. 5: SGD]
+        server: The rule by which an edge server moves its model, where updates have arrived. [HIST journal,
+            eq. 6: their mean]
         num_participants: Clients of a cell that take part in an edge round, drawn uniformly; none: all. [HIST
             journal, Section VI-B]
         deadline_s: Length of an edge round after which late updates are dropped; none: wait for all. [HIST
@@ -37,6 +41,7 @@ class EdgeTraining:
     num_edge_rounds: int = field(at_least(1), default=5)
     num_local_steps: int = field(at_least(1), default=20)
     local: LocalTraining = Sgd()
+    server: ServerUpdate = Mean()
     num_participants: int | None = field(at_least(1), default=None)
     deadline_s: float | None = field(positive, default=None)
 
@@ -49,6 +54,10 @@ class EdgeTraining:
                 f"clients. Usual fix: at most {smallest}, or none for all."
             )
         self.local.check(cloud.learner)
+        if not self.server.weighs_equally and isinstance(cloud.edges[0].band, OverTheAir):
+            kind = type(self.server).__name__
+            rule = f"{kind} weighs updates one by one, and over the air only their sum arrives"
+            raise refuse("EdgeTraining", "server", kind, rule, "Mean, or fixed shares")
 
     def participants(
         self, sim: Simulation, edge: EdgeServer, coming: ComingRound
@@ -124,6 +133,6 @@ class EdgeTraining:
             )
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
-                model = edge.mean(sim, updates, global_round, edge_round)
+                model = edge.moved(sim, self.server, model, updates, global_round, edge_round)
         yield from edge.send(sim, payload_bits)
         return model

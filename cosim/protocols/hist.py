@@ -71,10 +71,12 @@ class Hist(Protocol):
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.training.check(cloud)
-        if self.training.local.keeps_state:
-            kind = type(self.training.local).__name__
-            rule = f"{kind} keeps a state, and a cell has other units of the model in every global round"
-            raise refuse("EdgeTraining", "local", kind, rule, "HFedAvg, or a rule that keeps none")
+        for name in ("local", "server"):
+            part = getattr(self.training, name)
+            if part.keeps_state:
+                kind = type(part).__name__
+                rule = f"{kind} keeps a state, and a cell has other units of the model in every global round"
+                raise refuse("EdgeTraining", name, kind, rule, "HFedAvg, or a rule that keeps none")
         if self.submodel_fractions is not None and len(self.submodel_fractions) != len(cloud.edges):
             raise ConfigurationError(
                 f"Hist.submodel_fractions has {len(self.submodel_fractions)} values for {len(cloud.edges)} "

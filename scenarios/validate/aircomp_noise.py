@@ -116,7 +116,7 @@ def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int
         )
         for client in edge.clients
     ]
-    received = learner.weights(edge.mean(sim, updates, 1, edge_round))
+    received = learner.weights(edge.mean(sim, updates, None, 1, edge_round))
     true = learner.weights(mean(updates))
     return np.concatenate([(true[name] - received[name]).ravel() / RATE for name in true]).astype(float)
 

@@ -5,32 +5,26 @@ the end are what comes out. Of a rule that keeps a state it returns the next one
 the network is in training mode.
 
 Randomness: dropout layers draw from the update's key (`cosim.learning.dropout`), mini-batches as well, and
-what the function draws itself it draws from `client.generator`. torch's and numpy's global generators belong
-to all threads, so what a function drew there would depend on who came first: it is refused. Setting their
-state for a while, as `torch.random.fork_rng` does, is no way out, and Python's `random` is not watched.
+what the function draws itself it draws from `client.generator`; draws from generators that all threads share
+are refused (`cosim.learning.own_functions`).
 
 Scope and limitations: slower than a batched program where networks are small, about as fast where a client is
 trained alone anyway (convolutions, dropout, frozen layers). Of a part of a network, the module keeps the
 sizes that its layers print, and has the part's tensors.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 
 import torch
 from torch import Tensor, nn
 
-from cosim.configuration import ConfigurationError
 from cosim.learning.dropout import keyed_dropout, stream_key
-from cosim.learning.local_training import LocalTraining
+from cosim.learning.own_functions import GENERATOR_BITS, kept_copies, no_shared_draws
 from cosim.learning.pending import PendingUpdate
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.learning.randomness_probe import generator_states
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.weights import Weights, frozen_on, own_copy
-
-GENERATOR_BITS = 63
-"""A torch.Generator takes seeds that a signed whole number of 64 bits can hold."""
 
 
 class ClientView:
@@ -95,39 +89,14 @@ class ClientByClient:
         own = own_copy(network, frozen_on(network, data.x_ND.device.type))
         for name, tensor in tensors_of(own, weights_C).items():
             tensor.data = weights_C[name][0]
-        before = generator_states()
-        with torch.enable_grad(), keyed_dropout(own, update.key):
-            state = update.training.train(ClientView(update, own, data))
-        drawn = [name for name, state in generator_states().items() if state != before[name]]
-        if drawn:
-            raise ConfigurationError(
-                f"{type(update.training).__name__}.train draws from {drawn[0]}, which all threads share, so "
-                "results would not be those of the seed. Usual fix: generator=client.generator."
-            )
+        rule = update.training
+        function = f"{type(rule).__name__}.train"
+        draws = no_shared_draws(function, "client.generator")
+        with torch.enable_grad(), keyed_dropout(own, update.key), draws:
+            state = kept_copies(function, rule.keeps_state, rule.train(ClientView(update, own, data)))
         for name, tensor in tensors_of(own, weights_C).items():
             weights_C[name][0].copy_(tensor.detach())
-        return [kept_copies(update.training, state)]
-
-
-def kept_copies(training: LocalTraining, state: Mapping[str, Tensor] | None) -> Weights:
-    """The state that a rule's function returned, its tensors the learner's own from now on.
-
-    Raises:
-        ConfigurationError: It is none, or of a rule that does not say that it keeps one.
-    """
-    kind = type(training).__name__
-    if state is None:
-        return {}
-    if not training.keeps_state:
-        raise ConfigurationError(
-            f"{kind}.train returned a state, and nobody would keep it. Usual fix: keeps_state = True in the "
-            "class."
-        )
-    if not isinstance(state, Mapping) or not all(isinstance(values, Tensor) for values in state.values()):
-        raise ConfigurationError(
-            f"{kind}.train returned a {type(state).__name__}: must be a dictionary of tensors, or None."
-        )
-    return {str(name): values.detach().clone() for name, values in state.items()}
+        return [state]
 
 
 def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:
