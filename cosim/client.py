@@ -9,12 +9,12 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from cosim.codec import Payload
 from cosim.compute import Cpu
 from cosim.learning.pending import PendingUpdate
-from cosim.queueing.network import QueuedUplink
-from cosim.radio.uplink import RadioUplink
 from cosim.records import Transfer
 from cosim.simulation import Dropped, Simulation, Story
+from cosim.uplink import Job, Link
 
 
 @attrs.frozen(kw_only=True)
@@ -24,7 +24,7 @@ class Work:
     Attributes:
         request: Makes a client's pending update, as of the instant at which it is called.
         cycles: What the training costs the processor.
-        payload_bits: What is uploaded.
+        payload: What is uploaded.
         upload_deadline_s: How long after its start an upload is given up; None: never.
         frequency_hz: CPU frequency; None: the client's highest.
         tx_power_w: Transmit power; None: the client's highest.
@@ -35,7 +35,7 @@ class Work:
     edge_round: int
     request: "Request"
     cycles: float
-    payload_bits: int
+    payload: Payload
     upload_deadline_s: float | None = None
     frequency_hz: float | None = None
     tx_power_w: float | None = None
@@ -47,10 +47,11 @@ Request = Callable[[Simulation, "Client", Work], PendingUpdate]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Client:
-    """A device: processor, uplink, samples.
+    """A device: processor, link, samples.
 
     Attributes:
         cpu: Its processor at the highest frequency.
+        link: What it sends over, with the others of its cell.
         tx_power_w: Its highest transmit power.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
     """
@@ -58,7 +59,7 @@ class Client:
     name: str
     edge: str
     cpu: Cpu
-    uplink: RadioUplink | QueuedUplink
+    link: Link
     tx_power_w: float
     samples_now: Callable[[], np.ndarray]
 
@@ -111,7 +112,8 @@ class Client:
         tx_power_w = self.tx_power_w if work.tx_power_w is None else work.tx_power_w
         send_w = tx_power_w + self.cpu.static_power_w
         start_s = sim.now_s
-        upload = self.uplink.open(work.payload_bits, tx_power_w, work.global_round, work.edge_round)
+        job = Job(work.global_round, work.edge_round)
+        upload = self.link.open(self.name, work.payload, tx_power_w, job)
         try:
             if upload.granted is not None:
                 yield from sim.spend(self.name, "wait", upload.granted)
@@ -122,7 +124,8 @@ class Client:
                 (sent,) = yield from sim.with_deadline([sending], _seconds(most_j, send_w), "energy budget")
                 return sent
         finally:
-            self.uplink.close(upload)  # type: ignore[arg-type]
+            upload.close()
+            payload_bits = int(work.payload.bits)
             sim.trace.record(
                 Transfer(
                     client=self.name,
@@ -131,8 +134,8 @@ class Client:
                     edge_round=work.edge_round,
                     start_s=start_s,
                     end_s=sim.now_s,
-                    payload_bits=work.payload_bits,
-                    sent_bits=work.payload_bits - upload.bits_left,
+                    payload_bits=payload_bits,
+                    sent_bits=payload_bits - upload.bits_left,
                     arrived=upload.done.processed,
                 )
             )

@@ -35,13 +35,13 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim list                            what there is
   cosim show hist                       a scenario's whole configuration, with units and sources
   cosim run quickstart                  run a scenario; --help names every field
-  cosim run hist --num-cells 2 --radio.bandwidth-hz 5e6 --seed 7 --out runs/a
+  cosim run hist --num-cells 2 --uplink.sharing.bandwidth-hz 5e6 --seed 7 --out runs/a
   cosim run rawhfl --paper-scale        in the paper's size, where a scenario is usually played smaller
   cosim run rawhfl --protocol.policy.kind CommonSteps    another kind of a part, in its defaults
   cosim run --config runs/a/config.json      repeat a run exactly
   cosim run --config runs/b/config.json --import rules    where a part of yours is in rules.py
   cosim run --resume runs/a             go on with a run that was stopped
-  cosim study hist --over radio.bandwidth_hz=5e6,10e6 --seeds 10    what if? with intervals and differences
+  cosim study hist --over num_cells=2,4,6 --seeds 10    what if? with intervals and differences
   cosim report runs/a runs/b            runs or a study on one page, as HTML
   cosim trace runs/a                    a run as a timeline for Perfetto
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import attrs
 
 from cosim import ConfigurationError
-from cosim.configuration import is_configuration, with_kind
+from cosim.configuration import fit_later, is_configuration, with_kind
 
 C = TypeVar("C")
 ENDING, IMPORT = ".kind", "--import"
@@ -75,7 +75,8 @@ def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:
             continue
         path = option[2 : -len(ENDING)].replace("-", "_").split(".")
         try:
-            config = with_kind(config, path, kind if equals else next(words, None))
+            with fit_later():  # the options that follow may change what does not fit
+                config = with_kind(config, path, kind if equals else next(words, None))
         except ConfigurationError as error:
             raise ConfigurationError(f"{option}: {error}") from None
     return config, rest

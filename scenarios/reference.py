@@ -94,8 +94,9 @@ def _configuration() -> Iterator[str]:
     yield (
         "## Configuration\n\n"
         "Everything that a run can be told. On the command line a field is an option named by its path, such "
-        "as `--radio.bandwidth-hz 5e6`; in Python it is `cosim.evolve`. `cosim show SCENARIO` prints the "
-        'values of a scenario. *Source* says where a default comes from; "no source" marks a choice of ours.'
+        "as `--uplink.sharing.bandwidth-hz 5e6`; in Python it is `cosim.evolve`. `cosim show SCENARIO` "
+        'prints the values of a scenario. *Source* says where a default comes from; "no source" marks a '
+        "choice of ours."
     )
     for cls in configurations():
         rows = [

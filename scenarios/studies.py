@@ -1,6 +1,6 @@
 """`cosim study`: many designs of a scenario with the same seeds, and what each one changes.
 
-cosim study hist --over radio.bandwidth_hz=5e6,10e6,20e6 --over num_cells=2,4 --seeds 10 --out studies/bw
+cosim study hist --over uplink.sharing.bandwidth_hz=5e6,10e6 --over num_cells=2,4 --seeds 10 --out studies/bw
 """
 
 import json
@@ -32,8 +32,8 @@ class Options:
     """How a study is carried out.
 
     Attributes:
-        over: A field and its values, such as radio.bandwidth_hz=5e6,10e6; again for another field: every
-            combination is a design. A list of lists in JSON where a value is itself a list.
+        over: A field and its values, such as num_cells=2,4; again for another field: every combination is a
+            design. A list of lists in JSON where a value is itself a list.
         seeds: Seeds of each design, from --seed on.
         out: Study folder, new or of this very study; none: the next free one under studies/.
         timing_only: Run the clock without learning.

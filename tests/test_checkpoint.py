@@ -14,10 +14,15 @@ from cosim import (
     ConfigurationError,
     Data,
     EdgeTraining,
+    EveryEdgeRound,
+    GivenSnr,
     HFedAvg,
     Hist,
+    OverTheAir,
+    PerGroup,
     Radio,
     RawHfl,
+    Rayleigh,
     System,
     Vhfl,
     evolve,
@@ -51,7 +56,11 @@ SYSTEMS = {
     "every second round": evolve(HIST, evaluate_every=2),
     "over the air": evolve(
         HIST,
-        radio=Radio(sharing="over-the-air", fading_redrawn="edge-round", snr_db=(0.0,)),
+        uplink=Radio(
+            sharing=OverTheAir(),
+            link=GivenSnr(snr_db=PerGroup(values=(0.0,))),
+            fading=Rayleigh(redrawn=EveryEdgeRound()),
+        ),
         protocol=evolve(HIST.protocol, submodel_sizes="latency-optimal"),
     ),
 }

@@ -223,7 +223,7 @@ def test_the_walk_meets_what_it_should():
     walked = {f"{c.__module__}.{c.__name__}" for c in public_classes() if fields_of(c)}
     assert walked >= {
         "cosim.records.Span",
-        "cosim.radio.uplink.Radio",
+        "cosim.radio.radio.Radio",
         "cosim.compute.Cpu",
         "analysis.closed_forms.round_latency.EdgeRoundLatency",
     }

@@ -15,9 +15,9 @@ from cosim.configuration import ConfigurationError, at_least, configuration, fie
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import Part
 from cosim.nodes import Cloud, EdgeServer
-from cosim.radio.uplink import RadioUplink
 from cosim.selection import ComingRound
 from cosim.simulation import Dropped, Simulation, Story
+from cosim.uplink import Job
 
 
 @configuration
@@ -73,14 +73,14 @@ class EdgeTraining:
         """
         num_clients = self.num_participants or len(edge.clients)
         share = num_parameters / cloud.shape.num_parameters()
-        bits = num_values * cloud.bits_per_parameter
+        payload, job = cloud.codec.payload(num_values), Job(global_round, 0)
+        link = edge.link.known_to(type(self).__name__)
         slowest_s = 0.0
         for client in edge.clients:
-            assert isinstance(client.uplink, RadioUplink)
             cycles = self.num_local_steps * cloud.step_cycles(client, self.batch_size) * share
-            upload_s = client.uplink.upload_s(bits, client.tx_power_w, num_clients, global_round)
+            upload_s = link.upload_s(client.name, payload, client.tx_power_w, num_clients, job)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
-        backhaul_s = edge.backhaul.backhaul_s(bits) - edge.backhaul.backhaul_s(0)
+        backhaul_s = edge.backhaul.backhaul_s(payload.bits) - edge.backhaul.backhaul_s(0)
         return self.num_edge_rounds * slowest_s + 2.0 * backhaul_s
 
     def play(
@@ -98,8 +98,8 @@ class EdgeTraining:
             model: What the cell trains: the part, or the whole model for None.
             global_round: Its number, from 1.
         """
-        payload_bits = cloud.shape.num_values(part) * cloud.bits_per_parameter
-        yield from edge.receive(sim, payload_bits)
+        payload = cloud.payload(part)
+        yield from edge.receive(sim, payload.bits)
         for edge_round in range(self.num_edge_rounds):
             request = cloud.request(
                 partial(
@@ -116,7 +116,7 @@ class EdgeTraining:
                 model=model,
                 global_round=global_round,
                 edge_round=edge_round,
-                payload_bits=payload_bits,
+                payload=payload,
             )
             choice = self.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self).__name__)
@@ -128,7 +128,7 @@ class EdgeTraining:
                         edge_round=edge_round,
                         request=request,
                         cycles=self.num_local_steps * cloud.step_cycles(client, self.batch_size, part),
-                        payload_bits=payload_bits,
+                        payload=payload,
                     ),
                 )
                 for client in participants
@@ -139,5 +139,5 @@ class EdgeTraining:
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
                 model = edge.mean(sim, updates, global_round, edge_round)
-        yield from edge.send(sim, payload_bits)
+        yield from edge.send(sim, payload.bits)
         return model

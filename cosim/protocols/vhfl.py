@@ -141,6 +141,6 @@ class Vhfl(Protocol):
                 )
             ),
             cycles=num_steps * cloud.step_cycles(client, self.batch_size, local_only=True),
-            payload_bits=cloud.bits_per_parameter * num_uploaded,
+            payload=cloud.codec.payload(num_uploaded),
             upload_deadline_s=self.waiting_time_s if self.waits_from == "upload" else None,
         )

@@ -71,7 +71,7 @@ def hist() -> cosim.Result:
         model="relu-12-8-4",
         data=cosim.Data(name="synthetic"),
         topology=cosim.Topology(backhaul_delay_s=1e-4),
-        radio=cosim.Radio(bandwidth_hz=1e6, sharing="redivided"),
+        uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6)),
         protocol=cosim.Hist(num_global_rounds=3, training=training),
     )
     return cosim.run(system, models.build(system.model), scenario="tiny")

@@ -24,7 +24,17 @@ from matplotlib.image import imread
 
 import cosim
 from analysis.report import report, write
-from cosim import Compute, Data, EdgeTraining, Hist, Radio, System, evolve
+from cosim import (
+    Compute,
+    Data,
+    EdgeTraining,
+    FixedShares,
+    Hist,
+    PerGroup,
+    Radio,
+    System,
+    evolve,
+)
 from scenarios.console import network
 
 SYSTEM = System(
@@ -32,8 +42,8 @@ SYSTEM = System(
     num_clients=6,
     model="relu-12-8-4",
     data=Data(name="synthetic"),
-    compute=Compute(min_frequency_hz=(0.5e9,), max_frequency_hz=(4e9,)),
-    radio=Radio(bandwidth_hz=1e6),
+    compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+    uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         num_global_rounds=3, training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, deadline_s=0.0012)
     ),

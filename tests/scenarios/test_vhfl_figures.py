@@ -120,7 +120,7 @@ def test_fig5_differs_in_what_is_observed_and_in_who_trains(monkeypatch: Patch) 
         assert not horizontal.data.global_features
         assert attrs.evolve(horizontal, model=vertical.model, data=features) == vertical
         assert (cloud.num_clients, cloud.data.split, cloud.protocol.num_global_rounds) == (1, "iid", 150)
-        one_place = {"num_clients": 16, "uplink": "public-network", "protocol": vertical.protocol}
+        one_place = {"num_clients": 16, "uplink": vertical.uplink, "protocol": vertical.protocol}
         assert attrs.evolve(cloud, data=vertical.data, **one_place) == vertical
         assert attrs.evolve(cloud.data, split="natural") == vertical.data
 
