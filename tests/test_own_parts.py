@@ -214,8 +214,9 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
     path = tmp_path / "durations.txt"
     path.write_text("1.0\n2.0\n")
     left_out = [cls for cls in kinds_of(object) if cls not in REGISTERED]
-    assert {cls.__name__ for cls in left_out} == {"Empirical", "LargeScale"}
-    for made in (cosim.Empirical(path=str(path)), cosim.LargeScale(environment="umi")):
+    assert {cls.__name__ for cls in left_out} == {"Empirical", "LargeScale", "PerClient", "PerGroup"}
+    groups, clients = cosim.PerGroup(values=(1.0, 2.0)), cosim.PerClient(values=(3.0,))
+    for made in (cosim.Empirical(path=str(path)), cosim.LargeScale(environment="umi"), groups, clients):
         assert from_dict(type(made), json.loads(json.dumps(to_dict(made)))) == made
 
 

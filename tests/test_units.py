@@ -61,6 +61,7 @@ NO_UNIT = {
     "low",
     "noise",
     "non_iid_extent",
+    "num_values",
     "outage_probability",
     "penalty",
     "pl_constant",
@@ -91,7 +92,9 @@ NO_UNIT = {
 
 OTHER_UNIT = {
     "bits_per_client": "bits, and a mean over clients",
+    "bits": "its whole name is the unit",
     "cycles": "its whole name is the unit",
+    "values": "that of the field they are for",
     "loss_nats": "nats are of no other quantity",
 }
 """Numbers that say their unit, though not by a suffix."""

@@ -18,6 +18,7 @@ from cosim import (
     Hist,
     NoFading,
     OverTheAir,
+    PerClient,
     PerGroup,
     Radio,
     System,
@@ -115,8 +116,8 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
         model="resnet18grey-2-8-10" if model.startswith("resnet") else model,
         data=RESNET.data if model.startswith("resnet") else Data(split="iid"),
         compute=Compute(
-            min_frequency_hz=PerGroup(values=(1e9, 1e9, 1e9, 1e7)),
-            max_frequency_hz=PerGroup(values=(1e9, 1e9, 1e9, 1e7)),
+            min_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
+            max_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
         ),
         protocol=evolve(RESNET.protocol, training=evolve(TRAINING, deadline_s=0.05)),
     )

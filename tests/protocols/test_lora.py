@@ -26,6 +26,7 @@ from cosim import (
     Hist,
     NoFading,
     OverTheAir,
+    PerClient,
     PerGroup,
     Radio,
     System,
@@ -185,7 +186,7 @@ def rank_masks(part: Part) -> dict[str, torch.Tensor]:
     return masks
 
 
-SLOW = (1e9, 1e9, 1e9, 1e7)
+SLOW = PerClient(values=(1e9, 1e9, 1e9, 1e7))
 
 
 @pytest.mark.parametrize("has_deadline", [False, True], ids=["all in time", "one too slow"])

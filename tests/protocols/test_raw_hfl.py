@@ -162,7 +162,7 @@ def test_who_waits_for_a_block_pays_nothing_for_it():
 
 def test_a_margin_is_time_to_spare():
     """Where the gain is the known one, the SNR is that of the plan times the margin."""
-    played = play(with_policy(ResourceAware(margin_db=6.0), num_resource_blocks=3))
+    played = play(with_policy(ResourceAware(margin_db=6.0), sharing=ResourceBlocks(num_blocks=3)))
     for plan in played.trace.plans:
         if not plan.is_selected:
             continue
@@ -259,7 +259,9 @@ def test_jitter_multiplies_training_times():
 @pytest.mark.parametrize("solver", ["exact", "algorithm-2"])
 def test_few_are_selected_twice_in_a_row(solver):
     base = evolve(BASE, num_cells=1, num_clients=8)
-    played = play(with_policy(ResourceAware(solver=solver, num_repeated=1), base, num_resource_blocks=3))
+    played = play(
+        with_policy(ResourceAware(solver=solver, num_repeated=1), base, sharing=ResourceBlocks(num_blocks=3))
+    )
     chosen: dict[tuple[int, int], set[str]] = {}
     for plan in played.trace.plans:
         chosen.setdefault((plan.global_round, plan.edge_round), set())
