@@ -45,7 +45,7 @@ UNKNOWN_CELL = "unknown cell"
 NEEDED = {
     "spans": Span._fields,
     "transfers": Transfer._fields,
-    "jobs": ("client", "edge"),
+    "fates": ("client", "edge"),
     "plans": ("client", "edge"),
     "rounds": Round._fields,
     "evaluations": ("time_s",),
@@ -142,7 +142,7 @@ def _system(result: Result) -> dict[str, Any]:
 def _cells(result: Result) -> dict[str, str]:
     """For each node that did something the process that shows it, in the order of processes and of tracks."""
     known = _configured(_system(result))
-    for table in (result.transfers, result.jobs, result.plans):
+    for table in (result.transfers, result.fates, result.plans):
         known |= dict(zip(table["client"], table["edge"], strict=True))
     edges = result.rounds["node"][result.rounds["level"] == "edge"]
     known |= {edge: edge for edge in {*known.values(), *edges}} | {CLOUD: CLOUD}

@@ -93,7 +93,7 @@ def timeline(axes: Axes, result: Result, global_round: int) -> None:
     spans = result.spans[(result.spans["start_s"] < end_s) & (result.spans["end_s"] > start_s)]
     clients = sorted(name for name in spans["node"].unique() if name.startswith("client"))
     scale, unit = (1e3, "ms") if end_s - start_s < 1.0 else (1.0, "s")
-    edge_of = dict(zip(result.jobs["client"], result.jobs["edge"], strict=True))
+    edge_of = dict(zip(result.fates["client"], result.fates["edge"], strict=True))
     for row, client in enumerate(clients):
         own = spans[spans["node"] == client].sort_values("start_s")
         axes.barh(row, scale * (end_s - start_s), left=0.0, height=0.25, **_WAIT)

@@ -36,7 +36,7 @@ class Fates:
     def of(cls, result: Result) -> "Fates":
         """From the rows of a run."""
         key = ["client", "job"]
-        jobs = result.jobs.set_index(key)
+        jobs = result.fates.set_index(key)
         spans = result.spans.rename(columns={"node": "client"})
         spans = spans[spans["client"].str.startswith("client")].sort_values("end_s", kind="stable")
         outcome = spans[key].join(jobs["outcome"].rename("of_job"), on=key)["of_job"]

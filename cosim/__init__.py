@@ -4,7 +4,8 @@ Usage::
 
     import cosim
 
-    system = cosim.System(num_cells=2, radio=cosim.Radio(bandwidth_hz=5e6))
+    radio = cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=5e6))
+    system = cosim.System(num_cells=2, uplink=radio)
     result = cosim.run(system)
 
 A name is imported when it is first asked for, so that nothing waits for what it does not use. The names and

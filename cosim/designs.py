@@ -1,11 +1,11 @@
 """Designs: a base configuration with some fields changed, every combination of them.
 
-Scope and limitations: fields are named by their path, such as radio.bandwidth_hz, or by as much of its end as
-tells it from the others, such as bandwidth_hz; values are those of config.json. The kind of a part is a field
-too, such as protocol.kind: another kind keeps the fields that both have, and kinds are changed before other
-fields. A combination that breaks a rule is a design too, one that cannot be run, and says why.
+Scope and limitations: fields are named by their path, such as uplink.sharing.bandwidth_hz, or by as much of
+its end as tells it from the others, such as bandwidth_hz; values are those of config.json. The kind of a part
+is a field too, such as protocol.kind: another kind keeps the fields that both have, and kinds are changed
+before other fields. A combination that breaks a rule is a design too, one that cannot be run, and says why.
 
-Usage: `designs(base, {"radio.bandwidth_hz": (5e6, 10e6), "protocol.kind": ("Hist", "HFedAvg")})` are four.
+Usage: `designs(base, {"num_cells": (2, 4), "protocol.kind": ("Hist", "HFedAvg")})` are four.
 """
 
 import difflib
@@ -20,6 +20,7 @@ import attrs
 from cosim.configuration import (
     KIND,
     ConfigurationError,
+    fit_later,
     from_dict,
     full_path,
     is_configuration,
@@ -140,11 +141,12 @@ def _check_somewhere(base: System, field: str, ways: Sequence[dict[str, Any]]) -
 
 
 def _with_kinds(base: System, values: dict[str, Any]) -> System:
-    """The base with the kinds that a design asks for, outer ones first."""
+    """The base with the kinds that a design asks for, outer ones first; they may not fit it yet."""
     for field in sorted(values, key=lambda field: field.count(".")):
         *outer, name = field.split(".")
         if name == KIND and outer:
-            base = with_kind(base, outer, values[field])
+            with fit_later():
+                base = with_kind(base, outer, values[field])
     return base
 
 

@@ -8,13 +8,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
 
 from cosim.checkpoint import Checkpoint
 from cosim.client import Client, Request, Work
+from cosim.codec import Codec, Payload
 from cosim.compute import CyclesFollow
 from cosim.journal import Journal
 from cosim.learning.combinations import mean, noisy_mean
@@ -22,13 +23,10 @@ from cosim.learning.local_training import LocalTraining
 from cosim.learning.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.server_update import ServerUpdate
 from cosim.learning.submodels import NetworkShape, Part
-from cosim.radio.band import Band
-from cosim.radio.over_the_air import OverTheAir
-from cosim.radio.resource_blocks import ResourceBlocks
-from cosim.reception import Reception
 from cosim.records import Evaluation, Prediction, Round
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.topology import CLOUD, Topology
+from cosim.uplink import Job, Link
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
@@ -40,16 +38,14 @@ class EdgeServer:
 
     Attributes:
         clients: In the order of their names.
-        band: What they share on their way to it; None: they share nothing, as in a public network.
-        receptions: Sums over the air that nobody has asked for yet, of all cells.
+        link: What they send over.
         states: What each node of the run keeps, by name.
     """
 
     name: str
     clients: tuple[Client, ...]
-    band: Band | ResourceBlocks | OverTheAir | None
+    link: Link
     backhaul: Topology
-    receptions: WeakSet[Reception] = attrs.field(factory=WeakSet)
     states: dict[str, PendingState] = attrs.field(factory=dict)
 
     def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
@@ -83,9 +79,8 @@ class EdgeServer:
             For each participant its update, or `Dropped`, in the same order.
         """
         start_s = sim.now_s
-        if self.band is not None:
-            ends_s = start_s + (math.inf if deadline_s is None else deadline_s)
-            self.band.begin_round(len(assignments), ends_s)
+        ends_s = start_s + (math.inf if deadline_s is None else deadline_s)
+        self.link.begin_round(len(assignments), ends_s)
         stories = [client.local_round(sim, work) for client, work in assignments]
         pace = [sim.spend(self.name, "collect", least_s)] if least_s else []
         outcomes = yield from sim.with_deadline([*stories, *pace], deadline_s)
@@ -130,27 +125,21 @@ class EdgeServer:
         global_round: int,
         edge_round: int,
     ) -> PendingModel:
-        """The mean of the updates of an edge round; what adds up in the air arrives with noise."""
-        band = self.band
-        if not isinstance(band, OverTheAir):
-            return mean(updates, weights)
+        """The mean of the updates of an edge round, with noise where only their mean arrives."""
         senders = {update.client for update in updates}
-        clients = [client for client in self.clients if client.name in senders]
-
-        def channels() -> np.ndarray:
-            rounds = (global_round, edge_round)
-            return np.array([client.uplink.received(client.tx_power_w, *rounds) for client in clients])  # type: ignore[union-attr]
-
-        reception = Reception(channels, band.settings, self.receptions)
+        powers_w = {client.name: client.tx_power_w for client in self.clients if client.name in senders}
+        deviation = self.link.deviation_of_mean(powers_w, Job(global_round, edge_round))
+        if deviation is None:
+            return mean(updates, weights)
         rate = updates[0].training.learning_rate
         key = sim.key(self.name, "receiver noise", global_round, edge_round)
-        return noisy_mean(updates, lambda: rate * reception.noise_deviation, key)
+        return noisy_mean(updates, lambda: rate * deviation(), key)
 
-    def receive(self, sim: Simulation, bits: int) -> Story:
+    def receive(self, sim: Simulation, bits: float) -> Story:
         """Get a model from the cloud."""
         yield from sim.spend(self.name, "receive", self.backhaul.backhaul_s(bits))
 
-    def send(self, sim: Simulation, bits: int) -> Story:
+    def send(self, sim: Simulation, bits: float) -> Story:
         """Send the edge model to the cloud."""
         yield from sim.spend(self.name, "send", self.backhaul.backhaul_s(bits))
 
@@ -182,7 +171,7 @@ class Cloud:
     learner: "Learner"
     shape: NetworkShape
     num_global_rounds: int
-    bits_per_parameter: int
+    codec: Codec
     cycles_follow: CyclesFollow
     evaluate_every: int | None
     listener: Callable[[RoundReport], None]
@@ -198,6 +187,10 @@ class Cloud:
         """The global model before the first round, evaluated as round 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
         return self._report(sim, 0, model)
+
+    def payload(self, part: Part | None = None) -> Payload:
+        """What an update of a part is on its way; of None: of the whole model."""
+        return self.codec.payload(self.shape.num_values(part))
 
     def step_cycles(
         self, client: Client, batch_size: int, part: Part | None = None, *, local_only: bool = False
@@ -233,7 +226,7 @@ class Cloud:
             return lambda sim, client, work: stand_in
 
         def of_client(sim: Simulation, client: Client, work: Work) -> PendingUpdate:
-            key = sim.key(client.name, "mini-batches", work.global_round, work.edge_round)
+            key = sim.key(client.name, "mini-batches", work.job.global_round, work.job.edge_round)
             state = client.states.get(client.name) if training.keeps_state else None
             return update(client=client.name, samples=client.samples, key=key, state=state)
 

@@ -44,8 +44,8 @@ class Transfer(NamedTuple):
     job: int = NO_JOB
 
 
-class Job(NamedTuple):
-    """One job of a client, when it has ended: its update has arrived (done), or why it was dropped."""
+class Fate(NamedTuple):
+    """What became of one job of a client: its update has arrived (done), or why it was dropped."""
 
     client: str
     edge: str
@@ -124,7 +124,7 @@ class Prediction(NamedTuple):
         return f"test MSE {self.test_mse:.4g}"
 
 
-Row = Span | Transfer | Job | Allotment | Round | Evaluation | Prediction
+Row = Span | Transfer | Fate | Allotment | Round | Evaluation | Prediction
 
 
 class Trace:
@@ -133,14 +133,14 @@ class Trace:
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.transfers: list[Transfer] = []
-        self.jobs: list[Job] = []
+        self.fates: list[Fate] = []
         self.plans: list[Allotment] = []
         self.rounds: list[Round] = []
         self.evaluations: list[Evaluation | Prediction] = []
         self._lists = {
             Span: self.spans,
             Transfer: self.transfers,
-            Job: self.jobs,
+            Fate: self.fates,
             Allotment: self.plans,
             Round: self.rounds,
             Evaluation: self.evaluations,

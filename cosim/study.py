@@ -13,7 +13,7 @@ Scope and limitations: one machine's processes are started afresh (spawn), so a 
 
 Usage::
 
-    study = Study(system, {"radio.bandwidth_hz": (5e6, 10e6)}, seeds=10)
+    study = Study(system, {"uplink.sharing.bandwidth_hz": (5e6, 10e6)}, seeds=10)
     runs = study.run("studies/bandwidth")
 
 Validation: tests/test_study.py.

@@ -6,7 +6,7 @@ deadline that the slowest do not always meet. Takes seconds.
     cosim run quickstart
 """
 
-from cosim import Digits, EdgeTraining, Hist, Radio, Sgd, System
+from cosim import Digits, EdgeTraining, EveryEdgeRound, FixedShares, Hist, Radio, Rayleigh, Sgd, System
 
 
 def system() -> System:
@@ -16,7 +16,7 @@ def system() -> System:
         num_clients=24,
         model="relu-64-32-10",
         data=Digits(),
-        radio=Radio(bandwidth_hz=1e6, fading_redrawn="edge-round"),
+        uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6), fading=Rayleigh(redrawn=EveryEdgeRound())),
         protocol=Hist(
             num_global_rounds=40,
             training=EdgeTraining(

@@ -14,10 +14,15 @@ from cosim import (
     CellTraffic,
     ConfigurationError,
     EdgeTraining,
+    EveryEdgeRound,
+    GivenSnr,
     HFedAvg,
     Hist,
+    OverTheAir,
+    PerGroup,
     Radio,
     RawHfl,
+    Rayleigh,
     Sgd,
     Synthetic,
     System,
@@ -53,7 +58,11 @@ SYSTEMS = {
     "every second round": evolve(HIST, evaluate_every=2),
     "over the air": evolve(
         HIST,
-        radio=Radio(sharing="over-the-air", fading_redrawn="edge-round", snr_db=(0.0,)),
+        uplink=Radio(
+            sharing=OverTheAir(),
+            link=GivenSnr(snr_db=PerGroup(values=(0.0,))),
+            fading=Rayleigh(redrawn=EveryEdgeRound()),
+        ),
         protocol=evolve(HIST.protocol, submodel_sizes="latency-optimal"),
     ),
 }
@@ -76,7 +85,7 @@ def play(system: System, folder: Path, **options: object) -> cosim.Result:
 
 
 def tables(folder: Path) -> dict[str, bytes]:
-    names = ("spans", "transfers", "jobs", "plans", "rounds", "evaluations")
+    names = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
     return {name: (folder / f"{name}.parquet").read_bytes() for name in names} | {
         "summary": (folder / "summary.json").read_bytes()
     }

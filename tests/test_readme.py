@@ -97,5 +97,5 @@ def test_a_study_makes_a_picture(tmp_path):
     assert (tmp_path / "energy.png").read_bytes().startswith(b"\x89PNG")
     runs = analysis.load(tmp_path / "studies" / "energy")
     assert len(runs) == 9
-    mean_j = runs.groupby("radio.bandwidth_hz")["energy_j"].mean()
+    mean_j = runs.groupby("uplink.sharing.bandwidth_hz")["energy_j"].mean()
     assert mean_j.is_monotonic_decreasing

@@ -21,10 +21,15 @@ from cosim import (
     ConfigurationError,
     EdgeTraining,
     FashionMnist,
+    FixedShares,
+    GivenSnr,
     HFedAvg,
     Hist,
+    NoFading,
+    PerGroup,
     Radio,
     RawHfl,
+    RedividedShares,
     Result,
     Sgd,
     Simulation,
@@ -37,11 +42,12 @@ from cosim import (
 from cosim.configuration import from_dict, to_dict
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud, RoundReport
+from cosim.uplink import Job
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
 ROOT = Path(__file__).parents[1]
-TABLES = ("spans", "transfers", "jobs", "plans", "rounds", "evaluations")
+TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
 FILES = {
     "config.json",
     "provenance.json",
@@ -55,7 +61,7 @@ TINY = System(
     num_clients=5,
     model="relu-12-8-4",
     data=Synthetic(),
-    radio=Radio(bandwidth_hz=1e6, sharing="redivided"),
+    uplink=Radio(sharing=RedividedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         num_global_rounds=3,
         training=EdgeTraining(
@@ -65,8 +71,8 @@ TINY = System(
 )
 ALL_ALIKE = evolve(
     TINY,
-    compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
-    radio=evolve(TINY.radio, fading="none", snr_db=(10.0,)),
+    compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+    uplink=evolve(TINY.uplink, fading=NoFading(), link=GivenSnr(snr_db=PerGroup(values=(10.0,)))),
 )
 """Everybody does everything at the same instants."""
 
@@ -141,15 +147,15 @@ def test_learning_moves_no_row_but_the_evaluations(name: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", [Hist, HFedAvg])
-@pytest.mark.parametrize("sharing", ["fixed", "redivided"])
+@pytest.mark.parametrize("sharing", [FixedShares, RedividedShares])
 @pytest.mark.parametrize("num_participants", [None, 2])
 def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneous(
-    protocol: type, sharing: str, num_participants: int | None
+    protocol: type, sharing: type, num_participants: int | None
 ) -> None:
     training = evolve(TINY.protocol.training, num_participants=num_participants)
     system = evolve(
         ALL_ALIKE,
-        radio=evolve(ALL_ALIKE.radio, sharing=sharing),
+        uplink=evolve(ALL_ALIKE.uplink, sharing=sharing(bandwidth_hz=1e6)),
         protocol=protocol(num_global_rounds=3, training=training),
     )
     expected = rows(play(system))
@@ -171,7 +177,7 @@ def draws(system: System) -> dict[str, tuple[float, ...]]:
             graph.edges[edge.name, client.name]["distance_m"],
             *graph.nodes[client.name]["position_m"],
             client.cpu.frequency_hz,
-            *(client.uplink.fading.gain((number,)) for number in (1, 2, 3)),
+            *(client.link.snr_per_w(client.name, 1.0, Job(number, 0)) for number in (1, 2, 3)),
         )
         for edge in cloud.edges
         for client in edge.clients
@@ -183,7 +189,7 @@ def test_another_client_or_bandwidth_moves_nobody_elses_draws() -> None:
     assert len({value for values in before.values() for value in values}) == 5 * 7
     another = draws(evolve(TINY, num_clients=6, cell_sizes=(3, 3)))
     assert {name: another[name] for name in before} == before
-    wider = draws(evolve(TINY, radio=evolve(TINY.radio, bandwidth_hz=7e6)))
+    wider = draws(evolve(TINY, uplink=evolve(TINY.uplink, sharing=RedividedShares(bandwidth_hz=7e6))))
     assert wider == before
     quieter = draws(evolve(TINY, evaluate_every=None, protocol=HFedAvg()))
     assert quieter == before
@@ -493,7 +499,11 @@ def test_config_json_repeats_the_run_exactly(
         seed=11,
         cell_sizes=(2, 3),
         protocol=protocol,
-        radio=evolve(TINY.radio, bandwidth_hz=1e6 / 3, snr_db=(1 / 3, 20.0)),
+        uplink=evolve(
+            TINY.uplink,
+            sharing=RedividedShares(bandwidth_hz=1e6 / 3),
+            link=GivenSnr(snr_db=PerGroup(values=(1 / 3, 20.0))),
+        ),
     )
     play(system, out=tmp_path / "a", scenario="hist")
     with pytest.raises(SystemExit) as ended:

@@ -17,6 +17,7 @@ import models
 from cosim import (
     ConfigurationError,
     EdgeTraining,
+    FixedShares,
     HFedAvg,
     Hist,
     Radio,
@@ -45,7 +46,7 @@ BASE = System(
         training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
 )
-GRID = {"radio.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}
+GRID = {"uplink.sharing.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}
 
 
 class Here(Executor):
@@ -70,27 +71,32 @@ def bytes_of(folder: Path) -> bytes:
 def test_designs_are_every_combination_the_last_field_fastest():
     found = designs(BASE, GRID)
     assert [design.values for design in found] == [
-        {"radio.bandwidth_hz": 1e6, "num_cells": 1},
-        {"radio.bandwidth_hz": 1e6, "num_cells": 2},
-        {"radio.bandwidth_hz": 2e6, "num_cells": 1},
-        {"radio.bandwidth_hz": 2e6, "num_cells": 2},
+        {"uplink.sharing.bandwidth_hz": 1e6, "num_cells": 1},
+        {"uplink.sharing.bandwidth_hz": 1e6, "num_cells": 2},
+        {"uplink.sharing.bandwidth_hz": 2e6, "num_cells": 1},
+        {"uplink.sharing.bandwidth_hz": 2e6, "num_cells": 2},
     ]
-    assert found[2].system == evolve(BASE, num_cells=1, radio=Radio(bandwidth_hz=2e6))
+    assert found[2].system == evolve(BASE, num_cells=1, uplink=Radio(sharing=FixedShares(bandwidth_hz=2e6)))
     assert found[2].name == "bandwidth_hz=2e+06, num_cells=1"
     assert [design.name for design in designs(BASE, {})] == ["base"]
 
 
 def test_names_say_as_much_of_a_path_as_is_needed():
-    grid = {"radio.large_scale.environment": ("uma",), "data.split.kind": ("Iid",), "radio.link": ("budget",)}
-    assert designs(BASE, grid)[0].name == "environment=uma, split=Iid, link=budget"
-    grid = {"compute.min_frequency_hz": ([1e9],), "compute.max_frequency_hz": ([2e9],)}
-    assert designs(BASE, grid)[0].name == "min_frequency_hz=[1000000000.0], max_frequency_hz=[2000000000.0]"
+    grid = {
+        "uplink.link.kind": ("LinkBudget",),
+        "uplink.split.kindlink.large_scale.environment": ("Iiduma",),
+        "data.split": ("iid",),
+    }
+    assert designs(BASE, grid)[0].name == "link=LinkBudget, environment=uma, split=Iid, link=budgetiid"
+    grid = {"compute.min_frequency_hz.values": ([1e9],), "compute.max_frequency_hz.values": ([2e9],)}
+    words = "min_frequency_hz.values=[1000000000.0], max_frequency_hz.values=[2000000000.0]"
+    assert designs(BASE, grid)[0].name == words
 
 
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        ({"radio.bandwith_hz": (1e6,)}, "no field 'bandwith_hz'. Did you mean bandwidth_hz?"),
+        ({"uplink.sharing.bandwith_hz": (1e6,)}, "no field 'bandwith_hz'. Did you mean bandwidth_hz?"),
         ({"num_cells.x": (1,)}, "no field 'x'. Known here: none"),
         ({"num_cells": ()}, "num_cells: no values"),
         ({"num_cells": (2, 2)}, "given twice"),
@@ -116,7 +122,7 @@ def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
             BASE,
             seed=row.seed,
             num_cells=(1, 2)[row.design % 2],
-            radio=Radio(bandwidth_hz=(1e6, 2e6)[row.design // 2]),
+            uplink=Radio(sharing=FixedShares(bandwidth_hz=(1e6, 2e6)[row.design // 2])),
         )
         alone = run(system, models.build(system.model))
         assert (row.time_s, row.energy_j, row.accuracy) == (

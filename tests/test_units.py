@@ -61,6 +61,7 @@ NO_UNIT = {
     "low",
     "noise",
     "non_iid_extent",
+    "num_values",
     "outage_probability",
     "penalty",
     "pl_constant",
@@ -91,7 +92,9 @@ NO_UNIT = {
 
 OTHER_UNIT = {
     "bits_per_client": "bits, and a mean over clients",
+    "bits": "its whole name is the unit",
     "cycles": "its whole name is the unit",
+    "values": "that of the field they are for",
     "loss_nats": "nats are of no other quantity",
 }
 """Numbers that say their unit, though not by a suffix."""
@@ -227,7 +230,7 @@ def test_the_walk_meets_what_it_should():
     walked = {f"{c.__module__}.{c.__name__}" for c in public_classes() if fields_of(c)}
     assert walked >= {
         "cosim.records.Span",
-        "cosim.radio.uplink.Radio",
+        "cosim.radio.radio.Radio",
         "cosim.compute.Cpu",
         "analysis.closed_forms.round_latency.EdgeRoundLatency",
     }

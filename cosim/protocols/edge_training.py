@@ -8,22 +8,22 @@ or at the deadline. If nothing arrived the edge model stays, and the round's rec
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from cosim.client import Client, Work
-from cosim.configuration import ConfigurationError, at_least, configuration, field, positive, refuse
+from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, positive, refuse
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.pending import PendingModel
 from cosim.learning.server_update import Mean, ServerUpdate
 from cosim.learning.submodels import Part
 from cosim.nodes import Cloud, EdgeServer
-from cosim.radio.over_the_air import OverTheAir
-from cosim.radio.uplink import RadioUplink
 from cosim.selection import ComingRound
 from cosim.simulation import Dropped, Simulation, Story
+from cosim.uplink import Job
 
 
 @configuration
-class EdgeTraining:
+class EdgeTraining(Port):
     """Rounds and steps within a cell.
 
     Attributes:
@@ -45,19 +45,22 @@ class EdgeTraining:
     num_participants: int | None = field(at_least(1), default=None)
     deadline_s: float | None = field(positive, default=None)
 
-    def check(self, cloud: Cloud) -> None:
-        """Refuse what this network cannot play, before the clock starts."""
-        smallest = min(len(edge.clients) for edge in cloud.edges)
+    def fit(self, system: Any) -> None:
+        """Refuse more participants than the smallest cell has clients, and weights of updates that add up."""
+        smallest = min(system.sizes())
         if self.num_participants is not None and self.num_participants > smallest:
             raise ConfigurationError(
                 f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} "
                 f"clients. Usual fix: at most {smallest}, or none for all."
             )
-        self.local.check(cloud.learner)
-        if not self.server.weighs_equally and isinstance(cloud.edges[0].band, OverTheAir):
+        if not self.server.weighs_equally and system.uplink.adds_up:
             kind = type(self.server).__name__
-            rule = f"{kind} weighs updates one by one, and over the air only their sum arrives"
-            raise refuse("EdgeTraining", "server", kind, rule, "Mean, or fixed shares")
+            rule = f"{kind} weighs updates one by one, and over the air only their mean arrives"
+            raise refuse("EdgeTraining", "server", kind, rule, "Mean, or sharing = FixedShares")
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse a network that the clients cannot train, before the clock starts."""
+        self.local.check(cloud.learner)
 
     def participants(
         self, sim: Simulation, edge: EdgeServer, coming: ComingRound
@@ -75,14 +78,14 @@ class EdgeTraining:
         """
         num_clients = self.num_participants or len(edge.clients)
         share = num_parameters / cloud.shape.num_parameters()
-        bits = num_values * cloud.bits_per_parameter
+        payload, job = cloud.codec.payload(num_values), Job(global_round, 0)
+        link = edge.link.known_to(type(self).__name__)
         slowest_s = 0.0
         for client in edge.clients:
-            assert isinstance(client.uplink, RadioUplink)
             cycles = self.num_local_steps * cloud.step_cycles(client, self.local.batch_size) * share
-            upload_s = client.uplink.upload_s(bits, client.tx_power_w, num_clients, global_round)
+            upload_s = link.upload_s(client.name, payload, client.tx_power_w, num_clients, job)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
-        backhaul_s = edge.backhaul.backhaul_s(bits) - edge.backhaul.backhaul_s(0)
+        backhaul_s = edge.backhaul.backhaul_s(payload.bits) - edge.backhaul.backhaul_s(0)
         return self.num_edge_rounds * slowest_s + 2.0 * backhaul_s
 
     def play(
@@ -100,8 +103,8 @@ class EdgeTraining:
             model: What the cell trains: the part, or the whole model for None.
             global_round: Its number, from 1.
         """
-        payload_bits = cloud.shape.num_values(part) * cloud.bits_per_parameter
-        yield from edge.receive(sim, payload_bits)
+        payload = cloud.payload(part)
+        yield from edge.receive(sim, payload.bits)
         for edge_round in range(self.num_edge_rounds):
             request = cloud.request(model, self.num_local_steps, self.local)
             coming = ComingRound(
@@ -110,20 +113,19 @@ class EdgeTraining:
                 model=model,
                 global_round=global_round,
                 edge_round=edge_round,
-                payload_bits=payload_bits,
+                payload=payload,
             )
+            job = Job(global_round, edge_round, (global_round - 1) * self.num_edge_rounds + edge_round)
             choice = self.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self).__name__)
             assignments = [
                 (
                     client,
                     Work(
-                        job=(global_round - 1) * self.num_edge_rounds + edge_round,
-                        global_round=global_round,
-                        edge_round=edge_round,
+                        job=job,
                         request=request,
                         cycles=self.num_local_steps * cloud.step_cycles(client, self.local.batch_size, part),
-                        payload_bits=payload_bits,
+                        payload=payload,
                     ),
                 )
                 for client in participants
@@ -134,5 +136,5 @@ class EdgeTraining:
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
                 model = edge.moved(sim, self.server, model, updates, global_round, edge_round)
-        yield from edge.send(sim, payload_bits)
+        yield from edge.send(sim, payload.bits)
         return model

@@ -22,6 +22,7 @@ import attrs
 from cosim.allocation import exact
 from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.client import Work
+from cosim.codec import Payload
 from cosim.configuration import (
     ConfigurationError,
     at_least,
@@ -35,12 +36,11 @@ from cosim.learning.combinations import accumulate, mean_of_models
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.pending import PendingModel
 from cosim.nodes import Cloud, EdgeServer
-from cosim.protocols.planning import Planner, Share, Terms
+from cosim.protocols.planning import Planner, Share, Terms, known_link
 from cosim.protocols.protocol import Protocol
-from cosim.radio.resource_blocks import ResourceBlocks
-from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.units import w_to_dbm
+from cosim.uplink import Job
 
 
 @configuration
@@ -100,11 +100,7 @@ class RawHfl(Protocol):
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.local_round.check(cloud.learner)
-        if not all(isinstance(c.uplink, RadioUplink) for edge in cloud.edges for c in edge.clients):
-            raise ConfigurationError(
-                "System.uplink = 'public-network': a plan needs gains, and a queue has none. Usual fix: "
-                "uplink = 'radio', or protocol HFedAvg."
-            )
+        num_at_once = known_link(cloud).num_at_once
         smallest = min(len(edge.clients) for edge in cloud.edges)
         wanted = self.terms.num_selected(cloud)
         if isinstance(self.policy, ResourceAware) and wanted > smallest:
@@ -112,13 +108,11 @@ class RawHfl(Protocol):
                 f"ResourceAware.num_selected = {wanted}: the smallest cell has {smallest} clients. "
                 f"Usual fix: at most {smallest}."
             )
-        band = cloud.edges[0].band
-        num_blocks = band.num_blocks if isinstance(band, ResourceBlocks) else wanted
-        if isinstance(self.policy, ResourceAware) and wanted > num_blocks:
+        if isinstance(self.policy, ResourceAware) and num_at_once is not None and wanted > num_at_once:
             raise ConfigurationError(
                 f"ResourceAware.num_selected = {wanted}: a plan gives each client a resource block to "
-                f"itself, and Radio.num_resource_blocks = {num_blocks}. Usual fix: more blocks, or none for "
-                "as many as there are."
+                f"itself, and only {num_at_once} can send at once. Usual fix: more resource blocks, or none "
+                "for as many as there are."
             )
         problem = self.terms.problem(cloud)
         if (problem.min_power_w > problem.max_power_w).any():
@@ -158,13 +152,11 @@ class RawHfl(Protocol):
         global_round: int,
     ) -> Story:
         """One cell's global round; returns the edge model as it reaches the cloud."""
-        payload_bits = cloud.shape.num_values() * cloud.bits_per_parameter
-        yield from edge.receive(sim, payload_bits)
+        payload = cloud.payload()
+        yield from edge.receive(sim, payload.bits)
         for edge_round in range(self.num_edge_rounds):
             shares = planner.shares(edge, global_round, edge_round)
-            work = [
-                self.work(cloud, share, model, payload_bits, global_round, edge_round) for share in shares
-            ]
+            work = [self.work(cloud, share, model, payload, global_round, edge_round) for share in shares]
             outcomes = yield from edge.edge_round(
                 sim,
                 [(share.client, asked) for share, asked in zip(shares, work, strict=True)],
@@ -184,7 +176,7 @@ class RawHfl(Protocol):
                 planner.count(share.client, arrived)
             if updates:
                 model = accumulate(model, updates, coefficients)
-        yield from edge.send(sim, payload_bits)
+        yield from edge.send(sim, payload.bits)
         return model
 
     def work(
@@ -192,18 +184,16 @@ class RawHfl(Protocol):
         cloud: Cloud,
         share: Share,
         model: PendingModel,
-        payload_bits: int,
+        payload: Payload,
         global_round: int,
         edge_round: int,
     ) -> Work:
         """What one client does in an edge round."""
         return Work(
-            job=(global_round - 1) * self.num_edge_rounds + edge_round,
-            global_round=global_round,
-            edge_round=edge_round,
+            job=Job(global_round, edge_round, (global_round - 1) * self.num_edge_rounds + edge_round),
             request=cloud.request(model, share.num_steps, self.local_round),
             cycles=share.num_steps * cloud.step_cycles(share.client, self.local_round.batch_size),
-            payload_bits=payload_bits,
+            payload=payload,
             frequency_hz=share.frequency_hz,
             tx_power_w=share.tx_power_w,
             energy_budget_j=share.energy_budget_j if self.gives_up else None,

@@ -29,6 +29,7 @@ from cosim.learning.vertical import VerticalSgd
 from cosim.nodes import Cloud
 from cosim.protocols.protocol import Protocol
 from cosim.simulation import Dropped, Simulation, Story
+from cosim.uplink import Job
 
 
 @configuration
@@ -114,11 +115,9 @@ class Vhfl(Protocol):
         num_steps = self.local.num_steps(num_samples, self.num_local_epochs)
         num_uploaded = cloud.shape.num_local_parameters + num_samples * cloud.shape.num_central_outputs
         return Work(
-            job=global_round - 1,
-            global_round=global_round,
-            edge_round=0,
+            job=Job(global_round, 0, global_round - 1),
             request=cloud.request(model, num_steps, self.local),
             cycles=num_steps * cloud.step_cycles(client, self.local.batch_size, local_only=True),
-            payload_bits=cloud.bits_per_parameter * num_uploaded,
+            payload=cloud.codec.payload(num_uploaded),
             upload_deadline_s=self.waiting_time_s if self.waits_from == "upload" else None,
         )

@@ -128,7 +128,7 @@ def drops_are_counted(result: Result) -> None:
 def jobs_tell_all(result: Result) -> None:
     """A job has one number, one row and its activities within it, and is done if its upload arrives."""
     key = ["client", "job"]
-    jobs = result.jobs
+    jobs = result.fates
     reason = "work whose number is not the count of edge rounds, or of the client's own jobs"
     _all(jobs, ~jobs.duplicated(key), "jobs", "client and number must name one job", reason)
     arrived = result.transfers[result.transfers["arrived"]].set_index(key).index
@@ -136,7 +136,7 @@ def jobs_tell_all(result: Result) -> None:
     _all(
         jobs,
         is_done,
-        "jobs",
+        "fates",
         "a job is done if its upload arrives, and else dropped",
         "an outcome of its own",
     )
@@ -156,7 +156,7 @@ def same_tables(law: str, one: Result, other: Result, reason: str, *, learned: b
     Raises:
         BrokenLaw: The first table, row and column in which they differ.
     """
-    for name in ("spans", "transfers", "jobs", "plans", "rounds", *(("evaluations",) if learned else ())):
+    for name in ("spans", "transfers", "fates", "plans", "rounds", *(("evaluations",) if learned else ())):
         ours, theirs = getattr(one, name), getattr(other, name)
         if len(ours) != len(theirs):
             raise broken(law, f"{len(ours)} rows of {name}, and then {len(theirs)}", reason)

@@ -10,7 +10,15 @@ from typing import Any, TypeVar
 
 import attrs
 
-from cosim.configuration import KIND, ConfigurationError, full_path, is_configuration, paths_of, with_kind
+from cosim.configuration import (
+    KIND,
+    ConfigurationError,
+    fit_later,
+    full_path,
+    is_configuration,
+    paths_of,
+    with_kind,
+)
 
 C = TypeVar("C")
 ENDING = f".{KIND}"
@@ -45,7 +53,8 @@ def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:
         kind = kind if equals else next(words, None)
         try:
             *path, _ = full_path(option[2:].replace("-", "_"), paths_of(config)).split(".")
-            config = with_kind(config, path, kind)
+            with fit_later():  # the options that follow may change what does not fit
+                config = with_kind(config, path, kind)
         except ConfigurationError as error:
             raise ConfigurationError(f"{option}: {error}") from None
     return config, rest

@@ -19,7 +19,7 @@ import docstring_parser
 import cosim
 from cosim import study
 from cosim.configuration import is_configuration, kinds_of
-from cosim.records import Allotment, Evaluation, Job, Prediction, Round, Span, Transfer
+from cosim.records import Allotment, Evaluation, Fate, Prediction, Round, Span, Transfer
 from cosim.results import Summary
 from cosim.units import unit_of
 from scenarios import command_line
@@ -97,8 +97,9 @@ def _configuration() -> Iterator[str]:
     yield (
         "## Configuration\n\n"
         "Everything that a run can be told. On the command line a field is an option named by its path, such "
-        "as `--radio.bandwidth-hz 5e6`; in Python it is `cosim.evolve`. `cosim show SCENARIO` prints the "
-        'values of a scenario. *Source* says where a default comes from; "no source" marks a choice of ours.'
+        "as `--uplink.sharing.bandwidth-hz 5e6`; in Python it is `cosim.evolve`. `cosim show SCENARIO` "
+        'prints the values of a scenario. *Source* says where a default comes from; "no source" marks a '
+        "choice of ours."
     )
     for cls in configurations():
         rows = [
@@ -186,7 +187,7 @@ def _tables_of_a_run() -> Iterator[str]:
     for file, record, more in (
         ("spans.parquet", Span, {}),
         ("transfers.parquet", Transfer, {}),
-        ("jobs.parquet", Job, {}),
+        ("fates.parquet", Fate, {}),
         ("plans.parquet", Allotment, {}),
         ("rounds.parquet", Round, {}),
         ("evaluations.parquet", Evaluation, extra),

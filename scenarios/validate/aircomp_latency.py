@@ -28,6 +28,7 @@ from scenarios.validate.round_latency import blank_dataset, compare
 __all__ = ["Options", "main"]
 
 NUM_CELLS = 4
+BANDWIDTH_HZ = 20e6
 
 
 @configuration
@@ -54,7 +55,10 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
             num_cells=NUM_CELLS,
             num_clients=NUM_CELLS * per_cell,
             data=cosim.FashionMnist(split=cosim.Iid()),
-            radio=cosim.Radio(sharing="over-the-air", fading_redrawn="edge-round"),
+            uplink=cosim.Radio(
+                sharing=cosim.OverTheAir(bandwidth_hz=BANDWIDTH_HZ),
+                fading=cosim.Rayleigh(redrawn=cosim.EveryEdgeRound()),
+            ),
             protocol=protocol,
             evaluate_every=None,
         )
@@ -93,7 +97,7 @@ def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdge
             step_cycles=system.compute.step_cycles,
             num_parameters=num_parameters,
             fraction=size / num_parameters,
-            bandwidth_hz=system.radio.bandwidth_hz,
+            bandwidth_hz=BANDWIDTH_HZ,
             subchannel_hz=15e3,
             symbol_s=1e-3 / 14.0,
             frequency_hz=np.array([client.cpu.frequency_hz for client in edge.clients]),

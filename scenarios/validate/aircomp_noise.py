@@ -32,7 +32,8 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingUpdate
 from cosim.nodes import Cloud, EdgeServer
-from cosim.radio.uplink import RadioUplink
+from cosim.radio.radio import RadioLink
+from cosim.uplink import Job
 from scenarios.command_line.console import console
 
 __all__ = ["Options", "main"]
@@ -62,15 +63,15 @@ class Point:
     """One setting."""
 
     snr_db: float
-    aircomp: cosim.AirComp = attrs.field(factory=cosim.AirComp)
+    sharing: cosim.OverTheAir = attrs.field(factory=cosim.OverTheAir)
 
 
 POINTS = (
     Point(snr_db=-20.0),
     Point(snr_db=0.0),
     Point(snr_db=20.0),
-    Point(snr_db=0.0, aircomp=cosim.AirComp(transmit_power="full")),
-    Point(snr_db=0.0, aircomp=cosim.AirComp(noise="real-part")),
+    Point(snr_db=0.0, sharing=cosim.OverTheAir(transmit_power="full")),
+    Point(snr_db=0.0, sharing=cosim.OverTheAir(noise="real-part")),
 )
 
 
@@ -82,12 +83,10 @@ def system(point: Point, options: Options, place: int) -> cosim.System:
         num_clients=2 * CLIENTS,
         model="relu-12-60-4",
         data=cosim.Synthetic(split=cosim.Iid()),
-        radio=cosim.Radio(
-            sharing="over-the-air",
-            num_antennas=ANTENNAS,
-            fading_redrawn="edge-round",
-            snr_db=(point.snr_db,),
-            aircomp=point.aircomp,
+        uplink=cosim.Radio(
+            sharing=point.sharing,
+            link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(point.snr_db,))),
+            fading=cosim.Rayleigh(num_antennas=ANTENNAS, redrawn=cosim.EveryEdgeRound()),
         ),
         protocol=cosim.HFedAvg(num_global_rounds=1),
     )
@@ -123,20 +122,17 @@ def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int
 
 def predict(point: Point, edge: EdgeServer, edge_round: int) -> AirDistortion:
     """The closed form on the channels of an edge round, for SNR = P_j / sigma_0^2."""
-    channels = np.array(
-        [
-            client.uplink.fading.vector((1, edge_round))
-            for client in edge.clients
-            if isinstance(client.uplink, RadioUplink)
-        ]
-    )
+    assert isinstance(edge.link, RadioLink)
+    job = Job(1, edge_round)
+    fading = [edge.link.channel(client.name, client.tx_power_w, job).fading for client in edge.clients]
+    channels = np.array([of_client.vector(of_client.block(job)) for of_client in fading])
     beam = receive_beams(channels[None])[0]
     return AirDistortion(
         power_w=10.0 ** (point.snr_db / 10.0),
         noise_w=1.0,
         gains=np.abs(channels.conj() @ beam) ** 2,
-        is_full_power=point.aircomp.transmit_power == "full",
-        is_real_part_only=point.aircomp.noise == "real-part",
+        is_full_power=point.sharing.transmit_power == "full",
+        is_real_part_only=point.sharing.noise == "real-part",
     )
 
 
@@ -195,8 +191,8 @@ def main(options: Options) -> int:
         variance = np.mean([d.model_variance(found.shape[1], RATE) for d in theory])
         table.add_row(
             f"{point.snr_db:g} dB",
-            point.aircomp.transmit_power,
-            point.aircomp.noise,
+            point.sharing.transmit_power,
+            point.sharing.noise,
             f"{variance:.4g}",
             f"{ratio.estimate:.4f} [{ratio.low:.4f}, {ratio.high:.4f}]",
             verdict,

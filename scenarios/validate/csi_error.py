@@ -31,7 +31,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingUpdate
 from cosim.nodes import Cloud
-from cosim.radio.uplink import RadioUplink
+from cosim.uplink import Job
 from scenarios.command_line.console import console
 
 __all__ = ["Options", "main"]
@@ -89,18 +89,16 @@ def system(point: Point, options: Options, place: int = 0) -> cosim.System:
         topology=cosim.Topology(cell_radius_m=400.0),
         compute=cosim.Compute(
             cycles_per_bit=(25.0, 40.0),
-            min_frequency_hz=(1.2e9,),
-            max_frequency_hz=(2.0e9,),
+            min_frequency_hz=cosim.PerGroup(values=(1.2e9,)),
+            max_frequency_hz=cosim.PerGroup(values=(2.0e9,)),
             static_power_w=point.static_power_w,
+            tx_power=cosim.SamePower(power_w=1.0),
         ),
-        radio=cosim.Radio(
-            sharing="resource-blocks",
-            num_resource_blocks=NUM_CLIENTS,
-            tx_power_dbm=(30.0,),
-            bits_per_parameter=60_000,
-            link="budget",
-            fading="none",
-            large_scale=cosim.LargeScale(environment="uma", shadowing=False),
+        codec=cosim.Uncompressed(bits_per_parameter=60_000),
+        uplink=cosim.Radio(
+            sharing=cosim.ResourceBlocks(num_blocks=NUM_CLIENTS),
+            link=cosim.LinkBudget(large_scale=cosim.LargeScale(environment="uma", shadowing=False)),
+            fading=cosim.NoFading(),
             csi_error_db=point.csi_error_db,
             outage_probability=point.outage_probability,
         ),
@@ -130,27 +128,28 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
         plan["client"]: plan for plan in result.plans[result.plans["edge_round"] == 0].to_dict("records")
     }
     assert isinstance(of.protocol, cosim.RawHfl)
+    assert isinstance(of.uplink, cosim.Radio)
+    link = cloud.edges[0].link.known_to("the closed form")
+    bandwidth_hz = link.share_hz(NUM_CLIENTS)
     uploads = []
     for client in cloud.edges[0].clients:
         plan = plans[client.name]
         cpu = client.cpu.at(plan["frequency_hz"])
         if not plan["is_selected"]:
             continue
-        assert isinstance(client.uplink, RadioUplink)
-        bandwidth_hz = of.radio.resource_block_hz
         train_s = cpu.duration_s(plan["num_steps"] * cpu.cycles(320))
         uploads.append(
             PlannedUpload(
-                snr=client.uplink.known_snr_per_w(bandwidth_hz, 1, 0) * plan["tx_power_w"],
-                payload_bits=cloud.shape.num_parameters() * of.radio.bits_per_parameter,
+                snr=link.snr_per_w(client.name, bandwidth_hz, Job(1, 0)) * plan["tx_power_w"],
+                payload_bits=int(of.codec.bits(cloud.shape.num_parameters())),
                 bandwidth_hz=bandwidth_hz,
                 train_s=train_s,
                 deadline_s=of.protocol.deadline_s,
-                csi_error_db=of.radio.csi_error_db,
+                csi_error_db=of.uplink.csi_error_db,
                 energy_budget_j=of.protocol.energy_budget_j[0],
                 train_j=train_s * cpu.power_w,
                 send_w=plan["tx_power_w"] + cpu.static_power_w,
-                outage_probability=of.radio.outage_probability,
+                outage_probability=of.uplink.outage_probability,
             )
         )
     return uploads

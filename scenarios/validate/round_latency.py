@@ -23,10 +23,12 @@ from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.named_networks import network_of
 from cosim.nodes import Cloud
-from cosim.radio.uplink import RadioUplink
+from cosim.radio.radio import RadioLink
+from cosim.uplink import Job
 from scenarios.command_line.console import console
 
 TOLERANCE = 1e-9
+BANDWIDTH_HZ = 20e6
 
 
 @configuration
@@ -48,7 +50,14 @@ def timing_only(num_cells: int, num_global_rounds: int, seed: int) -> cosim.Syst
     """The scenario `hist` without learning."""
     protocol = cosim.Hist(num_global_rounds=num_global_rounds)
     data = cosim.FashionMnist(split=cosim.Iid())
-    return cosim.System(num_cells=num_cells, protocol=protocol, seed=seed, data=data, evaluate_every=None)
+    return cosim.System(
+        num_cells=num_cells,
+        protocol=protocol,
+        seed=seed,
+        data=data,
+        uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=BANDWIDTH_HZ)),
+        evaluate_every=None,
+    )
 
 
 def blank_dataset(num_samples: int) -> Dataset:
@@ -75,26 +84,24 @@ def predict(
     """The closed form on the channels and frequencies of a network, s per global round, shape (rounds,)."""
     protocol = system.protocol
     assert isinstance(protocol, cosim.Hist)
-    model_bits = system.radio.bits_per_parameter * cloud.shape.num_parameters()
+    model_bits = system.codec.bits(cloud.shape.num_parameters())
     latencies_s = []
     for global_round in range(1, protocol.num_global_rounds + 1):
         parts = protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
         cells = []
         for edge, part in zip(cloud.edges, parts, strict=True):
-            channels = [
-                client.uplink.channel(client.tx_power_w, global_round, 0)
-                for client in edge.clients
-                if isinstance(client.uplink, RadioUplink)
-            ]
+            assert isinstance(edge.link, RadioLink)
+            job = Job(global_round, 0)
+            channels = [edge.link.channel(client.name, client.tx_power_w, job) for client in edge.clients]
             gains = [channel.fading.gain((global_round,)) for channel in channels]
-            snrs = [channel.link.snr_in(system.radio.bandwidth_hz) for channel in channels]
+            snrs = [channel.mean_snr.snr_in(BANDWIDTH_HZ) for channel in channels]
             cells.append(
                 EdgeRoundLatency(
                     num_steps=protocol.training.num_local_steps,
                     step_cycles=system.compute.step_cycles,
                     model_bits=model_bits,
                     fraction=len(part.units["hidden1"]) / cloud.shape.num_units["hidden1"],
-                    bandwidth_hz=system.radio.bandwidth_hz,
+                    bandwidth_hz=BANDWIDTH_HZ,
                     frequency_hz=np.array([client.cpu.frequency_hz for client in edge.clients]),
                     snr=np.array(gains) * np.array(snrs),
                 )
@@ -138,8 +145,8 @@ def main(options: Options) -> int:
             wanted = "agrees" if theory is None else "disagrees"
             failed |= verdict != wanted
             table.add_row(str(num_cells), name, f"{difference:.2e}", verdict, wanted)
-        radio = cosim.evolve(system.radio, sharing="redivided")
-        redivided_s = simulate(cosim.evolve(system, radio=radio))[1]
+        radio = cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=BANDWIDTH_HZ))
+        redivided_s = simulate(cosim.evolve(system, uplink=radio))[1]
         shorter = 1.0 - redivided_s / simulated_s
         longest = bool(np.all(shorter >= -TOLERANCE))
         failed |= not longest

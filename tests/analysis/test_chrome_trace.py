@@ -29,7 +29,7 @@ KEYS = {
     "C": {"name", "ph", "ts", "pid", "tid", "args"},
 }
 ROUND = ["global_round", "edge_round", "start_s", "end_s", "num_wanted", "num_participants", "num_arrived"]
-TABLES = ("spans", "transfers", "jobs", "plans", "rounds", "evaluations")
+TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
 
 
 def result_of(*rows: Any, **system: Any) -> cosim.Result:
@@ -72,7 +72,7 @@ def hist() -> cosim.Result:
         model="relu-12-8-4",
         data=cosim.Synthetic(),
         topology=cosim.Topology(backhaul_delay_s=1e-4),
-        radio=cosim.Radio(bandwidth_hz=1e6, sharing="redivided"),
+        uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6)),
         protocol=cosim.Hist(num_global_rounds=3, training=training),
     )
     return cosim.run(system, models.build(system.model), scenario="tiny")

@@ -21,7 +21,9 @@ def result() -> cosim.Result:
         num_clients=8,
         model="relu-12-8-4",
         data=cosim.Synthetic(),
-        radio=cosim.Radio(bandwidth_hz=2e5, fading_redrawn="edge-round"),
+        uplink=cosim.Radio(
+            sharing=cosim.FixedShares(bandwidth_hz=2e5), fading=cosim.Rayleigh(redrawn=cosim.EveryEdgeRound())
+        ),
         protocol=cosim.Hist(num_global_rounds=3, training=training),
     )
     made = cosim.run(system, models.build(system.model))

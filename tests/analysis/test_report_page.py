@@ -101,7 +101,7 @@ def test_every_colour_of_a_picture_follows_the_page(html):
         assert f"--p{light[1:]}: {dark};" in html
 
 
-@pytest.mark.parametrize("field", ["model", "uplink"])
+@pytest.mark.parametrize("field", ["model", "initial_weights"])
 def test_what_files_say_is_text(result, field, tmp_path):
     tame = report([result, named(result, **{field: "tame"})])
     runs = [result, named(result, folder=tmp_path / "<script>alert(3)<" / "<b>run", **{field: HOSTILE})]

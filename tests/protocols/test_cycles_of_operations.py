@@ -10,7 +10,21 @@ import numpy as np
 import pytest
 
 import models
-from cosim import Compute, EdgeTraining, HFedAvg, Hist, Radio, RawHfl, Sgd, System, Unconstrained, evolve
+from cosim import (
+    Compute,
+    EdgeTraining,
+    GivenSnr,
+    HFedAvg,
+    Hist,
+    NoFading,
+    PerGroup,
+    Radio,
+    RawHfl,
+    Sgd,
+    System,
+    Unconstrained,
+    evolve,
+)
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.records import Trace
@@ -21,8 +35,8 @@ CAPACITANCE = 2e-28
 TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=STEPS, local=Sgd(batch_size=BATCH))
 BY_FLOPS = Compute(
     cycles_follow="flops",
-    min_frequency_hz=(FREQUENCY_HZ,),
-    max_frequency_hz=(FREQUENCY_HZ,),
+    min_frequency_hz=PerGroup(values=(FREQUENCY_HZ,)),
+    max_frequency_hz=PerGroup(values=(FREQUENCY_HZ,)),
     capacitance_j_per_hz2=CAPACITANCE,
 )
 BY_PARAMETERS = evolve(BY_FLOPS, cycles_follow="parameters")
@@ -44,7 +58,7 @@ def played(model: str, compute: Compute, protocol: HFedAvg | Hist | RawHfl, **fi
         num_clients=4,
         model=model,
         compute=compute,
-        radio=Radio(fading="none", snr_db=(30.0,)),
+        uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
         protocol=protocol,
         evaluate_every=None,
     )

@@ -18,7 +18,23 @@ from torch.nn.functional import cross_entropy
 
 import cosim
 import models
-from cosim import Compute, EdgeTraining, HFedAvg, Hist, Iid, Newsgroups20, Radio, Sgd, System, evolve
+from cosim import (
+    Compute,
+    EdgeTraining,
+    GivenSnr,
+    HFedAvg,
+    Hist,
+    Iid,
+    Newsgroups20,
+    NoFading,
+    OverTheAir,
+    PerClient,
+    PerGroup,
+    Radio,
+    Sgd,
+    System,
+    evolve,
+)
 from cosim.checkpoint import Checkpoint
 from cosim.data.dataset import Dataset
 from cosim.data.texts.newsgroups_files import TEST, TRAIN
@@ -39,8 +55,8 @@ LORA = System(
     num_clients=4,
     model=f"gpt2lora-{RANK}-{CLASSES}",
     data=Newsgroups20(split=Iid()),
-    compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
-    radio=Radio(fading="none", snr_db=(30.0,)),
+    compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+    uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
     protocol=Hist(
         num_global_rounds=ROUNDS,
         training=EdgeTraining(
@@ -173,7 +189,7 @@ def rank_masks(part: Part) -> dict[str, torch.Tensor]:
     return masks
 
 
-SLOW = (1e9, 1e9, 1e9, 1e7)
+SLOW = PerClient(values=(1e9, 1e9, 1e9, 1e7))
 
 
 @pytest.mark.parametrize("has_deadline", [False, True], ids=["all in time", "one too slow"])
@@ -263,16 +279,19 @@ def test_by_operations_the_frozen_layers_cost_every_cell_nearly_the_same(lora, t
 
 def test_over_the_air_a_symbol_per_value_and_noise_on_adapters(play):
     """Without noise worth the name it is what fixed shares learn."""
-    air = evolve(LORA, radio=evolve(LORA.radio, sharing="over-the-air", snr_db=(200.0,)))
+    air = evolve(
+        LORA,
+        uplink=evolve(LORA.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(200.0,)))),
+    )
     result = play(air)
-    settings_ = air.radio.aircomp
+    settings_ = air.uplink.sharing
     sends = result.transfers.assign(seconds=result.transfers["end_s"] - result.transfers["start_s"])
     for edge, rows in sends.groupby("edge"):
-        symbols = LAYERS * RANKS[edge] * 4 * WIDTH / (air.radio.bandwidth_hz / settings_.subcarrier_hz)
+        symbols = LAYERS * RANKS[edge] * 4 * WIDTH / (settings_.bandwidth_hz / settings_.subcarrier_hz)
         assert rows["seconds"].to_numpy() == pytest.approx(symbols * settings_.symbol_s, rel=1e-9)
     fixed = play(LORA)
     np.testing.assert_allclose(result.evaluations["loss_nats"], fixed.evaluations["loss_nats"], rtol=1e-3)
-    noisy = play(evolve(air, radio=evolve(air.radio, snr_db=(0.0,))))
+    noisy = play(evolve(air, uplink=evolve(air.uplink, link=GivenSnr(snr_db=PerGroup(values=(0.0,))))))
     assert np.isfinite(noisy.evaluations["loss_nats"]).all()
     assert abs(noisy.evaluations["loss_nats"].iloc[-1] - fixed.evaluations["loss_nats"].iloc[-1]) > 0.01
 

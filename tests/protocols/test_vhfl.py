@@ -11,8 +11,12 @@ from cosim import (
     ConfigurationError,
     Deterministic,
     EdgeTraining,
+    FixedShares,
+    GivenSnr,
     Hist,
     Iid,
+    NoFading,
+    PerGroup,
     PublicNetwork,
     Radio,
     Result,
@@ -65,9 +69,8 @@ def system(paths: str = "shared", **knobs: object) -> System:
         num_clients=3,
         model="vertical-4-3-8-5",
         data=CellTraffic(),
-        compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
-        uplink="public-network",
-        public_network=PublicNetwork(
+        compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+        uplink=PublicNetwork(
             arrival_rate_per_s=0.0,
             service=Deterministic(duration_s=SERVICE_S),
             paths=paths,  # type: ignore[arg-type]
@@ -132,8 +135,8 @@ def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
     compute = Compute(
         cycles_follow="flops",
         cycles_per_flop=cycles_per_flop,
-        min_frequency_hz=(1e9,),
-        max_frequency_hz=(1e9,),
+        min_frequency_hz=PerGroup(values=(1e9,)),
+        max_frequency_hz=PerGroup(values=(1e9,)),
     )
     trace, _, _ = play(evolve(system("own"), compute=compute))
     trains = {s.node: s.end_s for s in trace.spans if s.activity == "train" and s.start_s == 0.0}
@@ -219,8 +222,12 @@ def test_any_protocol_may_go_through_the_queues():
 
 def test_vhfl_may_go_over_the_air():
     """The same updates over a band of 2 bit/s/Hz, a third of it each."""
-    radio = Radio(bandwidth_hz=3e5, fading="none", snr_db=(10 * np.log10(3.0),))
-    trace, learner, weights = play(evolve(system(), uplink="radio", radio=radio))
+    radio = Radio(
+        sharing=FixedShares(bandwidth_hz=3e5),
+        link=GivenSnr(snr_db=PerGroup(values=(10 * np.log10(3.0),))),
+        fading=NoFading(),
+    )
+    trace, learner, weights = play(evolve(system(), uplink=radio))
     bits = 32 * (NUM_LOCAL + 25 * NUM_OUTPUTS)
     assert trace.rounds[1].end_s == pytest.approx(TRAIN_S[1] + bits / 2e5, rel=1e-12)
     assert_same(weights, by_hand(learner, [(0, 1, 2)] * 2, system().protocol))

@@ -25,9 +25,8 @@ def test_other_kinds_come_with_their_defaults():
     assert system.protocol.policy == CommonSteps()
     assert system.protocol.num_global_rounds == rawhfl.system().protocol.num_global_rounds
     assert rest == ["--seed", "3", "--out=x"]
-    assert with_kinds(vhfl.system(), ["--public-network.service.kind=Exponential"])[
-        0
-    ].public_network.service == (Exponential())
+    other, _ = with_kinds(vhfl.system(), ["--uplink.service.kind=Exponential"])
+    assert other.uplink.service == Exponential()
 
 
 def test_a_kind_within_a_kind():
@@ -58,12 +57,12 @@ def test_without_such_options_nothing_changes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--radio.kind", "X"], "must be one of Radio"),
+        (["--uplink.kind", "X"], "must be one of PublicNetwork, Radio"),
         (["--seed.kind", "X"], "--seed.kind: System has no part 'seed'"),
         (["--nothing.at.all.kind", "X"], "System has no part 'nothing'"),
-        (["--protocol.kind", "LargeScale"], r"'kind' must be one of Hist, HFedAvg, Vhfl, RawHfl"),
+        (["--protocol.kind", "LargeScale"], r"'kind' must be one of HFedAvg, Hist, RawHfl, Vhfl"),
         (["--protocol.kind", "elsewhere:Rule"], "the module elsewhere is not loaded.*--import elsewhere"),
-        (["--protocol.kind", "Hits"], r"'kind' must be one of Hist, HFedAvg, Vhfl, RawHfl"),
+        (["--protocol.kind", "Hits"], r"'kind' must be one of HFedAvg, Hist, RawHfl, Vhfl"),
         (["--protocol.kind"], "'kind' must be one of"),
     ],
 )

@@ -92,7 +92,7 @@ def differences(one: cosim.System, other: cosim.System) -> dict[str, Any]:
 
 def test_changes_change_what_they_say() -> None:
     base = rawhfl.paper_scale()
-    unbound, blocks = {"protocol.policy.kind": "Unconstrained"}, "radio.num_resource_blocks"
+    unbound, blocks = {"protocol.policy.kind": "Unconstrained"}, "uplink.sharing.num_blocks"
     assert differences(base, rawhfl_figures.planned_by(ResourceAware(theta=0.2), 6)(base)) == {
         "protocol.policy.theta": 0.2,
         blocks: 6,
@@ -117,7 +117,7 @@ def test_changes_change_what_they_say() -> None:
 def test_every_algorithm_is_the_papers() -> None:
     """Section V-C; Z of H-FedAvg is everyone, so that nobody waits for a block."""
     found = {
-        name: (system.protocol.policy, system.radio.num_resource_blocks, system.compute.static_power_w)
+        name: (system.protocol.policy, system.uplink.sharing.num_blocks, system.compute.static_power_w)
         for name, change in ALGORITHMS.items()
         for system in [change(rawhfl.paper_scale())]
         if isinstance(system.protocol, cosim.RawHfl)

@@ -11,10 +11,13 @@ from rich.table import Table
 
 from cosim import (
     CommonSteps,
+    EveryEdgeRound,
     HFedAvg,
     Iid,
+    NoFading,
     RawHfl,
     ResourceAware,
+    ResourceBlocks,
     Result,
     Simulation,
     Synthetic,
@@ -57,7 +60,7 @@ def tiny(num_global_rounds: int = 2, policy: Any = None, **protocol: Any) -> Sys
         num_clients=9,
         model="mlp-43-8-256",
         data=evolve(base.data, num_users=9),
-        radio=evolve(base.radio, num_resource_blocks=3),
+        uplink=evolve(base.uplink, sharing=ResourceBlocks(num_blocks=3)),
         protocol=evolve(base.protocol, num_edge_rounds=3, max_local_rounds=7, **changes),
     )
 
@@ -129,18 +132,17 @@ def test_the_world_is_the_papers() -> None:
     assert (protocol.deadline_s, requests.slot_s, protocol.energy_budget_j) == (150.0, 150.0, (0.8, 1.5))
     policy = protocol.policy
     assert (policy.theta, policy.penalty, policy.num_iterations) == (0.4, 1.0, 50)
-    assert (policy.num_selected, policy.margin_db, system.radio.num_resource_blocks) == (None, 0.0, 4)
+    assert (policy.num_selected, policy.margin_db, system.uplink.sharing.num_blocks) == (None, 0.0, 4)
     assert (requests.num_genres, requests.contents_per_genre, requests.genre_concentration) == (8, 32, 0.3)
     assert (requests.similar_probability, requests.active_probability) == ((0.1, 0.8), (0.2, 0.8))
     assert requests.num_past_requests == 50
     assert (system.compute.sample_bits, system.compute.capacitance_j_per_hz2) == (SAMPLE_BITS, 2e-28)
     assert SAMPLE_BITS == 1408
-    radio = system.radio
-    assert (radio.link, radio.sharing, radio.fading) == ("budget", "resource-blocks", "none")
-    assert radio.resource_block_hz == 3 * 180e3
-    assert (radio.large_scale.environment, radio.large_scale.carrier_hz) == ("uma", 2.4e9)
-    assert radio.large_scale_redrawn == "edge-round"
-    assert radio.noise_dbm_per_hz + radio.noise_figure_db == pytest.approx(-174.0, abs=0.03)
+    radio, link = system.uplink, system.uplink.link
+    assert (radio.sharing, radio.fading) == (ResourceBlocks(block_hz=3 * 180e3), NoFading())
+    assert (link.large_scale.environment, link.large_scale.carrier_hz) == ("uma", 2.4e9)
+    assert link.large_scale_redrawn == EveryEdgeRound()
+    assert link.noise_dbm_per_hz + link.noise_figure_db == pytest.approx(-174.0, abs=0.03)
     assert (radio.csi_error_db, radio.outage_probability, system.compute.time_jitter) == (0.0, 0.0, 0.0)
 
 
@@ -204,7 +206,7 @@ def test_report_is_that_of_the_tables(
             [
                 *("run", "rawhfl", "--quiet", "--out", str(tmp_path / "X"), "--workers", "1"),
                 *("--model", "mlp-43-8-256", "--num-clients", "16", "--data.num-users", "16"),
-                *("--radio.num-resource-blocks", "2"),
+                *("--uplink.sharing.num-blocks", "2"),
                 *("--protocol.num-global-rounds", "2", "--protocol.energy-budget-j", "1e-7", "2e-5"),
             ]
         )
@@ -244,7 +246,9 @@ def test_report_is_that_of_the_tables(
 def test_who_takes_the_most_steps_is_said_so() -> None:
     """H-FedAvg-UB: 9 clients, 3 edge rounds, 7 steps each, at full speed and power."""
     system = evolve(tiny(1, Unconstrained()), evaluate_every=None)
-    system = evolve(system, radio=evolve(system.radio, num_resource_blocks=5))  # nobody waits for one
+    system = evolve(
+        system, uplink=evolve(system.uplink, sharing=ResourceBlocks(num_blocks=5))
+    )  # nobody waits for one
     clients = [client for edge in built(system).edges for client in edge.clients]
     bits = (43 * 8 + 8 + 8 * 256 + 256) * 33
     result = play(system)

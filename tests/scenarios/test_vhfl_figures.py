@@ -132,7 +132,7 @@ def test_fig5_differs_in_what_is_observed_and_in_who_trains(monkeypatch: Patch) 
             cosim.Iid(),
             150,
         )
-        one_place = {"num_clients": 16, "uplink": "public-network", "protocol": vertical.protocol}
+        one_place = {"num_clients": 16, "uplink": vertical.uplink, "protocol": vertical.protocol}
         assert attrs.evolve(cloud, data=vertical.data, **one_place) == vertical
         assert attrs.evolve(cloud.data, split=cosim.Natural()) == vertical.data
 

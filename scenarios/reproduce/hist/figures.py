@@ -96,7 +96,7 @@ def uploads(result: cosim.Result) -> pd.Series:
     """Whole-model uploads per client at every evaluation."""
     system = result.config["system"]
     whole_bits = (
-        NetworkShape.of(network_of(system["model"])).num_values() * system["radio"]["bits_per_parameter"]
+        NetworkShape.of(network_of(system["model"])).num_values() * system["codec"]["bits_per_parameter"]
     )
     return result.evaluations["bits_per_client"] / whole_bits
 

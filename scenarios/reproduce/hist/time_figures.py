@@ -85,23 +85,25 @@ def system(
         alike: Processors of 2 to 4 GHz in all cells (Fig. 9b), not of 1 to 2 GHz in the first half.
     """
     training = cosim.EdgeTraining(num_local_steps=num_local_steps, local=cosim.Sgd(learning_rate=0.01))
-    radio = cosim.Radio(snr_db=snr_db)
+    radio = cosim.Radio(link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=snr_db)))
     if algorithm in (AIR_HIST, AIR_HFEDAVG):
-        radio = cosim.evolve(radio, sharing="over-the-air", fading_redrawn="edge-round")
+        fading = cosim.Rayleigh(redrawn=cosim.EveryEdgeRound())
+        radio = cosim.evolve(radio, sharing=cosim.OverTheAir(), fading=fading)
     if algorithm in (OMA_HIST, AIR_HIST):
         protocol = cosim.Hist(num_global_rounds=num_global_rounds, training=training, submodel_sizes=sizes)
     else:
         protocol = cosim.HFedAvg(num_global_rounds=num_global_rounds, training=training)
     compute = cosim.Compute()
     if alike:
-        compute = cosim.evolve(compute, min_frequency_hz=(2e9,), max_frequency_hz=(4e9,))
+        slowest_hz, fastest_hz = cosim.PerGroup(values=(2e9,)), cosim.PerGroup(values=(4e9,))
+        compute = cosim.evolve(compute, min_frequency_hz=slowest_hz, max_frequency_hz=fastest_hz)
     return cosim.System(
         seed=seed,
         num_cells=num_cells,
         num_clients=num_clients,
         data=cosim.FashionMnist(grey_levels=grey_levels),
         compute=compute,
-        radio=radio,
+        uplink=radio,
         protocol=protocol,
     )
 

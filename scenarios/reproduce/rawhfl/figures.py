@@ -69,7 +69,7 @@ def planned_by(
     def change(system: cosim.System) -> cosim.System:
         return cosim.evolve(
             system,
-            radio=cosim.evolve(system.radio, num_resource_blocks=num_blocks),
+            uplink=cosim.evolve(system.uplink, sharing=cosim.ResourceBlocks(num_blocks=num_blocks)),
             protocol=cosim.evolve(system.protocol, policy=policy),
         )
 

@@ -56,7 +56,7 @@ def cloud_system(seed: int, num_global_rounds: int) -> cosim.System:
     return cosim.evolve(
         base,
         num_clients=1,
-        uplink="radio",
+        uplink=cosim.Radio(),
         data=cosim.evolve(base.data, split=cosim.Iid()),
         protocol=cosim.HFedAvg(num_global_rounds=num_global_rounds, training=training),
     )

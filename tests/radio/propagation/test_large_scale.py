@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cosim.configuration import ConfigurationError, from_dict, to_dict
-from cosim.radio.large_scale import LargeScale, high_terminal_factor, los_probability
-from cosim.radio.pathloss import rma_db, uma_db, umi_db
+from cosim.radio.propagation.large_scale import LargeScale, high_terminal_factor, los_probability
+from cosim.radio.propagation.pathloss import rma_db, uma_db, umi_db
 
 ENVIRONMENTS = ["uma", "umi", "rma", "inh-mixed", "inh-open"]
 NUM_LINKS = 20_000

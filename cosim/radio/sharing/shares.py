@@ -1,4 +1,4 @@
-"""Bandwidth sharing: the uplink band of one cell, divided by frequency among those who send.
+"""Shares: the uplink band of one cell, divided by frequency among those who send.
 
 With *fixed* shares each of the n clients that take part in an edge round has B / n until the round ends
 (HIST journal paper, Section IV-A). With *redivided* shares those still sending split the whole band anew
@@ -9,37 +9,88 @@ Scope and limitations: the shares are equal; guard bands, framing and retransmis
 """
 
 import math
+from collections.abc import Callable, Sequence
 
-from cosim.radio.link import Channel
+from cosim.codec import Payload
+from cosim.configuration import configuration, field, positive
+from cosim.radio.channel import Channel
+from cosim.radio.redrawn import Block
+from cosim.radio.sharing.band import Band, Sharing
 from cosim.simulation import Event, Simulation
+from cosim.uplink import Upload
 
 
-class Upload:
-    """An upload: bits left at an instant, and the rate since then.
+@configuration
+class FixedShares(Sharing):
+    """Equal shares for all who take part in an edge round, until it ends.
 
     Attributes:
-        done: Comes when all bits are through.
-        granted: Comes when the upload may start; None: it may at once.
-        bits_left: Bits that were left at the last change of rate, or at the end.
+        bandwidth_hz: Uplink band of one cell. [no source]
+    """
+
+    bandwidth_hz: float = field(positive, default=20e6)
+
+    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[DividedBand]":
+        """The band of each cell."""
+        return [DividedBand(sim, self.bandwidth_hz, redivided=False) for _ in range(num_cells)]
+
+
+@configuration
+class RedividedShares(Sharing):
+    """Equal shares for all who are sending, so that nothing lies idle.
+
+    Attributes:
+        bandwidth_hz: Uplink band of one cell. [no source]
+    """
+
+    bandwidth_hz: float = field(positive, default=20e6)
+
+    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[DividedBand]":
+        """The band of each cell."""
+        return [DividedBand(sim, self.bandwidth_hz, redivided=True) for _ in range(num_cells)]
+
+
+class SharedUpload(Upload):
+    """An upload: bits left at an instant, and the rate since then.
+
+    Args:
+        leave: What ends it in its band.
+
+    Attributes:
         beside: Those whose shares change with this upload's, itself included; empty: it does not send.
     """
 
     def __init__(
-        self, client: str, channel: Channel, bits: int, block: tuple[int, ...], sim: Simulation
+        self,
+        client: str,
+        channel: Channel,
+        bits: float,
+        block: Block,
+        sim: Simulation,
+        leave: "Callable[[SharedUpload], None]",
     ) -> None:
         self.client = client
         self.done: Event = sim.event()
-        self.granted: Event | None = None
-        self.bits_left = float(bits)
-        self.beside: tuple[Upload, ...] = ()
+        self.beside: tuple[SharedUpload, ...] = ()
+        self._leave = leave
+        self._bits_left = float(bits)
         self._channel = channel
         self._block = block
-        self._block_end_s = channel.fading.block_end_s(block)
+        self._block_end_s = channel.fading.end_s(block)
         self._sim = sim
         self._share_hz = 0.0
         self._rate_bps = 0.0
         self._since_s = sim.now_s
         self._end_s = math.inf
+
+    @property
+    def bits_left(self) -> float:
+        """Bits that were left at the last change of rate, or at the end."""
+        return self._bits_left
+
+    def close(self) -> None:
+        """End the upload, also before all its bits are through."""
+        self._leave(self)
 
     @property
     def next_change_s(self) -> float:
@@ -57,21 +108,21 @@ class Upload:
             return
         self.pause()
         if fades:
-            self._block = (self._block[0] + 1,)
-            self._block_end_s = self._channel.fading.block_end_s(self._block)
+            self._block = self._channel.fading.after(self._block)
+            self._block_end_s = self._channel.fading.end_s(self._block)
         self._share_hz = share_hz
         self._rate_bps = self._channel.rate_bps(share_hz, self._block)
-        self._end_s = self._sim.now_s + self.bits_left / self._rate_bps if self._rate_bps else math.inf
+        self._end_s = self._sim.now_s + self._bits_left / self._rate_bps if self._rate_bps else math.inf
 
     def pause(self) -> None:
         """Count what has been sent until now."""
         sent_bits = self._rate_bps * (self._sim.now_s - self._since_s)
-        self.bits_left = 0.0 if self.has_ended() else max(0.0, self.bits_left - sent_bits)
+        self._bits_left = 0.0 if self.has_ended() else max(0.0, self._bits_left - sent_bits)
         self._since_s = self._sim.now_s
 
 
-class Band:
-    """The uplink band of one cell.
+class DividedBand(Band):
+    """The uplink band of one cell, divided among its clients.
 
     Args:
         bandwidth_hz: The whole band.
@@ -83,43 +134,43 @@ class Band:
         self._bandwidth_hz = bandwidth_hz
         self._redivided = redivided
         self._num_shares = 1
-        self._uploads: dict[str, Upload] = {}
+        self._uploads: dict[str, SharedUpload] = {}
 
     def share_hz(self, num_clients: int) -> float:
         """What each of so many clients can count on in an edge round."""
         return self._bandwidth_hz / num_clients
 
-    def upload_s(self, channel: Channel, bits: float, block: tuple[int, ...], num_clients: int) -> float:
+    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
         """How long an upload takes in the share that each of so many clients can count on."""
-        return bits / channel.rate_bps(self.share_hz(num_clients), block)
+        return payload.bits / channel.rate_bps(self.share_hz(num_clients), block)
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Fix the shares of an edge round that begins now."""
         self._num_shares = max(1, num_clients)
 
-    def open(self, client: str, channel: Channel, bits: int, block: tuple[int, ...]) -> Upload:
+    def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> SharedUpload:
         """Start an upload; its `done` comes when all bits are through."""
-        upload = Upload(client, channel, bits, block, self._sim)
+        upload = SharedUpload(client, channel, payload.bits, block, self._sim, self.leave)
         self.admit(upload)
         return upload
 
-    def admit(self, upload: Upload) -> None:
+    def admit(self, upload: SharedUpload) -> None:
         """Let an upload send from now on."""
         self._uploads[upload.client] = upload
         self._divide(upload)
 
-    def close(self, upload: Upload) -> None:
-        """End an upload, also before all its bits are through."""
+    def leave(self, upload: SharedUpload) -> None:
+        """End an upload, also before all its bits are through, and free its share."""
         if self._uploads.get(upload.client) is upload:
             upload.pause()
             self._remove(upload)
             self._divide()
 
-    def _remove(self, upload: Upload) -> None:
+    def _remove(self, upload: SharedUpload) -> None:
         del self._uploads[upload.client]
         upload.beside = ()
 
-    def _divide(self, *changed: Upload) -> None:
+    def _divide(self, *changed: SharedUpload) -> None:
         """Go on with the shares of this instant: who changed, or, where shares are redivided, everyone."""
         if self._redivided:
             self._go_on(tuple(self._uploads.values()), len(self._uploads))
@@ -127,7 +178,7 @@ class Band:
             for upload in changed:
                 self._go_on((upload,), self._num_shares)
 
-    def _go_on(self, uploads: tuple[Upload, ...], num_shares: int) -> None:
+    def _go_on(self, uploads: tuple[SharedUpload, ...], num_shares: int) -> None:
         """Send until one of these uploads changes by itself."""
         next_change_s = math.inf
         for upload in uploads:
@@ -138,7 +189,7 @@ class Band:
             timer = self._sim.timer(max(0.0, next_change_s - self._sim.now_s))
             timer.callbacks.append(lambda _: self._change(uploads))  # type: ignore[union-attr]
 
-    def _change(self, uploads: tuple[Upload, ...]) -> None:
+    def _change(self, uploads: tuple[SharedUpload, ...]) -> None:
         """End what has ended and divide anew, unless a later division has done so."""
         sending = [upload for upload in uploads if upload.beside is uploads]
         for upload in sending:

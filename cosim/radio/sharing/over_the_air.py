@@ -10,7 +10,7 @@ amplitude and phase exactly (eq. 24), so an error of channel knowledge or an out
 it. The channel stays for the whole sum. A client's power is spread evenly over the subcarriers of the band,
 so that by a link budget the SNR of each is that of the whole band. An upload draws the client's transmit
 power, whatever amplitude its channel asks for. Bits are counted as if the parameters were sent digitally.
-There is no interference between cells. What the server receives is the sum's business (`cosim.reception`).
+There is no interference between cells. What the server receives: `reception`.
 
 Records written: a span "wait" at the barrier, and "send".
 
@@ -18,18 +18,26 @@ Source: HIST journal paper, Section V.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Literal
+from weakref import WeakSet
 
+from cosim.codec import Payload
 from cosim.configuration import configuration, field, positive
-from cosim.radio.link import Channel
+from cosim.radio.channel import Channel
+from cosim.radio.redrawn import Block
+from cosim.radio.sharing.band import Band, Sharing, Vectors
+from cosim.radio.sharing.reception import Reception
 from cosim.simulation import Event, Simulation
+from cosim.uplink import Upload
 
 
 @configuration
-class AirComp:
-    """Over-the-air computation.
+class OverTheAir(Sharing):
+    """Over-the-air computation: all send at once, and the edge server receives the mean, with noise.
 
     Attributes:
+        bandwidth_hz: Uplink band of one cell. [no source]
         subcarrier_hz: Bandwidth of a sub-channel, delta_f. [HIST journal, Section V-E]
         symbol_s: Duration of a symbol, t_s. [HIST journal, Section V-E]
         transmit_power: As printed, eqs. 24 and 25 leave each client at most the n-th part of its amplitude,
@@ -39,50 +47,76 @@ class AirComp:
             the real part that counts. [HIST journal, eq. 25: literal]
     """
 
+    bandwidth_hz: float = field(positive, default=20e6)
     subcarrier_hz: float = field(positive, default=15e3)
     symbol_s: float = field(positive, default=1e-3 / 14.0)
     transmit_power: Literal["as-printed", "full"] = "as-printed"
     noise: Literal["literal", "real-part"] = "literal"
+
+    @property
+    def adds_up(self) -> bool:
+        """The mean is all that arrives."""
+        return True
+
+    @property
+    def needs_exact_channels(self) -> bool:
+        """Clients invert their channels."""
+        return True
+
+    @property
+    def symbols_per_s(self) -> float:
+        """Symbols on all subcarriers of the band together."""
+        return self.bandwidth_hz / self.subcarrier_hz / self.symbol_s
 
     def noise_factor(self, num_clients: int) -> float:
         """What the two choices make of the variance of eq. 25."""
         power = 1.0 if self.transmit_power == "as-printed" else float(num_clients) ** 2
         return (1.0 if self.noise == "literal" else 0.5) / power
 
+    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[BandOfSums]":
+        """The band of each cell; beams of all cells are formed together."""
+        receptions: WeakSet[Reception] = WeakSet()
+        return [BandOfSums(sim, self, receptions) for _ in range(num_cells)]
 
-class AirUpload:
-    """One client's part in a sum.
 
-    Attributes:
-        granted: Comes when the barrier opens.
-        done: Comes when the sum has been received.
-        bits_left: Bits that were left at the end.
-    """
+class AirUpload(Upload):
+    """One client's part in a sum."""
 
-    def __init__(self, client: str, bits: int, sum_of_round: "_Sum", sim: Simulation) -> None:
+    def __init__(self, client: str, bits: float, sum_of_round: "_Sum", sim: Simulation) -> None:
         self.client = client
-        self.granted: Event = sim.event()
+        self.granted: Event | None = sim.event()
         self.done: Event = sim.event()
-        self.bits_left = float(bits)
-        self.sum = sum_of_round
+        self._bits, self._share_left = float(bits), 1.0
+        self._sum = sum_of_round
+
+    @property
+    def bits_left(self) -> float:
+        """Bits that were left at the end, as if they had been sent digitally."""
+        return self._bits * self._share_left
+
+    def close(self) -> None:
+        """Leave, also before the barrier opens or the sum is over."""
+        self._sum.leave(self)
+
+    def begin(self) -> None:
+        """Open the barrier."""
+        assert self.granted is not None
+        self.granted.succeed()
+
+    def cut(self, share_left: float) -> None:
+        """Note how much of it was not sent."""
+        self._share_left = share_left
 
 
-class OverTheAir:
+class BandOfSums(Band):
     """The uplink band of one cell, in which its clients' updates add up.
 
     Args:
-        bandwidth_hz: The whole band.
-        bits_per_parameter: Bits that count for one parameter, which is one symbol here.
+        receptions: Sums over the air that nobody has asked for yet, of all cells.
     """
 
-    def __init__(
-        self, sim: Simulation, settings: AirComp, bandwidth_hz: float, bits_per_parameter: int
-    ) -> None:
-        self.settings = settings
-        self._sim = sim
-        self._bandwidth_hz = bandwidth_hz
-        self._symbols_per_s = bandwidth_hz / settings.subcarrier_hz / settings.symbol_s
-        self._bits_per_parameter = bits_per_parameter
+    def __init__(self, sim: Simulation, settings: OverTheAir, receptions: WeakSet[Reception]) -> None:
+        self._sim, self._settings, self._receptions = sim, settings, receptions
         self._sum = _Sum(sim, 0, math.inf)
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
@@ -91,21 +125,22 @@ class OverTheAir:
 
     def share_hz(self, num_clients: int) -> float:
         """The whole band, whoever else sends."""
-        return self._bandwidth_hz
+        return self._settings.bandwidth_hz
 
-    def upload_s(self, channel: Channel, bits: float, block: tuple[int, ...], num_clients: int) -> float:
-        """How long a sum lasts (eq. 37), whatever the channels and however many send."""
-        return bits / self._bits_per_parameter / self._symbols_per_s
+    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
+        """How long a sum lasts (eq. 37): a symbol for each value, whatever the channels."""
+        return payload.num_values / self._settings.symbols_per_s
 
-    def open(self, client: str, channel: Channel, bits: int, block: tuple[int, ...]) -> AirUpload:
+    def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> AirUpload:
         """Come to the barrier."""
-        upload = AirUpload(client, bits, self._sum, self._sim)
-        self._sum.join(upload, self.upload_s(channel, bits, block, 1))
+        upload = AirUpload(client, payload.bits, self._sum, self._sim)
+        self._sum.join(upload, self.upload_s(channel, payload, block, 1))
         return upload
 
-    def close(self, upload: AirUpload) -> None:
-        """Leave, also before the barrier opens or the sum is over."""
-        upload.sum.leave(upload)
+    def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float]:
+        """Noise of the beam that hears those who have sent best."""
+        reception = Reception(vectors, self._settings.noise_factor, self._receptions)
+        return lambda: reception.noise_deviation
 
 
 class _Sum:
@@ -134,7 +169,7 @@ class _Sum:
     def leave(self, upload: AirUpload) -> None:
         if self._members.pop(upload.client, None) is not None and self._began_s < math.inf:
             sent = (self._sim.now_s - self._began_s) / self._airtime_s
-            upload.bits_left *= max(0.0, 1.0 - sent)
+            upload.cut(max(0.0, 1.0 - sent))
 
     def _begin_soon(self, time_s: float) -> None:
         """Begin when the instant of that time is over, so that all who come in it are there."""
@@ -148,11 +183,11 @@ class _Sum:
             return
         self._began_s = self._sim.now_s
         for client in sorted(self._members):
-            self._members[client].granted.succeed()
+            self._members[client].begin()
         self._sim.timer(self._airtime_s).callbacks.append(self._end)  # type: ignore[union-attr]
 
     def _end(self, event: Event) -> None:
         members, self._members = self._members, {}
         for client in sorted(members):
-            members[client].bits_left = 0.0
+            members[client].cut(0.0)
             members[client].done.succeed()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosim.configuration import ConfigurationError
-from cosim.radio.pathloss import (
+from cosim.radio.propagation.pathloss import (
     inh_db,
     rma_breakpoint_m,
     rma_db,

@@ -1,25 +1,27 @@
 """The over-the-air sum on the clock: barrier, airtime, deadline, by hand."""
 
-import numpy as np
 import pytest
 from data_sets import loaded
 
 import models
 from cosim import (
-    AirComp,
+    CoherenceTime,
     Compute,
     ConfigurationError,
     EdgeTraining,
     HFedAvg,
     Hist,
     Iid,
+    OverTheAir,
+    PerClient,
     Radio,
+    Rayleigh,
+    SamePower,
     Sgd,
     Synthetic,
     System,
 )
 from cosim.learning.learner import Learner
-from cosim.radio.fading import BlockFading
 from cosim.records import Trace
 from cosim.simulation import Simulation
 
@@ -35,7 +37,7 @@ def play(
     deadline_s: float | None = None,
     order: int | None = None,
     num_edge_rounds: int = 1,
-    **radio,
+    **symbols,
 ) -> Trace:
     """One cell of such processors, one global round."""
     system = System(
@@ -44,9 +46,12 @@ def play(
         model="relu-12-8-4",
         data=Synthetic(split=Iid()),
         compute=Compute(
-            step_cycles=STEP_CYCLES, min_frequency_hz=frequencies_hz, max_frequency_hz=frequencies_hz
+            step_cycles=STEP_CYCLES,
+            min_frequency_hz=PerClient(values=frequencies_hz),
+            max_frequency_hz=PerClient(values=frequencies_hz),
+            tx_power=SamePower(power_w=TX_W),
         ),
-        radio=Radio(sharing="over-the-air", bandwidth_hz=1e6, tx_power_w=TX_W, **radio),
+        uplink=Radio(sharing=OverTheAir(bandwidth_hz=1e6, **symbols)),
         protocol=HFedAvg(
             num_global_rounds=1,
             training=EdgeTraining(
@@ -98,7 +103,7 @@ def test_airtime_does_not_depend_on_how_many_send(num_clients):
 
 
 def test_airtime_by_subcarrier_symbol_and_band():
-    trace = play((1e9,), aircomp=AirComp(subcarrier_hz=30e3, symbol_s=1e-3 / 28.0))
+    trace = play((1e9,), subcarrier_hz=30e3, symbol_s=1e-3 / 28.0)
     (send,) = [span for span in trace.spans if span.activity == "send"]
     assert send.end_s - send.start_s == pytest.approx(PARAMETERS / (1e6 / 30e3) * (1e-3 / 28.0), rel=1e-12)
 
@@ -150,7 +155,7 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
         num_clients=8,
         model="relu-12-8-4",
         data=Synthetic(split=Iid()),
-        radio=Radio(sharing="over-the-air"),
+        uplink=Radio(sharing=OverTheAir()),
         protocol=Hist(
             num_global_rounds=3,
             training=EdgeTraining(num_edge_rounds=2, local=Sgd(batch_size=10), num_participants=2),
@@ -166,21 +171,14 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
 @pytest.mark.parametrize(
     ("radio", "message"),
     [
-        ({"csi_error_db": 1.0}, r"Radio.csi_error_db = 1: .*channels that are known.*fixed"),
+        ({"csi_error_db": 1.0}, r"Radio.csi_error_db = 1: .*channels that are known.*FixedShares"),
         ({"outage_probability": 0.1}, r"Radio.outage_probability = 0.1: .*channels that are known"),
         (
-            {"fading_redrawn": "coherence-time", "coherence_time_s": 1.0},
-            r"Radio.fading_redrawn = 'coherence-time': .*stay while it lasts",
+            {"fading": Rayleigh(redrawn=CoherenceTime())},
+            r"Radio.fading = 'Rayleigh': .*stay while an upload lasts",
         ),
-        ({"num_antennas": 0}, r"Radio.num_antennas = 0: must be at least 1"),
     ],
 )
 def test_refused(radio, message):
     with pytest.raises(ConfigurationError, match=message):
-        Radio(sharing="over-the-air", **radio)
-
-
-def test_a_channel_without_fading_is_one():
-    fading = BlockFading(Simulation(1), "client-0000", 0, "global-round", None)
-    np.testing.assert_array_equal(fading.vector((1,)), [1.0 + 0.0j])
-    assert fading.gain((1,)) == 1.0
+        Radio(sharing=OverTheAir(), **radio)

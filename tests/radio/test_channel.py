@@ -6,15 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosim.radio.fading import BlockFading
-from cosim.radio.link import Budget, Channel, GivenSnr, noise_w_per_hz
+from cosim.radio.channel import Channel
+from cosim.radio.fading import NoFading, Rayleigh
+from cosim.radio.propagation.given_snr import FlatSnr
+from cosim.radio.propagation.link_budget import Budget, LinkBudget
 from cosim.simulation import Simulation
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 
 
-def channel_of(link, num_antennas=0):
-    return Channel(link=link, fading=BlockFading(Simulation(seed=1), "a", num_antennas, "global-round", None))
+def channel_of(mean_snr, fading=NoFading()):  # noqa: B008
+    return Channel(mean_snr=mean_snr, fading=fading.of(Simulation(seed=1), "a"))
 
 
 @pytest.mark.parametrize(
@@ -22,13 +24,13 @@ def channel_of(link, num_antennas=0):
 )
 def test_rate_by_hand(snr, bits_per_s_per_hz):
     """R = B log2(1 + SNR)."""
-    assert channel_of(GivenSnr(snr=snr)).rate_bps(5e6, (1,)) == pytest.approx(
+    assert channel_of(FlatSnr(snr=snr)).rate_bps(5e6, (1,)) == pytest.approx(
         5e6 * bits_per_s_per_hz, **EXACTLY
     )
 
 
 def test_fading_multiplies_the_snr():
-    channel = channel_of(GivenSnr(snr=31.0), num_antennas=4)
+    channel = channel_of(FlatSnr(snr=31.0), fading=Rayleigh(num_antennas=4))
     gain = channel.fading.gain((3,))
     assert channel.rate_bps(2e6, (3,)) == pytest.approx(2e6 * math.log2(1.0 + 31.0 * gain), **EXACTLY)
 
@@ -37,12 +39,12 @@ def test_fading_multiplies_the_snr():
 def test_a_tiny_snr_still_has_its_rate(snr):
     """log2(1 + x) = (x - x²/2 + ...) / ln 2; adding 1 first would lose it."""
     expected_bps = 1e6 * (snr - snr**2 / 2.0) / math.log(2.0)
-    assert channel_of(GivenSnr(snr=snr)).rate_bps(1e6, (1,)) == pytest.approx(expected_bps, **EXACTLY)
+    assert channel_of(FlatSnr(snr=snr)).rate_bps(1e6, (1,)) == pytest.approx(expected_bps, **EXACTLY)
 
 
 @given(bandwidth_hz=st.floats(1.0, 1e10), factor=st.floats(1.0, 1e3))
 def test_a_given_snr_holds_in_any_bandwidth(bandwidth_hz, factor):
-    channel = channel_of(GivenSnr(snr=6.0))
+    channel = channel_of(FlatSnr(snr=6.0))
     narrow_bps, wide_bps = (
         channel.rate_bps(width_hz, (1,)) for width_hz in (bandwidth_hz, factor * bandwidth_hz)
     )
@@ -51,8 +53,12 @@ def test_a_given_snr_holds_in_any_bandwidth(bandwidth_hz, factor):
 
 def test_noise_by_hand():
     """-174 dBm/Hz and 7 dB are -167 dBm/Hz, 10^-19.7 W/Hz."""
-    assert noise_w_per_hz(-174.0, 7.0) == pytest.approx(10.0**-19.7, **EXACTLY)
-    assert noise_w_per_hz(0.0, 0.0) == pytest.approx(1e-3, **EXACTLY)
+    assert LinkBudget(noise_dbm_per_hz=-174.0, noise_figure_db=7.0).noise_w_per_hz == pytest.approx(
+        10.0**-19.7, **EXACTLY
+    )
+    assert LinkBudget(noise_dbm_per_hz=0.0, noise_figure_db=0.0).noise_w_per_hz == pytest.approx(
+        1e-3, **EXACTLY
+    )
 
 
 def test_budget_by_hand():

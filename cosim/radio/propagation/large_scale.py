@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cosim.configuration import between, configuration, field, positive
-from cosim.radio.pathloss import (
+from cosim.radio.propagation.pathloss import (
     LOW_ENVIRONMENT_HEIGHT_M,
     Array,
     Environment,

@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosim.radio.band import Band
-from cosim.radio.fading import BlockFading
-from cosim.radio.link import Budget, Channel, GivenSnr
+from cosim.codec import Payload
+from cosim.radio.channel import Channel
+from cosim.radio.fading import NoFading, Rayleigh
+from cosim.radio.propagation.given_snr import FlatSnr
+from cosim.radio.propagation.link_budget import Budget
+from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound
+from cosim.radio.sharing.shares import DividedBand
 from cosim.records import Span
 from cosim.simulation import Dropped, Simulation
+from cosim.uplink import Job as Round
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 TIE_ORDERS = (None, 0, 1, 2, 3)
@@ -50,11 +55,13 @@ class Job(NamedTuple):
 
 def channel_of(sim: Simulation, name: str, job: Job, coherence_time_s: float | None) -> Channel:
     """A budget's SNR is the job's in 1 MHz."""
-    link = (
-        Budget(received_w=job.snr * 1e-14, noise_w_per_hz=1e-20) if job.is_budget else GivenSnr(snr=job.snr)
+    mean_snr = (
+        Budget(received_w=job.snr * 1e-14, noise_w_per_hz=1e-20) if job.is_budget else FlatSnr(snr=job.snr)
     )
-    num_antennas = 0 if coherence_time_s is None else 2
-    return Channel(link=link, fading=BlockFading(sim, name, num_antennas, "coherence-time", coherence_time_s))
+    fading = NoFading()
+    if coherence_time_s is not None:
+        fading = Rayleigh(num_antennas=2, redrawn=CoherenceTime(coherence_time_s=coherence_time_s))
+    return Channel(mean_snr=mean_snr, fading=fading.of(sim, name))
 
 
 def play(
@@ -68,18 +75,19 @@ def play(
 ) -> tuple[dict[str, Sent], CountedSimulation]:
     """The jobs on the clock, each a story that waits for its start, sends and perhaps is cut."""
     sim = CountedSimulation(seed=1, shuffle_ties=tie_order)
-    band = Band(sim, bandwidth_hz, redivided=redivided)
+    band = DividedBand(sim, bandwidth_hz, redivided=redivided)
     band.begin_round(num_shares or len(jobs), math.inf)
     sent: dict[str, Sent] = {}
 
     def send(name, job):
         channel = channel_of(sim, name, job, coherence_time_s)
-        upload = band.open(name, channel, job.bits, channel.fading.block(1, 0))
+        block = channel.fading.block(Round(1, 0))
+        upload = band.open(name, channel, Payload(1, job.bits), block)
         try:
             yield from sim.spend(name, "send", upload.done, power_w=2.0)
         finally:
-            band.close(upload)
-            band.close(upload)
+            upload.close()
+            upload.close()
             sent[name] = Sent(sim.now_s, job.bits - upload.bits_left, upload.done.triggered)
 
     def client(name, job):
@@ -125,14 +133,14 @@ def test_with_fixed_shares_nobody_feels_a_cut():
 
 def test_fixed_shares_hold_until_the_next_division():
     sim = Simulation(seed=1)
-    band = Band(sim, 8e6, redivided=False)
+    band = DividedBand(sim, 8e6, redivided=False)
 
     def edge():
         lasted_s = []
         for num_clients in (1, 2, 8):
             band.begin_round(num_clients, math.inf)
             start_s = sim.now_s
-            upload = band.open("a", channel_of(sim, "a", Job(0.0, 0), None), 1_000_000, (0,))
+            upload = band.open("a", channel_of(sim, "a", Job(0.0, 0), None), Payload(1, 1_000_000), (0,))
             yield from sim.spend("a", "send", upload.done)
             lasted_s.append(sim.now_s - start_s)
         return lasted_s
@@ -213,7 +221,7 @@ def test_with_a_budget_a_narrower_share_has_a_higher_snr():
 
 
 def gain_of(name: str, block: int) -> float:
-    return BlockFading(Simulation(seed=1), name, 2, "coherence-time", 0.25).gain((block,))
+    return Rayleigh(num_antennas=2).of(Simulation(seed=1), name).gain((block,))
 
 
 def piecewise_end_s(name: str, job: Job, share_hz: float) -> float:
@@ -262,10 +270,11 @@ def test_two_fading_uploads_with_redivided_shares_by_hand():
 
 def test_a_channel_of_rounds_stays_however_long_an_upload_takes():
     sim = Simulation(seed=1)
-    channel = Channel(link=GivenSnr(snr=3.0), fading=BlockFading(sim, "a", 2, "edge-round", 0.25))
-    band = Band(sim, 1e6, redivided=True)
-    block = channel.fading.block(2, 1)
-    upload = band.open("a", channel, 30_000_000, block)
+    fading = Rayleigh(num_antennas=2, redrawn=EveryEdgeRound()).of(sim, "a")
+    channel = Channel(mean_snr=FlatSnr(snr=3.0), fading=fading)
+    band = DividedBand(sim, 1e6, redivided=True)
+    block = channel.fading.block(Round(2, 1))
+    upload = band.open("a", channel, Payload(1, 30_000_000), block)
     sim.run(sim.spend("a", "send", upload.done))
     assert sim.now_s == pytest.approx(30.0 / math.log2(1.0 + 3.0 * channel.fading.gain(block)), **EXACTLY)
 

@@ -10,56 +10,73 @@ number, so there is no frequency-selective fading.
 Source: RawHFL paper, Sections II-A and V-A.
 """
 
-from cosim.radio.band import Band, Upload
-from cosim.radio.link import Channel
+from collections.abc import Sequence
+
+from cosim.codec import Payload
+from cosim.configuration import between, configuration, field, positive
+from cosim.radio.channel import Channel
+from cosim.radio.redrawn import Block
+from cosim.radio.sharing.band import Band, Sharing
+from cosim.radio.sharing.shares import DividedBand, SharedUpload
 from cosim.simulation import Event, Simulation
 
 
-class ResourceBlocks:
+@configuration
+class ResourceBlocks(Sharing):
+    """A resource block for each who sends, while others wait for one.
+
+    Attributes:
+        num_blocks: Resource blocks Z of a cell. [RawHFL, Section V]
+        block_hz: Width of a resource block. [RawHFL, Section V-A]
+    """
+
+    num_blocks: int = field(between(1, 10_000), default=4)
+    block_hz: float = field(positive, default=540e3)
+
+    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[BandOfBlocks]":
+        """The resource blocks of each cell."""
+        return [BandOfBlocks(sim, self.num_blocks, self.block_hz) for _ in range(num_cells)]
+
+
+class BandOfBlocks(Band):
     """The resource blocks of one cell.
 
     Args:
         num_blocks: How many there are.
         block_hz: Width of one.
-
-    Attributes:
-        num_blocks: How many there are.
     """
 
     def __init__(self, sim: Simulation, num_blocks: int, block_hz: float) -> None:
-        self.num_blocks = num_blocks
+        self.num_at_once = num_blocks
         self._sim = sim
         self._block_hz = block_hz
-        self._free = [Band(sim, block_hz, redivided=False) for _ in range(num_blocks)]
-        self._held: dict[str, Band] = {}
-        self._waiting: list[tuple[float, str, Upload]] = []
+        self._free = [DividedBand(sim, block_hz, redivided=False) for _ in range(num_blocks)]
+        self._held: dict[str, DividedBand] = {}
+        self._waiting: list[tuple[float, str, SharedUpload]] = []
         self._dealing = False
 
     def share_hz(self, num_clients: int) -> float:
         """What each client can count on: one block, however many there are."""
         return self._block_hz
 
-    def upload_s(self, channel: Channel, bits: float, block: tuple[int, ...], num_clients: int) -> float:
+    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
         """How long an upload takes in a block, once it has one."""
-        return bits / channel.rate_bps(self._block_hz, block)
+        return payload.bits / channel.rate_bps(self._block_hz, block)
 
-    def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Nothing: blocks do not depend on who takes part."""
-
-    def open(self, client: str, channel: Channel, bits: int, block: tuple[int, ...]) -> Upload:
+    def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> SharedUpload:
         """Ask for a resource block; the upload's `granted` comes with it."""
-        upload = Upload(client, channel, bits, block, self._sim)
+        upload = SharedUpload(client, channel, payload.bits, block, self._sim, self._leave)
         upload.granted = self._sim.event()
         self._waiting.append((self._sim.now_s, client, upload))
         self._deal_soon()
         return upload
 
-    def close(self, upload: Upload) -> None:
+    def _leave(self, upload: SharedUpload) -> None:
         """End an upload, also one that waits or has bits left, and free its block."""
         self._waiting = [row for row in self._waiting if row[2] is not upload]
         band = self._held.pop(upload.client, None)
         if band is not None:
-            band.close(upload)
+            band.leave(upload)
             self._free.append(band)
             self._deal_soon()
 

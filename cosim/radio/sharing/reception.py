@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.allocation.beamforming import gains, receive_beams
-from cosim.radio.over_the_air import AirComp
 
 Channels = NDArray[np.complex128]
 MOST_AT_ONCE = 32
@@ -37,14 +36,17 @@ class Reception:
     Args:
         channels: Gives the channel vectors of those who send, each times the amplitude of its power over the
             noise, shape (clients, antennas).
-        settings: How updates add up.
+        noise_factor: What so many clients make of the variance of eq. 25.
         beside: Sums that are received with this one, itself included.
     """
 
     def __init__(
-        self, channels: Callable[[], Channels], settings: AirComp, beside: "weakref.WeakSet[Reception]"
+        self,
+        channels: Callable[[], Channels],
+        noise_factor: Callable[[int], float],
+        beside: "weakref.WeakSet[Reception]",
     ) -> None:
-        self._channels, self._settings, self._beside = channels, settings, beside
+        self._channels, self._noise_factor, self._beside = channels, noise_factor, beside
         self._variance: float | None = None
         beside.add(self)
 
@@ -64,5 +66,5 @@ class Reception:
         alike = [(self, own), *islice(fitting, MOST_AT_ONCE - 1)]
         channels = np.stack([of for _, of in alike])
         for (sum_, of), gain in zip(alike, gains(channels, receive_beams(channels)), strict=True):
-            sum_._variance = sum_._settings.noise_factor(len(of)) / float(gain)
+            sum_._variance = sum_._noise_factor(len(of)) / float(gain)
             self._beside.discard(sum_)

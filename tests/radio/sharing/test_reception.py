@@ -8,13 +8,33 @@ import pytest
 from data_sets import loaded
 from scipy import stats
 
-import cosim.reception
 import models
-from cosim import AirComp, EdgeTraining, HFedAvg, Hist, Iid, Radio, Sgd, Synthetic, System, evolve
+from cosim import (
+    EdgeTraining,
+    EveryEdgeRound,
+    FixedShares,
+    GivenSnr,
+    HFedAvg,
+    Hist,
+    Iid,
+    LinkBudget,
+    OverTheAir,
+    PerClient,
+    PerGroup,
+    PowerRange,
+    Radio,
+    Rayleigh,
+    Sgd,
+    Synthetic,
+    System,
+    evolve,
+)
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
-from cosim.reception import Reception
+from cosim.radio.sharing import reception as room
+from cosim.radio.sharing.reception import Reception
 from cosim.simulation import Simulation
+from cosim.uplink import Job
 
 RATE = 0.02
 SNR_DB = 7.0
@@ -29,8 +49,12 @@ def system(**radio) -> System:
         num_clients=6,
         model=f"relu-12-{UNITS}-4",
         data=Synthetic(split=Iid()),
-        radio=evolve(
-            Radio(sharing="over-the-air", num_antennas=1, snr_db=(SNR_DB,), fading_redrawn="edge-round"),
+        uplink=evolve(
+            Radio(
+                sharing=OverTheAir(),
+                link=GivenSnr(snr_db=PerGroup(values=(SNR_DB,))),
+                fading=Rayleigh(num_antennas=1, redrawn=EveryEdgeRound()),
+            ),
             **radio,
         ),
         protocol=Hist(
@@ -52,7 +76,7 @@ def play(system: System, num_workers: int = 1) -> tuple[Simulation, Cloud, dict[
 
 
 def without_noise(system: System) -> dict[str, np.ndarray]:
-    return play(evolve(system, radio=evolve(system.radio, sharing="fixed")))[2]
+    return play(evolve(system, uplink=evolve(system.uplink, sharing=FixedShares())))[2]
 
 
 def weakest_gain(system: System, clients: range, edge_round: int = 0) -> float:
@@ -103,13 +127,13 @@ def test_cells_have_noise_of_their_own():
 @pytest.mark.parametrize(
     ("settings", "factor"),
     [
-        (AirComp(transmit_power="full"), 1.0 / 9.0),
-        (AirComp(noise="real-part"), 0.5),
-        (AirComp(transmit_power="full", noise="real-part"), 1.0 / 18.0),
+        (OverTheAir(transmit_power="full"), 1.0 / 9.0),
+        (OverTheAir(noise="real-part"), 0.5),
+        (OverTheAir(transmit_power="full", noise="real-part"), 1.0 / 18.0),
     ],
 )
 def test_options_scale_the_noise_and_nothing_else(settings, factor):
-    plain, scaled = noise_of_cells(system()), noise_of_cells(system(aircomp=settings))
+    plain, scaled = noise_of_cells(system()), noise_of_cells(system(sharing=settings))
     for noise, less in zip(plain, scaled, strict=True):
         # Weights are float32: their rounding is up to 6e-8 of a weight of 1, over the learning rate.
         np.testing.assert_allclose(less, math.sqrt(factor) * noise, atol=3e-5)
@@ -133,10 +157,11 @@ def test_clients_of_unlike_power_are_scaled_by_their_own():
     channels = np.array([[2.0 + 0.0j], [0.0 + 1.0j]])
     for amplitude, deviation in ((1.0, 1.0), (0.25, 2.0)):
         scaled = np.diag([amplitude + 0j, 1.0]) @ channels
-        reception = Reception(lambda scaled=scaled: scaled, AirComp(), WeakSet())
+        reception = Reception(lambda scaled=scaled: scaled, OverTheAir().noise_factor, WeakSet())
         assert reception.noise_deviation == pytest.approx(deviation)
-    base = system(snr_db=(0.0, 10.0, 20.0, 5.0, 5.0, 5.0))
-    snr = 10.0 ** (np.array(base.radio.snr_db[:3]) / 10.0)
+    levels_db = (0.0, 10.0, 20.0, 5.0, 5.0, 5.0)
+    base = system(link=GivenSnr(snr_db=PerClient(values=levels_db)))
+    snr = 10.0 ** (np.array(levels_db[:3]) / 10.0)
     gain = min(snr[number] * weakest_gain(base, range(number, number + 1)) for number in range(3))
     noise = noise_of_cells(base)[0]
     low, high = stats.chi2.interval(0.999, len(noise))
@@ -156,7 +181,7 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
     def fail(channels):
         raise AssertionError("a beam was formed")
 
-    monkeypatch.setattr(cosim.reception, "receive_beams", fail)
+    monkeypatch.setattr(room, "receive_beams", fail)
     base = evolve(system(), evaluate_every=None)
     sim, dataset = Simulation(base.seed), loaded(Synthetic())
     cloud = base.build(sim, Learner(models.build(base.model), dataset), lambda: dataset, lambda report: None)
@@ -166,7 +191,7 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
 
 @pytest.mark.parametrize("protocol", [Hist, HFedAvg])
 def test_without_noise_to_speak_of_over_the_air_is_the_mean(protocol):
-    base = system(snr_db=(200.0,))
+    base = system(link=GivenSnr(snr_db=PerGroup(values=(200.0,))))
     base = evolve(base, protocol=protocol(num_global_rounds=2, training=base.protocol.training))
     noisy, clean = play(base)[2], without_noise(base)
     for name, values in clean.items():
@@ -178,8 +203,8 @@ def test_sums_are_received_together_and_each_as_if_alone(monkeypatch):
     rng, asked, formed = np.random.default_rng(1), [], []
     parts = rng.standard_normal((2, 9, 5, 3))
     channels = parts[0] + 1j * parts[1]
-    real = cosim.reception.receive_beams
-    monkeypatch.setattr(cosim.reception, "receive_beams", lambda h: formed.append(len(h)) or real(h))
+    real = room.receive_beams
+    monkeypatch.setattr(room, "receive_beams", lambda h: formed.append(len(h)) or real(h))
 
     def channels_of(number, num_clients=5):
         def give():
@@ -189,9 +214,9 @@ def test_sums_are_received_together_and_each_as_if_alone(monkeypatch):
         return give
 
     beside = WeakSet()
-    sums = [Reception(channels_of(number), AirComp(), beside) for number in range(6)]
-    fewer = Reception(channels_of(6, num_clients=4), AirComp(), beside)
-    forgotten = Reception(channels_of(7), AirComp(), beside)
+    sums = [Reception(channels_of(number), OverTheAir().noise_factor, beside) for number in range(6)]
+    fewer = Reception(channels_of(6, num_clients=4), OverTheAir().noise_factor, beside)
+    forgotten = Reception(channels_of(7), OverTheAir().noise_factor, beside)
     del forgotten
     deviations = [found.noise_deviation for found in sums]
     assert formed == [6]
@@ -199,7 +224,9 @@ def test_sums_are_received_together_and_each_as_if_alone(monkeypatch):
     assert fewer.noise_deviation > 0.0
     assert formed == [6, 1]
     for number, deviation in enumerate(deviations):
-        assert Reception(channels_of(number), AirComp(), WeakSet()).noise_deviation == deviation
+        assert (
+            Reception(channels_of(number), OverTheAir().noise_factor, WeakSet()).noise_deviation == deviation
+        )
 
 
 def scaled_noise(system: System, gains: list[float]) -> None:
@@ -216,7 +243,9 @@ def test_only_those_who_sent_set_the_noise():
         min(range(first, first + 3), key=lambda n: weakest_gain(base, range(n, n + 1))) for first in (0, 3)
     ]
     speeds = tuple(1e5 if number in weakest else 1e9 for number in range(6))
-    compute = evolve(base.compute, min_frequency_hz=speeds, max_frequency_hz=speeds)
+    compute = evolve(
+        base.compute, min_frequency_hz=PerClient(values=speeds), max_frequency_hz=PerClient(values=speeds)
+    )
     training = evolve(base.protocol.training, deadline_s=1.0)
     cut = evolve(base, compute=compute, protocol=evolve(base.protocol, training=training))
     snr = 10.0 ** (SNR_DB / 10.0)
@@ -230,16 +259,18 @@ def test_only_those_who_sent_set_the_noise():
 
 def test_power_and_path_loss_of_a_budget_are_spread_over_the_band():
     """SNR = P gain / (N0 B), whatever the subcarrier; clients of unlike power and place."""
-    base = system(link="budget", tx_power_dbm=(0.0, 20.0), bandwidth_hz=1e6, noise_figure_db=0.0)
+    base = system(sharing=OverTheAir(bandwidth_hz=1e6), link=LinkBudget(noise_figure_db=0.0))
+    powers = PowerRange(lowest_dbm=0.0, highest_dbm=20.0)
+    base = evolve(base, compute=evolve(base.compute, tx_power=powers))
     _, cloud, _ = play(base)
-    noise_w_per_hz = 10.0 ** ((base.radio.noise_dbm_per_hz - 30.0) / 10.0)
+    noise_w_per_hz = 10.0 ** ((base.uplink.link.noise_dbm_per_hz - 30.0) / 10.0)
     gains = []
     for edge in cloud.edges:
         heard = []
         for client in edge.clients:
-            link = client.uplink.links.known(client.uplink.number, client.tx_power_w, 1, 0)
+            mean_snr = edge.link.known_channel(client.name, client.tx_power_w, Job(1, 0)).mean_snr
             number = int(client.name.removeprefix("client-"))
-            snr = link.received_w / (noise_w_per_hz * 1e6)
+            snr = mean_snr.received_w / (noise_w_per_hz * 1e6)
             heard.append(snr * weakest_gain(base, range(number, number + 1)))
         gains.append(min(heard))
     scaled_noise(base, gains)
