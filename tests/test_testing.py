@@ -349,12 +349,9 @@ class Gossip(cosim.LocalTraining):
         import torch
 
         with torch.no_grad():
-            for name, values in client.network.named_parameters():
-                if Gossip.last is not None:
-                    values += Gossip.last[name]
-        Gossip.last = {
-            name: 0.1 + 0.0 * values.detach() for name, values in client.network.named_parameters()
-        }
+            for values in client.network.parameters():
+                values += Gossip.told
+        Gossip.told += 0.1
 
 
 def test_a_local_training_that_breaks_a_law_is_caught() -> None:
