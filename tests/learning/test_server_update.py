@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 
 import cosim
 import models
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
-from cosim.learning import datasets
+from cosim.data.synthetic import Synthetic
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 
-DATA = datasets.load("synthetic")
+DATA = loaded(Synthetic())
 SIZES = (10, 30, 25)
 
 
@@ -136,7 +137,7 @@ def system(server: ServerUpdate, **changes) -> cosim.System:
         num_cells=2,
         num_clients=5,
         model="mlp-12-8-4",
-        data=cosim.Data(name="synthetic"),
+        data=cosim.Synthetic(),
         protocol=cosim.HFedAvg(num_global_rounds=5, training=edge),
         **changes,
     )
@@ -180,10 +181,10 @@ def test_runs_with_other_rules_are_other_runs():
 
 
 def test_over_the_air_all_weigh_the_same():
-    radio = cosim.Radio(sharing="over-the-air")
+    air = cosim.Radio(sharing=cosim.OverTheAir())
     with pytest.raises(ConfigurationError, match=r"EdgeTraining\.server = 'MeanBySamples': .*over the air"):
-        play(system(MeanBySamples(), radio=radio))
-    assert len(play(system(ServerMomentum(), radio=radio)).evaluations) == 6
+        play(system(MeanBySamples(), uplink=air))
+    assert len(play(system(ServerMomentum(), uplink=air)).evaluations) == 6
 
 
 def test_submodels_of_other_units_in_every_round_keep_no_state():

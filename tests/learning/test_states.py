@@ -6,13 +6,14 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from torch import nn
 
 import cosim
 import models
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
-from cosim.learning import datasets
+from cosim.data.synthetic import Synthetic
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import LocalTraining, Sgd
@@ -21,7 +22,7 @@ from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.workers import one_torch_thread
 from cosim.nodes import RoundReport
 
-DATA = datasets.load("synthetic")
+DATA = loaded(Synthetic())
 RATE, MOMENTUM, BATCH, STEPS = 0.1, 0.9, 8, 3
 NUM_CLIENTS = 3
 
@@ -204,9 +205,9 @@ def system(training: LocalTraining = RULE, **changes) -> cosim.System:
         num_cells=2,
         num_clients=5,
         model="mlp-12-8-4",
-        data=cosim.Data(name="synthetic"),
+        data=cosim.Synthetic(),
         compute=cosim.Compute(time_jitter=0.2),
-        radio=cosim.Radio(bandwidth_hz=1e6),
+        uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6)),
         protocol=cosim.HFedAvg(num_global_rounds=6, training=edge),
         **changes,
     )

@@ -52,7 +52,7 @@ def system(num_clients=4):
         num_clients=num_clients,
         model="mine:network",
         initial_weights="network",
-        data=cosim.Data(name="digits"),
+        data=cosim.Digits(),
         protocol=cosim.HFedAvg(num_global_rounds=3, training=training),
     )
 
