@@ -13,6 +13,7 @@ from attrs import evolve
 from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.compute import Compute
 from cosim.configuration import ConfigurationError
+from cosim.data.arrays import Arrays
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.cifar10 import Cifar10
@@ -22,6 +23,7 @@ from cosim.data.split_data import SplitData
 from cosim.data.splits.dirichlet import Dirichlet
 from cosim.data.splits.iid import Iid
 from cosim.data.splits.natural import Natural
+from cosim.data.splits.sampled import Sampled
 from cosim.data.splits.shards import CellIid, Shards
 from cosim.data.splits.split import Split
 from cosim.data.synthetic import Synthetic
@@ -48,6 +50,7 @@ from cosim.topology import Topology
 
 __all__ = [
     "AirComp",
+    "Arrays",
     "CellIid",
     "CellTraffic",
     "Cifar10",
@@ -77,6 +80,7 @@ __all__ = [
     "RawHfl",
     "ResourceAware",
     "Result",
+    "Sampled",
     "Shards",
     "Simulation",
     "Split",

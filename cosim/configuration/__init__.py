@@ -2,7 +2,7 @@
 
 from cosim.configuration.fields import configuration, field
 from cosim.configuration.json_form import check_reloads, from_dict, options_of, to_dict, with_kind
-from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of
+from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of, object_of
 from cosim.configuration.port import Port
 from cosim.configuration.rules import (
     ConfigurationError,
@@ -30,6 +30,7 @@ __all__ = [
     "kinds_of",
     "not_empty",
     "not_negative",
+    "object_of",
     "one_or_range",
     "options_of",
     "positive",

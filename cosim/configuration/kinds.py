@@ -52,19 +52,30 @@ def class_of(kind: str) -> type | None:
     Raises:
         ConfigurationError: Its module is not loaded.
     """
-    module_name, colon, path = kind.partition(":")
-    if not colon:
-        return _ours.get(kind)
+    found = object_of(kind, "kind") if ":" in kind else _ours.get(kind)
+    return found if isinstance(found, type) and is_configuration(found) else None
+
+
+def object_of(name: str, where: str) -> object:
+    """What module:name names; None where the module has nothing that is called so.
+
+    Args:
+        where: What a message calls the field that holds the name.
+
+    Raises:
+        ConfigurationError: The module is not loaded.
+    """
+    module_name, _, path = name.partition(":")
     module = sys.modules["__main__"] if module_name == _script_name() else sys.modules.get(module_name)
     if module is None:
         raise ConfigurationError(
-            f"kind = {kind!r}: the module {module_name} is not loaded, and reading a configuration imports "
-            f"none. Usual fix: --import {module_name}, or import it where the configuration is read."
+            f"{where} = {name!r}: the module {module_name} is not loaded, and reading a configuration "
+            f"imports none. Usual fix: --import {module_name}, or import it where the configuration is read."
         )
     found: object = module
-    for name in path.split("."):
-        found = getattr(found, name, None)
-    return found if isinstance(found, type) and is_configuration(found) else None
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def _script_name() -> str | None:

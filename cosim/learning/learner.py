@@ -304,7 +304,7 @@ class Learner:
         def order(update: PendingUpdate) -> tuple[int, str, int]:
             return (level.needs[update].place, update.client, update.key)
 
-        num_features, program = self._training_set.x_ND.shape[1], self._training_set.program
+        num_features, program = self._dataset.num_features, self._training_set.program
         by_program = cohorts(level.needs, num_features, self._working_set, program, order)
         planned = deque(sorted(by_program, key=lambda cohort: level.needs[cohort[0]].place))
         while planned:
