@@ -268,5 +268,5 @@ def test_dropout_is_refused_where_clients_share_a_program():
 
 
 def test_natural_split_needs_as_many_clients_as_cells():
-    with pytest.raises(ConfigurationError, match=r"num_clients = 2: 'toy' has 3 cells"):
+    with pytest.raises(ConfigurationError, match=r"num_clients = 2: the samples of 'toy' arise at 3 places"):
         play(evolve(system(), num_clients=2))
