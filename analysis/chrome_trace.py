@@ -45,13 +45,14 @@ UNKNOWN_CELL = "unknown cell"
 NEEDED = {
     "spans": Span._fields,
     "transfers": Transfer._fields,
+    "fates": ("client", "edge"),
     "plans": ("client", "edge"),
     "rounds": Round._fields,
     "evaluations": ("time_s",),
 }
 """Columns that a trace is made from."""
 
-_DTYPES = {str: "str", float: "float64"}
+_DTYPES = {str: "str", float: "float64", int: "int64"}
 
 Event = dict[str, Any]
 
@@ -112,6 +113,7 @@ def spans(events: Iterable[Event]) -> pd.DataFrame:
                 end_s=told["end_s"],
                 energy_j=told["energy_j"],
                 outcome=told["outcome"],
+                job=told["job"],
             )
     frame = pd.DataFrame([rows[number] for number in sorted(rows)], columns=list(Span._fields))
     return frame.astype({column: _DTYPES[kind] for column, kind in Span.__annotations__.items()})
@@ -140,7 +142,7 @@ def _system(result: Result) -> dict[str, Any]:
 def _cells(result: Result) -> dict[str, str]:
     """For each node that did something the process that shows it, in the order of processes and of tracks."""
     known = _configured(_system(result))
-    for table in (result.transfers, result.plans):
+    for table in (result.transfers, result.fates, result.plans):
         known |= dict(zip(table["client"], table["edge"], strict=True))
     edges = result.rounds["node"][result.rounds["level"] == "edge"]
     known |= {edge: edge for edge in {*known.values(), *edges}} | {CLOUD: CLOUD}
@@ -166,7 +168,7 @@ def _rounds_of(node: str) -> str:
 
 
 def _drops(transfers: pd.DataFrame) -> Iterator[tuple[str, Event]]:
-    told = ["edge", "global_round", "edge_round", "payload_bits", "sent_bits"]
+    told = ["edge", "job", "global_round", "edge_round", "payload_bits", "sent_bits"]
     dropped = transfers[~transfers["arrived"].astype(bool)]
     for client, end_s, args in zip(
         dropped["client"], dropped["end_s"], _arguments(dropped, told), strict=True
@@ -176,7 +178,7 @@ def _drops(transfers: pd.DataFrame) -> Iterator[tuple[str, Event]]:
 
 
 def _spans(table: pd.DataFrame) -> Iterator[tuple[str, Event]]:
-    told = _arguments(table, ["start_s", "end_s", "energy_j", "outcome"])
+    told = _arguments(table, ["start_s", "end_s", "energy_j", "outcome", "job"])
     for row, (node, activity, args) in enumerate(zip(table["node"], table["activity"], told, strict=True)):
         yield node, _slice(activity, "span", args | {"row": row})
 

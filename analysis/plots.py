@@ -80,28 +80,32 @@ def telling_round(result: Result) -> int:
 
 
 def timeline(axes: Axes, result: Result, global_round: int) -> None:
-    """Who computed, sent, waited and was cut off in one global round, client by client."""
+    """Who computed, sent, waited and was cut off in one global round, client by client.
+
+    What began before the round or ends after it is clipped.
+    """
     rounds = result.rounds[result.rounds["global_round"] == global_round]
     whole = rounds[rounds["level"] == "global"]
     if whole.empty:
         axes.text(0.5, 0.5, f"global round {global_round} did not end", ha="center", transform=axes.transAxes)
         return
     start_s, end_s = float(whole["start_s"].iloc[0]), float(whole["end_s"].iloc[0])
-    spans = result.spans[(result.spans["start_s"] >= start_s) & (result.spans["end_s"] <= end_s)]
+    spans = result.spans[(result.spans["start_s"] < end_s) & (result.spans["end_s"] > start_s)]
     clients = sorted(name for name in spans["node"].unique() if name.startswith("client"))
     scale, unit = (1e3, "ms") if end_s - start_s < 1.0 else (1.0, "s")
-    edge_of = dict(zip(result.transfers["client"], result.transfers["edge"], strict=True))
+    edge_of = dict(zip(result.fates["client"], result.fates["edge"], strict=True))
     for row, client in enumerate(clients):
         own = spans[spans["node"] == client].sort_values("start_s")
         axes.barh(row, scale * (end_s - start_s), left=0.0, height=0.25, **_WAIT)
         for span in own[own["activity"].isin(_ACTIVITIES)].itertuples():
-            left, width = scale * (span.start_s - start_s), scale * (span.end_s - span.start_s)
-            axes.barh(row, width, left=left, height=0.8, linewidth=0.4, **_ACTIVITIES[str(span.activity)])
+            left_s, right_s = max(span.start_s, start_s) - start_s, min(span.end_s, end_s) - start_s
+            looks = {"height": 0.8, "linewidth": 0.4, **_ACTIVITIES[str(span.activity)]}
+            axes.barh(row, scale * (right_s - left_s), left=scale * left_s, **looks)
         ends_s = rounds[rounds["node"] == edge_of.get(client)]["end_s"]
         axes.vlines(scale * (ends_s - start_s), row - 0.5, row + 0.5, color="black", linewidth=1.0)
         if row and edge_of.get(client) != edge_of.get(clients[row - 1]):
             axes.axhline(row - 0.5, color="black", linewidth=0.5, linestyle=":")
-        cut = own[own["outcome"] != DONE]
+        cut = own[(own["outcome"] != DONE) & (own["end_s"] <= end_s)]
         axes.plot(scale * (cut["end_s"] - start_s), [row] * len(cut), **_CUT)
     axes.set_yticks(
         range(len(clients)), [name.removeprefix("client-").lstrip("0") or "0" for name in clients]

@@ -26,7 +26,7 @@ from analysis.report_numbers import numbers
 from analysis.report_page import Section, page
 from analysis.report_sources import configuration, provenance
 from cosim.files import replace
-from cosim.records import Round, Span
+from cosim.records import Fate, Round, Span
 from cosim.results import Result
 
 __all__ = ["NEEDED", "Section", "page", "report", "write"]
@@ -34,6 +34,7 @@ __all__ = ["NEEDED", "Section", "page", "report", "write"]
 NEEDED = {
     "spans": Span._fields,
     "transfers": ("client", "edge", "global_round", "edge_round", "arrived"),
+    "fates": Fate._fields,
     "plans": ("client", "edge", "is_able"),
     "rounds": Round._fields,
     "evaluations": ("time_s", "global_round", "energy_j", "bits_per_client"),

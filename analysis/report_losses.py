@@ -29,7 +29,8 @@ _PARTS = {
     "wasted computing": ("wasted", "train"),
     "wasted sending": ("wasted", "send"),
     "wasted, other": ("wasted", "other"),
-    "in edge rounds that never ended": ("not ended", None),
+    "in jobs that had not ended": ("not ended", None),
+    "outside of jobs": ("no job", None),
 }
 """The parts of a bar: fate and activity of each."""
 
@@ -49,16 +50,17 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
         "wasted sending (J)": of("wasted", "send"),
         "wasted (J)": of("wasted"),
         "wasted (%)": lambda run: fates[id(run)].wasted_percent(),
-        "in edge rounds that never ended (J)": of("not ended"),
+        "in jobs that had not ended (J)": of("not ended"),
+        "outside of jobs (J)": of("no job"),
         "servers (J)": _servers_j,
     }
-    for name in ("other (J)", "in edge rounds that never ended (J)", "servers (J)"):
+    for name in ("other (J)", "in jobs that had not ended (J)", "outside of jobs (J)", "servers (J)"):
         if not any(value for design in designs for value in design.values(columns[name])):
             del columns[name]
     rows = [[*d.cells, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
     meaning = (
-        "Wasted is all energy that a client spent, computing and sending, in edge rounds in which its update "
-        "did not arrive. In the picture, computing and sending are for updates that arrived; in the table, "
+        "Wasted is all energy that a client spent, computing and sending, on jobs whose update did not "
+        "arrive. In the picture, computing and sending are for updates that arrived; in the table, "
         "for all."
     )
     return "\n".join(

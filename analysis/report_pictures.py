@@ -51,6 +51,7 @@ _BARS: tuple[dict[str, Any], ...] = (
     {"facecolor": "#ffffff", "edgecolor": "#9b2226", "hatch": "////"},
     {"facecolor": "#ffffff", "edgecolor": "#9b2226"},
     {"facecolor": "#dddddd", "edgecolor": "#4a4a4a"},
+    {"facecolor": "#ffffff", "edgecolor": "#4a4a4a", "hatch": "...."},
 )
 
 
@@ -130,7 +131,7 @@ def energy_picture(designs: Mapping[str, Mapping[str, float]], caption: str) -> 
     """Bars of the energy of designs, part by part.
 
     Args:
-        designs: Name of a design -> words of a part -> joules, the same seven parts in the same order; parts
+        designs: Name of a design -> words of a part -> joules, the same eight parts in the same order; parts
             that nobody has are not drawn.
     """
     parts = list(next(iter(designs.values())))
@@ -164,7 +165,7 @@ def timeline_picture(result: Result, global_round: int, prefix: str, caption: st
     ]
     spans = result.spans
     if len(rounds):
-        inside = spans["start_s"].ge(rounds["start_s"].iloc[0]) & spans["end_s"].le(rounds["end_s"].iloc[0])
+        inside = spans["start_s"].lt(rounds["end_s"].iloc[0]) & spans["end_s"].gt(rounds["start_s"].iloc[0])
         spans = spans[inside & spans["node"].str.startswith("client")]
     clients = sorted(spans["node"].unique())
     if len(clients) > MOST_ROWS:

@@ -32,7 +32,7 @@ import numpy as np
 from cosim.allocation import exact
 from cosim.allocation.problem import Plan, Problem
 from cosim.allocation.successive_approximation import SuccessiveApproximation
-from cosim.radio.large_scale import LargeScale
+from cosim.radio.propagation.large_scale import LargeScale
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, dbm_to_w
 
 CLIENTS_PER_CELL = 12

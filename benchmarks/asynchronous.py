@@ -22,6 +22,7 @@ import cosim
 import models
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape
 from cosim.learning.weights import Weights
@@ -41,7 +42,7 @@ class Mixed(PendingModel):
 def an_update(start: PendingModel, client: int, key: int) -> PendingUpdate:
     """Twenty steps on forty digits."""
     samples = np.arange(40 * client, 40 * (client + 1))
-    work = {"num_steps": 20, "batch_size": 10, "learning_rate": 0.05}
+    work = {"num_steps": 20, "training": Sgd(batch_size=10, learning_rate=0.05)}
     return PendingUpdate(client=f"client{client:02}", start=start, samples=samples, key=key, **work)
 
 

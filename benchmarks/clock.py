@@ -65,7 +65,7 @@ def main() -> None:
     base = hist.system()
     protocol = cosim.evolve(base.protocol, num_global_rounds=asked.num_global_rounds)
     fixed = cosim.evolve(base, protocol=protocol, evaluate_every=None)
-    redivided = cosim.evolve(fixed, radio=cosim.evolve(base.radio, sharing="redivided"))
+    redivided = cosim.evolve(fixed, uplink=cosim.Radio(sharing=cosim.RedividedShares()))
     num_edge_rounds = len(cosim.run(fixed, models.build(fixed.model)).rounds) - asked.num_global_rounds
     ways: dict[str, Callable[[], int]] = {
         "bare": lambda: bare(num_edge_rounds, base.num_clients // base.num_cells),

@@ -34,8 +34,9 @@ from cosim.data.dataset import Dataset
 from cosim.learning.cohorts import WORKING_SETS, cohorts
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.programs.sgd_steps import mini_batches
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE, LEARNING_RATE = 60, 20, 50, 0.01
 NETWORKS = ("relu-784-300-10", "relu-784-75-10", "relu-64-32-10")
@@ -69,8 +70,7 @@ def updates_from(start: PendingModel) -> list[PendingUpdate]:
             start=start,
             samples=np.arange(1000 * i, 1000 * (i + 1)),
             num_steps=NUM_STEPS,
-            batch_size=BATCH_SIZE,
-            learning_rate=LEARNING_RATE,
+            training=Sgd(batch_size=BATCH_SIZE, learning_rate=LEARNING_RATE),
             key=i,
         )
         for i in range(NUM_CLIENTS)

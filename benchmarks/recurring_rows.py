@@ -32,8 +32,9 @@ import models
 from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingUpdate
+from cosim.learning.programs.sgd_steps import mini_batches
 
 MODEL = "mlp-43-512-256-256"
 NUM_FEATURES, *_, NUM_CLASSES = SIZES = [int(size) for size in MODEL.split("-")[1:]]
@@ -88,8 +89,7 @@ def learner_round(learner: Learner, clients: list[np.ndarray]) -> None:
             start=start,
             samples=samples,
             num_steps=NUM_STEPS,
-            batch_size=BATCH_SIZE,
-            learning_rate=LEARNING_RATE,
+            training=Sgd(batch_size=BATCH_SIZE, learning_rate=LEARNING_RATE),
             key=i,
         )
         for i, samples in enumerate(clients)

@@ -29,8 +29,9 @@ import models
 from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingUpdate
+from cosim.learning.programs.sgd_steps import mini_batches
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE, LEARNING_RATE, COHORT = 16, 3, 50, 0.01, 8
 NETWORKS = {"lenet5-10": 784, "resnet18grey-8-28-10": 784, "resnet18-64-10": 3072}
@@ -54,8 +55,7 @@ class Bench(NamedTuple):
                 start=start,
                 samples=np.arange(100 * number, 100 * number + 100),
                 num_steps=NUM_STEPS,
-                batch_size=BATCH_SIZE,
-                learning_rate=LEARNING_RATE,
+                training=Sgd(batch_size=BATCH_SIZE, learning_rate=LEARNING_RATE),
                 key=number,
             )
             for number in range(NUM_CLIENTS)

@@ -26,7 +26,9 @@ import models
 from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
-from cosim.learning.vertical import VerticalUpdate, epoch_orders
+from cosim.learning.pending import PendingUpdate
+from cosim.learning.programs.vertical import epoch_orders
+from cosim.learning.vertical import VerticalSgd
 from cosim.simulation import Simulation
 
 MODEL = "vertical-9-12-32-8"
@@ -69,17 +71,17 @@ def learner_s(learner: Learner, clients: Sequence[np.ndarray], num_epochs: int) 
     """Seconds of the same global round by the learner."""
     start = learner.initial_model(1)
     learner.weights(start)
+    rate = LEARNING_RATE
+    rule = VerticalSgd(batch_size=BATCH_SIZE, learning_rate=rate, central_learning_rate=rate)
     begin_s = time.perf_counter()
     updates = [
-        VerticalUpdate(
+        PendingUpdate(
             client=f"client-{key:04d}",
             start=start,
             samples=samples,
             key=key,
-            num_epochs=num_epochs,
-            batch_size=BATCH_SIZE,
-            learning_rate=LEARNING_RATE,
-            central_learning_rate=LEARNING_RATE,
+            num_steps=rule.num_steps(len(samples), num_epochs),
+            training=rule,
         )
         for key, samples in enumerate(clients)
     ]

@@ -2,8 +2,8 @@
 
 Weights never move the clock, so a run is replayed rather than restored: the same configuration plays the same
 events again, learning nothing, up to the checkpoint's global round; from there it goes on with the stored
-weights, and ends bit for bit where an uninterrupted run ends. After the last round the checkpoint is the
-trained model.
+weights, and with what clients and servers had kept, and ends bit for bit where an uninterrupted run ends.
+After the last round the checkpoint is the trained model.
 
 Usage::
 
@@ -38,6 +38,7 @@ class Checkpoint:
     Attributes:
         global_round: The round, from 0 (before the first).
         weights: Parameter name -> values of the global model, float32.
+        states: Node -> name -> values of what it keeps from one training to its next.
         evaluations: All evaluations up to this round.
         journal: What events have read from weights (`cosim.journal`).
     """
@@ -45,6 +46,7 @@ class Checkpoint:
     global_round: int
     weights: dict[str, NDArray[np.float32]]
     evaluations: list[Evaluation | Prediction]
+    states: Mapping[str, dict[str, NDArray[Any]]] = attrs.field(factory=dict)
     journal: Mapping[str, NDArray[np.float64]] = attrs.field(factory=dict)
 
     def save(self, folder: Path) -> None:
@@ -52,6 +54,8 @@ class Checkpoint:
         rows = np.array([tuple(row) for row in self.evaluations], dtype=np.float64)
         kind = type(self.evaluations[0]).__name__
         arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
+        for node, tensors in self.states.items():
+            arrays |= {f"state.{node}.{name}": values for name, values in tensors.items()}
         arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
         arrays |= {"round": self.global_round, "kind": kind, "evaluations": rows}
         if (folder / FILE).exists() and _is_sound(folder / FILE):
@@ -97,6 +101,7 @@ class Checkpoint:
                 return cls(
                     global_round=int(arrays["round"]),
                     weights=_beginning_with("weights.", arrays),
+                    states=_by_node(_beginning_with("state.", arrays)),
                     evaluations=[row._replace(global_round=int(row.global_round)) for row in rows],
                     journal=_beginning_with("journal.", arrays),
                 )
@@ -108,6 +113,14 @@ class Checkpoint:
 
 def _beginning_with(word: str, arrays: Any) -> dict[str, NDArray[Any]]:
     return {name.removeprefix(word): arrays[name] for name in arrays.files if name.startswith(word)}
+
+
+def _by_node(arrays: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, NDArray[Any]]]:
+    found: dict[str, dict[str, NDArray[Any]]] = {}
+    for path, values in arrays.items():
+        node, _, name = path.partition(".")
+        found.setdefault(node, {})[name] = values
+    return found
 
 
 def _is_sound(path: Path) -> bool:

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from cosim.codec import Payload
 from cosim.compute import Cpu
-from cosim.learning.pending import PendingUpdate
-from cosim.queueing.network import QueuedUplink
-from cosim.radio.uplink import RadioUplink
-from cosim.records import Transfer
-from cosim.simulation import Dropped, Simulation, Story
+from cosim.learning.pending import PendingState, PendingUpdate
+from cosim.records import DONE, Fate, Transfer
+from cosim.simulation import Dropped, Simulation, Story, outcome_of
+from cosim.uplink import Job, Link
 
 
 @attrs.frozen(kw_only=True)
@@ -22,20 +22,20 @@ class Work:
     """What a client is asked to do in one edge round.
 
     Attributes:
+        job: Which one it is.
         request: Makes a client's pending update, as of the instant at which it is called.
         cycles: What the training costs the processor.
-        payload_bits: What is uploaded.
+        payload: What is uploaded.
         upload_deadline_s: How long after its start an upload is given up; None: never.
         frequency_hz: CPU frequency; None: the client's highest.
         tx_power_w: Transmit power; None: the client's highest.
         energy_budget_j: What the client may spend, after which it stops; None: without limit.
     """
 
-    global_round: int
-    edge_round: int
+    job: Job
     request: "Request"
     cycles: float
-    payload_bits: int
+    payload: Payload
     upload_deadline_s: float | None = None
     frequency_hz: float | None = None
     tx_power_w: float | None = None
@@ -47,20 +47,23 @@ Request = Callable[[Simulation, "Client", Work], PendingUpdate]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Client:
-    """A device: processor, uplink, samples.
+    """A device: processor, link, samples.
 
     Attributes:
         cpu: Its processor at the highest frequency.
+        link: What it sends over, with the others of its cell.
         tx_power_w: Its highest transmit power.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
+        states: What each node of the run keeps from one training to its next, by name.
     """
 
     name: str
     edge: str
     cpu: Cpu
-    uplink: RadioUplink | QueuedUplink
+    link: Link
     tx_power_w: float
     samples_now: Callable[[], np.ndarray]
+    states: dict[str, PendingState] = attrs.field(factory=dict)
 
     @property
     def samples(self) -> np.ndarray:
@@ -68,9 +71,29 @@ class Client:
         return self.samples_now()
 
     def local_round(self, sim: Simulation, work: Work) -> Story:
-        """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`."""
+        """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`.
+
+        Writes its `Fate` when it has ended.
+        """
+        start_s = sim.now_s
+        outcome = yield from outcome_of(self._job(sim, work))
+        sim.trace.record(
+            Fate(
+                client=self.name,
+                edge=self.edge,
+                job=work.job.number,
+                global_round=work.job.global_round,
+                edge_round=work.job.edge_round,
+                start_s=start_s,
+                end_s=sim.now_s,
+                outcome=outcome.reason if isinstance(outcome, Dropped) else DONE,
+            )
+        )
+        return outcome
+
+    def _job(self, sim: Simulation, work: Work) -> Story:
         if work.energy_budget_j is not None:
-            return (yield from self._local_round_within(sim, work, work.energy_budget_j))
+            return (yield from self._job_within(sim, work, work.energy_budget_j))
         update = yield from self.train(sim, work)
         if work.upload_deadline_s is None:
             yield from self.send(sim, work)
@@ -78,7 +101,7 @@ class Client:
         (sent,) = yield from sim.with_deadline([self.send(sim, work)], work.upload_deadline_s)
         return sent if isinstance(sent, Dropped) else update
 
-    def _local_round_within(self, sim: Simulation, work: Work, budget_j: float) -> Story:
+    def _job_within(self, sim: Simulation, work: Work, budget_j: float) -> Story:
         """The same, stopping where the energy is spent."""
         train_w = self.cpu.at(work.frequency_hz).power_w
         start_s = sim.now_s
@@ -97,9 +120,11 @@ class Client:
         cpu = self.cpu.at(work.frequency_hz)
         duration_s = cpu.duration_s(work.cycles)
         if cpu.time_jitter:
-            rng = sim.stream(self.name, "time jitter", work.global_round, work.edge_round)
+            rng = sim.stream(self.name, "time jitter", work.job.global_round, work.job.edge_round)
             duration_s *= math.exp(cpu.time_jitter * rng.standard_normal())
-        yield from sim.spend(self.name, "train", duration_s, cpu.power_w)
+        yield from sim.spend(self.name, "train", duration_s, cpu.power_w, work.job.number)
+        if update.training.keeps_state:
+            self.states[self.name] = update.next_state
         return update
 
     def send(self, sim: Simulation, work: Work, most_j: float | None = None) -> Story:
@@ -111,29 +136,31 @@ class Client:
         tx_power_w = self.tx_power_w if work.tx_power_w is None else work.tx_power_w
         send_w = tx_power_w + self.cpu.static_power_w
         start_s = sim.now_s
-        upload = self.uplink.open(work.payload_bits, tx_power_w, work.global_round, work.edge_round)
+        upload = self.link.open(self.name, work.payload, tx_power_w, work.job)
         try:
             if upload.granted is not None:
-                yield from sim.spend(self.name, "wait", upload.granted)
-            sending = sim.spend(self.name, "send", upload.done, send_w)
+                yield from sim.spend(self.name, "wait", upload.granted, job=work.job.number)
+            sending = sim.spend(self.name, "send", upload.done, send_w, work.job.number)
             if most_j is None:
                 yield from sending
             else:
                 (sent,) = yield from sim.with_deadline([sending], _seconds(most_j, send_w), "energy budget")
                 return sent
         finally:
-            self.uplink.close(upload)  # type: ignore[arg-type]
+            upload.close()
+            payload_bits = int(work.payload.bits)
             sim.trace.record(
                 Transfer(
                     client=self.name,
                     edge=self.edge,
-                    global_round=work.global_round,
-                    edge_round=work.edge_round,
+                    global_round=work.job.global_round,
+                    edge_round=work.job.edge_round,
                     start_s=start_s,
                     end_s=sim.now_s,
-                    payload_bits=work.payload_bits,
-                    sent_bits=work.payload_bits - upload.bits_left,
+                    payload_bits=payload_bits,
+                    sent_bits=payload_bits - upload.bits_left,
                     arrived=upload.done.processed,
+                    job=work.job.number,
                 )
             )
 

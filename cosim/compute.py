@@ -24,23 +24,21 @@ from cosim.configuration import (
     between,
     configuration,
     field,
-    not_empty,
     not_negative,
     one_or_range,
     positive,
     refuse,
 )
 from cosim.topology import uniform
+from cosim.transmit_power import SamePower, TransmitPower
+from cosim.values import PerGroup, Values, each
 
 CyclesFollow = Literal["parameters", "flops"]
 
 
 @configuration
 class Compute:
-    """The processors of the clients.
-
-    Each range is one value for all cells, one for each of several equal groups of cells (two values: slow
-    cells first, fast cells second), or one for every client.
+    """The processors of the clients, and the power of their transmitters.
 
     Attributes:
         step_cycles: Cycles of one local step on one mini-batch, for the whole model, whatever the network
@@ -64,6 +62,7 @@ class Compute:
             source]
         time_jitter: Spread of training times: each is multiplied by exp(time_jitter Z) with a standard normal
             Z, which no plan knows. [no source]
+        tx_power: Highest power of a client while it sends.
     """
 
     step_cycles: float = field(positive, default=1e6)
@@ -71,16 +70,18 @@ class Compute:
     cycles_per_flop: float = field(positive, default=0.125)
     cycles_per_bit: tuple[float, ...] | None = field(one_or_range, positive, default=None)
     sample_bits: int = field(at_least(1), default=1408)
-    min_frequency_hz: tuple[float, ...] = field(not_empty, positive, default=(1e9, 2e9))
-    max_frequency_hz: tuple[float, ...] = field(not_empty, positive, default=(2e9, 4e9))
+    min_frequency_hz: Values = field(each(positive), default=PerGroup(values=(1e9, 2e9)))
+    max_frequency_hz: Values = field(each(positive), default=PerGroup(values=(2e9, 4e9)))
     capacitance_j_per_hz2: float = field(not_negative, default=2e-28)
     lowest_frequency_hz: float = field(not_negative, default=0.0)
     static_power_w: float = field(not_negative, default=0.0)
     time_jitter: float = field(between(0.0, 10.0), default=0.0)
+    tx_power: TransmitPower = SamePower()
 
     def __attrs_post_init__(self) -> None:
-        if self.lowest_frequency_hz > min(self.min_frequency_hz):
-            rule = f"above min_frequency_hz = {min(self.min_frequency_hz):g}, the highest of some clients"
+        slowest_hz = min(self.min_frequency_hz.numbers)
+        if self.lowest_frequency_hz > slowest_hz:
+            rule = f"above min_frequency_hz = {slowest_hz:g}, the highest of some clients"
             raise refuse("Compute", "lowest_frequency_hz", self.lowest_frequency_hz, rule, 0.0)
         if self.cycles_follow == "flops" and self.cycles_per_bit is not None:
             rule = "cycles_follow = flops counts operations, not bits"

@@ -1,27 +1,37 @@
 """Designs: a base configuration with some fields changed, every combination of them.
 
-Scope and limitations: fields are named by their path, such as radio.bandwidth_hz; values are those of
-config.json. The kind of a part is a field too, such as protocol.kind: another kind keeps the fields that both
-have, and kinds are changed before other fields. A combination that breaks a rule is a design too, one that
-cannot be run, and says why.
+Scope and limitations: fields are named by their path, such as uplink.sharing.bandwidth_hz, or by as much of
+its end as tells it from the others, such as bandwidth_hz; values are those of config.json. The kind of a part
+is a field too, such as protocol.kind: another kind keeps the fields that both have, and kinds are changed
+before other fields. A combination that breaks a rule is a design too, one that cannot be run, and says why.
 
-Usage: `designs(base, {"radio.bandwidth_hz": (5e6, 10e6), "protocol.kind": ("Hist", "HFedAvg")})` are four.
+Usage: `designs(base, {"num_cells": (2, 4), "protocol.kind": ("Hist", "HFedAvg")})` are four.
 """
 
 import difflib
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
 import attrs
 
-from cosim.configuration import ConfigurationError, from_dict, is_configuration, kind_of, to_dict, with_kind
+from cosim.configuration import (
+    KIND,
+    ConfigurationError,
+    fit_later,
+    from_dict,
+    full_path,
+    is_configuration,
+    kind_of,
+    paths_of,
+    to_dict,
+    with_kind,
+)
 from cosim.system import System
 
 Grid = Mapping[str, Sequence[Any]]
-KIND = "kind"
-"""The last part of a path that names a class."""
 
 
 @attrs.frozen(kw_only=True)
@@ -69,6 +79,26 @@ def designs(base: System, grid: Grid) -> tuple[Design, ...]:
     return tuple(_design(base, way) for way in ways)
 
 
+def with_full_paths(base: System, grid: Grid) -> Grid:
+    """The grid by full paths, of fields that the base has, or any of the kinds that the grid asks for.
+
+    Raises:
+        ConfigurationError: A name of several fields, or two names of one.
+    """
+    paths, kinds, found = paths_of(base), {}, {}
+    for name in sorted(grid, key=lambda name: name.rpartition(".")[2] != KIND):
+        path = full_path(name, paths)
+        if path in found.values():
+            raise ConfigurationError(f"{name}: {path} is given twice. Usual fix: all values at once.")
+        found[name] = path
+        if path.rpartition(".")[2] == KIND:
+            kinds[path] = grid[name]
+            for way in product(*kinds.values()):
+                with suppress(ConfigurationError):  # designs that cannot be say so themselves
+                    paths += paths_of(_with_kinds(base, dict(zip(kinds, way, strict=True))))
+    return {found[name]: values for name, values in grid.items()}
+
+
 def value_at(config: Any, field: str) -> Any:
     """The value of a field, as in config.json; of a path that ends in kind, the name of the class.
 
@@ -111,11 +141,12 @@ def _check_somewhere(base: System, field: str, ways: Sequence[dict[str, Any]]) -
 
 
 def _with_kinds(base: System, values: dict[str, Any]) -> System:
-    """The base with the kinds that a design asks for, outer ones first."""
+    """The base with the kinds that a design asks for, outer ones first; they may not fit it yet."""
     for field in sorted(values, key=lambda field: field.count(".")):
         *outer, name = field.split(".")
         if name == KIND and outer:
-            base = with_kind(base, outer, values[field])
+            with fit_later():
+                base = with_kind(base, outer, values[field])
     return base
 
 

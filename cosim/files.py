@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from cosim.configuration import ConfigurationError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -43,7 +44,7 @@ def replace(path: Path, write: Callable[[Path], Any]) -> None:
             partial.unlink(missing_ok=True)
 
 
-def write_table(path: Path, frame: pd.DataFrame) -> None:
+def write_table(path: Path, frame: "pd.DataFrame") -> None:
     """Write a Parquet table."""
     replace(path, lambda partial: frame.to_parquet(partial, index=False))
 

@@ -5,28 +5,31 @@ holds the learner and closes global rounds.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
 
 from cosim.checkpoint import Checkpoint
 from cosim.client import Client, Request, Work
+from cosim.codec import Codec, Payload
 from cosim.compute import CyclesFollow
 from cosim.journal import Journal
 from cosim.learning.combinations import mean, noisy_mean
-from cosim.learning.learner import Learner
-from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.local_training import LocalTraining
+from cosim.learning.pending import PendingModel, PendingState, PendingUpdate
+from cosim.learning.server_update import ServerUpdate
 from cosim.learning.submodels import NetworkShape, Part
-from cosim.radio.band import Band
-from cosim.radio.over_the_air import OverTheAir
-from cosim.radio.resource_blocks import ResourceBlocks
-from cosim.reception import Reception
 from cosim.records import Evaluation, Prediction, Round
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.topology import CLOUD, Topology
+from cosim.uplink import Job, Link
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -35,15 +38,15 @@ class EdgeServer:
 
     Attributes:
         clients: In the order of their names.
-        band: What they share on their way to it; None: they share nothing, as in a public network.
-        receptions: Sums over the air that nobody has asked for yet, of all cells.
+        link: What they send over.
+        states: What each node of the run keeps, by name.
     """
 
     name: str
     clients: tuple[Client, ...]
-    band: Band | ResourceBlocks | OverTheAir | None
+    link: Link
     backhaul: Topology
-    receptions: WeakSet[Reception] = attrs.field(factory=WeakSet)
+    states: dict[str, PendingState] = attrs.field(factory=dict)
 
     def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
         """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
@@ -76,9 +79,8 @@ class EdgeServer:
             For each participant its update, or `Dropped`, in the same order.
         """
         start_s = sim.now_s
-        if self.band is not None:
-            ends_s = start_s + (math.inf if deadline_s is None else deadline_s)
-            self.band.begin_round(len(assignments), ends_s)
+        ends_s = start_s + (math.inf if deadline_s is None else deadline_s)
+        self.link.begin_round(len(assignments), ends_s)
         stories = [client.local_round(sim, work) for client, work in assignments]
         pace = [sim.spend(self.name, "collect", least_s)] if least_s else []
         outcomes = yield from sim.with_deadline([*stories, *pace], deadline_s)
@@ -98,41 +100,61 @@ class EdgeServer:
         )
         return outcomes
 
-    def mean(
-        self, sim: Simulation, updates: Sequence[PendingUpdate], global_round: int, edge_round: int
+    def moved(
+        self,
+        sim: Simulation,
+        rule: ServerUpdate,
+        model: PendingModel,
+        updates: Sequence[PendingUpdate],
+        global_round: int,
+        edge_round: int,
     ) -> PendingModel:
-        """The mean of the updates of an edge round; what adds up in the air arrives with noise."""
-        band = self.band
-        if not isinstance(band, OverTheAir):
-            return mean(updates)
+        """What a rule makes of a model and the updates of an edge round."""
+        received = self.mean(sim, updates, rule.weights(updates), global_round, edge_round)
+        key = sim.key(self.name, "server update", global_round, edge_round)
+        model, state = rule.moved(model, received, self.states.get(self.name), key)
+        if state is not None:
+            self.states[self.name] = state
+        return model
+
+    def mean(
+        self,
+        sim: Simulation,
+        updates: Sequence[PendingUpdate],
+        weights: Sequence[float] | None,
+        global_round: int,
+        edge_round: int,
+    ) -> PendingModel:
+        """The mean of the updates of an edge round, with noise where only their mean arrives."""
         senders = {update.client for update in updates}
-        clients = [client for client in self.clients if client.name in senders]
-
-        def channels() -> np.ndarray:
-            rounds = (global_round, edge_round)
-            return np.array([client.uplink.received(client.tx_power_w, *rounds) for client in clients])  # type: ignore[union-attr]
-
-        reception = Reception(channels, band.settings, self.receptions)
-        rate = updates[0].learning_rate
+        powers_w = {client.name: client.tx_power_w for client in self.clients if client.name in senders}
+        deviation = self.link.deviation_of_mean(powers_w, Job(global_round, edge_round))
+        if deviation is None:
+            return mean(updates, weights)
+        rate = updates[0].training.learning_rate
         key = sim.key(self.name, "receiver noise", global_round, edge_round)
-        return noisy_mean(updates, lambda: rate * reception.noise_deviation, key)
+        return noisy_mean(updates, lambda: rate * deviation(), key)
 
-    def receive(self, sim: Simulation, bits: int) -> Story:
+    def receive(self, sim: Simulation, bits: float) -> Story:
         """Get a model from the cloud."""
         yield from sim.spend(self.name, "receive", self.backhaul.backhaul_s(bits))
 
-    def send(self, sim: Simulation, bits: int) -> Story:
+    def send(self, sim: Simulation, bits: float) -> Story:
         """Send the edge model to the cloud."""
         yield from sim.spend(self.name, "send", self.backhaul.backhaul_s(bits))
 
 
 class RoundReport(NamedTuple):
-    """What a listener hears when a global round has ended; a model that was evaluated is computed."""
+    """What a listener hears when a global round has ended.
+
+    With an evaluation, the model and what the nodes keep (`states`) are computed.
+    """
 
     global_round: int
     time_s: float
     evaluation: Evaluation | Prediction | None
     model: PendingModel
+    states: Mapping[str, PendingState]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -141,18 +163,20 @@ class Cloud:
 
     Attributes:
         known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
+        states: What each node keeps from one training to its next, by name; the nodes' own dictionary.
         journal: What is read from weights on the way.
     """
 
     edges: tuple[EdgeServer, ...]
-    learner: Learner
+    learner: "Learner"
     shape: NetworkShape
     num_global_rounds: int
-    bits_per_parameter: int
+    codec: Codec
     cycles_follow: CyclesFollow
     evaluate_every: int | None
     listener: Callable[[RoundReport], None]
     known: Checkpoint | None = None
+    states: dict[str, PendingState] = attrs.field(factory=dict)
     journal: Journal = attrs.field(
         default=attrs.Factory(lambda self: Journal(self.known.journal if self.known else {}), takes_self=True)
     )
@@ -163,6 +187,10 @@ class Cloud:
         """The global model before the first round, evaluated as round 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
         return self._report(sim, 0, model)
+
+    def payload(self, part: Part | None = None) -> Payload:
+        """What an update of a part is on its way; of None: of the whole model."""
+        return self.codec.payload(self.shape.num_values(part))
 
     def step_cycles(
         self, client: Client, batch_size: int, part: Part | None = None, *, local_only: bool = False
@@ -187,21 +215,20 @@ class Cloud:
             self._shares[part] = count(part) / count()
         return self._shares[part]
 
-    def request(self, update: Callable[..., PendingUpdate]) -> Request:
-        """What clients are asked for.
+    def request(self, start: PendingModel, num_steps: int, training: LocalTraining) -> Request:
+        """What clients are asked for: so many steps by a rule, from a model.
 
         Where nothing is learned one update stands for all, since nobody will read it.
-
-        Args:
-            update: Makes a pending update, given client, samples and key.
         """
+        update = partial(PendingUpdate, start=start, num_steps=num_steps, training=training)
         if self.evaluate_every is None:
             stand_in = update(client=self.name, samples=[0], key=0)
             return lambda sim, client, work: stand_in
 
         def of_client(sim: Simulation, client: Client, work: Work) -> PendingUpdate:
-            key = sim.key(client.name, "mini-batches", work.global_round, work.edge_round)
-            return update(client=client.name, samples=client.samples, key=key)
+            key = sim.key(client.name, "mini-batches", work.job.global_round, work.job.edge_round)
+            state = client.states.get(client.name) if training.keeps_state else None
+            return update(client=client.name, samples=client.samples, key=key, state=state)
 
         return of_client
 
@@ -219,6 +246,8 @@ class Cloud:
         known = self.known if self.known and global_round <= self.known.global_round else None
         if known and global_round == known.global_round:
             model = self.learner.stored_model(known.weights)
+            self.states.clear()
+            self.states.update({name: self.learner.stored_state(of) for name, of in known.states.items()})
         if self.evaluate_every is None:
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
         evaluation = None
@@ -227,7 +256,8 @@ class Cloud:
             if known:
                 evaluation = next(row for row in known.evaluations if row.global_round == global_round)
             else:
+                self.learner.compute(model, *self.states.values())
                 evaluation = self.learner.evaluate(model).record(sim.now_s, global_round)
             sim.trace.record(evaluation)
-        self.listener(RoundReport(global_round, sim.now_s, evaluation, model))
+        self.listener(RoundReport(global_round, sim.now_s, evaluation, model, dict(self.states)))
         return model

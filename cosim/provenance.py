@@ -37,6 +37,18 @@ def provenance(seed: int, num_workers: int, device: str) -> dict[str, Any]:
     }
 
 
+def started_with(
+    data_dir: str | Path | None, num_workers: int | None, device: str, checkpoint_every: int | None
+) -> dict[str, Any]:
+    """What a run was asked for that does not change its results, so that it goes on in the same way."""
+    return {
+        "data_dir": None if data_dir is None else str(Path(data_dir).resolve()),
+        "workers": num_workers,
+        "device": device,
+        "checkpoint_every": checkpoint_every,
+    }
+
+
 def _version(package: str) -> str | None:
     try:
         return importlib.metadata.version(package)

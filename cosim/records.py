@@ -9,8 +9,16 @@ DONE = "done"
 """The outcome of what ran to its end; anything else is the reason why it was cut short."""
 
 
+NO_JOB = -1
+"""The number of no job."""
+
+
 class Span(NamedTuple):
-    """One activity of one node, and the energy that it took."""
+    """One activity of one node, the energy that it took, and the job that it belongs to.
+
+    A job is what a client is asked to do once; client and job number together name it. The number is -1 for
+    what belongs to none.
+    """
 
     node: str
     activity: str
@@ -18,6 +26,7 @@ class Span(NamedTuple):
     end_s: float
     energy_j: float
     outcome: str
+    job: int = NO_JOB
 
 
 class Transfer(NamedTuple):
@@ -32,6 +41,20 @@ class Transfer(NamedTuple):
     payload_bits: int
     sent_bits: float
     arrived: bool
+    job: int = NO_JOB
+
+
+class Fate(NamedTuple):
+    """What became of one job of a client: its update has arrived (done), or why it was dropped."""
+
+    client: str
+    edge: str
+    job: int
+    global_round: int
+    edge_round: int
+    start_s: float
+    end_s: float
+    outcome: str
 
 
 class Allotment(NamedTuple):
@@ -101,7 +124,7 @@ class Prediction(NamedTuple):
         return f"test MSE {self.test_mse:.4g}"
 
 
-Row = Span | Transfer | Allotment | Round | Evaluation | Prediction
+Row = Span | Transfer | Fate | Allotment | Round | Evaluation | Prediction
 
 
 class Trace:
@@ -110,12 +133,14 @@ class Trace:
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.transfers: list[Transfer] = []
+        self.fates: list[Fate] = []
         self.plans: list[Allotment] = []
         self.rounds: list[Round] = []
         self.evaluations: list[Evaluation | Prediction] = []
         self._lists = {
             Span: self.spans,
             Transfer: self.transfers,
+            Fate: self.fates,
             Allotment: self.plans,
             Round: self.rounds,
             Evaluation: self.evaluations,

@@ -1,9 +1,9 @@
 """Results: the tables of one run, and the folder that holds them.
 
-A run folder has `config.json` (reloads to the same run), `provenance.json`, `spans.parquet`,
-`transfers.parquet`, `plans.parquet`, `rounds.parquet`, `evaluations.parquet`, `summary.json`, and, where
-something is learned, `checkpoint.npz`. Every file is written whole or not at all. Rows are sorted by time and
-node name, so that the same seed gives the same files, bit for bit.
+A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
+`spans`, `transfers`, `fates`, `plans`, `rounds` and `evaluations` as Parquet, and, where something is
+learned, `checkpoint.npz`. Every file is written whole or not at all. Rows are sorted by time and node name,
+so that the same seed gives the same files, bit for bit.
 
 Usage::
 
@@ -30,11 +30,12 @@ from numpy.typing import NDArray
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
 from cosim.files import write_json, write_table
-from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Trace, Transfer
+from cosim.records import Allotment, Evaluation, Fate, Prediction, Round, Span, Trace, Transfer
 
 TABLES = {
     "spans": Span,
     "transfers": Transfer,
+    "fates": Fate,
     "plans": Allotment,
     "rounds": Round,
     "evaluations": Evaluation,
@@ -43,6 +44,7 @@ _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
 _ORDER = {
     "spans": ["start_s", "node", "end_s"],
     "transfers": ["start_s", "client"],
+    "fates": ["start_s", "client"],
     "plans": ["time_s", "client"],
     "rounds": ["end_s", "level", "node"],
     "evaluations": ["global_round"],
@@ -75,6 +77,7 @@ class Result:
         config: The configuration, as in config.json.
         spans: One row per activity (`records.Span`).
         transfers: One row per upload (`records.Transfer`).
+        fates: One row per job of a client that has ended (`records.Fate`).
         plans: One row per client and edge round (`records.Allotment`) where a protocol plans.
         rounds: One row per edge round and global round (`records.Round`).
         evaluations: One row per evaluation (`records.Evaluation`, or `records.Prediction` where a quantity is
@@ -90,6 +93,7 @@ class Result:
     summary: Summary
     spans: pd.DataFrame
     transfers: pd.DataFrame
+    fates: pd.DataFrame
     plans: pd.DataFrame
     rounds: pd.DataFrame
     evaluations: pd.DataFrame
@@ -114,7 +118,7 @@ class Result:
     ) -> "Result":
         """The tables of a trace."""
         frames: dict[str, Any] = {name: _frame(name, getattr(trace, name)) for name in TABLES}
-        spans, transfers, _, rounds, evaluations = frames.values()
+        spans, transfers, _, _, rounds, evaluations = frames.values()
         evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
         sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])
         evaluations["bits_per_client"] = sent_bits / num_clients

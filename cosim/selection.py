@@ -10,7 +10,7 @@ Usage, in a rule::
     upload_s = coming.upload_s(edge.clients)
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import GeneratorType
 from typing import Any
 
@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.client import Client
+from cosim.codec import Payload
 from cosim.configuration import ConfigurationError
 from cosim.learning.pending import PendingModel
 from cosim.nodes import Cloud, EdgeServer
 from cosim.simulation import Event, Simulation, Story
+from cosim.uplink import Job
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -31,7 +33,7 @@ class ComingRound:
 
     Attributes:
         model: What the cell is going to train.
-        payload_bits: Size of an upload.
+        payload: What an upload carries.
     """
 
     cloud: Cloud
@@ -39,7 +41,7 @@ class ComingRound:
     model: PendingModel
     global_round: int
     edge_round: int
-    payload_bits: int
+    payload: Payload
 
     def losses(self, clients: Iterable[Client]) -> NDArray[np.float64]:
         """Mean loss of the model on the training samples of each client, shape (clients,).
@@ -62,16 +64,12 @@ class ComingRound:
         As a planner knows it at this instant, and with the share that is left when these clients take part.
 
         Raises:
-            ConfigurationError: An uplink that knows none.
+            ConfigurationError: An uplink of which nothing is known.
         """
-        clients, band = tuple(clients), self.edge.band
-        bandwidth_hz = 0.0 if band is None or not clients else band.share_hz(len(clients))
-        rounds = (self.global_round, self.edge_round)
+        clients, link = tuple(clients), self.edge.link.known_to("ComingRound.known_snr")
+        share_hz, job = link.share_hz(max(1, len(clients))), Job(self.global_round, self.edge_round)
         return np.array(
-            [
-                client.tx_power_w * _asked(client, "known_snr_per_w")(bandwidth_hz, *rounds)
-                for client in clients
-            ]
+            [client.tx_power_w * link.snr_per_w(client.name, share_hz, job) for client in clients]
         )
 
     def upload_s(self, clients: Iterable[Client]) -> NDArray[np.float64]:
@@ -80,12 +78,13 @@ class ComingRound:
         At its highest power, as a planner knows it at this instant.
 
         Raises:
-            ConfigurationError: An uplink that knows no rates.
+            ConfigurationError: An uplink of which nothing is known.
         """
-        clients, rounds = tuple(clients), (self.global_round, self.edge_round)
+        clients, link = tuple(clients), self.edge.link.known_to("ComingRound.upload_s")
+        job = Job(self.global_round, self.edge_round)
         return np.array(
             [
-                _asked(client, "upload_s")(self.payload_bits, client.tx_power_w, len(clients), *rounds)
+                link.upload_s(client.name, self.payload, client.tx_power_w, len(clients), job)
                 for client in clients
             ]
         )
@@ -148,14 +147,3 @@ def _events_of(process: Any, rule: str) -> Story:
             step, given = process.send, (yield event)
         except BaseException as cut:  # a deadline around the rule
             step, given = process.throw, cut
-
-
-def _asked(client: Client, method: str) -> Callable[..., float]:
-    """A method of a client's uplink, which not every uplink has."""
-    found = getattr(client.uplink, method, None)
-    if found is None:
-        raise ConfigurationError(
-            f"{type(client.uplink).__name__} of {client.name} has no {method}, so nothing is known of its "
-            "link. Usual fix: uplink = radio, or a rule that goes without."
-        )
-    return found

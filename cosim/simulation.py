@@ -40,7 +40,7 @@ import numpy as np
 import simpy
 from simpy.events import NORMAL
 
-from cosim.records import DONE, Span, Trace
+from cosim.records import DONE, NO_JOB, Span, Trace
 
 Story = Generator[simpy.Event, Any, Any]
 Event = simpy.Event
@@ -75,11 +75,16 @@ class Simulation:
         """Play a story to its end and return its value."""
         return self._environment.run(until=_Branch(self._environment, story))
 
-    def spend(self, node: str, activity: str, until: float | Event, power_w: float = 0.0) -> Story:
+    def spend(
+        self, node: str, activity: str, until: float | Event, power_w: float = 0.0, job: int = NO_JOB
+    ) -> Story:
         """Let time pass for one node, for a duration in seconds or until an event has come.
 
         Writes one span with energy `power_w` times the time that passed; an activity that takes no time
         writes none. Returns the event's value.
+
+        Args:
+            job: Number of the node's job that it belongs to.
 
         Raises:
             ValueError: The duration is negative or not finite.
@@ -94,16 +99,18 @@ class Simulation:
         try:
             value = yield until
         except simpy.Interrupt as cut:
-            self._write_span(node, activity, start_s, power_w, _reason(cut).reason)
+            self._write_span(node, activity, start_s, power_w, _reason(cut).reason, job)
             raise
-        self._write_span(node, activity, start_s, power_w, DONE)
+        self._write_span(node, activity, start_s, power_w, DONE, job)
         return value
 
-    def _write_span(self, node: str, activity: str, start_s: float, power_w: float, outcome: str) -> None:
+    def _write_span(
+        self, node: str, activity: str, start_s: float, power_w: float, outcome: str, job: int
+    ) -> None:
         end_s = self._environment.now
         if end_s > start_s:
             energy_j = power_w * (end_s - start_s)
-            self.trace.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome))
+            self.trace.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))
 
     def together(self, stories: Iterable[Story]) -> Story:
         """Play stories side by side until all have ended; returns their values in the given order."""
@@ -191,8 +198,8 @@ class Simulation:
         return int.from_bytes(hashlib.blake2b(names.encode(), digest_size=8).digest(), "big") >> 1
 
 
-def _cuttable(story: Story) -> Story:
-    """Where a cut ends: it comes out of the story as a value, not as an exception."""
+def outcome_of(story: Story) -> Story:
+    """Play a story to its end; where it is cut, `Dropped` comes out of it as its value."""
     try:
         return (yield from story)
     except simpy.Interrupt as cut:
@@ -211,7 +218,7 @@ class _Branch(simpy.Process):
     def __init__(self, environment: simpy.Environment, story: Story) -> None:
         around = environment.active_process
         self.depth: int = around.depth + 1 if isinstance(around, _Branch) else 0
-        super().__init__(environment, _cuttable(story))
+        super().__init__(environment, outcome_of(story))
 
     def taken(self) -> Any:
         """The value of a story that has ended; events that outlive the story let go of it."""

@@ -13,8 +13,8 @@ Scope and limitations: one machine's processes are started afresh (spawn), so a 
 
 Usage::
 
-    study = Study(system, {"radio.bandwidth_hz": (5e6, 10e6)}, seeds=10)
-    runs = study.run("studies/bandwidth", models.build)
+    study = Study(system, {"uplink.sharing.bandwidth_hz": (5e6, 10e6)}, seeds=10)
+    runs = study.run("studies/bandwidth")
 
 Validation: tests/test_study.py.
 """
@@ -29,11 +29,12 @@ import attrs
 import pandas as pd
 
 from cosim.configuration import ConfigurationError, check_reloads, to_dict
-from cosim.designs import Design, Grid, designs
+from cosim.designs import Design, Grid, designs, with_full_paths
 from cosim.executors import played, pool
 from cosim.files import write_json, write_table
-from cosim.results import Result, alone_in, check_version
-from cosim.run import check_network, configuration_of, run
+from cosim.learning.named_networks import Builder, builder
+from cosim.results import Result, check_version
+from cosim.running import network_of, run
 from cosim.system import System
 
 COLUMNS = {
@@ -57,19 +58,24 @@ COLUMNS = {
 Enough = Callable[[pd.DataFrame], bool]
 
 
+def _by_full_paths(grid: Grid, study: Any) -> Grid:
+    return with_full_paths(study.base, grid)
+
+
 @attrs.frozen
 class Study:
     """A grid of designs.
 
     Attributes:
         base: What is changed.
-        grid: Field -> its values, every combination of which is a design.
+        grid: Field -> its values, every combination of which is a design. The end of a field's path will do
+            where it tells the field from the others.
         seeds: How many seeds each design has, from the base's on.
         target: Accuracy for time and energy to a target; None: none.
     """
 
     base: System
-    grid: Grid
+    grid: Grid = attrs.field(converter=attrs.Converter(_by_full_paths, takes_self=True))
     seeds: int
     target: float | None = None
 
@@ -85,7 +91,6 @@ class Study:
     def run(
         self,
         out: str | Path,
-        build: Callable[[str], Any],
         *,
         scenario: str | None = None,
         data_dir: Path | None = None,
@@ -99,8 +104,7 @@ class Study:
 
         Args:
             out: Study folder, new or of this very study.
-            build: Network of a name; a function of a module, since other processes call it.
-            scenario: Name under which `cosim run --config` finds a run's network again.
+            scenario: Name of the scenario, or module:function, which config.json says.
             data_dir: Folder of the data set's files; None: the usual places.
             executor: Where to run; None: processes of this machine.
             num_workers: How many of these; None: one per core.
@@ -127,12 +131,15 @@ class Study:
         def want(design: int, number: int) -> None:
             seed = self.base.seed + number
             row = _row(design, found[design], seed, f"runs/design-{design:03d}-seed-{seed}")
-            system = found[design].system
-            if system is None:
-                rows[design, seed] = row | {"status": "failed", "error": found[design].error}
+            system, error = found[design].system, found[design].error
+            try:
+                build = None if system is None else builder(system.model)
+            except ConfigurationError as refused:
+                build, error = None, str(refused)
+            if system is None or build is None:
+                rows[design, seed] = row | {"status": "failed", "error": error}
                 return
-            system = attrs.evolve(system, seed=seed)
-            place = str(folder / row["folder"])
+            system, place = attrs.evolve(system, seed=seed), str(folder / row["folder"])
             wanted[design, seed] = _Job(system, scenario, place, build, data_dir, self.target)
             rows[design, seed] = row
 
@@ -173,49 +180,32 @@ class _Job:
 
     Attributes:
         system: Pickled, it brings along the modules of the classes that it is made of.
+        build: Builds its network; pickled, it brings along its module.
     """
 
     system: System
     scenario: str | None
     folder: str
-    build: Callable[[str], Any]
+    build: Builder
     data_dir: Path | None
     target: float | None
 
 
 def play(job: _Job) -> dict[str, Any]:
     """Play one run in this process, or go on with it, or read it; what the table says of it."""
-    folder = Path(job.folder)
     try:
-        network = job.build(job.system.model)
-        started = (folder / "config.json").exists()
-        if started:
-            with alone_in(folder, waits=True):  # a worker of an earlier study may still be at it
-                result = _complete(folder)
-            if result is not None:
-                asked = configuration_of(job.system, network, job.scenario)
-                check_network(result.config.get("network"), asked["network"], str(folder))
-                return _outcome(result, job.target)
         result = run(
             job.system,
-            network,
-            out=folder,
+            network_of(job.system, job.build),
+            out=job.folder,
             scenario=job.scenario,
             data_dir=job.data_dir,
             num_workers=1,
-            resume=started,
+            resume="as found",
         )
     except Exception as error:
         return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
     return _outcome(result, job.target)
-
-
-def _complete(folder: Path) -> Result | None:
-    try:
-        result = Result.load(folder)
-    except ConfigurationError:
-        return None
-    return result if result.summary.status == "complete" else None
 
 
 def _outcome(result: Result, target: float | None) -> dict[str, Any]:

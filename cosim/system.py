@@ -4,13 +4,13 @@ The defaults are those of the HIST journal paper, Section VI. A variation is `at
 
 Usage::
 
-    system = System(num_cells=2, radio=Radio(bandwidth_hz=5e6), protocol=HFedAvg())
+    system = System(num_cells=2, uplink=PublicNetwork(), protocol=HFedAvg())
 """
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, Literal
-from weakref import WeakSet
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import numpy as np
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
 from cosim.client import Client
+from cosim.codec import Codec, Uncompressed
 from cosim.compute import Compute
 from cosim.configuration import (
     ConfigurationError,
-    Port,
     at_least,
     between,
+    check_fit,
     configuration,
     field,
     is_configuration,
@@ -34,15 +35,16 @@ from cosim.configuration import (
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.fashion_mnist import FashionMnist
-from cosim.learning.learner import Learner
 from cosim.nodes import Cloud, EdgeServer, RoundReport
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
-from cosim.queueing.network import PublicNetwork
-from cosim.radio.over_the_air import OverTheAir
-from cosim.radio.uplink import Radio
+from cosim.radio.radio import Radio
 from cosim.simulation import Simulation
-from cosim.topology import Topology, client_name, edge_name, even_cells, spread
+from cosim.topology import Topology, client_name, edge_name, even_cells
+from cosim.uplink import Cell, Uplink
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
 
 
 @configuration
@@ -55,17 +57,16 @@ class System:
         num_clients: Clients in all cells together, dealt as evenly as they go. [HIST journal, Section VI-A]
         cell_sizes: Clients of each cell, where they are not dealt evenly; none: evenly. [HIST journal,
             Section VI-A: evenly]
-        model: Network by name: relu (no biases) or mlp (biases), then its layer sizes. [HIST journal, Section
+        model: Network by name: a family such as relu (no biases) or mlp (biases), then its layer sizes; or
+            module:function, a function of your own that returns a torch.nn.Module. [HIST journal, Section
             VI-B]
         initial_weights: Drawn: by the network's own initialisation, from the seed; network: those that a
             network of your own brings, pretrained ones for instance. [HIST journal: drawn]
         data: What is learned, and who holds which samples.
         topology: Where the nodes stand.
-        compute: The clients' processors.
-        uplink: How updates travel: by radio, or through the queues of a public network. [HIST journal,
-            Section IV-A]
-        radio: The uplink of every cell.
-        public_network: Queues that uploads wait in.
+        compute: The clients' processors, and the power of their transmitters.
+        codec: What an upload is on the air. [HIST journal, Section VI-B: uncompressed]
+        uplink: How updates travel. [HIST journal, Section IV-A: by radio]
         protocol: Who trains what, and how it is combined.
         evaluate_every: Global rounds between evaluations on the test set (the first and the last model
             always); none: timing only, nothing is learned. [no source]
@@ -80,9 +81,8 @@ class System:
     data: Data = FashionMnist()
     topology: Topology = Topology()
     compute: Compute = Compute()
-    uplink: Literal["radio", "public-network"] = "radio"
-    radio: Radio = Radio()
-    public_network: PublicNetwork = PublicNetwork()
+    codec: Codec = Uncompressed()
+    uplink: Uplink = Radio()
     protocol: Protocol = Hist()
     evaluate_every: int | None = field(at_least(1), default=1)
 
@@ -97,18 +97,7 @@ class System:
         ):
             rule = f"must be {self.num_cells} numbers, one per cell, adding up to {self.num_clients} clients"
             raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
-        _fit(self, self)
-        by_radio = self.uplink == "radio"
-        for owner, name, values in (
-            ("Compute", "min_frequency_hz", self.compute.min_frequency_hz),
-            ("Compute", "max_frequency_hz", self.compute.max_frequency_hz),
-            *((("Radio", "snr_db", self.radio.snr_db),) if by_radio and self.radio.link == "snr" else ()),
-        ):
-            if len(values) > max(2, self.num_cells) and len(values) != self.num_clients:
-                rule = f"{len(values)} values for {self.num_cells} cells and {self.num_clients} clients"
-                raise refuse(
-                    owner, name, values, rule, "one for all, one for each cell, or one for each client"
-                )
+        check_fit(self)
 
     def sizes(self) -> tuple[int, ...]:
         """Clients of each cell."""
@@ -117,7 +106,7 @@ class System:
     def build(
         self,
         sim: Simulation,
-        learner: Learner,
+        learner: "Learner",
         data: Callable[[], Dataset],
         listener: Callable[[RoundReport], None],
         known: Checkpoint | None = None,
@@ -134,53 +123,46 @@ class System:
         held = cache(lambda: self.data.held(sim, data(), sizes))
         if self.evaluate_every is not None or self.data.outline is None:
             held()
-        names = [client_name(number) for number in range(self.num_clients)]
-        queues = self.public_network.uplinks(sim, names) if self.uplink == "public-network" else {}
-        if self.uplink == "public-network" and queues.keys() != set(names):
-            kind = type(self.public_network).__name__
-            raise ConfigurationError(
-                f"{kind}.uplinks gives {len(queues)} uplinks for {len(names)} clients. Usual fix: a "
-                "dictionary with one for each name."
-            )
         graph = self.topology.graph(sizes, sim)
         sample_flops = learner.flops.of() if self.compute.cycles_follow == "flops" else 0
-        edges, first, receptions = [], 0, WeakSet()
+        cells, first = [], 0
         for cell, size in enumerate(sizes):
-            edge, members = edge_name(cell), range(first, first + size)
+            edge, names = edge_name(cell), [client_name(number) for number in range(first, first + size)]
+            distance_m = np.array([graph.edges[edge, name]["distance_m"] for name in names])
+            powers_w = [self.compute.tx_power.highest_w(sim.stream(name, "transmit power")) for name in names]
+            cells.append(Cell(edge, tuple(names), distance_m, np.array(powers_w)))
             first += size
-            places = [(cell, number, self.num_cells, self.num_clients) for number in members]
-            in_cell = [names[number] for number in members]
-            if self.uplink == "radio":
-                band = self.radio.band(sim)
-                distance_m = np.array([graph.edges[edge, name]["distance_m"] for name in in_cell])
-                snr_db = np.array([spread(self.radio.snr_db, *place) for place in places])
-                uplinks = self.radio.uplinks(sim, edge, in_cell, distance_m, snr_db, band)
-                _check_receivable(band, uplinks)
-            else:
-                band, uplinks = None, [queues[name] for name in in_cell]
+        links = self.uplink.links(sim, cells)
+        if len(links) != len(cells):
+            raise ConfigurationError(
+                f"{type(self.uplink).__name__}.links gives {len(links)} links for {len(cells)} cells. Usual "
+                "fix: one for each."
+            )
+        lowest_hz = self.compute.min_frequency_hz.of_clients(sizes)
+        highest_hz = self.compute.max_frequency_hz.of_clients(sizes)
+        edges, numbers, states = [], count(), {}
+        for cell, link, *range_hz in zip(cells, links, lowest_hz, highest_hz, strict=True):
             clients = [
                 Client(
                     name=name,
-                    edge=edge,
-                    cpu=self.compute.cpu(
-                        spread(self.compute.min_frequency_hz, *place),
-                        spread(self.compute.max_frequency_hz, *place),
-                        sim.stream(name, "cpu"),
-                        sample_flops,
-                    ),
-                    uplink=uplink,
-                    tx_power_w=self.radio.highest_power_w(sim.stream(name, "transmit power")),
-                    samples_now=partial(_held_now, held, number),
+                    edge=cell.edge,
+                    cpu=self.compute.cpu(low_hz, high_hz, sim.stream(name, "cpu"), sample_flops),
+                    link=link,
+                    tx_power_w=float(power_w),
+                    samples_now=partial(_held_now, held, next(numbers)),
+                    states=states,
                 )
-                for number, name, place, uplink in zip(members, in_cell, places, uplinks, strict=True)
+                for name, power_w, low_hz, high_hz in zip(
+                    cell.clients, cell.tx_power_w, *range_hz, strict=True
+                )
             ]
             edges.append(
                 EdgeServer(
-                    name=edge,
+                    name=cell.edge,
                     clients=tuple(clients),
-                    band=band,
+                    link=link,
                     backhaul=self.topology,
-                    receptions=receptions,
+                    states=states,
                 )
             )
         cloud = Cloud(
@@ -188,11 +170,12 @@ class System:
             learner=learner,
             shape=learner.shape,
             num_global_rounds=self.protocol.num_global_rounds,
-            bits_per_parameter=self.radio.bits_per_parameter,
+            codec=self.codec,
             cycles_follow=self.compute.cycles_follow,
             evaluate_every=self.evaluate_every,
             listener=listener,
             known=known,
+            states=states,
         )
         self.protocol.check(cloud)
         return cloud
@@ -203,24 +186,6 @@ def _held_now(
 ) -> NDArray[np.int64]:
     """The samples of a client at this instant."""
     return held()[number]()
-
-
-def _check_receivable(band: Any, uplinks: Sequence[Any]) -> None:
-    """Refuse uplinks of which a sum over the air would be without."""
-    deaf = [type(uplink).__name__ for uplink in uplinks if not hasattr(uplink, "received")]
-    if isinstance(band, OverTheAir) and deaf:
-        rule = f"a {deaf[0]} has no method `received`, so its client would be missing from the sum"
-        raise refuse("Radio", "sharing", "over-the-air", rule, "fixed shares, or a method `received`")
-
-
-def _fit(config: Any, system: System) -> None:
-    """Ask every part whether the system fits it, outer ones first."""
-    for name in attrs.fields_dict(type(config)):
-        part = getattr(config, name)
-        if isinstance(part, Port):
-            part.fit(system)
-        if is_configuration(type(part)):
-            _fit(part, system)
 
 
 def _check_magnitudes(config: Any) -> None:

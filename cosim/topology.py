@@ -96,18 +96,6 @@ def even_cells(num_clients: int, num_cells: int) -> tuple[int, ...]:
     return tuple(size + (cell < larger) for cell in range(num_cells))
 
 
-def spread(values: Sequence[float], cell: int, client: int, num_cells: int, num_clients: int) -> float:
-    """A client's value of a tuple given for all, per group of cells, or per client.
-
-    With k values, cell j of N (from 1) belongs to group ceil(j k / N): for k = 2 the first floor(N / 2)
-    cells get the first value, as in Section VI-C of the HIST journal paper. As many values as clients are
-    one for each.
-    """
-    if len(values) == num_clients:
-        return values[client]
-    return values[((cell + 1) * len(values) - 1) // num_cells]
-
-
 def uniform(values: Sequence[float], rng: np.random.Generator) -> float:
     """A device's value of a tuple: the one value, or a draw between the lowest and the highest."""
     return values[0] + (values[-1] - values[0]) * rng.random()

@@ -5,27 +5,44 @@ once, and each edge server receives the mean of their updates, with noise. 25 gl
 other defaults are those of the HIST journal paper, Section VI-D.
 
     cosim run aircomp
-    cosim run aircomp --radio.snr-db -20
-    cosim run aircomp --radio.sharing fixed --radio.fading-redrawn global-round   # the same without AirComp
+    cosim run aircomp --uplink.link.snr-db.values -20
+    cosim run aircomp --uplink.sharing.kind FixedShares   # the same without AirComp
     cosim run aircomp --protocol.submodel-sizes equal --protocol.training.deadline-s 0.0075
 """
 
 from rich.table import Table
 
-from cosim import Compute, EdgeTraining, Hist, Radio, Result, System
-from cosim.run import load_system
+from cosim import (
+    Compute,
+    EdgeTraining,
+    EveryEdgeRound,
+    GivenSnr,
+    Hist,
+    OverTheAir,
+    PerGroup,
+    Radio,
+    Rayleigh,
+    Result,
+    Sgd,
+    System,
+)
+from cosim.running import load_system
 from cosim.topology import client_name, edge_name
 
 
 def system() -> System:
     """The configuration."""
     return System(
-        compute=Compute(min_frequency_hz=(2e9,), max_frequency_hz=(4e9,)),
-        radio=Radio(sharing="over-the-air", fading_redrawn="edge-round", snr_db=(0.0,)),
+        compute=Compute(min_frequency_hz=PerGroup(values=(2e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+        uplink=Radio(
+            sharing=OverTheAir(),
+            link=GivenSnr(snr_db=PerGroup(values=(0.0,))),
+            fading=Rayleigh(redrawn=EveryEdgeRound()),
+        ),
         protocol=Hist(
             num_global_rounds=25,
             submodel_sizes="latency-optimal",
-            training=EdgeTraining(num_local_steps=40, learning_rate=0.01),
+            training=EdgeTraining(num_local_steps=40, local=Sgd(learning_rate=0.01)),
         ),
     )
 
@@ -39,7 +56,7 @@ def report(result: Result) -> Table:
     cells = own.assign(edge=own["node"].map(cell_of), duration_s=own["end_s"] - own["start_s"])
     rounds = result.rounds[result.rounds["level"] == "edge"].groupby("node")
     bits = result.transfers.groupby("edge")["payload_bits"].mean()
-    values = bits / result.config["system"]["radio"]["bits_per_parameter"]
+    values = bits / result.config["system"]["codec"]["bits_per_parameter"]
     table = Table(title="An edge round, mean over clients and rounds", title_justify="left")
     for heading in ("cell", "training", "waiting", "sending", "values", "arrived"):
         table.add_column(heading, justify="right" if heading != "cell" else "left")

@@ -4,7 +4,7 @@
 defaults are those of the HIST journal paper, Section VI.
 
     cosim run hist
-    cosim run hist --num-cells 2 --radio.bandwidth-hz 5e6 --seed 7 --out runs/a
+    cosim run hist --num-cells 2 --uplink.sharing.bandwidth-hz 5e6 --seed 7 --out runs/a
 """
 
 from cosim import System

@@ -6,7 +6,7 @@ deadline that the slowest do not always meet. Takes seconds.
     cosim run quickstart
 """
 
-from cosim import Digits, EdgeTraining, Hist, Radio, System
+from cosim import Digits, EdgeTraining, EveryEdgeRound, FixedShares, Hist, Radio, Rayleigh, Sgd, System
 
 
 def system() -> System:
@@ -16,11 +16,14 @@ def system() -> System:
         num_clients=24,
         model="relu-64-32-10",
         data=Digits(),
-        radio=Radio(bandwidth_hz=1e6, fading_redrawn="edge-round"),
+        uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6), fading=Rayleigh(redrawn=EveryEdgeRound())),
         protocol=Hist(
             num_global_rounds=40,
             training=EdgeTraining(
-                num_edge_rounds=3, num_local_steps=20, batch_size=10, learning_rate=0.1, deadline_s=0.022
+                num_edge_rounds=3,
+                num_local_steps=20,
+                local=Sgd(batch_size=10, learning_rate=0.1),
+                deadline_s=0.022,
             ),
         ),
     )

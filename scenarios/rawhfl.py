@@ -5,8 +5,8 @@ local rounds they take, how fast they clock and how loudly they send, so that ma
 edge round lasts 150 s. 25 global rounds, a quarter of the paper's; --paper-scale plays its 100.
 
     cosim run rawhfl
-    cosim run rawhfl --radio.num-resource-blocks 2 --data.similar-probability 0.7
-    cosim run rawhfl --radio.csi-error-db 4 --protocol.policy.margin-db 5
+    cosim run rawhfl --uplink.sharing.num-blocks 2 --data.similar-probability 0.7
+    cosim run rawhfl --uplink.csi-error-db 4 --protocol.policy.margin-db 5
     cosim run rawhfl --paper-scale --device cuda
 """
 
@@ -18,17 +18,24 @@ from rich.table import Table
 from analysis.closed_forms.request_model import RequestPrediction
 from cosim import (
     Compute,
+    EveryEdgeRound,
     LargeScale,
+    LinkBudget,
+    NoFading,
+    PerGroup,
+    PowerRange,
     Radio,
     RawHfl,
+    ResourceBlocks,
     Result,
     Simulation,
     System,
     Topology,
+    Uncompressed,
     VideoRequests,
     evolve,
 )
-from cosim.run import load_system
+from cosim.running import load_system
 
 MODEL = "mlp-43-512-256-256"
 """219,648 parameters, so an upload of 7,248,384 bits. [RawHFL, Section V-A]"""
@@ -48,16 +55,21 @@ def paper_scale() -> System:
         model=MODEL,
         data=VideoRequests(),
         topology=Topology(cell_radius_m=400.0),
-        compute=Compute(cycles_per_bit=(25.0, 40.0), min_frequency_hz=(1.2e9,), max_frequency_hz=(2.0e9,)),
-        radio=Radio(
-            sharing="resource-blocks",
-            tx_power_dbm=(20.0, 30.0),
-            bits_per_parameter=33,
-            link="budget",
-            noise_figure_db=0.0,
-            fading="none",
-            large_scale=LargeScale(environment="uma", carrier_hz=2.4e9),
-            large_scale_redrawn="edge-round",
+        compute=Compute(
+            cycles_per_bit=(25.0, 40.0),
+            min_frequency_hz=PerGroup(values=(1.2e9,)),
+            max_frequency_hz=PerGroup(values=(2.0e9,)),
+            tx_power=PowerRange(lowest_dbm=20.0, highest_dbm=30.0),
+        ),
+        codec=Uncompressed(bits_per_parameter=33),
+        uplink=Radio(
+            sharing=ResourceBlocks(),
+            link=LinkBudget(
+                noise_figure_db=0.0,
+                large_scale=LargeScale(environment="uma", carrier_hz=2.4e9),
+                large_scale_redrawn=EveryEdgeRound(),
+            ),
+            fading=NoFading(),
         ),
         protocol=RawHfl(),
     )

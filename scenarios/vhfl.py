@@ -5,7 +5,7 @@ in the queues of a public network, and the server waits T_p for each. 12 of the 
 global round and 10 updates are needed, so T_p is where the closed form has a success rate of 10 / 12.
 
     cosim run vhfl
-    cosim run vhfl --public-network.arrival-rate-per-s 2.4
+    cosim run vhfl --uplink.arrival-rate-per-s 2.4
     cosim run vhfl --data.kind TrafficCsv --data-dir my/traffic --num-clients 7
 """
 
@@ -13,8 +13,18 @@ from rich.table import Table
 
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import t_interval
-from cosim import CellTraffic, Compute, HyperExponential, PublicNetwork, Result, System, Vhfl
-from cosim.run import load_system
+from cosim import (
+    CellTraffic,
+    Compute,
+    HyperExponential,
+    PerGroup,
+    PublicNetwork,
+    Result,
+    System,
+    VerticalSgd,
+    Vhfl,
+)
+from cosim.running import load_system
 
 NUM_SENDERS, NUM_NEEDED = 12, 10
 VERTICAL, HORIZONTAL = "vertical-9-12-32-8", "horizontal-12-32-8"
@@ -31,13 +41,16 @@ def system() -> System:
         num_clients=16,
         model=VERTICAL,
         data=CellTraffic(),
-        compute=Compute(step_cycles=5e8, min_frequency_hz=(1e9,), max_frequency_hz=(2e9,)),
-        uplink="public-network",
-        public_network=network,
+        compute=Compute(
+            step_cycles=5e8,
+            min_frequency_hz=PerGroup(values=(1e9,)),
+            max_frequency_hz=PerGroup(values=(2e9,)),
+        ),
+        uplink=network,
         protocol=Vhfl(
             num_global_rounds=100,
             num_local_epochs=5,
-            central_learning_rate=2.0,
+            local=VerticalSgd(central_learning_rate=2.0),
             num_senders=NUM_SENDERS,
             num_needed=NUM_NEEDED,
             waiting_time_s=sojourn(network).waiting_time_s(NUM_NEEDED / NUM_SENDERS),
@@ -59,12 +72,12 @@ def sojourn(network: PublicNetwork) -> Sojourn:
 def report(result: Result) -> Table | str:
     """How many updates arrived in a global round, beside gamma K_0 by the closed form."""
     system = load_system(result.config)
-    protocol, network = system.protocol, system.public_network
+    protocol, network = system.protocol, system.uplink
     if (
         not isinstance(protocol, Vhfl)
         or protocol.waiting_time_s is None
         or protocol.waits_from != "upload"
-        or system.uplink != "public-network"
+        or not isinstance(network, PublicNetwork)
         or network.paths != "own"
         or not isinstance(network.service, HyperExponential)
         or network.packet_bits is not None

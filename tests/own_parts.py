@@ -48,50 +48,31 @@ class Nobody(cosim.EdgeTraining):
         return ()
 
 
-class Constant(cosim.Radio):
-    """A link of one rate."""
+class Constant(cosim.Uplink):
+    """A way of one rate for everybody."""
 
-    def uplinks(self, sim, edge, clients, distance_m, snr_db, band):
-        """The uplinks of one cell's clients."""
-        return [ConstantUplink(sim, 1e5) for _ in clients]
+    def links(self, sim, cells):
+        """The link of each cell."""
+        return [ConstantLink(sim, 1e5) for _ in cells]
 
 
 class Calm(cosim.PublicNetwork):
     """A network without a queue."""
 
-    def uplinks(self, sim, clients):
-        """Client -> uplink."""
-        return {client: ConstantUplink(sim, 2e5) for client in clients}
+    def links(self, sim, cells):
+        """The link of each cell."""
+        return [ConstantLink(sim, 2e5) for _ in cells]
 
 
-class ConstantUplink:
+class ConstantLink(cosim.Link):
     """Sends at one rate."""
 
     def __init__(self, sim, rate_bps):
         self.sim, self.rate_bps = sim, rate_bps
 
-    def open(self, payload_bits, tx_power_w, global_round, edge_round):
+    def open(self, client, payload, tx_power_w, job):
         """Begin."""
-        return Sending(self.sim, payload_bits, self.rate_bps)
-
-    def close(self, upload):
-        """Nothing is held."""
-
-
-class Sending:
-    """An upload."""
-
-    granted = None
-
-    def __init__(self, sim, payload_bits, rate_bps):
-        self.sim, self.start_s, self.payload_bits, self.rate_bps = sim, sim.now_s, payload_bits, rate_bps
-        self.done = sim.timer(payload_bits / rate_bps)
-
-    @property
-    def bits_left(self):
-        """What is not through."""
-        sent = (self.sim.now_s - self.start_s) * self.rate_bps
-        return 0.0 if self.done.processed else self.payload_bits - sent
+        return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
 
 
 class Noise(cosim.Digits):

@@ -14,10 +14,16 @@ from cosim import (
     CellTraffic,
     ConfigurationError,
     EdgeTraining,
+    EveryEdgeRound,
+    GivenSnr,
     HFedAvg,
     Hist,
+    OverTheAir,
+    PerGroup,
     Radio,
     RawHfl,
+    Rayleigh,
+    Sgd,
     Synthetic,
     System,
     Vhfl,
@@ -29,7 +35,7 @@ from cosim.learning.learner import Learner
 from scenarios.command_line import main
 
 ROOT = Path(__file__).parents[1]
-TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=3, batch_size=10, deadline_s=0.002)
+TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), deadline_s=0.002)
 HIST = System(
     num_cells=2,
     num_clients=5,
@@ -52,7 +58,11 @@ SYSTEMS = {
     "every second round": evolve(HIST, evaluate_every=2),
     "over the air": evolve(
         HIST,
-        radio=Radio(sharing="over-the-air", fading_redrawn="edge-round", snr_db=(0.0,)),
+        uplink=Radio(
+            sharing=OverTheAir(),
+            link=GivenSnr(snr_db=PerGroup(values=(0.0,))),
+            fading=Rayleigh(redrawn=EveryEdgeRound()),
+        ),
         protocol=evolve(HIST.protocol, submodel_sizes="latency-optimal"),
     ),
 }
@@ -75,7 +85,7 @@ def play(system: System, folder: Path, **options: object) -> cosim.Result:
 
 
 def tables(folder: Path) -> dict[str, bytes]:
-    names = ("spans", "transfers", "plans", "rounds", "evaluations")
+    names = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
     return {name: (folder / f"{name}.parquet").read_bytes() for name in names} | {
         "summary": (folder / "summary.json").read_bytes()
     }
@@ -107,7 +117,7 @@ def test_what_was_learned_is_not_learned_again(tmp_path, monkeypatch):
             super().__init__(*args, **kwargs)
             num_steps.append(self)
 
-    monkeypatch.setattr(sys.modules["cosim.run"], "Learner", Counting)
+    monkeypatch.setattr("cosim.learning.learner.Learner", Counting)
     play(HIST, tmp_path / "whole", checkpoint_every=1)  # keeping a model, too, learns nothing
     with pytest.raises(Stopped):
         play(HIST, tmp_path / "stopped", listener=stop_at(4))

@@ -360,13 +360,17 @@ SYSTEMS = [
     cosim.System(protocol=cosim.Hist(submodel_fractions=(0.1, 0.2, 0.3, 0.4))),
     cosim.System(num_cells=2, num_clients=5, cell_sizes=(2, 3), evaluate_every=None),
     cosim.System(seed=0, topology=cosim.Topology(backhaul_delay_s=0.1, backhaul_rate_bps=1e9)),
-    cosim.System(compute=cosim.Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1.1e9,))),
     cosim.System(
-        radio=cosim.Radio(
-            link="budget",
-            fading_redrawn="coherence-time",
-            coherence_time_s=0.1,
-            large_scale=cosim.LargeScale(environment="rma", height_bs_m=50, shadowing=False),
+        compute=cosim.Compute(
+            min_frequency_hz=cosim.PerGroup(values=(1e9,)), max_frequency_hz=cosim.PerGroup(values=(1.1e9,))
+        )
+    ),
+    cosim.System(
+        uplink=cosim.Radio(
+            link=cosim.LinkBudget(
+                large_scale=cosim.LargeScale(environment="rma", height_bs_m=50, shadowing=False)
+            ),
+            fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=0.1)),
         )
     ),
     cosim.System(protocol=cosim.HFedAvg(training=cosim.EdgeTraining(num_participants=3, deadline_s=0.5))),

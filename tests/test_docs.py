@@ -31,12 +31,22 @@ from cosim.data.traffic.table_files import read
 from cosim.queueing.station import Station
 from cosim.study import Study
 from cosim.units import unit_of
-from scenarios import catalogue, command_line, looking, reference, studies
+from scenarios import command_line, reference
+from scenarios.command_line import looking, playing
+from scenarios.command_line import study as study_command
+from scenarios.command_line.catalogue import catalogue
+from scenarios.command_line.scenario import Scenario
+from scenarios.command_line.study import playing as study_playing
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
-SMALLER = {("tutorial", "study.py"): {"seeds=5": "seeds=2", "models.build)": "models.build, num_workers=1)"}}
+SMALLER = {
+    ("tutorial", "study.py"): {
+        "seeds=5": "seeds=2",
+        'studies/bandwidth")': 'studies/bandwidth", num_workers=1)',
+    }
+}
 """What a program is made smaller by, else it is run word for word."""
 
 PLAYER = """
@@ -153,20 +163,20 @@ def test_programs_work_when_pasted(page, name, folder):
 def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Commands are parsed in an empty folder, and nothing is played."""
 
-    def study(scenario: str, base: cosim.System, options: studies.Options, title: str) -> int:
-        asked = Study(base, studies.grid(options.over), options.seeds, options.target)
+    def study(scenario: str, base: cosim.System, options: study_command.Options, title: str) -> int:
+        asked = Study(base, study_command.grid(options.over), options.seeds, options.target)
         assert all(design.error is None for design in asked.designs)
-        assert all(map(studies.share, options.precision))
+        assert all(map(study_playing.share, options.precision))
         return 0
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command_line, "play", lambda *_, **__: None)
-    monkeypatch.setattr(command_line, "_played", lambda *_: 0)
-    monkeypatch.setattr(studies, "play", study)
+    monkeypatch.setattr(playing, "play", lambda *_, **__: None)
+    monkeypatch.setattr(Scenario, "print_report", lambda *_: None)
+    monkeypatch.setattr(study_playing, "play", study)
     monkeypatch.setattr(looking, "report", lambda *_: 0)
     monkeypatch.setattr(looking, "trace", lambda *_: 0)
     monkeypatch.setattr(fashion_mnist, "download", lambda *_: None)
-    for module in (*catalogue.REPRODUCTIONS.values(), *catalogue.VALIDATIONS.values()):
+    for module in (*catalogue("reproduce").values(), *catalogue("validate").values()):
         monkeypatch.setattr(importlib.import_module(module), "main", lambda _: 0)
     return tmp_path
 
@@ -219,15 +229,15 @@ def check_python(words: list[str]) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_within_sentences_are_known(page):
     known = {
-        "run": catalogue.SCENARIOS,
-        "study": catalogue.SCENARIOS,
-        "show": catalogue.SCENARIOS,
-        "reproduce": catalogue.REPRODUCTIONS,
-        "validate": catalogue.VALIDATIONS,
+        "run": catalogue("run"),
+        "study": catalogue("run"),
+        "show": catalogue("run"),
+        "reproduce": catalogue("reproduce"),
+        "validate": catalogue("validate"),
         "data": {"fashion-mnist"},
     }
     for command, name in re.findall(r"`cosim (\S+?)(?: ([a-z0-9][a-z0-9-]*))?[ `]", PAGES[page]):
-        assert command in command_line._COMMANDS, command
+        assert command in command_line.COMMANDS, command
         assert not name or command not in known or name in known[command], name
 
 
@@ -322,7 +332,7 @@ def test_the_study_compares_on_the_same_seeds(folder):
     printed = played(folder, "tutorial", "study.py").printed
     runs = load(folder / "tutorial/studies/bandwidth")
     assert isinstance(runs, pd.DataFrame)
-    shares = runs.pivot(index="seed", columns="radio.bandwidth_hz", values="dropped_share")
+    shares = runs.pivot(index="seed", columns="uplink.sharing.bandwidth_hz", values="dropped_share")
     for bandwidth_hz in (3e6, 4e6):
         (difference,) = numbers(printed, rf"bandwidth_hz={re.escape(f'{bandwidth_hz:g}')}: .*difference: #")
         assert difference == pytest.approx((shares[bandwidth_hz] - shares[2e6]).mean(), rel=1e-3)
@@ -360,7 +370,7 @@ def duty_cycled(folder: Path, protocol, **changes) -> cosim.System:
         num_clients=6,
         model="relu-64-32-10",
         data=cosim.Digits(split=cosim.Iid()),
-        radio=link,
+        uplink=link,
         protocol=protocol,
         evaluate_every=None,
     )
@@ -387,33 +397,20 @@ def test_a_duty_cycle_that_is_cut_is_silent_for_what_was_sent(folder):
 
 
 def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
-    """VHFL runs over it, files and studies have it as itself; plans and sums over the air refuse it."""
+    """VHFL runs over it, files and studies have it as itself; plans refuse it."""
     vhfl = duty_cycled(folder, cosim.Vhfl(num_global_rounds=2), num_cells=1)
     done = cosim.run(vhfl, models.build(vhfl.model), out=tmp_path / "run")
     assert len(done.transfers) == 12
     again = from_dict(cosim.System, to_dict(vhfl))
     assert again == vhfl
-    assert type(again.radio) is type(vhfl.radio)
-    runs = Study(vhfl, {}, 1).run(tmp_path / "study", models.build, num_workers=1)
+    assert type(again.uplink) is type(vhfl.uplink)
+    runs = Study(vhfl, {}, 1).run(tmp_path / "study", num_workers=1)
     played_there = cosim.Result.load(tmp_path / "study" / runs["folder"].iloc[0])
     pd.testing.assert_frame_equal(played_there.transfers, done.transfers)
-    in_the_air = cosim.evolve(vhfl.radio, sharing="over-the-air")
-    with pytest.raises(cosim.ConfigurationError, match="a DutyCycledUplink has no method `received`"):
-        cosim.run(duty_cycled(folder, cosim.HFedAvg(), radio=in_the_air), models.build(vhfl.model))
     planned = duty_cycled(folder, cosim.Hist(submodel_sizes="latency-optimal"))
     for system in (planned, cosim.evolve(planned, protocol=cosim.RawHfl())):
-        with pytest.raises(cosim.ConfigurationError):
+        with pytest.raises(cosim.ConfigurationError, match="of a DutyCycledLink none are known"):
             cosim.run(system, models.build(system.model))
-
-    page = from_page(folder, "duty_cycle")
-
-    class Slow(cosim.PublicNetwork):
-        def uplinks(self, sim, clients):
-            return {client: page.DutyCycledUplink(sim, 1e3, 1.0) for client in clients}
-
-    queued = cosim.evolve(vhfl, uplink="public-network", public_network=Slow(), radio=cosim.Radio())
-    sent = cosim.run(queued, models.build(queued.model)).transfers
-    assert (sent["end_s"] - sent["start_s"]).to_numpy() == pytest.approx(sent["payload_bits"] / 1e3)
 
 
 def test_the_fastest_are_chosen(folder):
@@ -553,7 +550,9 @@ def test_the_reference_has_every_field():
     law = cosim.PublicNetwork(service=cosim.Erlang())
     systems = [
         cosim.System(),
-        cosim.System(protocol=cosim.HFedAvg(), public_network=law),
+        cosim.System(protocol=cosim.HFedAvg(), uplink=law),
+        cosim.System(uplink=cosim.Radio(sharing=cosim.OverTheAir(), link=cosim.LinkBudget())),
+        cosim.System(compute=cosim.Compute(tx_power=cosim.PowerRange())),
         cosim.System(protocol=cosim.Vhfl(waiting_time_s=1.0)),
         cosim.System(protocol=cosim.RawHfl(policy=cosim.CommonSteps())),
     ]
@@ -573,7 +572,7 @@ def test_the_reference_has_every_field():
                 assert float(default) == attribute.default
         assert not rows
     assert len(seen) > 12
-    assert "LargeScale(environment='uma')" in rows_of("Radio")["large_scale"]
+    assert "LargeScale(environment='uma')" in rows_of("LinkBudget")["large_scale"]
 
 
 def test_the_reference_has_every_column(folder):

@@ -28,7 +28,7 @@ BANNED = [
     ("cosim/new.py", "from analysis.statistics import mean_interval", ENGINE),
     ("cosim/learning/new.py", "import scenarios.hist", ENGINE),
     ("cosim/new.py", "", LAYERS),
-    ("cosim/radio/new.py", "from cosim.run import run", LAYERS),
+    ("cosim/radio/new.py", "from cosim.running import run", LAYERS),
     ("cosim/data/new.py", "from cosim.learning.levels import levels", LAYERS),
     ("models/new.py", "from cosim.units import db_to_linear", MODELS),
     ("models/new.py", "import numpy as np", MODELS),
@@ -122,3 +122,16 @@ def test_new_dependency_is_banned_where_few_are_allowed(contract: str, own: set[
     names = {re.split(r"[><=]", wanted)[0].replace("-", "_") for wanted in declared}
     names = names - {"scikit_learn"} | {"sklearn"}
     assert names - own <= set(CONTRACTS[contract]["forbidden_modules"])
+
+
+def test_torch_is_imported_when_something_computes():
+    """Configurations, the command line and times need none of it; it takes seconds to import."""
+    code = (
+        "import sys, cosim, cosim.learning.combinations, cosim.executors\n"
+        "from cosim.configuration import from_dict, to_dict\n"
+        "for protocol in (cosim.Hist(), cosim.HFedAvg(), cosim.RawHfl(), cosim.Vhfl()):\n"
+        "    system = cosim.System(protocol=protocol)\n"
+        "    assert from_dict(cosim.System, to_dict(system)) == system\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -28,7 +28,9 @@ from cosim.study import Study
 from scenarios import command_line, rawhfl
 
 ROOT = Path(__file__).resolve().parents[1]
-TRAINING = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=5, num_participants=2)
+TRAINING = cosim.EdgeTraining(
+    num_edge_rounds=2, num_local_steps=2, local=cosim.Sgd(batch_size=5), num_participants=2
+)
 BASE = cosim.System(
     num_cells=2,
     num_clients=8,
@@ -36,7 +38,7 @@ BASE = cosim.System(
     data=cosim.Digits(),
     protocol=cosim.HFedAvg(num_global_rounds=2, training=TRAINING),
 )
-QUEUED = attrs.evolve(BASE, uplink="public-network")
+QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
 
 
 def trained_by(kind: type) -> cosim.System:
@@ -54,11 +56,11 @@ SYSTEMS = {
     "selection": (trained_by(own_parts.Fastest), BASE),
     "waiting selection": (trained_by(own_parts.Patient), BASE),
     "selection by loss": (trained_by(own_parts.Hardest), BASE),
-    "radio": (attrs.evolve(BASE, radio=own_parts.Constant()), BASE),
-    "public network": (attrs.evolve(QUEUED, public_network=own_parts.Calm()), QUEUED),
+    "uplink": (attrs.evolve(BASE, uplink=own_parts.Constant()), BASE),
+    "public network": (attrs.evolve(BASE, uplink=own_parts.Calm()), QUEUED),
     "service law": (
-        attrs.evolve(QUEUED, public_network=cosim.PublicNetwork(service=own_parts.Slow())),
-        attrs.evolve(QUEUED, public_network=cosim.PublicNetwork(service=cosim.Exponential())),
+        attrs.evolve(BASE, uplink=cosim.PublicNetwork(service=own_parts.Slow())),
+        attrs.evolve(BASE, uplink=cosim.PublicNetwork(service=cosim.Exponential())),
     ),
     "data": (attrs.evolve(BASE, data=own_parts.Noise()), BASE),
     "split": (attrs.evolve(BASE, data=cosim.Digits(split=own_parts.FirstCome())), BASE),
@@ -125,7 +127,7 @@ def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_pat
         for name, (own, base) in SYSTEMS.items():
             if name == "policy":
                 continue  # its study is below, by kind
-            runs = Study(own, {}, seeds=1).run(tmp_path / name, models.build, executor=process)
+            runs = Study(own, {}, seeds=1).run(tmp_path / name, executor=process)
             assert list(runs["status"]) == ["complete"], runs["error"].tolist()
             played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
             assert same(played, in_memory[name]), name
@@ -136,7 +138,7 @@ def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_pat
 
 def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
     grid = {"protocol.training.kind": ("EdgeTraining", "own_parts:Fastest", "own_parts:Patient")}
-    runs = Study(BASE, grid, seeds=1).run(tmp_path / "rules", models.build, num_workers=2)
+    runs = Study(BASE, grid, seeds=1).run(tmp_path / "rules", num_workers=2)
     assert list(runs["status"]) == ["complete"] * 3, runs["error"].tolist()
     assert runs["name"].tolist() == [f"training={kind}" for kind in grid["protocol.training.kind"]]
     for folder, expected in zip(
@@ -219,8 +221,9 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
     path = tmp_path / "durations.txt"
     path.write_text("1.0\n2.0\n")
     left_out = [cls for cls in kinds_of(object) if cls not in REGISTERED]
-    assert {cls.__name__ for cls in left_out} == {"Empirical", "LargeScale"}
-    for made in (cosim.Empirical(path=str(path)), cosim.LargeScale(environment="umi")):
+    assert {cls.__name__ for cls in left_out} == {"Empirical", "LargeScale", "PerClient", "PerGroup"}
+    groups, clients = cosim.PerGroup(values=(1.0, 2.0)), cosim.PerClient(values=(3.0,))
+    for made in (cosim.Empirical(path=str(path)), cosim.LargeScale(environment="umi"), groups, clients):
         assert from_dict(type(made), json.loads(json.dumps(to_dict(made)))) == made
 
 
@@ -241,19 +244,20 @@ def test_a_class_that_nobody_finds_again_runs_in_memory_and_is_not_saved(tmp_pat
     assert run(system).summary.status == "complete"
     for attempt in (
         lambda: run(system, out=tmp_path / "run"),
-        lambda: Study(system, {}, seeds=1).run(tmp_path / "study", models.build),
+        lambda: Study(system, {}, seeds=1).run(tmp_path / "study"),
     ):
         with pytest.raises(ConfigurationError, match=r"cannot be saved.*in a module, not in a function"):
             attempt()
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "kind", ["os:system", "own_parts:ConstantUplink", "own_parts:Noise", "cosim.run:run"]
-)
+NO_UPLINKS = ("os:system", "own_parts:ConstantLink", "own_parts:Noise", "cosim.running:run")
+
+
+@pytest.mark.parametrize("kind", NO_UPLINKS)
 def test_a_kind_that_is_no_such_part_is_refused(kind):
-    with pytest.raises(ConfigurationError, match="'kind' must be one of Radio"):
-        from_dict(cosim.System, {"radio": {"kind": kind}})
+    with pytest.raises(ConfigurationError, match="'kind' must be one of PublicNetwork, Radio"):
+        from_dict(cosim.System, {"uplink": {"kind": kind}})
 
 
 # --- Rules, links and weights -------------------------------------------------------------------------------
@@ -328,7 +332,7 @@ def test_clients_may_come_in_any_iterable(monkeypatch, in_memory):
 def test_what_a_class_would_lose_is_refused_when_it_is_made():
     """A value without a type, a field without the decorator, a constructor, what an object keeps beside."""
 
-    class Narrow(cosim.Radio):
+    class Narrow(cosim.FixedShares):
         bandwidth_hz = 1e5
 
     class Forgotten(cosim.EdgeTraining):
@@ -343,7 +347,7 @@ def test_what_a_class_would_lose_is_refused_when_it_is_made():
         (Forgotten, "Forgotten.boost: would be ignored"),
         (Constructed, r"Constructed.__init__: what it keeps would be in no file"),
         (
-            lambda: configuration.configuration(type("B", (cosim.Radio,), {"bandwidth_hz": 1e5})),
+            lambda: configuration.configuration(type("B", (cosim.FixedShares,), {"bandwidth_hz": 1e5})),
             "would be ignored",
         ),
     ):
@@ -370,7 +374,7 @@ def test_a_study_over_objects_asks_for_their_kinds(value):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(["--import"], "needs the name"), (["--import", "gone"], "gone")]
+    ("words", "said"), [(["--import"], "--import: needs a value"), (["--import", "gone"], "gone")]
 )
 def test_a_module_that_cannot_be_loaded_is_one_sentence(words, said, tmp_path, monkeypatch, capsys):
     (tmp_path / "gone.py").write_text("raise SystemExit(3)")
@@ -412,9 +416,9 @@ def test_links_are_known_to_rules_as_they_will_be(monkeypatch):
         for client, upload_s in zip(edge.clients, coming.upload_s(edge.clients), strict=True):
             known[client.name, coming.global_round, coming.edge_round] = upload_s
         snr = coming.known_snr(edge.clients)
-        share_hz = edge.band.share_hz(len(edge.clients))
+        share_hz = edge.link.known.share_hz(len(edge.clients))
         bits_per_s = share_hz * np.log2(1.0 + snr)
-        assert coming.upload_s(edge.clients) == pytest.approx(coming.payload_bits / bits_per_s, rel=1e-9)
+        assert coming.upload_s(edge.clients) == pytest.approx(coming.payload.bits / bits_per_s, rel=1e-9)
         return edge.clients
 
     monkeypatch.setattr(own_parts.Hardest, "participants", look)
@@ -440,28 +444,34 @@ def test_what_is_known_of_links_is_refused_where_there_is_none():
         def participants(self, sim, edge, coming):
             coming.upload_s(edge.clients)
 
-    queued = attrs.evolve(trained_by(Curious), uplink="public-network")
-    with pytest.raises(ConfigurationError, match=r"QueuedUplink of client-000[04] has no upload_s"):
+    queued = attrs.evolve(trained_by(Curious), uplink=cosim.PublicNetwork())
+    with pytest.raises(ConfigurationError, match=r"ComingRound.upload_s: asks for .* of a QueueLink none"):
         asked(queued)
 
 
-def test_an_uplink_that_a_sum_over_the_air_would_leave_out_is_refused():
-    system = attrs.evolve(BASE, radio=own_parts.Constant(sharing="over-the-air"))
-    with pytest.raises(ConfigurationError, match="a ConstantUplink has no method `received`"):
-        run(system)
+def test_an_uplink_without_a_link_for_each_cell_is_refused():
+    class Short(own_parts.Constant):
+        """Forgets a cell."""
+
+        def links(self, sim, cells):
+            return super().links(sim, cells)[1:]
+
+    with pytest.raises(ConfigurationError, match=r"Short.links gives 1 links for 2 cells"):
+        run(attrs.evolve(BASE, uplink=Short()))
 
 
-def test_a_part_that_nobody_uses_refuses_nothing():
-    """Radios that cannot go with what is beside them, where updates travel through queues."""
-    for radio in (
-        cosim.Radio(sharing="over-the-air"),
-        cosim.Radio(snr_db=(1.0, 2.0, 3.0, 4.0, 5.0)),
-        own_parts.Constant(sharing="over-the-air"),
-    ):
-        queued = attrs.evolve(QUEUED, radio=radio, evaluate_every=None)
-        assert same(run(queued), run(attrs.evolve(QUEUED, evaluate_every=None)))
-    budget = cosim.Radio(link="budget", snr_db=(1.0, 2.0, 3.0, 4.0, 5.0))
-    assert run(attrs.evolve(BASE, radio=budget, evaluate_every=None)).summary.status == "complete"
+@pytest.mark.parametrize(
+    ("offer", "protocol", "message"),
+    [
+        ("adds_up", cosim.RawHfl(), "Odd: only the mean of a cell's updates arrives, and RawHfl needs them"),
+        ("loses_updates", cosim.HFedAvg(), "Odd: some uploads never end, and HFedAvg waits for every one"),
+    ],
+)
+def test_a_protocol_that_an_uplink_of_ones_own_does_not_fit_is_refused(offer, protocol, message):
+    """An uplink says what it offers, and the port refuses."""
+    odd = type("Odd", (own_parts.Constant,), {offer: True})()
+    with pytest.raises(ConfigurationError, match=message):
+        attrs.evolve(BASE, uplink=odd, protocol=protocol)
 
 
 class Brought(nn.Module):

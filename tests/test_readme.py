@@ -1,12 +1,14 @@
 """README: its programs work as pasted, on one page each, and its commands are known."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import analysis
-from scenarios import catalogue, command_line
+from scenarios import command_line
+from scenarios.command_line.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -41,18 +43,44 @@ def test_the_scenario_works_when_pasted(tmp_path):
 
 def test_every_command_is_known():
     commands = re.findall(r"`(cosim .*?)`", README) + re.findall(r"^cosim .*", README, flags=re.MULTILINE)
-    for command, name in re.findall(r"cosim (\w+) ?([a-z0-9][a-z0-9-]*)?", "\n".join(commands)):
-        assert command in command_line._COMMANDS or command == "run"
+    for command, name in re.findall(r"cosim (\w+) ?([a-z0-9][\w.:-]*)?", "\n".join(commands)):
+        assert command in command_line.COMMANDS
+        if ":" in name:
+            continue  # a scenario of the reader's own, which is really run
         known = {
-            "run": catalogue.SCENARIOS,
-            "study": catalogue.SCENARIOS,
-            "show": catalogue.SCENARIOS,
-            "reproduce": catalogue.REPRODUCTIONS,
-            "validate": catalogue.VALIDATIONS,
+            "run": catalogue("run"),
+            "study": catalogue("run"),
+            "show": catalogue("run"),
+            "reproduce": catalogue("reproduce"),
+            "validate": catalogue("validate"),
             "data": {"fashion-mnist": ""},
         }.get(command, {"": ""})
         is_folder = command in ("report", "trace")
         assert not name or is_folder or name in known
+
+
+def test_the_command_line_takes_the_scenario_as_one_of_ours(tmp_path):
+    """Each line as it is typed, from a folder outside of the checkout."""
+    (tmp_path / "my_scenario.py").write_text(SCENARIO)
+    lines = re.findall(r"^(cosim .*my_scenario\b.*)$", README, flags=re.MULTILINE)
+    assert len(lines) == 4
+    for line in lines:
+        code = "from scenarios.command_line import main\nif __name__ == '__main__': main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, *shlex.split(line, comments=True)[1:]],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (line, done.stderr)
+    results = [analysis.load(path) for path in sorted((tmp_path / "runs").iterdir())]
+    assert [result.config["system"]["radio"]["bandwidth_hz"] for result in results] == [2e6, 2e6]
+    assert [result.config["system"]["seed"] for result in results] == [1, 2]
+    runs = analysis.load(tmp_path / "studies" / "my_scenario-1")
+    mean_s = runs.groupby("radio.bandwidth_hz")["time_s"].mean()
+    assert mean_s[5e5] > mean_s[1e6] > results[0].summary.time_s
 
 
 def test_every_file_that_is_named_is_there():
@@ -69,5 +97,5 @@ def test_a_study_makes_a_picture(tmp_path):
     assert (tmp_path / "energy.png").read_bytes().startswith(b"\x89PNG")
     runs = analysis.load(tmp_path / "studies" / "energy")
     assert len(runs) == 9
-    mean_j = runs.groupby("radio.bandwidth_hz")["energy_j"].mean()
+    mean_j = runs.groupby("uplink.sharing.bandwidth_hz")["energy_j"].mean()
     assert mean_j.is_monotonic_decreasing

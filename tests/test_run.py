@@ -21,11 +21,17 @@ from cosim import (
     ConfigurationError,
     EdgeTraining,
     FashionMnist,
+    FixedShares,
+    GivenSnr,
     HFedAvg,
     Hist,
+    NoFading,
+    PerGroup,
     Radio,
     RawHfl,
+    RedividedShares,
     Result,
+    Sgd,
     Simulation,
     Synthetic,
     System,
@@ -36,11 +42,12 @@ from cosim import (
 from cosim.configuration import from_dict, to_dict
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud, RoundReport
-from scenarios.catalogue import SCENARIOS, find
+from cosim.uplink import Job
 from scenarios.command_line import main
+from scenarios.command_line.catalogue import catalogue, find
 
 ROOT = Path(__file__).parents[1]
-TABLES = ("spans", "transfers", "plans", "rounds", "evaluations")
+TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
 FILES = {
     "config.json",
     "provenance.json",
@@ -54,16 +61,18 @@ TINY = System(
     num_clients=5,
     model="relu-12-8-4",
     data=Synthetic(),
-    radio=Radio(bandwidth_hz=1e6, sharing="redivided"),
+    uplink=Radio(sharing=RedividedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         num_global_rounds=3,
-        training=EdgeTraining(num_edge_rounds=2, num_local_steps=3, batch_size=10, deadline_s=0.0015),
+        training=EdgeTraining(
+            num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), deadline_s=0.0015
+        ),
     ),
 )
 ALL_ALIKE = evolve(
     TINY,
-    compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
-    radio=evolve(TINY.radio, fading="none", snr_db=(10.0,)),
+    compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+    uplink=evolve(TINY.uplink, fading=NoFading(), link=GivenSnr(snr_db=PerGroup(values=(10.0,)))),
 )
 """Everybody does everything at the same instants."""
 
@@ -115,22 +124,22 @@ def tables_of_seed(seed: int, folder: Path) -> dict[str, bytes]:
     return tables(folder)
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", catalogue("run"))
 @pytest.mark.parametrize("evaluate_every", [1, None], ids=["learning", "timing only"])
 def test_order_of_simultaneous_events_changes_no_table_of_a_scenario(
     name: str, evaluate_every: int | None
 ) -> None:
-    system = evolve(small(find("scenario", SCENARIOS, name).system()), evaluate_every=evaluate_every)
+    system = evolve(small(find("run", name).system()), evaluate_every=evaluate_every)
     expected = rows(play(system))
     assert len(expected["spans"]) > 100
     for order in range(3):
         assert rows(play(system, shuffle_ties=order)) == expected
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", catalogue("run"))
 def test_learning_moves_no_row_but_the_evaluations(name: str) -> None:
     """A timing-only run has the very rows of a run that learns."""
-    system = small(find("scenario", SCENARIOS, name).system())
+    system = small(find("run", name).system())
     learned, timed = (rows(play(evolve(system, evaluate_every=every))) for every in (1, None))
     assert len(learned["spans"]) > 100
     assert learned.pop("evaluations") != timed.pop("evaluations")
@@ -138,15 +147,15 @@ def test_learning_moves_no_row_but_the_evaluations(name: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", [Hist, HFedAvg])
-@pytest.mark.parametrize("sharing", ["fixed", "redivided"])
+@pytest.mark.parametrize("sharing", [FixedShares, RedividedShares])
 @pytest.mark.parametrize("num_participants", [None, 2])
 def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneous(
-    protocol: type, sharing: str, num_participants: int | None
+    protocol: type, sharing: type, num_participants: int | None
 ) -> None:
     training = evolve(TINY.protocol.training, num_participants=num_participants)
     system = evolve(
         ALL_ALIKE,
-        radio=evolve(ALL_ALIKE.radio, sharing=sharing),
+        uplink=evolve(ALL_ALIKE.uplink, sharing=sharing(bandwidth_hz=1e6)),
         protocol=protocol(num_global_rounds=3, training=training),
     )
     expected = rows(play(system))
@@ -168,7 +177,7 @@ def draws(system: System) -> dict[str, tuple[float, ...]]:
             graph.edges[edge.name, client.name]["distance_m"],
             *graph.nodes[client.name]["position_m"],
             client.cpu.frequency_hz,
-            *(client.uplink.fading.gain((number,)) for number in (1, 2, 3)),
+            *(client.link.snr_per_w(client.name, 1.0, Job(number, 0)) for number in (1, 2, 3)),
         )
         for edge in cloud.edges
         for client in edge.clients
@@ -180,7 +189,7 @@ def test_another_client_or_bandwidth_moves_nobody_elses_draws() -> None:
     assert len({value for values in before.values() for value in values}) == 5 * 7
     another = draws(evolve(TINY, num_clients=6, cell_sizes=(3, 3)))
     assert {name: another[name] for name in before} == before
-    wider = draws(evolve(TINY, radio=evolve(TINY.radio, bandwidth_hz=7e6)))
+    wider = draws(evolve(TINY, uplink=evolve(TINY.uplink, sharing=RedividedShares(bandwidth_hz=7e6))))
     assert wider == before
     quieter = draws(evolve(TINY, evaluate_every=None, protocol=HFedAvg()))
     assert quieter == before
@@ -448,7 +457,7 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.
 
 def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
     """Saving after every round, so that the kill most likely falls into a save."""
-    always = 'import sys, cosim\nsys.modules["cosim.run"]._SAVE_EVERY_WALL_S = 0.0'
+    always = 'import sys, cosim\nsys.modules["cosim.running"]._SAVE_EVERY_WALL_S = 0.0'
     process = started(tmp_path / "a", before=always)
     process.kill()
     process.communicate(timeout=60)
@@ -461,7 +470,7 @@ def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
 
 
 def test_tables_are_saved_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.import_module("cosim.run"), "_SAVE_EVERY_WALL_S", 0.0)
+    monkeypatch.setattr(importlib.import_module("cosim.running"), "_SAVE_EVERY_WALL_S", 0.0)
     heard = []
 
     def look(report: RoundReport) -> None:
@@ -490,7 +499,11 @@ def test_config_json_repeats_the_run_exactly(
         seed=11,
         cell_sizes=(2, 3),
         protocol=protocol,
-        radio=evolve(TINY.radio, bandwidth_hz=1e6 / 3, snr_db=(1 / 3, 20.0)),
+        uplink=evolve(
+            TINY.uplink,
+            sharing=RedividedShares(bandwidth_hz=1e6 / 3),
+            link=GivenSnr(snr_db=PerGroup(values=(1 / 3, 20.0))),
+        ),
     )
     play(system, out=tmp_path / "a", scenario="hist")
     with pytest.raises(SystemExit) as ended:

@@ -17,14 +17,17 @@ import models
 from cosim import (
     ConfigurationError,
     EdgeTraining,
+    FixedShares,
     HFedAvg,
     Hist,
     Radio,
     Result,
+    Sgd,
     Synthetic,
     System,
     evolve,
     run,
+    running,
 )
 from cosim.designs import designs
 from cosim.executors import MOST_ATTEMPTS
@@ -39,10 +42,11 @@ BASE = System(
     model="relu-12-8-4",
     data=Synthetic(),
     protocol=Hist(
-        num_global_rounds=3, training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
+        num_global_rounds=3,
+        training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
 )
-GRID = {"radio.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}
+GRID = {"uplink.sharing.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}
 
 
 class Here(Executor):
@@ -67,27 +71,32 @@ def bytes_of(folder: Path) -> bytes:
 def test_designs_are_every_combination_the_last_field_fastest():
     found = designs(BASE, GRID)
     assert [design.values for design in found] == [
-        {"radio.bandwidth_hz": 1e6, "num_cells": 1},
-        {"radio.bandwidth_hz": 1e6, "num_cells": 2},
-        {"radio.bandwidth_hz": 2e6, "num_cells": 1},
-        {"radio.bandwidth_hz": 2e6, "num_cells": 2},
+        {"uplink.sharing.bandwidth_hz": 1e6, "num_cells": 1},
+        {"uplink.sharing.bandwidth_hz": 1e6, "num_cells": 2},
+        {"uplink.sharing.bandwidth_hz": 2e6, "num_cells": 1},
+        {"uplink.sharing.bandwidth_hz": 2e6, "num_cells": 2},
     ]
-    assert found[2].system == evolve(BASE, num_cells=1, radio=Radio(bandwidth_hz=2e6))
+    assert found[2].system == evolve(BASE, num_cells=1, uplink=Radio(sharing=FixedShares(bandwidth_hz=2e6)))
     assert found[2].name == "bandwidth_hz=2e+06, num_cells=1"
     assert [design.name for design in designs(BASE, {})] == ["base"]
 
 
 def test_names_say_as_much_of_a_path_as_is_needed():
-    grid = {"radio.large_scale.environment": ("uma",), "data.split.kind": ("Iid",), "radio.link": ("budget",)}
-    assert designs(BASE, grid)[0].name == "environment=uma, split=Iid, link=budget"
-    grid = {"compute.min_frequency_hz": ([1e9],), "compute.max_frequency_hz": ([2e9],)}
-    assert designs(BASE, grid)[0].name == "min_frequency_hz=[1000000000.0], max_frequency_hz=[2000000000.0]"
+    grid = {
+        "uplink.link.kind": ("LinkBudget",),
+        "uplink.split.kindlink.large_scale.environment": ("Iiduma",),
+        "data.split": ("iid",),
+    }
+    assert designs(BASE, grid)[0].name == "link=LinkBudget, environment=uma, split=Iid, link=budgetiid"
+    grid = {"compute.min_frequency_hz.values": ([1e9],), "compute.max_frequency_hz.values": ([2e9],)}
+    words = "min_frequency_hz.values=[1000000000.0], max_frequency_hz.values=[2000000000.0]"
+    assert designs(BASE, grid)[0].name == words
 
 
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        ({"radio.bandwith_hz": (1e6,)}, "no field 'bandwith_hz'. Did you mean bandwidth_hz?"),
+        ({"uplink.sharing.bandwith_hz": (1e6,)}, "no field 'bandwith_hz'. Did you mean bandwidth_hz?"),
         ({"num_cells.x": (1,)}, "no field 'x'. Known here: none"),
         ({"num_cells": ()}, "num_cells: no values"),
         ({"num_cells": (2, 2)}, "given twice"),
@@ -96,7 +105,7 @@ def test_names_say_as_much_of_a_path_as_is_needed():
 )
 def test_a_grid_that_cannot_be_is_refused_before_anything_is_written(grid, message, tmp_path):
     with pytest.raises(ConfigurationError, match=message):
-        Study(BASE, grid, 2).run(tmp_path / "s", models.build, executor=Here())
+        Study(BASE, grid, 2).run(tmp_path / "s", executor=Here())
     assert not (tmp_path / "s").exists()
 
 
@@ -105,7 +114,7 @@ def test_a_grid_that_cannot_be_is_refused_before_anything_is_written(grid, messa
 
 def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
     """Common random numbers: each run is the one that cosim.run plays with that configuration and seed."""
-    runs = Study(BASE, GRID, 2, target=0.5).run(tmp_path / "s", models.build, executor=Here())
+    runs = Study(BASE, GRID, 2, target=0.5).run(tmp_path / "s", executor=Here())
     assert list(runs["design"]) == [0, 0, 1, 1, 2, 2, 3, 3]
     assert list(runs["seed"]) == [4, 5] * 4
     for row in runs.itertuples():
@@ -113,7 +122,7 @@ def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
             BASE,
             seed=row.seed,
             num_cells=(1, 2)[row.design % 2],
-            radio=Radio(bandwidth_hz=(1e6, 2e6)[row.design // 2]),
+            uplink=Radio(sharing=FixedShares(bandwidth_hz=(1e6, 2e6)[row.design // 2])),
         )
         alone = run(system, models.build(system.model))
         assert (row.time_s, row.energy_j, row.accuracy) == (
@@ -132,18 +141,18 @@ def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
 def test_the_table_is_the_same_on_any_executor(tmp_path):
     """In this process, in one other and in two others; to the last bit."""
     study = Study(BASE, GRID, 2)
-    study.run(tmp_path / "here", models.build, executor=Here())
+    study.run(tmp_path / "here", executor=Here())
     for num_workers in (1, 2):
         out = tmp_path / f"{num_workers} workers"
         with ProcessPoolExecutor(num_workers, mp_context=get_context("spawn")) as pool:
-            study.run(out, models.build, executor=pool)
+            study.run(out, executor=pool)
         assert bytes_of(out) == bytes_of(tmp_path / "here")
 
 
 def test_a_design_that_fails_is_a_row_and_does_not_stop_the_others(tmp_path):
     """One breaks a rule of its class, one only before its clock starts."""
     grid = {"protocol.submodel_fractions": (None, [0.5, 0.5, 0.5], [0.5, -0.5], [0.25, 0.75])}
-    runs = Study(BASE, grid, 1).run(tmp_path / "s", models.build, executor=Here())
+    runs = Study(BASE, grid, 1).run(tmp_path / "s", executor=Here())
     assert list(runs["status"]) == ["complete", "failed", "failed", "complete"]
     assert "ConfigurationError: Hist.submodel_fractions has 3 values for 2 cells" in runs["error"][1]
     assert "Hist.submodel_fractions = (0.5, -0.5): must be above 0" in runs["error"][2]
@@ -159,7 +168,7 @@ def test_more_seeds_until_they_suffice(tmp_path):
         return len(own) >= (3 if own["design"][0] == 0 else 99)
 
     study = Study(BASE, {"num_cells": (1, 2)}, 2)
-    runs = study.run(tmp_path / "s", models.build, executor=Here(), enough=enough, most_seeds=4)
+    runs = study.run(tmp_path / "s", executor=Here(), enough=enough, most_seeds=4)
     assert list(runs["design"]) == [0] * 3 + [1] * 4
     assert list(runs["seed"]) == [4, 5, 6, 4, 5, 6, 7]
     assert {(0, 2), (0, 3), (1, 2), (1, 3)} <= set(asked)
@@ -177,32 +186,71 @@ def stops_after(number: int, runs: pd.DataFrame, num_wanted: int) -> None:
 @pytest.mark.parametrize("number", [0, 1, 5])
 def test_a_stopped_study_goes_on_with_what_is_missing(number, tmp_path, monkeypatch):
     study = Study(BASE, GRID, 2)
-    study.run(tmp_path / "whole", models.build, executor=Here())
+    study.run(tmp_path / "whole", executor=Here())
     with pytest.raises(KeyboardInterrupt):
-        study.run(tmp_path / "s", models.build, executor=Here(), listener=partial(stops_after, number))
+        study.run(tmp_path / "s", executor=Here(), listener=partial(stops_after, number))
     finished = [path.name for path in (tmp_path / "s" / "runs").iterdir()]
-    played = []
-    real = run
-    monkeypatch.setattr(
-        "cosim.study.run", lambda system, *a, **k: played.append(k["out"].name) or real(system, *a, **k)
-    )
-    study.run(tmp_path / "s", models.build, executor=Here())
-    assert not set(played) & set(finished)
+    clocks, real = [], running.Simulation
+    monkeypatch.setattr(running, "Simulation", lambda *a, **k: clocks.append(a) or real(*a, **k))
+    study.run(tmp_path / "s", executor=Here())
+    assert len(clocks) == 8 - len(finished)
     assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
 
 
-def wider(name: str):
-    return models.build("relu-12-16-4")
+def own():
+    """A network of one's own, which `System.model` names."""
+    return models.build("relu-12-8-4")
 
 
-def test_runs_of_another_network_are_not_taken_for_its_own(tmp_path):
-    """What builds networks is no field of the configuration; where it is another one, nothing is mixed."""
-    first = Study(BASE, {}, 1).run(tmp_path / "s", models.build, executor=Here())
-    other = Study(BASE, {}, 2).run(tmp_path / "s", wider, executor=Here())
+def test_runs_of_another_network_are_not_taken_for_its_own(tmp_path, monkeypatch):
+    """The function is named by the configuration; where it builds another network, nothing is mixed."""
+    base = evolve(BASE, model=f"{__name__}:own")
+    first = Study(base, {}, 1).run(tmp_path / "s", executor=Here())
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules[__name__], "own", lambda: models.build("relu-12-16-4"))
+        other = Study(base, {}, 2).run(tmp_path / "s", executor=Here())
     assert list(other["status"]) == ["failed", "complete"]
     assert "of the network models.relu_network:ReluNetwork" in other["error"].iloc[0]
-    again = Study(BASE, {}, 1).run(tmp_path / "s", models.build, executor=Here())
+    again = Study(base, {}, 1).run(tmp_path / "s", executor=Here())
     pd.testing.assert_frame_equal(again, first)
+
+
+def test_a_network_of_ones_own_reaches_other_processes(tmp_path):
+    named = Study(evolve(BASE, model=f"{__name__}:own"), {}, 2).run(tmp_path / "named", num_workers=2)
+    pd.testing.assert_frame_equal(named, Study(BASE, {}, 2).run(tmp_path / "family", executor=Here()))
+
+
+def test_a_network_that_there_is_not_is_a_design_that_cannot_run(tmp_path):
+    models_of = ("relu-12-8-4", "elsewhere:own", f"{__name__}:nothing")
+    runs = Study(BASE, {"model": models_of}, 1).run(tmp_path / "s", executor=Here())
+    assert list(runs["status"]) == ["complete", "failed", "failed"]
+    assert "the module elsewhere is not loaded" in runs["error"][1]
+    assert "no such function" in runs["error"][2]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("bandwidth_hz", "radio.bandwidth_hz"),
+        ("radio.bandwidth_hz", "radio.bandwidth_hz"),
+        ("num_cells", "num_cells"),
+        ("training.deadline_s", "protocol.training.deadline_s"),
+        ("training.kind", "protocol.training.kind"),
+        ("policy.kind", "protocol.policy.kind"),
+        ("theta", "protocol.policy.theta"),
+    ],
+)
+def test_the_end_of_a_path_is_enough_where_it_tells_a_field_from_the_others(name, path):
+    """Also of a field that only another kind of a part has, which the grid asks for."""
+    kinds = {"protocol.kind": ("RawHfl",)} if "policy" in path else {}
+    assert list(Study(BASE, kinds | {name: (1,)}, 1).grid) == [*kinds, path]
+
+
+def test_an_end_of_several_paths_is_refused_with_all_of_them():
+    with pytest.raises(ConfigurationError, match=r"kind: may be data\.kind or .* or protocol\.kind or "):
+        Study(BASE, {"kind": ("HFedAvg",)}, 1)
+    with pytest.raises(ConfigurationError, match=r"given twice"):
+        Study(BASE, {"bandwidth_hz": (1e6,), "radio.bandwidth_hz": (2e6,)}, 1)
 
 
 def test_kinds_are_fields_and_keep_what_both_have(tmp_path):
@@ -227,7 +275,7 @@ def test_kinds_are_fields_and_keep_what_both_have(tmp_path):
 
 
 def test_another_study_in_the_folder_is_refused(tmp_path):
-    Study(BASE, GRID, 1).run(tmp_path / "s", models.build, executor=Here())
+    Study(BASE, GRID, 1).run(tmp_path / "s", executor=Here())
     before = bytes_of(tmp_path / "s")
     other = evolve(BASE, protocol=HFedAvg(num_global_rounds=2))
     for study in (
@@ -236,37 +284,40 @@ def test_another_study_in_the_folder_is_refused(tmp_path):
         Study(BASE, GRID, 1, target=0.5),
     ):
         with pytest.raises(ConfigurationError, match="holds another study"):
-            study.run(tmp_path / "s", models.build, executor=Here())
+            study.run(tmp_path / "s", executor=Here())
     assert bytes_of(tmp_path / "s") == before
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "mine").write_text("x")
     with pytest.raises(ConfigurationError, match="is there already, and no study"):
-        Study(BASE, GRID, 1).run(tmp_path / "t", models.build, executor=Here())
+        Study(BASE, GRID, 1).run(tmp_path / "t", executor=Here())
     # More seeds of the same study go on.
-    assert len(Study(BASE, GRID, 2).run(tmp_path / "s", models.build, executor=Here())) == 8
+    assert len(Study(BASE, GRID, 2).run(tmp_path / "s", executor=Here())) == 8
 
 
-def dies_once(marker: Path, name: str):
+def dies_once():
     """A network whose first builder is killed, as by the system for want of memory."""
+    marker = Path(os.environ["COSIM_TEST_MARKER"])
     if not marker.exists():
         marker.write_text("")
         os.kill(os.getpid(), signal.SIGKILL)
-    return models.build(name)
+    return own()
 
 
-def dies(name: str):
+def dies():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_worker_that_dies_is_replaced_and_its_run_begun_again(tmp_path):
-    study = Study(BASE, {"num_cells": (1, 2)}, 2)
-    study.run(tmp_path / "whole", models.build, executor=Here())
-    study.run(tmp_path / "s", partial(dies_once, tmp_path / "marker"), num_workers=2)
+def test_a_worker_that_dies_is_replaced_and_its_run_begun_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("COSIM_TEST_MARKER", str(tmp_path / "marker"))
+    study = Study(evolve(BASE, model=f"{__name__}:dies_once"), {"num_cells": (1, 2)}, 2)
+    study.run(tmp_path / "s", num_workers=2)
+    assert (tmp_path / "marker").exists()
+    study.run(tmp_path / "whole", executor=Here())
     assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
 
 
 def test_a_run_that_kills_its_workers_fails_in_the_end(tmp_path):
-    runs = Study(BASE, {}, 1).run(tmp_path / "s", dies, num_workers=1)
+    runs = Study(evolve(BASE, model=f"{__name__}:dies"), {}, 1).run(tmp_path / "s", num_workers=1)
     assert list(runs["status"]) == ["failed"]
     assert runs["error"][0] == f"its worker died, {MOST_ATTEMPTS} times"
 
@@ -294,7 +345,7 @@ def test_killed_at_any_instant_it_ends_as_an_uninterrupted_one(wait_s, tmp_path)
         protocol=evolve(base.protocol, num_global_rounds=15),
     )
     study = Study(base, {"num_cells": (1, 2)}, 3)
-    study.run(tmp_path / "whole", models.build, scenario="quickstart", executor=Here())
+    study.run(tmp_path / "whole", scenario="quickstart", executor=Here())
     assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
     for folder in (tmp_path / "whole" / "runs").iterdir():
         for table in folder.glob("*.parquet"):

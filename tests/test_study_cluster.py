@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-import models
-from cosim import ConfigurationError, Digits, EdgeTraining, Hist, System
+from cosim import ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
 from cosim.study import Study
-from scenarios.studies import pool
+from scenarios.command_line.study.executor import pool
 
 ROOT = Path(__file__).resolve().parents[1]
 BASE = System(
@@ -22,7 +21,8 @@ BASE = System(
     model="relu-64-16-10",
     data=Digits(),
     protocol=Hist(
-        num_global_rounds=12, training=EdgeTraining(num_edge_rounds=2, num_local_steps=5, batch_size=10)
+        num_global_rounds=12,
+        training=EdgeTraining(num_edge_rounds=2, num_local_steps=5, local=Sgd(batch_size=10)),
     ),
 )
 STUDY = Study(BASE, {"num_cells": (1, 2)}, 4)
@@ -67,11 +67,11 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path):
                 killed.append(workers[0].wait())
 
         with pool(f"dask={client.scheduler.address}", None) as (executor, _):
-            runs = STUDY.run(tmp_path / "cluster", models.build, executor=executor, listener=listener)
+            runs = STUDY.run(tmp_path / "cluster", executor=executor, listener=listener)
     assert killed
     assert list(runs["status"]) == ["complete"] * 8, runs["error"].tolist()
     assert not runs.duplicated(["design", "seed"]).any()
-    STUDY.run(tmp_path / "here", models.build, num_workers=2)
+    STUDY.run(tmp_path / "here", num_workers=2)
     assert (tmp_path / "cluster/runs.parquet").read_bytes() == (tmp_path / "here/runs.parquet").read_bytes()
 
 

@@ -12,12 +12,13 @@ import models
 from cosim import Digits, Synthetic, evolve
 from cosim.learning.flops import TrainingFlops
 from cosim.learning.learner import Learner
+from cosim.learning.named_networks import network_of
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
 from cosim.results import TABLES
 from scenarios import command_line, hist
 
-SMALL = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, batch_size=4)
+SMALL = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=cosim.Sgd(batch_size=4))
 PICTURES = evolve(
     hist.system(), num_cells=2, num_clients=4, protocol=cosim.Hist(num_global_rounds=2, training=SMALL)
 )
@@ -26,7 +27,7 @@ COLOURS = evolve(PICTURES, model="resnet18-16-10", data=cosim.Cifar10())
 
 
 def timing(system: cosim.System, data_dir: Path | None) -> cosim.Result:
-    network = models.build(system.model, values=False)
+    network = network_of(system.model, values=False)
     assert all(tensor.is_meta for tensor in (*network.parameters(), *network.buffers()))
     return cosim.run(evolve(system, evaluate_every=None), network, data_dir=data_dir)
 
@@ -76,7 +77,7 @@ def test_a_network_that_does_not_fit_is_refused_as_ever(model, words, tmp_path):
 def test_operations_do_not_depend_on_values(name):
     dataset = loaded(Synthetic())
     learner = Learner(models.build(name), dataset)
-    network = models.build(name, values=False)
+    network = network_of(name, values=False)
     without = TrainingFlops(network, NetworkShape.of(network), dataset)
     units = learner.shape.num_units
     parts = draw_parts(units, even_counts(units, 2), cosim.Simulation(1).stream("cloud", "submodels", 1))

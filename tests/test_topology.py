@@ -11,7 +11,7 @@ from scipy import stats
 
 from cosim.configuration import ConfigurationError
 from cosim.simulation import Simulation
-from cosim.topology import CLOUD, Topology, client_name, edge_name, even_cells, spread
+from cosim.topology import CLOUD, Topology, client_name, edge_name, even_cells
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 SIGNIFICANCE = 0.001
@@ -199,40 +199,6 @@ def test_even_cells_lose_nobody(num_clients, num_cells):
     assert (len(sizes), sum(sizes)) == (num_cells, num_clients)
     assert max(sizes) - min(sizes) <= 1
     assert list(sizes) == sorted(sizes, reverse=True)
-
-
-@pytest.mark.parametrize(("num_cells", "slow", "fast"), [(2, 1, 1), (3, 1, 2), (4, 2, 2), (6, 3, 3)])
-def test_two_values_are_the_two_halves_of_the_paper(num_cells, slow, fast):
-    """Cells 1 to floor(N / 2) are slow, the others fast (HIST journal paper, Section VI-C)."""
-    values = [spread((1e9, 2e9), cell, 5 * cell, num_cells, 60) for cell in range(num_cells)]
-    assert values == [1e9] * slow + [2e9] * fast
-
-
-def test_one_value_is_everybodys():
-    assert {spread((7.0,), cell, client, 4, 60) for cell in range(4) for client in range(60)} == {7.0}
-
-
-def test_as_many_values_as_cells_are_one_for_each_cell():
-    assert [spread((1.0, 2.0, 3.0), cell, 10 * cell, 3, 30) for cell in range(3)] == [1.0, 2.0, 3.0]
-
-
-def test_three_values_for_six_cells_are_thirds():
-    assert [spread((1.0, 2.0, 3.0), cell, 0, 6, 60) for cell in range(6)] == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
-
-
-def test_as_many_values_as_clients_are_one_for_each_client():
-    values = (3.0, 1.0, 2.0, 5.0)
-    assert [spread(values, client // 2, client, 2, 4) for client in range(4)] == list(values)
-
-
-@given(num_values=st.integers(1, 8), num_cells=st.integers(1, 20))
-def test_groups_of_cells_are_blocks_in_order_as_even_as_they_go(num_values, num_cells):
-    num_values = min(num_values, num_cells)
-    groups = [spread(range(num_values), cell, 0, num_cells, 1000) for cell in range(num_cells)]
-    counts = [groups.count(group) for group in range(num_values)]
-    assert groups == sorted(groups)
-    assert max(counts) - min(counts) <= 1
-    assert counts[0] == num_cells // num_values
 
 
 # --- Backhaul ---------------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ NO_UNIT = {
     "low",
     "noise",
     "non_iid_extent",
+    "num_values",
     "outage_probability",
     "penalty",
     "pl_constant",
@@ -91,7 +92,9 @@ NO_UNIT = {
 
 OTHER_UNIT = {
     "bits_per_client": "bits, and a mean over clients",
+    "bits": "its whole name is the unit",
     "cycles": "its whole name is the unit",
+    "values": "that of the field they are for",
     "loss_nats": "nats are of no other quantity",
 }
 """Numbers that say their unit, though not by a suffix."""
@@ -168,6 +171,10 @@ def test_longer_suffixes_come_first():
 # --- Every public float carries its unit ------------------------------------------------------------------
 
 
+FOR_TYPE_CHECKERS = {"Learner": object}
+"""What annotations name that is not imported, because it would import torch."""
+
+
 def public_modules() -> Iterator[Any]:
     """Our modules; one that hangs on something not written yet is left out."""
     for package in PACKAGES:
@@ -192,7 +199,7 @@ def fields_of(cls: type) -> dict[str, Any]:
     """Names and types of the fields of an attrs class, a configuration or a named tuple."""
     if attrs.has(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
         names = [a.name for a in attrs.fields(cls)] if attrs.has(cls) else cls._fields
-        hints = typing.get_type_hints(cls)
+        hints = typing.get_type_hints(cls, localns=FOR_TYPE_CHECKERS)
         return {name: hints[name] for name in names}
     return {}
 
@@ -223,7 +230,7 @@ def test_the_walk_meets_what_it_should():
     walked = {f"{c.__module__}.{c.__name__}" for c in public_classes() if fields_of(c)}
     assert walked >= {
         "cosim.records.Span",
-        "cosim.radio.uplink.Radio",
+        "cosim.radio.radio.Radio",
         "cosim.compute.Cpu",
         "analysis.closed_forms.round_latency.EdgeRoundLatency",
     }

@@ -2,8 +2,9 @@
 
 from cosim.configuration.fields import configuration, field
 from cosim.configuration.json_form import check_reloads, from_dict, options_of, to_dict, with_kind
-from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of, object_of
-from cosim.configuration.port import Port
+from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of, loaded, name_of
+from cosim.configuration.paths import KIND, full_path, paths_of
+from cosim.configuration.port import Port, check_fit, fit_later
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
@@ -16,23 +17,29 @@ from cosim.configuration.rules import (
 )
 
 __all__ = [
+    "KIND",
     "ConfigurationError",
     "Port",
     "at_least",
     "between",
+    "check_fit",
     "check_reloads",
     "class_of",
     "configuration",
     "field",
+    "fit_later",
     "from_dict",
+    "full_path",
     "is_configuration",
     "kind_of",
     "kinds_of",
+    "loaded",
+    "name_of",
     "not_empty",
     "not_negative",
-    "object_of",
     "one_or_range",
     "options_of",
+    "paths_of",
     "positive",
     "refuse",
     "to_dict",

@@ -33,8 +33,11 @@ def register(cls: type) -> None:
 
 def kind_of(cls: type) -> str:
     """The name of a configuration class in files."""
-    if _ours.get(cls.__name__) is cls:
-        return cls.__name__
+    return cls.__name__ if _ours.get(cls.__name__) is cls else name_of(cls)
+
+
+def name_of(cls: type) -> str:
+    """Module and name of any class, such as `rules:Fastest`."""
     module = cls.__module__
     if module in ("__main__", "__mp_main__"):  # the second: a script in a process that it has started
         module = _script_name() or module
@@ -43,6 +46,9 @@ def kind_of(cls: type) -> str:
 
 def kinds_of(port: type | tuple[type, ...]) -> list[type]:
     """Our classes that a field takes which names a port, in the order of their names."""
+    engine = sys.modules[_ENGINE]
+    for name in engine.__all__:
+        getattr(engine, name)  # imports its module, which registers its classes
     return [cls for _, cls in sorted(_ours.items()) if issubclass(cls, port) and not inspect.isabstract(cls)]
 
 
@@ -52,25 +58,28 @@ def class_of(kind: str) -> type | None:
     Raises:
         ConfigurationError: Its module is not loaded.
     """
-    found = object_of(kind, "kind") if ":" in kind else _ours.get(kind)
+    if ":" not in kind:
+        getattr(sys.modules[_ENGINE], kind, None)  # imports its module, which registers it
+        return _ours.get(kind)
+    found = loaded(kind, f"kind = {kind!r}")
     return found if isinstance(found, type) and is_configuration(found) else None
 
 
-def object_of(name: str, where: str) -> object:
-    """What module:name names; None where the module has nothing that is called so.
+def loaded(name: str, where: str) -> object:
+    """What a name such as `rules:Fastest` means; None where the module has nothing of that name.
 
     Args:
-        where: What a message calls the field that holds the name.
+        where: Who says the name, for the message.
 
     Raises:
-        ConfigurationError: The module is not loaded.
+        ConfigurationError: Its module is not loaded.
     """
     module_name, _, path = name.partition(":")
     module = sys.modules["__main__"] if module_name == _script_name() else sys.modules.get(module_name)
     if module is None:
         raise ConfigurationError(
-            f"{where} = {name!r}: the module {module_name} is not loaded, and reading a configuration "
-            f"imports none. Usual fix: --import {module_name}, or import it where the configuration is read."
+            f"{where}: the module {module_name} is not loaded, and reading a configuration imports none. "
+            f"Usual fix: --import {module_name}, or import it where the configuration is read."
         )
     found: object = module
     for part in path.split("."):

@@ -4,9 +4,17 @@ A port is a small base class that says what the engine asks of a part; kinds of 
 ours and others alike. The engine asks ports and names no kind.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+import attrs
+
 from cosim.configuration.fields import configuration
+from cosim.configuration.kinds import is_configuration
+
+_later: ContextVar[bool] = ContextVar("later", default=False)
 
 
 @configuration
@@ -19,3 +27,32 @@ class Port:
         Raises:
             ConfigurationError: What does not fit, and the usual fix.
         """
+
+
+def check_fit(system: Any) -> None:
+    """Ask every part whether the system fits it, outer ones first.
+
+    Raises:
+        ConfigurationError: One that it does not fit.
+    """
+    if not _later.get():
+        _ask(system, system)
+
+
+@contextmanager
+def fit_later() -> Iterator[None]:
+    """Let systems be made of parts that do not fit yet, because more of them is about to be changed."""
+    token = _later.set(True)
+    try:
+        yield
+    finally:
+        _later.reset(token)
+
+
+def _ask(config: Any, system: Any) -> None:
+    for name in attrs.fields_dict(type(config)):
+        part = getattr(config, name)
+        if isinstance(part, Port):
+            part.fit(system)
+        if is_configuration(type(part)):
+            _ask(part, system)

@@ -25,7 +25,7 @@ from typing import Any
 
 import attrs
 
-from cosim.configuration import ConfigurationError, configuration, object_of, refuse
+from cosim.configuration import ConfigurationError, configuration, loaded, refuse
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.simulation import Simulation
@@ -45,7 +45,7 @@ class Arrays(SplitData):
 
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """What the function returns now."""
-        function = object_of(self.source, "Arrays.source") if ":" in self.source else None
+        function = loaded(self.source, f"Arrays.source = {self.source!r}") if ":" in self.source else None
         if not callable(function):
             raise refuse("Arrays", "source", self.source, "names no function", _FIX)
         found = function(data_dir)
@@ -60,7 +60,7 @@ class Arrays(SplitData):
     def __reduce__(self) -> tuple[Callable[..., "Arrays"], tuple[Any, ...]]:
         """Pickled along with its function, so that another process has the module loaded too."""
         try:
-            function = object_of(self.source, "Arrays.source")
+            function = loaded(self.source, "Arrays.source")
         except ConfigurationError:
             function = None
         values = {attribute.name: getattr(self, attribute.name) for attribute in attrs.fields(type(self))}

@@ -7,14 +7,16 @@ learner stays as it is.
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import NetworkShape, Part
-from cosim.learning.weights import WeightedSum, Weights, assembled, cut
+
+if TYPE_CHECKING:
+    from cosim.learning.weights import Weights
 
 
 class UpdateSum(PendingModel):
@@ -22,7 +24,9 @@ class UpdateSum(PendingModel):
 
     __slots__ = ()
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
         assert update_sum is not None
         return update_sum
 
@@ -42,7 +46,11 @@ class NoisyMean(PendingModel):
         super().__init__((), updates, coefficients)
         self.deviation, self.key = deviation, key
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        import torch
+
         assert update_sum is not None
         deviation = self.deviation()
         generator = torch.Generator().manual_seed(self.key)
@@ -64,7 +72,11 @@ class GradientStep(PendingModel):
         super().__init__((start,), updates, coefficients)
         self.total = math.fsum(coefficients)
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        from cosim.learning.weights import WeightedSum
+
         assert update_sum is not None
         running = WeightedSum()
         running.add(1.0, update_sum)
@@ -81,7 +93,11 @@ class ModelSum(PendingModel):
         super().__init__(models)
         self.factors = tuple(factors)
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        from cosim.learning.weights import WeightedSum
+
         running = WeightedSum()
         for factor, weights in zip(self.factors, models, strict=True):
             running.add(factor, weights)
@@ -97,7 +113,11 @@ class Submodel(PendingModel):
         super().__init__((model,))
         self.part = part
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        from cosim.learning.weights import cut
+
         return cut(models[0], shape, self.part)
 
 
@@ -112,7 +132,11 @@ class AssembledModel(PendingModel):
         super().__init__((*models, *(() if base is None else (base,))))
         self.parts = tuple(parts)
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        from cosim.learning.weights import assembled
+
         num_parts = len(self.parts)
         base = models[num_parts] if len(models) > num_parts else None
         return assembled(shape, self.parts, models[:num_parts], base)

@@ -79,8 +79,13 @@ def keyed_dropout(network: nn.Module, key: int) -> Iterator[None]:
 def mask_stream(key: int, layer: str) -> np.random.Generator:
     """The stream of one layer's masks in one update."""
     # A torch.Generator on a CPU keeps 32 bits of its seed, and takes as long or longer for a mask.
-    digest = hashlib.blake2b(f"{key}\0dropout\0{layer}".encode(), digest_size=16).digest()
-    return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "big")))
+    return np.random.Generator(np.random.Philox(key=stream_key(key, f"dropout\0{layer}")))
+
+
+def stream_key(key: int, what: str) -> int:
+    """The key of one of an update's streams, 0 to 2**128 - 1."""
+    digest = hashlib.blake2b(f"{key}\0{what}".encode(), digest_size=16).digest()
+    return int.from_bytes(digest, "big")
 
 
 def kept(layer: DropoutLayer, size: torch.Size, masks: np.random.Generator) -> Tensor:

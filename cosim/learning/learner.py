@@ -2,9 +2,10 @@
 
 Reading a model resolves exactly its ancestors, level by level (`levels`): all client updates of one level,
 over all cells and all versions of an asynchronous model, together; grouped into cohorts that share a program
-(`cohorts`); each cohort one batched torch program on one torch thread; added to the sums in the order of
-client names, where models of one level are made of each other in their order first. A model is settled, and
-its sum freed, as soon as all it is made of is there.
+(`cohorts`), which their rule of local training gives (`local_training`); each cohort one batched torch
+program on one torch thread; added to the sums in the order of client names, where models of one level are
+made of each other in their order first. A model is settled, and its sum freed, as soon as all it is made of
+is there.
 
 An update that nobody reads is never computed, and none is trained twice. A client's weights live while its
 cohort does, and further only where somebody else references the update: a model that is not read yet, or a
@@ -14,7 +15,7 @@ Usage::
 
     learner = Learner(network, dataset)
     model = learner.initial_model(key=1)
-    work = dict(num_steps=20, batch_size=50, learning_rate=0.1)
+    work = dict(num_steps=20, training=Sgd(batch_size=50, learning_rate=0.1))
     updates = [
         PendingUpdate(client=name, start=model, samples=indices, key=key, **work)
         for key, (name, indices) in enumerate(samples_of_clients.items())
@@ -42,7 +43,7 @@ variance between their means; where a sum over the air or an accumulated gradien
 counts as 0.
 
 Scope and limitations: float32 weights, float64 sums; classification by cross entropy or one quantity by
-squared error (`scores`); plain SGD; forward passes without randomness but for dropout layers, which draw from
+squared error (`scores`); forward passes without randomness but for dropout layers, which draw from
 the update's key (`dropout`); running statistics only where clients train on labelled samples. The same graph
 read the same way gives the same bits with any number of workers; read otherwise (updates fall into other
 cohorts) it agrees to float32 tolerance. Diverged training shows as a loss that is not a number. Not for
@@ -54,9 +55,9 @@ Validation: tests/learning against a sequential loop of torch.optim.SGD; speed i
 import math
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -67,14 +68,22 @@ from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts, working_set
+from cosim.learning.cohorts import WORKING_SETS, cohorts, working_set
 from cosim.learning.dropout import dropping_layers
 from cosim.learning.flops import TrainingFlops
 from cosim.learning.levels import Level, Need, levels
 from cosim.learning.network_check import check_network
-from cosim.learning.pending import InitialModel, PendingModel, PendingUpdate, StoredModel
+from cosim.learning.pending import (
+    InitialModel,
+    PendingModel,
+    PendingState,
+    PendingUpdate,
+    PendingValue,
+    StoredModel,
+)
 from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
 from cosim.learning.submodels import NetworkShape
+from cosim.learning.training_set import TrainingSet
 from cosim.learning.weights import WeightedSum, Weights, frozen_on, own_copy, own_weights
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
@@ -82,11 +91,12 @@ T = TypeVar("T")
 
 
 class _Trained(NamedTuple):
-    """A trained cohort: steps, addends of models' sums, and updates that somebody else still references."""
+    """A trained cohort: steps, addends of models' sums, what somebody else still references, states left."""
 
     num_steps: int
-    sums: dict[PendingModel, WeightedSum]
+    sums: dict[PendingValue, WeightedSum]
     wanted: list[tuple[PendingUpdate, Weights]]
+    states: list[tuple[PendingState, Weights]]
 
 
 VARIANCE = "running_var"
@@ -186,11 +196,28 @@ class Learner:
             {n: torch.tensor(weights[n], dtype=torch.float32, device=self._device) for n in names}
         )
 
+    def stored_state(self, tensors: Mapping[str, NDArray[Any]]) -> PendingState:
+        """A state from arrays that `state` gave, as a checkpoint keeps them."""
+        state = PendingState()
+        state.settle({name: torch.tensor(values, device=self._device) for name, values in tensors.items()})
+        return state
+
+    def compute(self, *values: PendingValue) -> None:
+        """Compute models and states together."""
+        with one_torch_thread():
+            self._resolve(*values)
+
     def weights(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
         """Parameter name -> a copy of its values, computing what is not computed yet."""
-        with one_torch_thread():
-            self._resolve(model)
-        return {name: values.cpu().numpy().copy() for name, values in model.settled.items()}
+        return self._arrays(model)
+
+    def state(self, state: PendingState) -> dict[str, NDArray[Any]]:
+        """Name -> a copy of its values, computing what is not computed yet."""
+        return self._arrays(state)
+
+    def _arrays(self, value: PendingValue) -> dict[str, NDArray[Any]]:
+        self.compute(value)
+        return {name: tensor.cpu().numpy().copy() for name, tensor in value.settled.items()}
 
     def evaluate(self, model: PendingModel) -> Score | ErrorScore:
         """The model on the test set (a predictor on the training set too); computes what is not yet."""
@@ -214,8 +241,7 @@ class Learner:
         Returns:
             Cross entropies in nats, or squared errors, shape (groups,).
         """
-        with one_torch_thread():
-            self._resolve(model)
+        self.compute(model)
 
         def of_group(indices: NDArray[np.int64]) -> float:
             x_BD, y_B = self._training_set.labelled(indices)
@@ -227,8 +253,7 @@ class Learner:
 
     def network_of(self, model: PendingModel) -> nn.Module:
         """The network with the weights of a model, in evaluation mode; computes what is not yet."""
-        with one_torch_thread():
-            self._resolve(model)
+        self.compute(model)
         trained = own_copy(self._network)
         tensors = dict(trained.named_parameters()) | dict(trained.named_buffers())
         with torch.no_grad():
@@ -263,8 +288,7 @@ class Learner:
         self, model: PendingModel, of_batch: Callable[[Tensor, Tensor], T], x_ND: Tensor, y_N: Tensor
     ) -> Iterator[T]:
         """What `of_batch` makes of outputs and truth, task by task; computes what is not yet."""
-        with one_torch_thread():
-            self._resolve(model)
+        self.compute(model)
 
         def of_task(x_BD: Tensor, y_B: Tensor) -> T:
             with torch.no_grad():
@@ -274,17 +298,23 @@ class Learner:
         batches = zip(x_ND.split(num_samples), y_N.split(num_samples), strict=True)
         return self.workers.in_order(partial(of_task, x_BD, y_B) for x_BD, y_B in batches)
 
-    def _resolve(self, model: PendingModel) -> None:
-        for level in map(partial(Level, kept=self._kept), levels(model)):
+    def _resolve(self, *values: PendingValue) -> None:
+        for level in map(partial(Level, kept=self._kept), levels(*values)):
             self._settle_ready(level)
             for trained in self.workers.in_order(self._trainings(level)):
                 self.num_local_steps += trained.num_steps
+                while trained.states:
+                    state, tensors = trained.states.pop()
+                    state.settle(tensors)
+                    level.left(state)
                 self._keep(trained.wanted)
                 level.add(trained.sums)
                 self._settle_ready(level)
 
     def _settle_ready(self, level: Level) -> None:
         for node, update_sum in level.ready():
+            if not isinstance(node, PendingModel):
+                continue
             models = [parent.settled for parent in node.parents]
             weights = node.combine(self.shape, models, update_sum)
             weights = {name: v.to(self._device, torch.float32) for name, v in weights.items()}
@@ -304,26 +334,36 @@ class Learner:
         def order(update: PendingUpdate) -> tuple[int, str, int]:
             return (level.needs[update].place, update.client, update.key)
 
-        num_features, program = self._dataset.num_features, self._training_set.program
-        by_program = cohorts(level.needs, num_features, self._working_set, program, order)
+        def shared(update: PendingUpdate) -> Hashable:
+            return update.training.program().shared(update, data)
+
+        data = self._training_set
+        by_program = cohorts(level.needs, self._dataset.num_features, self._working_set, shared, order)
         planned = deque(sorted(by_program, key=lambda cohort: level.needs[cohort[0]].place))
         while planned:
             yield partial(self._train, [level.needs.pop(update) for update in planned.popleft()])
 
     def _train(self, cohort: Sequence[Need]) -> "_Trained":
         """Train those of a cohort that are not known yet."""
-        untrained = [need.update for need in cohort if need.known is None]
+        untrained = [n.update for n in cohort if n.known is None or n.update.left.wanted is not None]
         weights_C: Weights = {}
+        states: Sequence[Weights] = ()
         if untrained:
             starts = [update.start.settled for update in untrained]
             weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
-            self._training_set.train(self._own_network().train(), weights_C, untrained)
-        trained = _Trained(sum(update.num_steps for update in untrained), defaultdict(WeightedSum), [])
-        clients = iter(range(len(untrained)))
+            for update in untrained:
+                self._training_set.check(update)
+            program = untrained[0].training.program()
+            states = program.train(self._own_network().train(), weights_C, self._training_set, untrained)
+        trained = _Trained(sum(update.num_steps for update in untrained), defaultdict(WeightedSum), [], [])
+        place = {update: client for client, update in enumerate(untrained)}
+        for update, client in place.items():
+            if (wanted := update.left.wanted) is not None:
+                trained.states.append((wanted, states[client] if states else {}))
         for need in cohort:
-            updated = need.known
+            updated, client = need.known, place.get(need.update)
             if updated is None:
-                client = next(clients)
+                assert client is not None
                 updated = {name: values_C[client] for name, values_C in weights_C.items()}
                 if (original := need.original()) is not None:
                     own = {name: values.clone() for name, values in updated.items()}

@@ -1,178 +1,108 @@
-"""Local training: plain SGD of many clients in one batched torch program.
+"""Local training: what a client computes from a start, its samples and a key.
 
-Three programs with one result up to float32 rounding. `train_by_autograd` trains any network through
-torch.func, `train_alone` one client at a time. `train_relu_layers` holds the gradients of fully connected
-layers, with or without biases and with ReLU between, derived by hand: it adds each gradient straight into the
-weights inside the matrix product, which autograd cannot; benchmarks/learner.py shows the gain.
+A rule is a configuration class and part of every update that is trained by it. One of your own is a class
+with a method `train`, a plain torch function that the learner calls client by client, on its threads
+(`programs/client_by_client.py` says what it is given)::
 
-Running statistics of normalisation layers move with every batch as in a plain loop; they have no gradient.
+    @configuration
+    class FedProx(LocalTraining):
+        mu: float = field(not_negative, default=0.1)
 
-Shape suffixes: C clients of the cohort, S steps, B batch, D features, I inputs and O outputs of a layer, K
-classes, N training samples.
+        def train(self, client):
+            import torch
+
+            optimizer = torch.optim.SGD(client.network.parameters(), lr=self.learning_rate)
+            for x, y in client.batches(client.num_steps, self.batch_size):
+                pull = sum((p - client.start[n]).square().sum() for n, p in client.network.named_parameters())
+                optimizer.zero_grad()
+                (client.loss(client.network(x), y) + 0.5 * self.mu * pull).backward()
+                optimizer.step()
+
+A rule with `keeps_state = True` in its class gets what it returned when the client last trained, as
+`client.state`, tensors by name, empty at first: momentum, control variates, what was left out of an upload.
+The client keeps a state when its training has ended in simulated time, also where its update is dropped on
+the way; where the training itself is cut, it keeps the one before. What a dropped update has left is computed
+with the client's next update, or at the next evaluation, since a checkpoint holds what is kept by then.
+
+Where speed matters a rule has a method `program` instead, and its program trains many clients together
+(`programs/program.py`). Of two such methods the one of the more derived class counts.
+
+Scope and limitations: the number of steps belongs to the update, not to the rule; a step has the same number
+of samples at every client. No rule imports torch before it trains.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
+from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, positive
 
-from cosim.learning.scores import cross_entropy
-from cosim.learning.weights import Weights
+if TYPE_CHECKING:
+    from torch import Tensor
 
-ReluLayers = Sequence[tuple[str, str | None]]
-"""What a network declares: the names of every layer's weight, shape (outputs, inputs), and bias, or None."""
-
-ReluLayer = tuple[Tensor, Tensor | None]
-"""One layer of all clients: the weights, shape (clients, outputs, inputs), and the biases, shape (clients, 1,
-outputs), or None."""
+    from cosim.learning.learner import Learner
+    from cosim.learning.programs.client_by_client import ClientView
+    from cosim.learning.programs.program import Program
 
 
-def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, key: int) -> NDArray[np.int64]:
-    """Training-set indices of every mini-batch, shape (steps, batch).
+@configuration
+class LocalTraining(Port):
+    """A rule by which clients train.
 
-    Random permutations of the samples back to back, cut into full batches: the batch that crosses the end of
-    an epoch takes the rest from the next.
-    """
-    rng = np.random.Generator(np.random.Philox(key=key))
-    num_drawn = num_steps * batch_size
-    num_epochs = math.ceil(num_drawn / len(samples))
-    epochs = rng.permuted(np.broadcast_to(samples, (num_epochs, len(samples))), axis=1)
-    return epochs.ravel()[:num_drawn].reshape(num_steps, batch_size)
-
-
-def train_by_autograd(
-    network: nn.Module,
-    weights_C: Weights,
-    x_ND: Tensor,
-    y_N: Tensor,
-    batches_CSB: Tensor,
-    learning_rate: float,
-    mean_loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
-) -> None:
-    """SGD in place on the weights of all clients, for any network.
-
-    Args:
-        network: Its forward pass, in training mode; no other thread may use the same module meanwhile.
-        weights_C: Tensor name -> the clients' values, shape (clients, ...).
-        x_ND: Training samples.
-        y_N: Their classes or targets.
-        batches_CSB: Sample indices.
-        learning_rate: Step size.
-        mean_loss: Loss of a batch, from outputs and targets.
+    Attributes:
+        batch_size: Samples in a step, which is what a step costs the processor. [no source]
+        learning_rate: Step size; what is sent over the air is divided by it. [no source]
+        keeps_state: Whether what `train` returns is kept for the client's next training; a class says so.
     """
 
-    buffers = {name for name, _ in network.named_buffers()}
-    parameters_C = {name: values for name, values in weights_C.items() if name not in buffers}
-    statistics_C = {name: values for name, values in weights_C.items() if name in buffers}
+    keeps_state: ClassVar[bool] = False
 
-    def loss(parameters: Weights, statistics: Weights, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, Weights]:
-        moved = {name: values.clone() for name, values in statistics.items()}
-        return mean_loss(functional_call(network, (parameters, moved), (x_BD,)), y_B), moved
+    batch_size: int = field(at_least(1), default=50)
+    learning_rate: float = field(positive, default=0.05)
 
-    gradients = vmap(grad(loss, has_aux=True))
-    for batches_CB in batches_CSB.unbind(1):
-        x_CBD, y_CB = x_ND[batches_CB], y_N[batches_CB]
-        gradients_C, moved_C = gradients(parameters_C, statistics_C, x_CBD, y_CB)
-        for name, gradient_C in gradients_C.items():
-            parameters_C[name].sub_(gradient_C, alpha=learning_rate)
-        for name, values_C in moved_C.items():
-            statistics_C[name].copy_(values_C)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "train" in vars(cls) and "program" not in vars(cls):
+            cls.program = LocalTraining.program
+
+    def train(self, client: "ClientView") -> "Mapping[str, Tensor] | None":
+        """Train one client: the values that its network has at the end come out; returns what it keeps."""
+        raise NotImplementedError
+
+    def program(self) -> "Program":
+        """How updates are trained: each by `train`, unless a class knows better."""
+        from cosim.learning.programs.client_by_client import ClientByClient
+
+        return ClientByClient()
+
+    def check(self, learner: "Learner") -> None:
+        """Refuse a network that this rule cannot train, before the clock starts."""
+        kind = type(self)
+        if kind.program is LocalTraining.program and kind.train is LocalTraining.train:
+            raise ConfigurationError(
+                f"{kind.__name__}: a local training without `train` and `program` trains nothing. Usual fix: "
+                "a method train(self, client)."
+            )
+        if self.batch_size == 1 and learner.shape.statistics:
+            raise ConfigurationError(
+                f"{kind.__name__}.batch_size = 1: System.model has normalisation layers, and one sample has "
+                "no variance. Usual fix: at least 2."
+            )
 
 
-def train_alone(
-    network: nn.Module,
-    weights: Weights,
-    x_ND: Tensor,
-    y_N: Tensor,
-    batches_SB: Tensor,
-    learning_rate: float,
-    mean_loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
-) -> None:
-    """The same for one client: without vmap, and without the cost of torch.func for every step.
+@configuration
+class Sgd(LocalTraining):
+    """Plain SGD.
 
-    Args:
-        weights: Tensor name -> values.
-        batches_SB: Sample indices.
+    Mini-batches are cut from random permutations of the samples laid back to back, so every batch is full:
+    the batch that crosses the end of an epoch takes the rest from the next.
+
+    Attributes:
+        batch_size: Samples in a mini-batch. [authors' public code]
+        learning_rate: Step size; the authors' public code has 0.01. [no source]
     """
-    trained = [name for name, p in network.named_parameters() if p.requires_grad]
-    leaves = [weights[name].detach().requires_grad_() for name in trained]
-    tensors = weights | dict(zip(trained, leaves, strict=True))
-    for batch_B in batches_SB:
-        with torch.enable_grad():  # the workers switch it off
-            loss = mean_loss(functional_call(network, tensors, (x_ND[batch_B],)), y_N[batch_B])
-        gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
-        with torch.no_grad():
-            for values, gradient in zip(leaves, gradients, strict=True):
-                values.sub_(gradient, alpha=learning_rate)
 
+    def program(self) -> "Program":
+        """Many clients in one program."""
+        from cosim.learning.programs.sgd import SgdProgram
 
-def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
-    """The layers that a network declares, as views of the weights."""
-    return [
-        (weights_C[weight], None if bias is None else weights_C[bias].unsqueeze(1)) for weight, bias in names
-    ]
-
-
-def train_relu_layers(
-    layers: Sequence[ReluLayer], x_ND: Tensor, y_N: Tensor, batches_CSB: Tensor, learning_rate: float
-) -> None:
-    """SGD on cross entropy, in place on the layers of all clients, with ReLU between the layers.
-
-    Args:
-        layers: Inputs first.
-        x_ND: Training samples.
-        y_N: Their classes.
-        batches_CSB: Sample indices.
-        learning_rate: Step size.
-    """
-    num_clients, num_steps, batch_size = batches_CSB.shape
-    steps = batches_CSB.transpose(0, 1).reshape(num_steps, num_clients * batch_size)
-    num_classes = layers[-1][0].shape[1]
-    truth_SCBK = nn.functional.one_hot(y_N[steps], num_classes).to(x_ND.dtype)
-    truth_SCBK = truth_SCBK.view(num_steps, num_clients, batch_size, num_classes)
-    step_size = learning_rate / batch_size
-    for step, truth_CBK in zip(steps, truth_SCBK, strict=True):
-        x_CBD = x_ND.index_select(0, step).view(num_clients, batch_size, -1)
-        inputs, probabilities_CBK = forward(layers, x_CBD)
-        descend(layers, inputs, probabilities_CBK.sub_(truth_CBK), step_size)
-
-
-def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], Tensor]:
-    """The inputs of every layer, and the probabilities of the classes, shape (clients, batch, classes)."""
-    inputs = [x_CBD]
-    for layer in layers[:-1]:
-        inputs.append(layer_outputs(inputs[-1], layer).relu_())
-    return inputs, layer_outputs(inputs[-1], layers[-1]).softmax(-1)
-
-
-def descend(
-    layers: Sequence[ReluLayer], inputs: Sequence[Tensor], error_CBO: Tensor, step_size: float
-) -> None:
-    """One SGD step, in place on the layers of all clients.
-
-    Args:
-        layers: Inputs first.
-        inputs: Of every layer, from `forward`.
-        error_CBO: Gradient of the sum over the batch with respect to the outputs of the last layer.
-        step_size: Factor of that sum's gradient.
-    """
-    for depth in range(len(layers) - 1, -1, -1):
-        weight_COI, bias_C1O = layers[depth]
-        error_CBI = torch.bmm(error_CBO, weight_COI) if depth > 0 else None
-        weight_COI.baddbmm_(error_CBO.mT, inputs[depth], alpha=-step_size)
-        if bias_C1O is not None:
-            bias_C1O.sub_(error_CBO.sum(1, keepdim=True), alpha=step_size)
-        if error_CBI is not None:
-            error_CBO = torch.ops.aten.threshold_backward(error_CBI, inputs[depth], 0)
-
-
-def layer_outputs(x_CBI: Tensor, layer: ReluLayer) -> Tensor:
-    """The outputs of one layer, without ReLU, shape (clients, batch, outputs)."""
-    weight_COI, bias_C1O = layer
-    if bias_C1O is None:
-        return torch.bmm(x_CBI, weight_COI.mT)
-    return torch.baddbmm(bias_C1O, x_CBI, weight_COI.mT)
+        return SgdProgram()

@@ -15,6 +15,8 @@ import re
 import torch
 from torch import nn
 
+from cosim.configuration import name_of
+
 
 def identity(network: nn.Module) -> dict[str, str]:
     """Class of a network, and a hash of its structure; values do not matter."""
@@ -24,7 +26,7 @@ def identity(network: nn.Module) -> dict[str, str]:
     ]
     printed = re.sub(r"0x[0-9a-f]+", "", repr(network))  # addresses differ from process to process
     structure = hashlib.sha256(f"{printed}\0{tensors}".encode()).hexdigest()
-    return {"class": f"{type(network).__module__}:{type(network).__qualname__}", "structure": structure[:16]}
+    return {"class": name_of(type(network)), "structure": structure[:16]}
 
 
 def weights_hash(network: nn.Module) -> str:

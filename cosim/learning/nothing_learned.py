@@ -17,7 +17,7 @@ from cosim.learning.dropout import dropping_layers
 from cosim.learning.flops import TrainingFlops, output_shape
 from cosim.learning.learner import Learner
 from cosim.learning.network_check import check_outputs
-from cosim.learning.pending import PendingModel
+from cosim.learning.pending import PendingModel, PendingValue
 from cosim.learning.submodels import NetworkShape
 
 
@@ -45,7 +45,7 @@ class NothingLearned(Learner):
         """A model that nobody will read."""
         return PendingModel()
 
-    def _resolve(self, model: PendingModel) -> NoReturn:
+    def _resolve(self, *values: PendingValue) -> NoReturn:
         raise ConfigurationError(
             "System.evaluate_every = None: only times are asked for, so nobody learns, and something wants "
             "to read weights, a rule that asks for losses for instance. Usual fix: evaluate_every = 1, or a "

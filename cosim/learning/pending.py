@@ -1,53 +1,80 @@
 """Pending models and updates: learning that is asked for now and computed when first read.
 
 The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or
-`Learner.evaluate` reads a model. Requests are stateless: start, samples, steps and a key determine an update
-wholly.
+`Learner.evaluate` reads a model. Start, state, samples, steps, rule and key determine an update wholly.
+
+A rule that keeps a state from one training to the next gets it from the update (`PendingUpdate.state`), and
+leaves another (`PendingUpdate.next_state`), which the client's next update may get. So an update that nobody
+reads, because it was dropped, is trained after all where a state is read that follows from it.
 
 Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights
 live only until they are added. Where an update is referenced beyond that, by a model that is not settled yet
 or by a variable, a learner keeps its weights as long, so that it is trained once for all that need it.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from cosim.configuration import refuse
+from cosim.learning.local_training import LocalTraining
 from cosim.learning.submodels import NetworkShape
-from cosim.learning.weights import Weights, initial_weights
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cosim.learning.weights import Weights
 
 
-class PendingModel:
-    """A model that is determined but not computed yet.
+class PendingValue:
+    """Named tensors that are determined but not computed yet.
 
     Args:
-        parents: Models whose weights `combine` needs.
-        updates: Client updates whose weighted sum `combine` needs.
-        coefficients: One per update.
+        parents: Values that it is made of.
+        updates: Client updates that it is made of.
 
     Attributes:
-        weights: None until computed; then float32, never changed in place.
+        coefficients: One per update: its factor in the sum that the value is made of, or None.
+        tensors: None until computed; then never changed in place.
     """
 
-    __slots__ = ("__weakref__", "coefficients", "parents", "updates", "weights")
+    __slots__ = ("__weakref__", "coefficients", "parents", "tensors", "updates")
 
     def __init__(
         self,
-        parents: Sequence["PendingModel"] = (),
+        parents: Sequence["PendingValue"] = (),
         updates: Sequence["PendingUpdate"] = (),
-        coefficients: Sequence[float] = (),
+        coefficients: Sequence[float | None] = (),
     ) -> None:
         self.parents = tuple(parents)
         self.updates = tuple(updates)
         self.coefficients = tuple(coefficients)
-        self.weights: Weights | None = None
+        self.tensors: Weights | None = None
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def settle(self, tensors: "Weights") -> None:
+        """Keep the tensors and let go of everything they came from."""
+        self.tensors = tensors
+        self.parents = self.updates = self.coefficients = ()
+
+    @property
+    def settled(self) -> "Weights":
+        """The tensors of a value that is computed."""
+        assert self.tensors is not None, "read through a learner"
+        return self.tensors
+
+
+class PendingModel(PendingValue):
+    """A model: float32 weights, made of other models and of one weighted sum of updates."""
+
+    __slots__ = ()
+
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
         """The weights of this model.
 
         Args:
@@ -57,16 +84,38 @@ class PendingModel:
         """
         raise NotImplementedError
 
-    def settle(self, weights: Weights) -> None:
-        """Keep the weights and let go of everything they came from."""
-        self.weights = weights
-        self.parents = self.updates = self.coefficients = ()
+
+class PendingState(PendingValue):
+    """What a client or a server keeps from one training to its next, such as momentum.
+
+    It is an output of what makes it, an update or a model, and comes with that: who computes the one settles
+    the other, where anybody references it. Where nobody does it is let go of.
+    """
+
+    __slots__ = ()
+
+
+class NextState:
+    """The state that something leaves, for as long as anybody references it."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self) -> None:
+        self._state: weakref.ref[PendingState] | None = None
 
     @property
-    def settled(self) -> Weights:
-        """The weights of a model that is computed."""
-        assert self.weights is not None, "read through a learner"
-        return self.weights
+    def wanted(self) -> PendingState | None:
+        """The state, where somebody references it and it is not computed yet."""
+        state = None if self._state is None else self._state()
+        return state if state is not None and state.tensors is None else None
+
+    def of(self, make: Callable[[], PendingState]) -> PendingState:
+        """The state, made if nobody references one."""
+        state = None if self._state is None else self._state()
+        if state is None:
+            state = make()
+            self._state = weakref.ref(state)
+        return state
 
 
 def _own_indices(samples: Any) -> NDArray[np.int64]:
@@ -82,42 +131,46 @@ def _own_indices(samples: Any) -> NDArray[np.int64]:
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
 class PendingUpdate:
-    """One client's local training by plain SGD, on the samples it has at this instant.
-
-    Mini-batches are cut from random permutations of the samples laid back to back, so every batch is full:
-    the batch that crosses the end of an epoch takes the rest from the next.
+    """One client's local training, on the samples it has at this instant.
 
     Attributes:
         client: Name; sums go in the order of names.
         start: The model that training starts from.
         samples: Training-set indices, or numbers row * num_classes + label where the data set has no train_y;
             shape (samples,); copied unless read-only.
-        num_steps: SGD steps.
-        batch_size: Samples per step.
-        learning_rate: Step size.
+        num_steps: Local steps.
+        training: The rule by which it trains.
         key: Determines the mini-batches and the masks of dropout, 0 to 2**64 - 1.
+        state: What the client has kept from its last training; None: nothing.
     """
 
     client: str
     start: PendingModel
     samples: NDArray[np.int64] = attrs.field(converter=_own_indices)
     num_steps: int
-    batch_size: int
-    learning_rate: float
+    training: LocalTraining
     key: int
+    state: PendingState | None = None
+    left: NextState = attrs.field(factory=NextState, init=False)
 
     @property
-    def program(self) -> tuple[Any, ...]:
-        """What updates must share to be trained together, beside their shapes."""
-        return ("steps", self.num_steps, self.batch_size, self.learning_rate)
+    def inputs(self) -> tuple[PendingValue, ...]:
+        """What must be computed before it is trained."""
+        return (self.start,) if self.state is None else (self.start, self.state)
+
+    @property
+    def next_state(self) -> PendingState:
+        """What the client keeps of this training, one object for as long as anybody references it.
+
+        A copy of the update has the same.
+        """
+        return self.left.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
 
     def __attrs_post_init__(self) -> None:
-        for name in ("num_steps", "batch_size"):
-            count = getattr(self, name)
-            if not isinstance(count, int | np.integer) or count < 1:
-                raise refuse(type(self), name, count, "must be a whole number of at least 1")
-        if not 0 < self.learning_rate < np.inf:
-            raise refuse(type(self), "learning_rate", self.learning_rate, "must be finite and above 0")
+        if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:
+            raise refuse(type(self), "num_steps", self.num_steps, "must be a whole number of at least 1")
+        if not isinstance(self.training, LocalTraining):
+            raise refuse(type(self), "training", self.training, "must be a local training", "Sgd()")
         _check_key(type(self), self.key)
 
 
@@ -131,12 +184,16 @@ class InitialModel(PendingModel):
 
     __slots__ = ("key", "network")
 
-    def __init__(self, network: nn.Module, key: int) -> None:
+    def __init__(self, network: "nn.Module", key: int) -> None:
         _check_key(type(self), key)
         super().__init__()
         self.network, self.key = network, key
 
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        from cosim.learning.weights import initial_weights
+
         return initial_weights(self.network, self.key)
 
 
@@ -145,6 +202,6 @@ class StoredModel(PendingModel):
 
     __slots__ = ()
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: "Weights") -> None:
         super().__init__()
         self.settle(weights)

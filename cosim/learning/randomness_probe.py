@@ -52,13 +52,17 @@ def outputs_without_draws(network: nn.Module, x_BD: Tensor) -> Tensor:
         return network(x_BD)
 
 
-def _states() -> dict[str, Any]:
+def generator_states() -> dict[str, Any]:
+    """The states of torch's and numpy's global generators."""
     on_cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     return {
         "torch's global generator": [state.numpy().tobytes() for state in (torch.get_rng_state(), *on_cuda)],
         "numpy's global generator": pickle.dumps(np.random.get_state(legacy=False)),  # noqa: NPY002
-        "Python's global generator": random.getstate(),
     }
+
+
+def _states() -> dict[str, Any]:
+    return generator_states() | {"Python's global generator": random.getstate()}
 
 
 @contextmanager

@@ -1,137 +1,51 @@
-"""Vertical training: local epochs on a client's own features and on outputs of a model that it never sees.
+"""Vertical SGD: a client's own part of a network, and the gradient of the server's part from its samples.
 
-A network in two parts has a `central` module, which turns the features that only the server sees into outputs
-u, and a `local` module, which takes (u, local features). Within a round a client keeps u fixed, trains the
-local part, and notes for every sample the gradient of its loss with respect to u, in every epoch; the mean of
-these over the epochs, back-propagated through the central part as it was at the start, is the central part's
-gradient (VHFL paper, eqs. 11 to 17 and Algorithm 1).
-
-The step of the central part is linear in what the clients send. So an update carries, beside the trained
-local weights, the central weights less rate times the gradient from this client's samples, and a weighted
-mean of updates is eq. 10 for the local part and eq. 17, weighted like eq. 10, for the central part. The
-server back-propagates once per client in place of once per round; the sum is the same up to rounding.
-
-Each batch's gradients are those before its step, from the one backward pass that the step needs as well. The
-loss of a client is the mean over its samples (eq. 1; eq. 14 prints the sum), so its gradient with respect to
-one u is that of the sample's loss over the number of samples.
-
-Scope and limitations: plain SGD; every sample once per epoch, in random order, the last batch of an epoch may
-be smaller. A network without a central part trains in the same epochs, as in horizontal federated learning.
-
-Shape suffixes: C clients of the cohort, E epochs, M samples of a client, B batch, G features of the server, L
-local features, U central outputs, N training samples, D features.
+The rule alone; the program, and what it computes, are in `programs/vertical.py`. An update's steps are whole
+epochs of the client's samples.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-import attrs
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
+from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.learning.local_training import LocalTraining
 
-from cosim.learning.pending import PendingUpdate
-from cosim.learning.submodels import CENTRAL, LOCAL
-from cosim.learning.weights import Weights
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
+    from cosim.learning.programs.program import Program
 
 
-@attrs.frozen(eq=False, repr=False, kw_only=True)
-class VerticalUpdate(PendingUpdate):
-    """One client's local epochs, with the central part's gradient from its samples.
+@configuration
+class VerticalSgd(LocalTraining):
+    """Local epochs of plain SGD, with the central part's gradient.
 
     Attributes:
-        num_epochs: Passes over the client's samples.
-        central_learning_rate: Step size of the central part.
-        num_steps: SGD steps of the local part.
+        batch_size: Samples in a mini-batch B; the last one of an epoch may have fewer. [no source]
+        learning_rate: Step size of the clients' SGD. [no source]
+        central_learning_rate: Step size of the server's model, once in an update. [no source]
     """
 
-    num_epochs: int
-    central_learning_rate: float
-    num_steps: int = attrs.field(init=False)
+    central_learning_rate: float = field(not_negative, default=0.05)
 
-    def __attrs_post_init__(self) -> None:
-        num_batches = math.ceil(len(self.samples) / self.batch_size)
-        object.__setattr__(self, "num_steps", self.num_epochs * num_batches)
-        super().__attrs_post_init__()
+    def num_steps(self, num_samples: int, num_epochs: int) -> int:
+        """Steps of so many epochs."""
+        return num_epochs * -(-num_samples // self.batch_size)
 
-    @property
-    def program(self) -> tuple[Any, ...]:
-        sizes = (self.num_epochs, len(self.samples), self.batch_size)
-        return ("epochs", *sizes, self.learning_rate, self.central_learning_rate)
+    def program(self) -> "Program":
+        """Many clients in one program."""
+        from cosim.learning.programs.vertical import VerticalProgram
 
+        return VerticalProgram()
 
-def epoch_orders(num_samples: int, num_epochs: int, key: int) -> NDArray[np.int64]:
-    """The order in which every epoch takes the samples, shape (epochs, samples)."""
-    rng = np.random.Generator(np.random.Philox(key=key))
-    return np.stack([rng.permutation(num_samples) for _ in range(num_epochs)])
-
-
-def train_vertically(
-    network: nn.Module,
-    weights_C: Weights,
-    x_ND: Tensor,
-    y_N: Tensor,
-    cohort: Sequence[VerticalUpdate],
-    loss: Callable[[Tensor, Tensor], Tensor],
-) -> None:
-    """Local epochs of all clients of a cohort, in place on their weights.
-
-    Args:
-        network: With `central`, `local` and `num_global_features`, or any network without a central part.
-        weights_C: Parameter name -> the clients' values, shape (clients, ...).
-        x_ND: Training samples, the server's features first.
-        y_N: Their targets.
-        cohort: Updates of one program.
-        loss: Mean loss of a batch, from outputs and targets.
-    """
-    device = x_ND.device
-    samples_CM = torch.from_numpy(np.stack([update.samples for update in cohort])).to(device)
-    work = cohort[0]
-    orders = [epoch_orders(len(u.samples), u.num_epochs, u.key) for u in cohort]
-    orders_CEM = torch.from_numpy(np.stack(orders)).to(device)
-    x_CMD, y_CM = x_ND[samples_CM], y_N[samples_CM]
-    clients_C1 = torch.arange(len(cohort), device=device)[:, None]
-    central = getattr(network, "central", None)
-    num_global = getattr(network, "num_global_features", 0)
-    x_CMG, x_CML = x_CMD[..., :num_global], x_CMD[..., num_global:]
-    if central is None:
-        module, local_C, central_C = network, weights_C, {}
-        u_CMU = x_CMG
-    else:
-        module = network.get_submodule("local")
-        local_C, central_C = part_of(weights_C, LOCAL), part_of(weights_C, CENTRAL)
-        u_CMU = vmap(lambda weights, x_MG: functional_call(central, weights, (x_MG,)))(central_C, x_CMG)
-
-    def batch_loss(weights: Weights, u_BU: Tensor, x_BL: Tensor, y_B: Tensor) -> Tensor:
-        return loss(functional_call(module, weights, (torch.cat((u_BU, x_BL), -1),)), y_B)
-
-    losses = vmap(batch_loss)
-    noted_CMU = torch.zeros_like(u_CMU)
-    for order_CM in orders_CEM.unbind(1):
-        for batch_CB in order_CM.split(work.batch_size, dim=1):
-            at = (clients_C1, batch_CB)
-            u_CBU = u_CMU[at].requires_grad_()
-            for values_C in local_C.values():
-                values_C.requires_grad_()
-            with torch.enable_grad():  # the gradient of the clients' sum holds each client's own
-                total = losses(local_C, u_CBU, x_CML[at], y_CM[at]).sum()
-            u_gradient_CBU, *own_C = torch.autograd.grad(total, (u_CBU, *local_C.values()))
-            noted_CMU[at] += u_gradient_CBU * batch_CB.shape[1]
-            for values_C, gradient_C in zip(local_C.values(), own_C, strict=True):
-                values_C.requires_grad_(False).sub_(gradient_C, alpha=work.learning_rate)
-    if central is not None:
-        noted_CMU /= work.num_epochs * samples_CM.shape[1]
-
-        def through(weights: Weights, x_MG: Tensor, noted_MU: Tensor) -> Tensor:
-            return (functional_call(central, weights, (x_MG,)) * noted_MU).sum()
-
-        for name, gradient_C in vmap(grad(through))(central_C, x_CMG, noted_CMU).items():
-            central_C[name].sub_(gradient_C, alpha=work.central_learning_rate)
-
-
-def part_of(weights: Weights, prefix: str) -> Weights:
-    """The weights of one part, the same tensors under their names within it."""
-    return {n.removeprefix(prefix): values for n, values in weights.items() if n.startswith(prefix)}
+    def check(self, learner: "Learner") -> None:
+        """Refuse a network that this rule cannot train, before the clock starts."""
+        super().check(learner)
+        if learner.shape.statistics:
+            raise ConfigurationError(
+                "System.model: keeps running statistics, and the epochs of VHFL do not move them. Usual fix: "
+                "Hist or HFedAvg, or a normalisation without."
+            )
+        if learner.dropout:
+            raise ConfigurationError(
+                f"System.model: dropout in {', '.join(learner.dropout)}, and VHFL trains all clients in one "
+                "program, where a mask is everybody's. Usual fix: Hist or HFedAvg, or p = 0."
+            )

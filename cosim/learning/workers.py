@@ -12,8 +12,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-import torch
-
 T = TypeVar("T")
 
 
@@ -25,6 +23,8 @@ def num_cores() -> int:
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
     """One torch thread for the caller too: a team of it would wait for cores that the workers keep busy."""
+    import torch
+
     num_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -72,10 +72,14 @@ class Workers:
 
 
 def _keep_num_threads(barrier: threading.Barrier) -> None:
+    import torch
+
     torch.get_num_threads()  # a thread copies the caller's count at its first use of torch, which is this
     barrier.wait()  # so that every worker takes one of these tasks
 
 
 def _without_gradients(task: Callable[[], T]) -> T:
+    import torch
+
     with torch.no_grad():
         return task()

@@ -8,27 +8,30 @@ or at the deadline. If nothing arrived the edge model stays, and the round's rec
 """
 
 from collections.abc import Iterable
-from functools import partial
+from typing import Any
 
 from cosim.client import Client, Work
-from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
-from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, positive, refuse
+from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.pending import PendingModel
+from cosim.learning.server_update import Mean, ServerUpdate
 from cosim.learning.submodels import Part
 from cosim.nodes import Cloud, EdgeServer
-from cosim.radio.uplink import RadioUplink
 from cosim.selection import ComingRound
 from cosim.simulation import Dropped, Simulation, Story
+from cosim.uplink import Job
 
 
 @configuration
-class EdgeTraining:
+class EdgeTraining(Port):
     """Rounds and steps within a cell.
 
     Attributes:
         num_edge_rounds: Edge rounds E in a global round. [HIST journal, Section VI-B]
         num_local_steps: Local steps H in an edge round. [HIST journal, Section VI-B]
-        batch_size: Samples in a mini-batch; mini-batches by shuffled epochs. [authors' public code]
-        learning_rate: Step size of plain SGD; the authors' public code has 0.01. [no source]
+        local: The rule by which clients train. [HIST journal, eq. 5: SGD]
+        server: The rule by which an edge server moves its model, where updates have arrived. [HIST journal,
+            eq. 6: their mean]
         num_participants: Clients of a cell that take part in an edge round, drawn uniformly; none: all. [HIST
             journal, Section VI-B]
         deadline_s: Length of an edge round after which late updates are dropped; none: wait for all. [HIST
@@ -37,25 +40,27 @@ class EdgeTraining:
 
     num_edge_rounds: int = field(at_least(1), default=5)
     num_local_steps: int = field(at_least(1), default=20)
-    batch_size: int = field(at_least(1), default=50)
-    learning_rate: float = field(positive, default=0.05)
+    local: LocalTraining = Sgd()
+    server: ServerUpdate = Mean()
     num_participants: int | None = field(at_least(1), default=None)
     deadline_s: float | None = field(positive, default=None)
 
-    def check(self, cloud: Cloud) -> None:
-        """Refuse more participants than the smallest cell has clients."""
-        smallest = min(len(edge.clients) for edge in cloud.edges)
+    def fit(self, system: Any) -> None:
+        """Refuse more participants than the smallest cell has clients, and weights of updates that add up."""
+        smallest = min(system.sizes())
         if self.num_participants is not None and self.num_participants > smallest:
             raise ConfigurationError(
                 f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} "
                 f"clients. Usual fix: at most {smallest}, or none for all."
             )
+        if not self.server.weighs_equally and system.uplink.adds_up:
+            kind = type(self.server).__name__
+            rule = f"{kind} weighs updates one by one, and over the air only their mean arrives"
+            raise refuse("EdgeTraining", "server", kind, rule, "Mean, or sharing = FixedShares")
 
-        if self.batch_size == 1 and cloud.shape.statistics:
-            raise ConfigurationError(
-                "EdgeTraining.batch_size = 1: System.model has normalisation layers, and one sample has no "
-                "variance. Usual fix: at least 2."
-            )
+    def check(self, cloud: Cloud) -> None:
+        """Refuse a network that the clients cannot train, before the clock starts."""
+        self.local.check(cloud.learner)
 
     def participants(
         self, sim: Simulation, edge: EdgeServer, coming: ComingRound
@@ -73,14 +78,14 @@ class EdgeTraining:
         """
         num_clients = self.num_participants or len(edge.clients)
         share = num_parameters / cloud.shape.num_parameters()
-        bits = num_values * cloud.bits_per_parameter
+        payload, job = cloud.codec.payload(num_values), Job(global_round, 0)
+        link = edge.link.known_to(type(self).__name__)
         slowest_s = 0.0
         for client in edge.clients:
-            assert isinstance(client.uplink, RadioUplink)
-            cycles = self.num_local_steps * cloud.step_cycles(client, self.batch_size) * share
-            upload_s = client.uplink.upload_s(bits, client.tx_power_w, num_clients, global_round)
+            cycles = self.num_local_steps * cloud.step_cycles(client, self.local.batch_size) * share
+            upload_s = link.upload_s(client.name, payload, client.tx_power_w, num_clients, job)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
-        backhaul_s = edge.backhaul.backhaul_s(bits) - edge.backhaul.backhaul_s(0)
+        backhaul_s = edge.backhaul.backhaul_s(payload.bits) - edge.backhaul.backhaul_s(0)
         return self.num_edge_rounds * slowest_s + 2.0 * backhaul_s
 
     def play(
@@ -98,37 +103,29 @@ class EdgeTraining:
             model: What the cell trains: the part, or the whole model for None.
             global_round: Its number, from 1.
         """
-        payload_bits = cloud.shape.num_values(part) * cloud.bits_per_parameter
-        yield from edge.receive(sim, payload_bits)
+        payload = cloud.payload(part)
+        yield from edge.receive(sim, payload.bits)
         for edge_round in range(self.num_edge_rounds):
-            request = cloud.request(
-                partial(
-                    PendingUpdate,
-                    start=model,
-                    num_steps=self.num_local_steps,
-                    batch_size=self.batch_size,
-                    learning_rate=self.learning_rate,
-                )
-            )
+            request = cloud.request(model, self.num_local_steps, self.local)
             coming = ComingRound(
                 cloud=cloud,
                 edge=edge,
                 model=model,
                 global_round=global_round,
                 edge_round=edge_round,
-                payload_bits=payload_bits,
+                payload=payload,
             )
+            job = Job(global_round, edge_round, (global_round - 1) * self.num_edge_rounds + edge_round)
             choice = self.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self).__name__)
             assignments = [
                 (
                     client,
                     Work(
-                        global_round=global_round,
-                        edge_round=edge_round,
+                        job=job,
                         request=request,
-                        cycles=self.num_local_steps * cloud.step_cycles(client, self.batch_size, part),
-                        payload_bits=payload_bits,
+                        cycles=self.num_local_steps * cloud.step_cycles(client, self.local.batch_size, part),
+                        payload=payload,
                     ),
                 )
                 for client in participants
@@ -138,6 +135,6 @@ class EdgeTraining:
             )
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
-                model = edge.mean(sim, updates, global_round, edge_round)
-        yield from edge.send(sim, payload_bits)
+                model = edge.moved(sim, self.server, model, updates, global_round, edge_round)
+        yield from edge.send(sim, payload.bits)
         return model

@@ -24,8 +24,6 @@ from cosim.learning.submodels import Counts, Part, draw_parts, even_counts, prop
 from cosim.nodes import Cloud
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
-from cosim.radio.resource_blocks import ResourceBlocks
-from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Simulation, Story
 
 
@@ -71,17 +69,16 @@ class Hist(Protocol):
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.training.check(cloud)
+        for name in ("local", "server"):
+            part = getattr(self.training, name)
+            if part.keeps_state:
+                kind = type(part).__name__
+                rule = f"{kind} keeps a state, and a cell has other units of the model in every global round"
+                raise refuse("EdgeTraining", name, kind, rule, "HFedAvg, or a rule that keeps none")
         if self.submodel_fractions is not None and len(self.submodel_fractions) != len(cloud.edges):
             raise ConfigurationError(
                 f"Hist.submodel_fractions has {len(self.submodel_fractions)} values for {len(cloud.edges)} "
                 "cells. Usual fix: one for each cell, or none for equal parts."
-            )
-        if self.submodel_sizes == "latency-optimal" and not all(
-            isinstance(client.uplink, RadioUplink) for edge in cloud.edges for client in edge.clients
-        ):
-            raise ConfigurationError(
-                "Hist.submodel_sizes = 'latency-optimal': needs rates, and a queue has none. Usual fix: "
-                "System.uplink = 'radio', or equal sizes."
             )
         if self.submodel_sizes == "latency-optimal":
             if cloud.cycles_follow == "flops":
@@ -89,11 +86,11 @@ class Hist(Protocol):
                     "Hist.submodel_sizes = 'latency-optimal': plans by parameters, and Compute.cycles_follow"
                     " = 'flops'. Usual fix: cycles_follow = 'parameters', or equal sizes."
                 )
-            if isinstance(cloud.edges[0].band, ResourceBlocks):
+            link = cloud.edges[0].link.known_to("Hist.submodel_sizes = 'latency-optimal'")
+            if link.num_at_once is not None:
                 raise ConfigurationError(
-                    "Hist.submodel_sizes = 'latency-optimal': Radio.sharing = 'resource-blocks' makes clients"
-                    " wait for each other, and no plan knows how long. Usual fix: fixed shares, or equal "
-                    "sizes."
+                    "Hist.submodel_sizes = 'latency-optimal': this uplink makes clients wait for each other, "
+                    "and no plan knows how long. Usual fix: sharing = FixedShares, or equal sizes."
                 )
             if not cloud.shape.num_units:
                 raise ConfigurationError(

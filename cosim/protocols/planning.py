@@ -24,14 +24,11 @@ from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.allocation.problem import Plan, Problem
 from cosim.client import Client
 from cosim.nodes import Cloud, EdgeServer
-from cosim.radio.band import Band
-from cosim.radio.over_the_air import OverTheAir
-from cosim.radio.resource_blocks import ResourceBlocks
-from cosim.radio.uplink import RadioUplink
 from cosim.records import Allotment
 from cosim.simulation import Simulation
 from cosim.topology import uniform
 from cosim.units import db_to_linear, dbm_to_w
+from cosim.uplink import Job, KnownLink
 
 Policy = ResourceAware | CommonSteps | Unconstrained
 
@@ -71,8 +68,8 @@ class Terms:
             return max(sizes)
         if self.policy.num_selected is not None:
             return self.policy.num_selected
-        band = cloud.edges[0].band
-        return min(band.num_blocks, *sizes) if isinstance(band, ResourceBlocks) else min(sizes)
+        num_at_once = known_link(cloud).num_at_once
+        return min(sizes) if num_at_once is None else min(num_at_once, *sizes)
 
     def problem(self, cloud: Cloud) -> Problem:
         """The problem of every edge round with the highest budget for all, without gains."""
@@ -94,8 +91,8 @@ class Terms:
             is_repeated=np.zeros(len(clients), dtype=np.bool_),
             capacitance_j_per_hz2=clients[0].cpu.capacitance_j_per_hz2,
             static_power_w=clients[0].cpu.static_power_w,
-            payload_bits=cloud.shape.num_values() * cloud.bits_per_parameter,
-            bandwidth_hz=_band(cloud).share_hz(num_selected),
+            payload_bits=int(cloud.payload().bits),
+            bandwidth_hz=known_link(cloud).share_hz(num_selected),
             deadline_s=self.deadline_s,
             max_steps=self.max_steps,
             num_selected=num_selected,
@@ -104,24 +101,20 @@ class Terms:
         )
 
     def known_snr_per_w(self, cloud: Cloud, global_round: int, edge_round: int) -> NDArray[np.float64]:
-        """SNR at 1 W of every client in what it will send in, the margin taken off; 0 without a radio."""
-        bandwidth_hz = _band(cloud).share_hz(self.num_selected(cloud))
+        """SNR at 1 W of every client in what it will send in, the margin taken off."""
+        bandwidth_hz = known_link(cloud).share_hz(self.num_selected(cloud))
         margin = db_to_linear(self.policy.margin_db) if isinstance(self.policy, ResourceAware) else 1.0
         known = [
-            client.uplink.known_snr_per_w(bandwidth_hz, global_round, edge_round)
-            if isinstance(client.uplink, RadioUplink)
-            else 0.0
+            known_link(cloud, edge).snr_per_w(client.name, bandwidth_hz, Job(global_round, edge_round))
             for edge in cloud.edges
             for client in edge.clients
         ]
         return np.array(known) / margin
 
 
-def _band(cloud: Cloud) -> Band | ResourceBlocks | OverTheAir:
-    """The band of a cell; all are alike, and a protocol that plans refuses a network that has none."""
-    band = cloud.edges[0].band
-    assert band is not None
-    return band
+def known_link(cloud: Cloud, edge: EdgeServer | None = None) -> KnownLink:
+    """What a plan knows of the link of a cell; of None: of the first, since in bandwidth all are alike."""
+    return (edge or cloud.edges[0]).link.known_to("a plan")
 
 
 class Planner:

@@ -17,13 +17,12 @@ able clients takes those that it has (num_participants below num_wanted).
 Source: RawHFL paper, Sections III-A and V.
 """
 
-from functools import partial
-
 import attrs
 
 from cosim.allocation import exact
 from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.client import Work
+from cosim.codec import Payload
 from cosim.configuration import (
     ConfigurationError,
     at_least,
@@ -34,14 +33,14 @@ from cosim.configuration import (
     positive,
 )
 from cosim.learning.combinations import accumulate, mean_of_models
-from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.pending import PendingModel
 from cosim.nodes import Cloud, EdgeServer
-from cosim.protocols.planning import Planner, Share, Terms
+from cosim.protocols.planning import Planner, Share, Terms, known_link
 from cosim.protocols.protocol import Protocol
-from cosim.radio.resource_blocks import ResourceBlocks
-from cosim.radio.uplink import RadioUplink
 from cosim.simulation import Dropped, Simulation, Story
 from cosim.units import w_to_dbm
+from cosim.uplink import Job
 
 
 @configuration
@@ -53,8 +52,7 @@ class RawHfl(Protocol):
         num_edge_rounds: Edge rounds E in a global round. [RawHFL, Section V-A]
         max_local_rounds: Most local rounds L of a client in an edge round. [RawHFL, Section V-A]
         num_mini_batches: Mini-batches n whose mean gradient makes a local round. [RawHFL, Section V-A]
-        batch_size: Samples in a mini-batch. [RawHFL, Section V-A]
-        learning_rate: Step size of plain SGD. [RawHFL, Section V-A]
+        local: The rule by which clients train, with the samples of one mini-batch. [RawHFL, Section V-A]
         deadline_s: Length t_th of an edge round. [RawHFL, Section V-A]
         energy_budget_j: A client's budget for an edge round: one value for all, or lowest and highest of a
             uniform range. [RawHFL, Section V-A]
@@ -67,8 +65,7 @@ class RawHfl(Protocol):
     num_edge_rounds: int = field(at_least(1), default=4)
     max_local_rounds: int = field(between(1, 10_000), default=50)
     num_mini_batches: int = field(at_least(1), default=10)
-    batch_size: int = field(at_least(1), default=32)
-    learning_rate: float = field(positive, default=0.01)
+    local: LocalTraining = Sgd(batch_size=32, learning_rate=0.01)
     deadline_s: float = field(positive, default=150.0)
     energy_budget_j: tuple[float, ...] = field(one_or_range, positive, default=(0.8, 1.5))
     policy: ResourceAware | CommonSteps | Unconstrained = ResourceAware()
@@ -85,11 +82,16 @@ class RawHfl(Protocol):
         return self.deadline_s
 
     @property
+    def local_round(self) -> LocalTraining:
+        """The rule as it takes a step on all mini-batches of a local round."""
+        return attrs.evolve(self.local, batch_size=self.num_mini_batches * self.local.batch_size)
+
+    @property
     def terms(self) -> Terms:
         """What plans must keep to."""
         return Terms(
             policy=self.policy,
-            batch_size=self.num_mini_batches * self.batch_size,
+            batch_size=self.local_round.batch_size,
             max_steps=self.max_local_rounds,
             deadline_s=self.deadline_s,
             energy_budget_j=self.energy_budget_j,
@@ -97,11 +99,8 @@ class RawHfl(Protocol):
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
-        if not all(isinstance(c.uplink, RadioUplink) for edge in cloud.edges for c in edge.clients):
-            raise ConfigurationError(
-                "System.uplink = 'public-network': a plan needs gains, and a queue has none. Usual fix: "
-                "uplink = 'radio', or protocol HFedAvg."
-            )
+        self.local_round.check(cloud.learner)
+        num_at_once = known_link(cloud).num_at_once
         smallest = min(len(edge.clients) for edge in cloud.edges)
         wanted = self.terms.num_selected(cloud)
         if isinstance(self.policy, ResourceAware) and wanted > smallest:
@@ -109,13 +108,11 @@ class RawHfl(Protocol):
                 f"ResourceAware.num_selected = {wanted}: the smallest cell has {smallest} clients. "
                 f"Usual fix: at most {smallest}."
             )
-        band = cloud.edges[0].band
-        num_blocks = band.num_blocks if isinstance(band, ResourceBlocks) else wanted
-        if isinstance(self.policy, ResourceAware) and wanted > num_blocks:
+        if isinstance(self.policy, ResourceAware) and num_at_once is not None and wanted > num_at_once:
             raise ConfigurationError(
                 f"ResourceAware.num_selected = {wanted}: a plan gives each client a resource block to "
-                f"itself, and Radio.num_resource_blocks = {num_blocks}. Usual fix: more blocks, or none for "
-                "as many as there are."
+                f"itself, and only {num_at_once} can send at once. Usual fix: more resource blocks, or none "
+                "for as many as there are."
             )
         problem = self.terms.problem(cloud)
         if (problem.min_power_w > problem.max_power_w).any():
@@ -155,13 +152,11 @@ class RawHfl(Protocol):
         global_round: int,
     ) -> Story:
         """One cell's global round; returns the edge model as it reaches the cloud."""
-        payload_bits = cloud.shape.num_values() * cloud.bits_per_parameter
-        yield from edge.receive(sim, payload_bits)
+        payload = cloud.payload()
+        yield from edge.receive(sim, payload.bits)
         for edge_round in range(self.num_edge_rounds):
             shares = planner.shares(edge, global_round, edge_round)
-            work = [
-                self.work(cloud, share, model, payload_bits, global_round, edge_round) for share in shares
-            ]
+            work = [self.work(cloud, share, model, payload, global_round, edge_round) for share in shares]
             outcomes = yield from edge.edge_round(
                 sim,
                 [(share.client, asked) for share, asked in zip(shares, work, strict=True)],
@@ -181,7 +176,7 @@ class RawHfl(Protocol):
                 planner.count(share.client, arrived)
             if updates:
                 model = accumulate(model, updates, coefficients)
-        yield from edge.send(sim, payload_bits)
+        yield from edge.send(sim, payload.bits)
         return model
 
     def work(
@@ -189,25 +184,16 @@ class RawHfl(Protocol):
         cloud: Cloud,
         share: Share,
         model: PendingModel,
-        payload_bits: int,
+        payload: Payload,
         global_round: int,
         edge_round: int,
     ) -> Work:
         """What one client does in an edge round."""
         return Work(
-            global_round=global_round,
-            edge_round=edge_round,
-            request=cloud.request(
-                partial(
-                    PendingUpdate,
-                    start=model,
-                    num_steps=share.num_steps,
-                    batch_size=self.terms.batch_size,
-                    learning_rate=self.learning_rate,
-                )
-            ),
-            cycles=share.num_steps * cloud.step_cycles(share.client, self.terms.batch_size),
-            payload_bits=payload_bits,
+            job=Job(global_round, edge_round, (global_round - 1) * self.num_edge_rounds + edge_round),
+            request=cloud.request(model, share.num_steps, self.local_round),
+            cycles=share.num_steps * cloud.step_cycles(share.client, self.local_round.batch_size),
+            payload=payload,
             frequency_hz=share.frequency_hz,
             tx_power_w=share.tx_power_w,
             energy_budget_j=share.energy_budget_j if self.gives_up else None,

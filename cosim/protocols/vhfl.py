@@ -19,17 +19,17 @@ Source: Wan et al., "How global observation works in federated learning", Sectio
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Literal
 
 from cosim.client import Client, Work
-from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative, positive
+from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
 from cosim.learning.combinations import mean
 from cosim.learning.pending import PendingModel, PendingUpdate
-from cosim.learning.vertical import VerticalUpdate
+from cosim.learning.vertical import VerticalSgd
 from cosim.nodes import Cloud
 from cosim.protocols.protocol import Protocol
 from cosim.simulation import Dropped, Simulation, Story
+from cosim.uplink import Job
 
 
 @configuration
@@ -39,9 +39,7 @@ class Vhfl(Protocol):
     Attributes:
         num_global_rounds: Global rounds. [no source]
         num_local_epochs: Local epochs E_l in a global round. [VHFL, Section V-D: 20]
-        batch_size: Samples in a mini-batch B. [no source]
-        learning_rate: Step size of the clients' SGD. [no source]
-        central_learning_rate: Step size of the server's model, once in a global round. [no source]
+        local: The rule by which clients train. [VHFL, Algorithm 1]
         num_senders: Clients K_0 that may upload in a global round, drawn uniformly; none: all. [no source]
         num_needed: Updates K that a global round is meant to collect; only reported. None: as many as may
             upload. [no source]
@@ -53,9 +51,7 @@ class Vhfl(Protocol):
 
     num_global_rounds: int = field(at_least(1), default=40)
     num_local_epochs: int = field(at_least(1), default=20)
-    batch_size: int = field(at_least(1), default=50)
-    learning_rate: float = field(positive, default=0.05)
-    central_learning_rate: float = field(not_negative, default=0.05)
+    local: VerticalSgd = VerticalSgd()
     num_senders: int | None = field(at_least(1), default=None)
     num_needed: int | None = field(at_least(1), default=None)
     waiting_time_s: float | None = field(positive, default=None)
@@ -80,18 +76,9 @@ class Vhfl(Protocol):
                 f"Vhfl.num_needed = {num_needed}, Vhfl.num_senders = {num_senders}, System.num_clients = "
                 f"{num_clients}: must be K <= K_0 <= N. Usual fix: fewer senders, or fewer needed of them."
             )
-        if cloud.shape.statistics:
-            raise ConfigurationError(
-                "System.model: keeps running statistics, and the epochs of VHFL do not move them. Usual fix: "
-                "Hist or HFedAvg, or a normalisation without."
-            )
+        self.local.check(cloud.learner)
         for client in cloud.edges[0].clients:
             _ = client.samples  # their number decides an upload's size, so what is missing is missed now
-        if cloud.learner.dropout:
-            raise ConfigurationError(
-                f"System.model: dropout in {', '.join(cloud.learner.dropout)}, and VHFL trains all clients "
-                "in one program, where a mask is everybody's. Usual fix: Hist or HFedAvg, or p = 0."
-            )
         if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:
             raise ConfigurationError(
                 "System.model: has no server's part, so clients would see the server's features. Usual fix: "
@@ -125,22 +112,12 @@ class Vhfl(Protocol):
     def work(self, cloud: Cloud, client: Client, model: PendingModel, global_round: int) -> Work:
         """What one client does in a global round; its upload holds weights and a gradient per sample."""
         num_samples = len(client.samples)
-        num_steps = self.num_local_epochs * -(-num_samples // self.batch_size)
+        num_steps = self.local.num_steps(num_samples, self.num_local_epochs)
         num_uploaded = cloud.shape.num_local_parameters + num_samples * cloud.shape.num_central_outputs
         return Work(
-            global_round=global_round,
-            edge_round=0,
-            request=cloud.request(
-                partial(
-                    VerticalUpdate,
-                    start=model,
-                    num_epochs=self.num_local_epochs,
-                    batch_size=self.batch_size,
-                    learning_rate=self.learning_rate,
-                    central_learning_rate=self.central_learning_rate,
-                )
-            ),
-            cycles=num_steps * cloud.step_cycles(client, self.batch_size, local_only=True),
-            payload_bits=cloud.bits_per_parameter * num_uploaded,
+            job=Job(global_round, 0, global_round - 1),
+            request=cloud.request(model, num_steps, self.local),
+            cycles=num_steps * cloud.step_cycles(client, self.local.batch_size, local_only=True),
+            payload=cloud.codec.payload(num_uploaded),
             upload_deadline_s=self.waiting_time_s if self.waits_from == "upload" else None,
         )

@@ -11,27 +11,27 @@ from the start of its upload until it has arrived or been given up, so waiting i
 Usage::
 
     network = PublicNetwork(arrival_rate_per_s=2.0, service=HyperExponential(weights=(0.3, 0.7)))
-    uplinks = network.uplinks(sim, ["client-0001", "client-0002"])
-    upload = uplinks["client-0001"].open(payload_bits=1_000_000, global_round=1, edge_round=0)
+    (link,) = network.links(sim, [cell])
+    upload = link.open("client-0001", payload, tx_power_w=0.2, job=Job(1, 0))
 
 Source: Wan et al., "How global observation works in federated learning" (VHFL), Sections II-A and IV.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import attrs
-
+from cosim.codec import Payload
 from cosim.configuration import at_least, configuration, field, not_negative
 from cosim.queueing.service import HyperExponential, ServiceLaw
 from cosim.queueing.start import Start, check_start
 from cosim.queueing.station import Message, Station
 from cosim.simulation import Event, Simulation
+from cosim.uplink import Cell, Job, Link, Uplink, Upload
 
 
 @configuration
-class PublicNetwork:
+class PublicNetwork(Uplink):
     """The network that the clients share with the public.
 
     Attributes:
@@ -56,8 +56,8 @@ class PublicNetwork:
         """Share rho of the time that the public keeps a server busy, if below 1."""
         return self.arrival_rate_per_s * self.service.mean_s
 
-    def uplinks(self, sim: Simulation, clients: Sequence[str]) -> dict[str, "QueuedUplink"]:
-        """Build the stations; call it once for a simulation.
+    def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
+        """Build the stations, and the link of each cell.
 
         Warns:
             UserWarning: A load of 1 or more.
@@ -68,51 +68,43 @@ class PublicNetwork:
                 "long as the run lasts, and no result is stationary.",
                 stacklevel=2,
             )
+        clients = [client for cell in cells for client in cell.clients]
         names = {client: "path" if self.paths == "shared" else f"path-{client}" for client in clients}
         stations = {
             name: Station(sim, name, self.arrival_rate_per_s, self.service, self.start)
             for name in dict.fromkeys(names.values())
         }
-        return {
-            client: QueuedUplink(client=client, station=stations[name], packet_bits=self.packet_bits)
-            for client, name in names.items()
-        }
+        of_clients = {client: stations[name] for client, name in names.items()}
+        return [QueueLink(of_clients, self.packet_bits) for _ in cells]
 
 
-class QueuedUpload:
-    """An upload on its way.
+class QueuedUpload(Upload):
+    """An upload on its way; closing it changes nothing, as its packets stay in the queue."""
 
-    Attributes:
-        done: Comes when its last packet has left.
-        granted: None: it starts at once.
-    """
-
-    granted = None
-
-    def __init__(self, payload_bits: int, message: Message) -> None:
+    def __init__(self, bits: float, message: Message) -> None:
         self.done: Event = message.done
-        self._payload_bits = payload_bits
+        self._bits = bits
         self._message = message
 
     @property
     def bits_left(self) -> float:
         """Its bits, in proportion to the packets that have not left."""
         num_left = self._message.num_packets - self._message.num_served
-        return self._payload_bits * num_left / self._message.num_packets
+        return self._bits * num_left / self._message.num_packets
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class QueuedUplink:
-    """One client's way to the server through a queue."""
+class QueueLink(Link):
+    """The ways of a cell's clients through queues.
 
-    client: str
-    station: Station
-    packet_bits: int | None
+    Args:
+        stations: Client -> the station on its way.
+        packet_bits: Largest packet; None: every message is one packet.
+    """
 
-    def open(self, payload_bits: int, tx_power_w: float, global_round: int, edge_round: int) -> QueuedUpload:
-        """Start an upload; power and rounds change nothing, as a queue knows none."""
-        num_packets = 1 if self.packet_bits is None else max(1, -(-payload_bits // self.packet_bits))
-        return QueuedUpload(payload_bits, self.station.send(self.client, num_packets))
+    def __init__(self, stations: Mapping[str, Station], packet_bits: int | None) -> None:
+        self._stations, self._packet_bits = stations, packet_bits
 
-    def close(self, upload: QueuedUpload) -> None:
-        """End an upload for its sender; its packets stay in the queue and take their service."""
+    def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> QueuedUpload:
+        """Put a message into the client's queue; power and job change nothing, as a queue knows none."""
+        num_packets = 1 if self._packet_bits is None else max(1, int(-(-payload.bits // self._packet_bits)))
+        return QueuedUpload(payload.bits, self._stations[client].send(client, num_packets))

@@ -1,73 +1,138 @@
 """Block fading: the channel between one client and the antennas of its edge server.
 
 Rayleigh, single antenna to M antennas: h ~ CN(0, I_M), constant within a block and independent from block
-to block. A block is a global round, an edge round, or a coherence time. The draw of a block depends on
-nothing but the seed, the client and the block.
+to block (`redrawn`). The draw of a block depends on nothing but the seed, the client and the block.
 
 Scope and limitations: antennas and clients are uncorrelated, and so are blocks; without fading the gain
-|h|^2 is 1, whatever the number of antennas.
+|h|^2 is 1.
 
 Source: HIST journal paper, Sections IV-A and VI-C.
 """
 
 import math
-from typing import Literal
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.configuration import Port, at_least, configuration, field
+from cosim.radio.redrawn import Block, EveryGlobalRound, Redrawn
 from cosim.simulation import Simulation
+from cosim.uplink import Job
 
-Redrawn = Literal["global-round", "edge-round", "coherence-time"]
+
+class BlockFading(ABC):
+    """One client's channel, block by block."""
+
+    @abstractmethod
+    def block(self, job: Job) -> Block:
+        """The block that a job meets at this instant."""
+
+    @abstractmethod
+    def vector(self, block: Block) -> NDArray[np.complex128]:
+        """Channel vector h, complex, shape (antennas,), E|h_m|^2 = 1."""
+
+    @abstractmethod
+    def gain(self, block: Block) -> float:
+        """Channel power gain |h|^2 of a receiver that combines all antennas (maximum ratio)."""
+
+    def end_s(self, block: Block) -> float:
+        """When the channel changes by itself; infinity where it changes with the jobs."""
+        return math.inf
+
+    def after(self, block: Block) -> Block:
+        """The block that follows one that has ended by itself."""
+        return block
 
 
-class BlockFading:
-    """One client's channel, block by block.
+@configuration
+class Fading(Port, ABC):
+    """How channels vary around their mean."""
 
-    Args:
-        num_antennas: Antennas M of the edge server; 0 for no fading.
-        redrawn: What a block is.
-        coherence_time_s: Length of a block, where a block is a coherence time.
+    @property
+    def within_uploads(self) -> bool:
+        """Whether a channel may change while somebody sends."""
+        return False
+
+    @abstractmethod
+    def of(self, sim: Simulation, client: str) -> BlockFading:
+        """The channel of one client."""
+
+
+@configuration
+class NoFading(Fading):
+    """Channels that stay at their mean, with one antenna."""
+
+    def of(self, sim: Simulation, client: str) -> BlockFading:
+        """A channel that stays."""
+        return StillChannel()
+
+
+@configuration
+class Rayleigh(Fading):
+    """Rayleigh fading at antennas whose signals the edge server combines.
+
+    Attributes:
+        num_antennas: Antennas of an edge server. [HIST journal, Section VI-C]
+        redrawn: When the channel changes. [HIST journal, Section IV-A: every global round]
     """
 
-    def __init__(
-        self,
-        sim: Simulation,
-        client: str,
-        num_antennas: int,
-        redrawn: Redrawn,
-        coherence_time_s: float | None,
-    ) -> None:
-        self._sim = sim
-        self._client = client
-        self._num_antennas = num_antennas
-        self._redrawn = redrawn
-        self._coherence_time_s = coherence_time_s if redrawn == "coherence-time" and num_antennas else None
-        self._last: tuple[tuple[int, ...], float] = ((), 1.0)
+    num_antennas: int = field(at_least(1), default=10)
+    redrawn: Redrawn = EveryGlobalRound()
 
-    def block(self, global_round: int, edge_round: int) -> tuple[int, ...]:
-        """The block of this round, or, by coherence time, of this instant."""
-        if self._redrawn == "global-round":
-            return (global_round,)
-        if self._redrawn == "edge-round":
-            return (global_round, edge_round)
-        return (int(self._sim.now_s // self._coherence_time_s) if self._coherence_time_s else 0,)
+    @property
+    def within_uploads(self) -> bool:
+        """Where its blocks may end so."""
+        return self.redrawn.within_uploads
 
-    def block_end_s(self, block: tuple[int, ...]) -> float:
-        """When the channel changes by itself; infinity where it changes with the rounds."""
-        return (block[0] + 1) * self._coherence_time_s if self._coherence_time_s else math.inf
+    def of(self, sim: Simulation, client: str) -> BlockFading:
+        """The channel of one client."""
+        return RayleighChannel(sim, client, self.num_antennas, self.redrawn)
 
-    def vector(self, block: tuple[int, ...]) -> NDArray[np.complex128]:
-        """Channel vector h, complex, shape (antennas,), E|h_m|^2 = 1; without fading the number 1."""
-        if not self._num_antennas:
-            return np.ones(1, dtype=np.complex128)
+
+class StillChannel(BlockFading):
+    """The number 1."""
+
+    def block(self, job: Job) -> Block:
+        """The only one."""
+        return ()
+
+    def vector(self, block: Block) -> NDArray[np.complex128]:
+        """The number 1, shape (1,)."""
+        return np.ones(1, dtype=np.complex128)
+
+    def gain(self, block: Block) -> float:
+        """1."""
+        return 1.0
+
+
+class RayleighChannel(BlockFading):
+    """One client's channel to several antennas."""
+
+    def __init__(self, sim: Simulation, client: str, num_antennas: int, redrawn: Redrawn) -> None:
+        self._sim, self._client = sim, client
+        self._num_antennas, self._redrawn = num_antennas, redrawn
+        self._last: tuple[Block, float] | None = None
+
+    def block(self, job: Job) -> Block:
+        """The block that a job meets at this instant."""
+        return self._redrawn.block(job, self._sim.now_s)
+
+    def end_s(self, block: Block) -> float:
+        """When the block ends by itself."""
+        return self._redrawn.end_s(block)
+
+    def after(self, block: Block) -> Block:
+        """The block that follows."""
+        return self._redrawn.after(block)
+
+    def vector(self, block: Block) -> NDArray[np.complex128]:
+        """Channel vector h, complex, shape (antennas,), E|h_m|^2 = 1."""
         parts = self._sim.stream(self._client, "fading", *block).standard_normal((2, self._num_antennas))
         return (parts[0] + 1j * parts[1]) / math.sqrt(2.0)
 
-    def gain(self, block: tuple[int, ...]) -> float:
+    def gain(self, block: Block) -> float:
         """Channel power gain |h|^2 of a receiver that combines all antennas (maximum ratio)."""
-        if not self._num_antennas:
-            return 1.0
-        if self._last[0] != block:
+        if self._last is None or self._last[0] != block:
             self._last = block, float(np.sum(np.abs(self.vector(block)) ** 2))
         return self._last[1]

@@ -19,7 +19,6 @@ from analysis.chrome_trace import events, spans, write
 from cosim import ConfigurationError
 from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Trace, Transfer
 from scenarios import rawhfl, vhfl
-from scenarios.console import network
 
 Event = dict[str, Any]
 
@@ -30,7 +29,7 @@ KEYS = {
     "C": {"name", "ph", "ts", "pid", "tid", "args"},
 }
 ROUND = ["global_round", "edge_round", "start_s", "end_s", "num_wanted", "num_participants", "num_arrived"]
-TABLES = ("spans", "transfers", "plans", "rounds", "evaluations")
+TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
 
 
 def result_of(*rows: Any, **system: Any) -> cosim.Result:
@@ -64,14 +63,16 @@ def by_hand() -> cosim.Result:
 
 def hist() -> cosim.Result:
     """Some uploads are cut, and the slowest client never gets as far as an upload."""
-    training = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=3, batch_size=10, deadline_s=0.0013)
+    training = cosim.EdgeTraining(
+        num_edge_rounds=2, num_local_steps=3, local=cosim.Sgd(batch_size=10), deadline_s=0.0013
+    )
     system = cosim.System(
         num_cells=2,
         num_clients=5,
         model="relu-12-8-4",
         data=cosim.Synthetic(),
         topology=cosim.Topology(backhaul_delay_s=1e-4),
-        radio=cosim.Radio(bandwidth_hz=1e6, sharing="redivided"),
+        uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6)),
         protocol=cosim.Hist(num_global_rounds=3, training=training),
     )
     return cosim.run(system, models.build(system.model), scenario="tiny")
@@ -82,14 +83,14 @@ def over_the_public_network() -> cosim.Result:
     data = cosim.evolve(base.data, traffic=cosim.Traffic(num_days=4))
     protocol = cosim.evolve(base.protocol, num_global_rounds=20, num_local_epochs=1)
     system = cosim.evolve(base, data=data, protocol=protocol, evaluate_every=10)
-    return cosim.run(system, network(system.model))
+    return cosim.run(system)
 
 
 def with_plans() -> cosim.Result:
     base = rawhfl.system()
     protocol = cosim.evolve(base.protocol, num_global_rounds=2, num_edge_rounds=2, max_local_rounds=3)
     system = cosim.evolve(base, protocol=protocol, evaluate_every=None)
-    return cosim.run(system, network(system.model))
+    return cosim.run(system)
 
 
 def nothing() -> cosim.Result:
@@ -167,7 +168,7 @@ def test_slices_by_hand():
         ("west rounds", "edge round 1.0"): (0, 30_000),
         ("cloud rounds", "global round 1"): (0, 31_000),
     }
-    args = {"start_s": 0.020, "end_s": 0.030, "energy_j": 0.5, "outcome": "deadline", "row": 4}
+    args = {"start_s": 0.020, "end_s": 0.030, "energy_j": 0.5, "outcome": "deadline", "job": -1, "row": 4}
     assert found["b", "send"]["args"] == args
     told = found["west rounds", "edge round 1.0"]["args"]
     assert (told["num_wanted"], told["num_participants"], told["num_arrived"]) == (2, 1, 0)
@@ -461,7 +462,7 @@ def test_damaged_tables_are_refused_and_nothing_is_written(
 @pytest.mark.parametrize("table", TABLES)
 def test_tables_without_a_column_are_refused(table: str):
     whole = by_hand()
-    column = "client" if table in ("transfers", "plans") else "time_s" if table == "evaluations" else "node"
+    column = {"spans": "node", "rounds": "node", "evaluations": "time_s"}.get(table, "client")
     broken = attrs.evolve(whole, **{table: getattr(whole, table).drop(columns=column)})
     with pytest.raises(ValueError, match=f"the table of {table} is damaged: it has no column {column}"):
         events(broken)

@@ -13,13 +13,17 @@ from cosim.records import DONE
 
 @pytest.fixture(scope="module")
 def result() -> cosim.Result:
-    training = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=4, batch_size=10, deadline_s=5.3e-3)
+    training = cosim.EdgeTraining(
+        num_edge_rounds=2, num_local_steps=4, local=cosim.Sgd(batch_size=10), deadline_s=5.3e-3
+    )
     system = cosim.System(
         num_cells=2,
         num_clients=8,
         model="relu-12-8-4",
         data=cosim.Synthetic(),
-        radio=cosim.Radio(bandwidth_hz=2e5, fading_redrawn="edge-round"),
+        uplink=cosim.Radio(
+            sharing=cosim.FixedShares(bandwidth_hz=2e5), fading=cosim.Rayleigh(redrawn=cosim.EveryEdgeRound())
+        ),
         protocol=cosim.Hist(num_global_rounds=3, training=training),
     )
     made = cosim.run(system, models.build(system.model))

@@ -8,28 +8,34 @@ import pytest
 import cosim
 from analysis.report import report
 from analysis.report_designs import designs_of, in_words
-from cosim import Hist, Radio, Synthetic, System
-from scenarios.console import network
+from cosim import (
+    FixedShares,
+    Hist,
+    Radio,
+    Synthetic,
+    System,
+)
 
 SYSTEM = System(
     num_cells=2,
     num_clients=4,
     model="relu-12-8-4",
     data=Synthetic(),
-    radio=Radio(bandwidth_hz=1e6),
+    uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(num_global_rounds=2),
 )
 
 
 @pytest.fixture(scope="module")
 def result():
-    return cosim.run(SYSTEM, network(SYSTEM.model))
+    return cosim.run(SYSTEM)
 
 
 def with_fields(result, seed=1, **fields):
     """The run as if its configuration had been another one."""
-    radio = result.config["system"]["radio"] | {"bandwidth_hz": fields.pop("bandwidth_hz", 1e6)}
-    system = result.config["system"] | {"seed": seed, "radio": radio} | fields
+    sharing = {"kind": "FixedShares", "bandwidth_hz": fields.pop("bandwidth_hz", 1e6)}
+    uplink = result.config["system"]["uplink"] | {"sharing": sharing}
+    system = result.config["system"] | {"seed": seed, "uplink": uplink} | fields
     return attrs.evolve(result, config=result.config | {"system": system})
 
 
@@ -53,7 +59,7 @@ def test_many_designs_share_their_tables(result):
         assert sum(caption.startswith(once) for caption in captions(html)) == 1, once
     unfolded = re.sub(r"<details>.*?</details>", "", html, flags=re.DOTALL)
     assert len(captions(unfolded)) <= 8
-    assert "12, which differ in radio.bandwidth_hz (4 values), num_cells (3 values)" in html
+    assert "12, which differ in uplink.sharing.bandwidth_hz (4 values), num_cells (3 values)" in html
     assert "36, seeds 1, 2, 3" in html
 
 
@@ -117,7 +123,7 @@ def test_fields_that_say_the_same_or_are_not_everywhere_give_way(result):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("radio.bandwidth_hz", 5e5, "500 kHz"),
+        ("uplink.sharing.bandwidth_hz", 5e5, "500 kHz"),
         ("deadline_s", 0.022, "22 ms"),
         ("deadline_s", 0.0, "0 s"),
         ("deadline_s", None, "null"),

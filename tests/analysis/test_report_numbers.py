@@ -10,19 +10,31 @@ from scipy import stats
 
 import cosim
 from analysis.report import report
-from cosim import Compute, EdgeTraining, Hist, Radio, Synthetic, System, evolve
-from scenarios.console import network
+from cosim import (
+    Compute,
+    EdgeTraining,
+    FixedShares,
+    Hist,
+    PerGroup,
+    Radio,
+    Sgd,
+    Synthetic,
+    System,
+    evolve,
+)
 
 SYSTEM = System(
     num_cells=2,
     num_clients=6,
     model="relu-12-8-4",
     data=Synthetic(),
-    compute=Compute(min_frequency_hz=(0.5e9,), max_frequency_hz=(4e9,)),
-    radio=Radio(bandwidth_hz=1e6),
+    compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+    uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         num_global_rounds=4,
-        training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, batch_size=10, deadline_s=0.0012),
+        training=EdgeTraining(
+            num_edge_rounds=3, num_local_steps=2, local=Sgd(batch_size=10), deadline_s=0.0012
+        ),
     ),
 )
 
@@ -67,7 +79,7 @@ def of(html, beginning):
 
 @pytest.fixture(scope="module")
 def runs():
-    return [cosim.run(evolve(SYSTEM, seed=seed), network(SYSTEM.model)) for seed in (1, 2, 3)]
+    return [cosim.run(evolve(SYSTEM, seed=seed)) for seed in (1, 2, 3)]
 
 
 def wasted_j(result):
@@ -135,14 +147,14 @@ def test_several_seeds_are_one_design_with_students_interval(runs):
 
 
 def test_designs_differ_by_the_fields_that_are_named(runs):
-    other = cosim.run(evolve(SYSTEM, radio=Radio(bandwidth_hz=2e6)), network(SYSTEM.model))
+    other = cosim.run(evolve(SYSTEM, uplink=Radio(sharing=FixedShares(bandwidth_hz=2e6))))
     html = report([*runs, other])
     first, second = of(html, "Means over runs")
     assert (first["runs"], second["runs"]) == ("3", "1")
-    assert (first["radio.bandwidth_hz"], second["radio.bandwidth_hz"]) == ("1 MHz", "2 MHz")
+    assert (first["uplink.sharing.bandwidth_hz"], second["uplink.sharing.bandwidth_hz"]) == ("1 MHz", "2 MHz")
     assert [tuple(row.values()) for row in of(html, "Fields in which")] == [
-        ("radio.bandwidth_hz", "1 MHz", "A"),
-        ("radio.bandwidth_hz", "2 MHz", "B"),
+        ("uplink.sharing.bandwidth_hz", "1 MHz", "A"),
+        ("uplink.sharing.bandwidth_hz", "2 MHz", "B"),
     ]
 
 

@@ -10,7 +10,6 @@ import cosim
 from analysis.report import NEEDED, report, write
 from analysis.report_page import DARK_COLOURS, table, text
 from cosim import ConfigurationError, EdgeTraining, Hist, Synthetic, System
-from scenarios.console import network
 
 SYSTEM = System(
     num_cells=2,
@@ -53,7 +52,7 @@ class Tags(HTMLParser):
 
 @pytest.fixture(scope="module")
 def result():
-    return cosim.run(SYSTEM, network(SYSTEM.model))
+    return cosim.run(SYSTEM)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +101,7 @@ def test_every_colour_of_a_picture_follows_the_page(html):
         assert f"--p{light[1:]}: {dark};" in html
 
 
-@pytest.mark.parametrize("field", ["model", "uplink"])
+@pytest.mark.parametrize("field", ["model", "initial_weights"])
 def test_what_files_say_is_text(result, field, tmp_path):
     tame = report([result, named(result, **{field: "tame"})])
     runs = [result, named(result, folder=tmp_path / "<script>alert(3)<" / "<b>run", **{field: HOSTILE})]

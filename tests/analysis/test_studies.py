@@ -94,11 +94,13 @@ def test_tight_is_a_half_width_of_at_most_a_share_of_the_mean(share):
 
 def test_load_reads_a_study_with_plain_values(tmp_path):
     (tmp_path / "study.json").write_text("{}")
-    table = runs().assign(**{"field.radio.bandwidth_hz": [json.dumps(5e6)] * 3 + [json.dumps(1e7)] * 3})
+    table = runs().assign(
+        **{"field.uplink.sharing.bandwidth_hz": [json.dumps(5e6)] * 3 + [json.dumps(1e7)] * 3}
+    )
     table.to_parquet(tmp_path / "runs.parquet")
     found = load(tmp_path)
     assert isinstance(found, pd.DataFrame)
-    assert list(found["radio.bandwidth_hz"]) == [5e6] * 3 + [1e7] * 3
+    assert list(found["uplink.sharing.bandwidth_hz"]) == [5e6] * 3 + [1e7] * 3
     assert list(found["dropped_share"]) == pytest.approx([0.0, 0.05, 0.1, 0.2, 0.25, 0.3])
     assert not isinstance(found, Result)
     with pytest.raises(ConfigurationError, match="cannot be read as a run folder"):

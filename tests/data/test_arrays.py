@@ -16,7 +16,7 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 import cosim
-from cosim import Arrays, ConfigurationError, Dataset, Digits, EdgeTraining, HFedAvg, Iid, Sampled, Shards
+from cosim import Arrays, ConfigurationError, Dataset, Digits, EdgeTraining, HFedAvg, Iid, Sampled, Sgd, Shards
 from cosim.configuration import from_dict, to_dict
 from cosim.learning.learner import Learner
 from cosim.simulation import Simulation
@@ -94,7 +94,7 @@ BASE = cosim.System(
     num_cells=2,
     num_clients=6,
     data=Arrays(source=f"{HERE}:pictures", split=Shards()),
-    protocol=HFedAvg(num_global_rounds=2, training=EdgeTraining(num_local_steps=4, learning_rate=0.1)),
+    protocol=HFedAvg(num_global_rounds=2, training=EdgeTraining(num_local_steps=4, local=Sgd(learning_rate=0.1))),
 )
 
 
@@ -268,7 +268,9 @@ def test_a_population_larger_than_the_data_set_learns_and_only_participants_draw
         return stream(self, node, purpose, *index)
 
     monkeypatch.setattr(Simulation, "stream", heard)
-    training = EdgeTraining(num_edge_rounds=1, num_local_steps=10, num_participants=4, learning_rate=0.1)
+    training = EdgeTraining(
+        num_edge_rounds=1, num_local_steps=10, num_participants=4, local=Sgd(learning_rate=0.1)
+    )
     system = attrs.evolve(
         BASE,
         num_clients=2000,

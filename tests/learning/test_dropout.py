@@ -17,8 +17,9 @@ from cosim.learning.cohorts import WORKING_SETS, working_set
 from cosim.learning.combinations import mean, mean_of_models, submodel
 from cosim.learning.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.submodels import draw_parts
 
 DATA = loaded(Synthetic())
@@ -48,7 +49,7 @@ NETWORKS = (Dense, Convolutional)
 
 
 def an_update(start: PendingModel, number: int, **changes) -> PendingUpdate:
-    work = {"num_steps": 4, "batch_size": 10, "learning_rate": 0.1, "key": 1000 + number}
+    work = {"num_steps": 4, "training": Sgd(batch_size=10, learning_rate=0.1), "key": 1000 + number}
     samples = np.arange(40 * number, 40 * number + 40)
     return PendingUpdate(client=f"client-{number:02d}", start=start, samples=samples, **(work | changes))
 
@@ -189,8 +190,8 @@ def test_training_is_a_plain_loop_with_the_same_masks():
         network = Dense(num_units)
         network.load_state_dict({n: torch.tensor(v) for n, v in learner.weights(start).items()})
         network[2] = WithMasks(masks, 0.4)
-        optimizer = torch.optim.SGD(network.parameters(), lr=update.learning_rate)
-        for batch in mini_batches(update.samples, update.num_steps, update.batch_size, update.key):
+        optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
+        for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
             optimizer.zero_grad()
             x, y = torch.tensor(DATA.train_x[batch]), torch.tensor(DATA.train_y[batch])
             nn.functional.cross_entropy(network(x), y).backward()

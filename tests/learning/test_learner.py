@@ -12,14 +12,15 @@ from torch import nn
 import models
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning import cohorts as cohorts_module
 from cosim.learning import learner as learner_module
 from cosim.learning.cohorts import WORKING_SETS, WorkingSet, cohorts
 from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models, submodel
 from cosim.learning.learner import Learner
 from cosim.learning.levels import levels
-from cosim.learning.local_training import mini_batches
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.programs import sgd
+from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.submodels import draw_parts, even_counts
 
 NUM_FEATURES, NUM_CLASSES = 12, 4
@@ -48,7 +49,7 @@ def a_learner(name: str = "relu-12-9-4", num_workers: int = 2) -> Learner:
 
 
 def an_update(start: PendingModel, i: int, **changes) -> PendingUpdate:
-    work = {"num_steps": 5, "batch_size": 8, "learning_rate": 0.2, "key": i}
+    work = {"num_steps": 5, "training": Sgd(batch_size=8, learning_rate=0.2), "key": i}
     samples = np.arange(20 * i % 500, 20 * i % 500 + 30)
     return PendingUpdate(client=f"client{i:03}", start=start, samples=samples, **(work | changes))
 
@@ -63,8 +64,8 @@ def train_alone(name: str, start: dict[str, np.ndarray], update: PendingUpdate) 
 
 def trained_by_sgd(network: nn.Module, update: PendingUpdate) -> dict[str, np.ndarray]:
     """The weights that torch.optim.SGD leaves in a network."""
-    optimizer = torch.optim.SGD(network.parameters(), lr=update.learning_rate)
-    for batch in mini_batches(update.samples, update.num_steps, update.batch_size, update.key):
+    optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
+    for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
         optimizer.zero_grad()
         x, y = torch.tensor(DATA.train_x[batch]), torch.tensor(DATA.train_y[batch])
         nn.functional.cross_entropy(network(x), y).backward()
@@ -207,7 +208,7 @@ def test_only_what_is_read_is_computed():
     learner.weights(model)
     learner.evaluate(model)
     assert learner.num_local_steps == 6 * 5
-    assert unread.weights is None
+    assert unread.tensors is None
     learner.weights(unread)
     assert learner.num_local_steps == 20 * 5
 
@@ -223,7 +224,7 @@ def test_settled_history_is_freed():
     combine = type(model).combine
 
     def counting(*arguments):
-        alive_during.append(sum(r() is not None and r().weights is not None for r in history))
+        alive_during.append(sum(r() is not None and r().tensors is not None for r in history))
         return combine(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -250,7 +251,17 @@ def test_two_thousand_levels_resolve():
     learner = a_learner()
     model = learner.initial_model(key=3)
     for i in range(2000):
-        model = mean([an_update(mean_of_models([model]), 1, num_steps=1, batch_size=2, key=i)])
+        model = mean(
+            [
+                an_update(
+                    mean_of_models([model]),
+                    1,
+                    num_steps=1,
+                    training=Sgd(batch_size=2, learning_rate=0.2),
+                    key=i,
+                )
+            ]
+        )
     learner.evaluate(model)
     assert learner.num_local_steps == 2000
 
@@ -287,14 +298,14 @@ def test_memory_is_bounded_by_cohorts_not_by_clients(monkeypatch: pytest.MonkeyP
                 alive -= 1
 
     trained_together: list[int] = []
-    train = cohorts_module.train_relu_layers
+    train = sgd.train_relu_layers
 
     def noted(layers, *arguments):
         trained_together.append(len(layers[0][0]))
         train(layers, *arguments)
 
     monkeypatch.setattr(learner_module, "WeightedSum", Counted)
-    monkeypatch.setattr(cohorts_module, "train_relu_layers", noted)
+    monkeypatch.setattr(sgd, "train_relu_layers", noted)
     learner = a_learner()
     learner.weights(mean([an_update(learner.initial_model(key=3), i) for i in range(400)]))
     assert sum(trained_together) == 400
@@ -312,7 +323,11 @@ def test_cohorts_keep_to_the_working_set():
     assert list(cohorts(updates[::-1], NUM_FEATURES, WORKING_SETS["cpu"])) == found
     assert {len(cohort) for cohort in found} <= {3, 4}
     assert [len(c) for c in cohorts(updates[:2], NUM_FEATURES, WORKING_SETS["cpu"])] == [1, 1]
-    mixed = [*updates[:3], an_update(start, 9, learning_rate=0.1), an_update(start, 10, num_steps=6)]
+    mixed = [
+        *updates[:3],
+        an_update(start, 9, training=Sgd(batch_size=8, learning_rate=0.1)),
+        an_update(start, 10, num_steps=6),
+    ]
     assert sorted(len(c) for c in cohorts(mixed, NUM_FEATURES, WORKING_SETS["cpu"])) == [1, 1, 1, 2]
 
 
@@ -494,12 +509,17 @@ def test_an_error_in_a_worker_reaches_the_reader():
     learner = a_learner()
     bad = an_update(learner.initial_model(key=3), 1)
     bad = PendingUpdate(
-        client="far", start=bad.start, samples=[0, 600], num_steps=1, batch_size=1, learning_rate=0.1, key=1
+        client="far",
+        start=bad.start,
+        samples=[0, 600],
+        num_steps=1,
+        training=Sgd(batch_size=1, learning_rate=0.1),
+        key=1,
     )
     model = mean([bad])
     with pytest.raises(ConfigurationError, match="'far' run from 0 to 600; the training set has 600"):
         learner.weights(model)
-    assert model.weights is None
+    assert model.tensors is None
 
 
 def test_networks_that_cannot_be_learned_are_refused():

@@ -13,14 +13,15 @@ from torch import nn
 
 import models
 from cosim import Synthetic
-from cosim.learning import cohorts as cohorts_module
 from cosim.learning import learner as learner_module
 from cosim.learning.cohorts import WORKING_SETS, WorkingSet
 from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models, submodel
 from cosim.learning.learner import Learner
 from cosim.learning.levels import levels
-from cosim.learning.local_training import mini_batches
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.programs import sgd
+from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.weights import Weights
 from cosim.simulation import Simulation, Story
@@ -35,7 +36,7 @@ def a_learner(num_workers: int = 2) -> Learner:
 
 def an_update(start: PendingModel, i: int) -> PendingUpdate:
     samples = np.arange(20 * i % 500, 20 * i % 500 + 30)
-    work = {"num_steps": NUM_STEPS, "batch_size": 8, "learning_rate": 0.1}
+    work = {"num_steps": NUM_STEPS, "training": Sgd(batch_size=8, learning_rate=0.1)}
     return PendingUpdate(client=f"client{i:03}", start=start, samples=samples, key=i, **work)
 
 
@@ -57,8 +58,8 @@ def trained_alone(start: Weights, update: PendingUpdate) -> Weights:
     """One client's training by torch.optim.SGD on a network of as many hidden units as its weights have."""
     network = models.build(f"relu-12-{len(start['layers.0.weight'])}-4")
     network.load_state_dict(start)
-    optimizer = torch.optim.SGD(network.parameters(), lr=update.learning_rate)
-    for batch in mini_batches(update.samples, update.num_steps, update.batch_size, update.key):
+    optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
+    for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
         optimizer.zero_grad()
         x, y = torch.tensor(DATA.train_x[batch]), torch.tensor(DATA.train_y[batch])
         nn.functional.cross_entropy(network(x), y).backward()
@@ -160,9 +161,9 @@ def settled_levels(model: PendingModel) -> list[list[PendingModel]]:
     for level in levels(model):
         found.append(level)
         for node in level:
-            assert all(parent.weights is not None for parent in node.parents), "in the order of dependence"
-            assert all(update.start.weights is not None for update in node.updates)
-            node.weights = {}
+            assert all(parent.tensors is not None for parent in node.parents), "in the order of dependence"
+            assert all(update.start.tensors is not None for update in node.updates)
+            node.tensors = {}
     return found
 
 
@@ -317,13 +318,13 @@ def test_nothing_is_kept_for_models_that_are_read_once(monkeypatch: pytest.Monke
     start = learner.initial_model(key=3)
     learner.weights(start)
     before = num_live_weights()
-    train, alive = cohorts_module.train_relu_layers, []
+    train, alive = sgd.train_relu_layers, []
 
     def counting(*arguments):
         alive.append(num_live_weights() - before)
         train(*arguments)
 
-    monkeypatch.setattr(cohorts_module, "train_relu_layers", counting)
+    monkeypatch.setattr(sgd, "train_relu_layers", counting)
     model = mean([an_update(start, i) for i in range(80)])
     learner.weights(mean([an_update(model, i) for i in range(80)]))
     assert len(alive) == 2 * 20
@@ -339,7 +340,7 @@ def test_an_interrupted_read_can_be_made_again(monkeypatch: pytest.MonkeyPatch):
     model = loop.made(Mixed(start, an_update(start, 0), 0.5))
     model = loop.made(mean([an_update(model, i) for i in range(40)]))
     model = loop.made(mean([an_update(model, i) for i in range(40)]))
-    train, num_calls = cohorts_module.train_relu_layers, 0
+    train, num_calls = sgd.train_relu_layers, 0
 
     def interrupted(*arguments):
         nonlocal num_calls
@@ -348,7 +349,7 @@ def test_an_interrupted_read_can_be_made_again(monkeypatch: pytest.MonkeyPatch):
             raise KeyboardInterrupt
         train(*arguments)
 
-    monkeypatch.setattr(cohorts_module, "train_relu_layers", interrupted)
+    monkeypatch.setattr(sgd, "train_relu_layers", interrupted)
     with pytest.raises(KeyboardInterrupt):
         learner.weights(model)
     assert_close(learner.weights(model), loop.weights(model))
@@ -399,7 +400,7 @@ def test_a_chain_settles_while_its_level_is_trained(
     def counting(*arguments):
         nonlocal most_settled
         alive = [reference() for reference in chain]
-        most_settled = max(most_settled, sum(node is not None and node.weights is not None for node in alive))
+        most_settled = max(most_settled, sum(node is not None and node.tensors is not None for node in alive))
         return combine(*arguments)
 
     for i in range(60):

@@ -1,90 +1,209 @@
-"""Local training against a loop of nn.Module and torch.optim.SGD over clients."""
+"""Rules of one's own, client by client: equal to a plain torch loop, bit for bit, whatever the workers."""
 
+import attrs
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import nn
 
 import models
-from cosim.learning.local_training import (
-    mini_batches,
-    relu_layers_of,
-    train_by_autograd,
-    train_relu_layers,
+from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.learning import datasets
+from cosim.learning.combinations import assemble, mean, submodel
+from cosim.learning.learner import Learner
+from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.learning.submodels import draw_parts, even_counts
+from cosim.learning.workers import one_torch_thread
+
+DATA = datasets.load("synthetic")
+NUM_CLIENTS = 5
+
+
+@configuration
+class FedProx(LocalTraining):
+    """SGD that is held back to the start. [Li et al., "Federated optimization in heterogeneous networks"]"""
+
+    mu: float = field(not_negative, default=0.5)
+
+    def train(self, client):
+        """As anybody would write it."""
+        optimizer = torch.optim.SGD(client.network.parameters(), lr=self.learning_rate)
+        for x, y in client.batches(client.num_steps, self.batch_size):
+            pull = sum((p - client.start[n]).square().sum() for n, p in client.network.named_parameters())
+            optimizer.zero_grad()
+            (client.loss(client.network(x), y) + 0.5 * self.mu * pull).backward()
+            optimizer.step()
+
+
+class Noisy(Sgd):
+    """A subclass without fields of a rule that has a program: its own function counts."""
+
+    def train(self, client):
+        """Draws from the client's generator."""
+        with torch.no_grad():
+            for values in client.network.parameters():
+                values.add_(torch.randn(values.shape, generator=client.generator))
+
+
+class Undecided(LocalTraining):
+    """Neither a function nor a program."""
+
+
+class Dropping(nn.Sequential):
+    """A network with dropout."""
+
+    def __init__(self):
+        super().__init__(nn.Linear(12, 9), nn.Dropout(0.4), nn.ReLU(), nn.Linear(9, 4))
+
+
+class Normalised(nn.Sequential):
+    """A network with running statistics."""
+
+    def __init__(self):
+        super().__init__(nn.Linear(12, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Linear(9, 4))
+
+
+def updates(start: PendingModel, training: LocalTraining) -> list[PendingUpdate]:
+    return [
+        PendingUpdate(
+            client=f"client-{number}",
+            start=start,
+            samples=np.arange(30 * number, 30 * number + 25),
+            num_steps=2 + number,
+            training=training,
+            key=100 + number,
+        )
+        for number in range(NUM_CLIENTS)
+    ]
+
+
+def trained(network: nn.Module, training: LocalTraining, num_workers: int = 2) -> dict[str, np.ndarray]:
+    """Two rounds of all clients."""
+    learner = Learner(network, DATA, num_workers=num_workers)
+    model = learner.initial_model(key=3)
+    for _ in range(2):
+        model = mean(updates(model, training))
+    return learner.weights(model)
+
+
+def by_hand(network: nn.Module, training: FedProx) -> dict[str, np.ndarray]:
+    """The same by a loop over clients, on one thread of torch, as the learner's are."""
+    with one_torch_thread():
+        return _by_hand(network, training)
+
+
+def _by_hand(network: nn.Module, training: FedProx) -> dict[str, np.ndarray]:
+    learner = Learner(network, DATA, num_workers=1)
+    model = learner.weights(learner.initial_model(key=3))
+    for _ in range(2):
+        total = {name: torch.zeros(values.shape, dtype=torch.float64) for name, values in model.items()}
+        for update in updates(learner.initial_model(key=3), training):
+            network.load_state_dict(
+                {name: torch.tensor(values) for name, values in model.items()}, strict=False
+            )
+            start = {name: p.detach().clone() for name, p in network.named_parameters()}
+            optimizer = torch.optim.SGD(network.parameters(), lr=training.learning_rate)
+            for batch in mini_batches(update.samples, update.num_steps, training.batch_size, update.key):
+                x, y = torch.tensor(DATA.train_x[batch]), torch.tensor(DATA.train_y[batch])
+                pull = sum((p - start[name]).square().sum() for name, p in network.named_parameters())
+                optimizer.zero_grad()
+                (nn.functional.cross_entropy(network(x), y) + 0.5 * training.mu * pull).backward()
+                optimizer.step()
+            tensors = network.state_dict()
+            for name, values in total.items():
+                values += tensors[name].double() * (1 / NUM_CLIENTS)
+        model = {name: values.float().numpy() for name, values in total.items()}
+    return model
+
+
+def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    assert found.keys() == expected.keys()
+    for name in found:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize("make", [lambda: models.build("mlp-12-9-4"), Normalised])
+def test_a_function_is_trained_as_in_a_plain_loop(make):
+    torch.manual_seed(1)
+    rule = FedProx(batch_size=8, learning_rate=0.2)
+    found = trained(make(), rule)
+    assert_same(found, by_hand(make().train(), rule))
+    assert any((found[name] != trained(make(), attrs.evolve(rule, mu=0.0))[name]).any() for name in found)
+
+
+def test_without_its_own_term_it_is_plain_sgd_also_with_dropout():
+    plain = trained(Dropping(), Sgd(batch_size=8, learning_rate=0.2))
+    np.testing.assert_equal(trained(Dropping(), FedProx(batch_size=8, learning_rate=0.2, mu=0.0)), plain)
+
+
+@pytest.mark.parametrize("make", [lambda: models.build("mlp-12-9-4"), Normalised, Dropping])
+@pytest.mark.parametrize("rule", [FedProx(batch_size=8), Noisy(batch_size=8)], ids=["FedProx", "Noisy"])
+def test_results_do_not_depend_on_the_number_of_workers(make, rule):
+    one = trained(make(), rule, num_workers=1)
+    for num_workers in (2, 4):
+        assert_same(trained(make(), rule, num_workers), one)
+
+
+def test_parts_of_a_network_train_as_networks_of_their_size():
+    learner = Learner(models.build("mlp-12-9-4"), DATA, num_workers=2)
+    model = learner.initial_model(key=3)
+    parts = draw_parts(
+        learner.shape.num_units, even_counts(learner.shape.num_units, 2), np.random.default_rng(1)
+    )
+    ends = {}
+    for rule in (Sgd(batch_size=8), FedProx(batch_size=8, mu=0.0)):
+        cells = [mean(updates(submodel(model, part), rule)) for part in parts]
+        ends[type(rule)] = learner.weights(assemble(parts, cells))
+    for name, values in ends[Sgd].items():
+        np.testing.assert_allclose(ends[FedProx][name], values, rtol=1e-4, atol=1e-6)
+
+
+def test_a_function_of_a_subclass_counts_before_the_program_of_its_base():
+    drawn = trained(models.build("mlp-12-9-4"), Noisy())
+    plain = trained(models.build("mlp-12-9-4"), Sgd())
+    assert all((drawn[name] != plain[name]).all() for name in drawn)
+
+
+def test_start_is_a_copy_and_the_network_is_ones_own():
+    class Careless(LocalTraining):
+        def train(self, client):
+            with torch.no_grad():
+                for name, values in client.network.named_parameters():
+                    client.start[name].zero_()
+                    values.fill_(float(client.name[-1]))
+            assert not hasattr(client.network, "more"), "changed by another client"
+            client.network.add_module("more", nn.Identity())
+
+    learner = Learner(models.build("mlp-12-9-4"), DATA, num_workers=2)
+    start = learner.initial_model(key=3)
+    before = learner.weights(start)
+    asked = updates(start, Careless())
+    ends = [learner.weights(mean([update])) for update in asked]
+    assert [set(np.unique(end["layers.0.weight"])) for end in ends] == [
+        {float(n)} for n in range(NUM_CLIENTS)
+    ]
+    assert_same(learner.weights(start), before)
+
+
+@pytest.mark.parametrize(
+    ("draw", "generator"),
+    [(lambda: torch.rand(1), "torch's global generator"), (lambda: np.random.rand(), "numpy's global")],  # noqa: NPY002
 )
+def test_draws_that_threads_would_share_are_refused(draw, generator):
+    class Drawing(LocalTraining):
+        def train(self, client):
+            draw()
 
-X_ND = torch.randn(200, 12, generator=torch.Generator().manual_seed(1))
-Y_N = torch.randint(0, 4, (200,), generator=torch.Generator().manual_seed(2))
-
-
-def trained_alone(
-    network: nn.Module, batches_SB: torch.Tensor, learning_rate: float
-) -> dict[str, torch.Tensor]:
-    optimizer = torch.optim.SGD(network.parameters(), lr=learning_rate)
-    for batch in batches_SB:
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(network(X_ND[batch]), Y_N[batch]).backward()
-        optimizer.step()
-    return {name: p.detach() for name, p in network.named_parameters()}
+    with pytest.raises(ConfigurationError, match=f"Drawing.train draws from {generator}.*client.generator"):
+        trained(models.build("mlp-12-9-4"), Drawing(), num_workers=1)
 
 
-@pytest.mark.parametrize("program", ["autograd", "relu_layers"])
-@pytest.mark.parametrize("family", ["relu", "mlp"])
-@pytest.mark.parametrize("sizes", ["12-4", "12-9-4", "12-9-8-4", "12-3-7-5-4"])
-def test_a_cohort_trains_as_its_clients_alone(program: str, family: str, sizes: str):
-    networks = [models.build(f"{family}-{sizes}") for _ in range(3)]
-    for key, network in enumerate(networks):
-        generator = torch.Generator().manual_seed(key)
-        for p in network.parameters():
-            p.data = 0.5 * torch.randn(p.shape, generator=generator)
-    names = [n for n, _ in networks[0].named_parameters()]
-    weights_C = {n: torch.stack([net.get_parameter(n).detach() for net in networks]) for n in names}
-    batches = [mini_batches(np.arange(50 * c, 50 * c + 30), 15, 8, key=c) for c in range(3)]
-    batches_CSB = torch.from_numpy(np.stack(batches))
-    with torch.no_grad():
-        if program == "autograd":
-            train_by_autograd(models.build(f"{family}-{sizes}"), weights_C, X_ND, Y_N, batches_CSB, 0.2)
-        else:
-            layers = relu_layers_of(networks[0].relu_layers, weights_C)
-            train_relu_layers(layers, X_ND, Y_N, batches_CSB, 0.2)
-    for c, network in enumerate(networks):
-        alone = trained_alone(network, batches_CSB[c], 0.2)
-        for name in names:
-            torch.testing.assert_close(weights_C[name][c], alone[name], rtol=1e-4, atol=1e-5)
-
-
-@given(
-    num_samples=st.integers(1, 40),
-    num_steps=st.integers(1, 12),
-    batch_size=st.integers(1, 30),
-    key=st.integers(0, 99),
-)
-def test_mini_batches_are_epochs_back_to_back(num_samples: int, num_steps: int, batch_size: int, key: int):
-    samples = np.arange(num_samples) * 3 + 5
-    batches_SB = mini_batches(samples, num_steps, batch_size, key)
-    assert batches_SB.shape == (num_steps, batch_size)
-    drawn = batches_SB.ravel()
-    for begin in range(0, len(drawn), num_samples):
-        epoch = drawn[begin : begin + num_samples]
-        assert len(set(epoch.tolist())) == len(epoch)
-        assert set(epoch.tolist()) <= set(samples.tolist())
-
-
-@pytest.mark.parametrize(("num_samples", "num_steps"), [(1, 3), (7, 40), (100, 50), (300, 2), (1000, 60)])
-def test_mini_batches_are_permutations_one_after_the_other(num_samples: int, num_steps: int):
-    samples = np.random.default_rng(1).integers(0, 2**40, num_samples)
-    rng = np.random.Generator(np.random.Philox(key=num_steps))
-    drawn = np.concatenate([rng.permutation(samples) for _ in range(20 * num_steps // num_samples + 1)])
-    expected = drawn[: 20 * num_steps].reshape(num_steps, 20)
-    assert np.array_equal(mini_batches(samples, num_steps, 20, num_steps), expected)
-
-
-def test_mini_batches_follow_their_key_and_reshuffle():
-    samples = np.arange(40)
-    first, again, other = (mini_batches(samples, 8, 10, key) for key in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    assert not np.array_equal(first[:4], first[4:])
-    assert not np.array_equal(first[:4].ravel(), samples)
+def test_a_rule_that_trains_nothing_is_refused():
+    learner = Learner(models.build("mlp-12-9-4"), DATA)
+    for rule in (LocalTraining(), Undecided()):
+        with pytest.raises(ConfigurationError, match=r"without `train` and `program`"):
+            rule.check(learner)
+    for rule in (Sgd(), FedProx(), Noisy()):
+        rule.check(learner)

@@ -5,6 +5,7 @@ import pytest
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.submodels import Part
 
@@ -13,8 +14,7 @@ GOOD = {
     "start": PendingModel(),
     "samples": np.arange(5),
     "num_steps": 2,
-    "batch_size": 3,
-    "learning_rate": 0.1,
+    "training": Sgd(batch_size=3, learning_rate=0.1),
     "key": 1,
 }
 
@@ -27,9 +27,7 @@ GOOD = {
         ("samples", np.array([[1]])),
         ("num_steps", 0),
         ("num_steps", 2.0),
-        ("batch_size", 0),
-        ("learning_rate", 0.0),
-        ("learning_rate", float("nan")),
+        ("training", 0.1),
         ("key", -1),
         ("key", 2**64),
     ],
@@ -96,5 +94,5 @@ def test_a_long_graph_that_nobody_reads_is_freed_without_recursion():
     model = PendingModel()
     for _ in range(50_000):
         model = mean([PendingUpdate(**(GOOD | {"start": model}))])
-    assert model.weights is None
+    assert model.tensors is None
     del model

@@ -1,6 +1,7 @@
 """Training on recurring rows: equal to torch.optim.SGD on the whole mini-batches of the same samples."""
 
 from collections import Counter
+from collections.abc import Hashable
 
 import numpy as np
 import pytest
@@ -10,14 +11,16 @@ from torch import nn
 import models
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning import recurring_rows
-from cosim.learning.cohorts import WORKING_SETS, TrainingSet, cohorts
+from cosim.learning.cohorts import WORKING_SETS, cohorts
 from cosim.learning.combinations import accumulate, mean
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
+from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
-from cosim.learning.recurring_rows import draws, train_on_rows
-from cosim.learning.vertical import VerticalUpdate
+from cosim.learning.programs import recurring_rows
+from cosim.learning.programs.recurring_rows import draws, train_on_rows
+from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.learning.training_set import TrainingSet
+from cosim.learning.vertical import VerticalSgd
 from cosim.learning.workers import one_torch_thread
 
 NUM_FEATURES, NUM_CLASSES, NUM_ROWS = 12, 5, 60
@@ -51,15 +54,15 @@ def an_update(start: PendingModel, i: int, num_rows: int = 6, num_samples: int =
     rows = rng.permutation(NUM_ROWS)[:num_rows]
     rows_of_samples = np.concatenate([rows, rng.choice(rows, num_samples - num_rows)])
     samples = rows_of_samples * NUM_CLASSES + rng.integers(0, NUM_CLASSES, num_samples)
-    work = {"num_steps": 5, "batch_size": 32, "learning_rate": 0.3, "key": i}
+    work = {"num_steps": 5, "training": Sgd(batch_size=32, learning_rate=0.3), "key": i}
     return PendingUpdate(client=f"client{i:03}", start=start, samples=samples, **(work | changes))
 
 
 def trained_by_sgd(network: nn.Module, start: dict, update: PendingUpdate) -> dict[str, np.ndarray]:
     """The weights after torch.optim.SGD on the whole mini-batches."""
     network.load_state_dict({n: torch.as_tensor(values) for n, values in start.items()})
-    optimizer = torch.optim.SGD(network.parameters(), lr=update.learning_rate)
-    for batch in mini_batches(update.samples, update.num_steps, update.batch_size, update.key):
+    optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
+    for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
         optimizer.zero_grad()
         x, y = torch.tensor(TABLE_ND[batch // NUM_CLASSES]), torch.tensor(batch % NUM_CLASSES)
         nn.functional.cross_entropy(network(x), y).backward()
@@ -129,7 +132,9 @@ def test_same_bits_with_any_number_of_workers(name: str):
 
 
 def test_draws_count_the_samples_of_every_batch():
-    update = an_update(PendingModel(), 4, num_rows=9, num_samples=40, num_steps=6, batch_size=27)
+    update = an_update(
+        PendingModel(), 4, num_rows=9, num_samples=40, num_steps=6, training=Sgd(batch_size=27)
+    )
     drawn = draws(update, NUM_CLASSES)
     numbers = drawn.rows_R[drawn.outputs_P // NUM_CLASSES] * NUM_CLASSES + drawn.outputs_P % NUM_CLASSES
     assert len(drawn.rows_R) == 9
@@ -145,15 +150,19 @@ def test_draws_count_the_samples_of_every_batch():
 def test_steps_do_not_part_clients_but_rows_far_apart_and_rates_do():
     start = PendingModel()
     start.settle({"w": torch.zeros(2)})
-    program = TrainingSet(DATA, "cpu").program
+    data = TrainingSet(DATA, "cpu")
     alike = [an_update(start, i, 5 + i % 4, num_steps=1 + i) for i in range(8)]
     others = [
         an_update(start, 8, 9),
-        an_update(start, 9, learning_rate=0.1),
-        an_update(start, 10, batch_size=8),
+        an_update(start, 9, training=Sgd(batch_size=32, learning_rate=0.1)),
+        an_update(start, 10, training=Sgd(batch_size=8, learning_rate=0.3)),
     ]
+
+    def shared(update: PendingUpdate) -> Hashable:
+        return update.training.program().shared(update, data)
+
     working_set = WORKING_SETS["cpu"]._replace(num_cohorts=1)
-    assert [len(c) for c in cohorts([*alike, *others], 12, working_set, program)] == [8, 1, 1, 1]
+    assert [len(c) for c in cohorts([*alike, *others], 12, working_set, shared)] == [8, 1, 1, 1]
     assert len(list(cohorts(alike, 12, working_set))) == 8
 
 
@@ -168,14 +177,21 @@ def test_only_distinct_rows_pass_through_the_network(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(recurring_rows, "forward", noted)
     learner = Learner(models.build("mlp-12-9-5"), DATA, num_workers=1)
     start = learner.initial_model(key=3)
-    learner.weights(mean([an_update(start, i, 6, num_steps=1 + i, batch_size=300) for i in range(4)]))
+    learner.weights(
+        mean(
+            [
+                an_update(start, i, 6, num_steps=1 + i, training=Sgd(batch_size=300, learning_rate=0.3))
+                for i in range(4)
+            ]
+        )
+    )
     # Cohorts of clients 0 and 1 (1 and 2 steps) and of clients 2 and 3 (3 and 4 steps).
     assert seen == [(2, 6), (1, 6)] + 3 * [(2, 6)] + [(1, 6)]
 
 
 def test_numbers_beyond_the_table_are_refused():
     learner = Learner(models.build("mlp-12-9-5"), DATA)
-    work = {"num_steps": 1, "batch_size": 1, "learning_rate": 0.1, "key": 1}
+    work = {"num_steps": 1, "training": Sgd(batch_size=1, learning_rate=0.1), "key": 1}
     start = learner.initial_model(key=3)
     last = PendingUpdate(client="near", start=start, samples=[299], **work)
     learner.weights(mean([last]))
@@ -188,14 +204,12 @@ def test_numbers_beyond_the_table_are_refused():
 
 def test_vertical_training_needs_labels():
     learner = Learner(models.build("mlp-12-9-5"), DATA)
-    update = VerticalUpdate(
+    update = PendingUpdate(
         client="north",
         start=learner.initial_model(key=3),
         samples=[1, 2],
-        num_epochs=1,
-        batch_size=2,
-        learning_rate=0.1,
-        central_learning_rate=0.1,
+        num_steps=1,
+        training=VerticalSgd(batch_size=2),
         key=1,
     )
     with pytest.raises(ConfigurationError, match=r"'north' trains vertically .* without train_y"):

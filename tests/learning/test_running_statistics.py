@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from cosim import ConfigurationError, Synthetic
+from cosim import ConfigurationError, Sgd, Synthetic
 from cosim.data.dataset import Dataset
 from cosim.data.traffic.traffic import Traffic, generate
 from cosim.data.traffic.traffic_samples import samples as traffic_samples
 from cosim.learning.combinations import accumulate, mean, submodel
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
 from cosim.learning.pending import PendingUpdate
+from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.weights import assembled, cut, initial_weights
 
@@ -53,8 +53,7 @@ def an_update(start, number, num_steps=4):
         start=start,
         samples=np.arange(40 * number, 40 * number + 40),
         num_steps=num_steps,
-        batch_size=10,
-        learning_rate=0.1,
+        training=Sgd(batch_size=10, learning_rate=0.1),
         key=number,
     )
 
@@ -63,8 +62,8 @@ def by_hand(start: dict, update: PendingUpdate, width: int = 6) -> dict[str, tor
     """The same training as a plain loop."""
     network = Normalised(width).train()
     network.load_state_dict({name: torch.tensor(values) for name, values in start.items()}, strict=False)
-    optimizer = torch.optim.SGD(network.parameters(), lr=update.learning_rate)
-    for batch in mini_batches(update.samples, update.num_steps, update.batch_size, update.key):
+    optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
+    for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
         optimizer.zero_grad()
         x, y = torch.tensor(DATA.train_x[batch]), torch.tensor(DATA.train_y[batch])
         nn.functional.cross_entropy(network(x), y).backward()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import conv2d
 
 import models
-from cosim import ConfigurationError, Digits
+from cosim import ConfigurationError, Digits, Sgd
 from cosim.learning.combinations import assemble, mean, submodel
 from cosim.learning.learner import Learner
 from cosim.learning.pending import PendingUpdate
@@ -79,8 +79,7 @@ def test_a_trained_model_is_evaluated_as_it_was_trained():
                 start=submodel(model, part),
                 samples=np.arange(300 * cell, 300 * cell + 300),
                 num_steps=40,
-                batch_size=20,
-                learning_rate=0.05,
+                training=Sgd(batch_size=20, learning_rate=0.05),
                 key=number,
             )
             for cell, part in enumerate(parts)

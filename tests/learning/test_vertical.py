@@ -1,6 +1,7 @@
 """Vertical training against autograd on the joined network, and against Algorithm 1 written as a loop."""
 
 import copy
+import math
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
-from cosim.learning.vertical import VerticalUpdate, epoch_orders
+from cosim.learning.pending import PendingUpdate
+from cosim.learning.programs.vertical import epoch_orders
+from cosim.learning.vertical import VerticalSgd
 
 NUM_GLOBAL, NUM_LOCAL = 4, 3
 VERTICAL, HORIZONTAL = "vertical-4-3-8-5", "horizontal-3-8-5"
@@ -39,16 +42,19 @@ HELD = np.split(np.random.default_rng(6).permutation(sum(SIZES)), np.cumsum(SIZE
 
 
 def updates_of(start, *, num_epochs, batch_size, learning_rate=0.1, central_learning_rate=0.07):
+    rule = VerticalSgd(
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        central_learning_rate=central_learning_rate,
+    )
     return [
-        VerticalUpdate(
+        PendingUpdate(
             client=f"client-{number}",
             start=start,
             samples=samples,
             key=number,
-            num_epochs=num_epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            central_learning_rate=central_learning_rate,
+            num_steps=num_epochs * math.ceil(len(samples) / batch_size),
+            training=rule,
         )
         for number, samples in enumerate(HELD)
     ]

@@ -14,31 +14,36 @@ from cosim import (
     Digits,
     EdgeTraining,
     FashionMnist,
+    GivenSnr,
     HFedAvg,
     Hist,
     Iid,
+    NoFading,
+    OverTheAir,
+    PerClient,
+    PerGroup,
     Radio,
+    Sgd,
     System,
     evolve,
 )
 from cosim.checkpoint import Checkpoint
 from cosim.learning.submodels import NetworkShape
-from scenarios.console import network
 
-TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
+TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10))
 RESNET = System(
     num_cells=2,
     num_clients=4,
     model="resnet18grey-2-8-10",
     data=Digits(split=Iid()),
-    compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
-    radio=Radio(fading="none", snr_db=(30.0,)),
+    compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+    uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
     protocol=Hist(num_global_rounds=2, training=TRAINING),
 )
 
 
 def play(system: System, **options) -> cosim.Result:
-    return cosim.run(system, network(system.model), num_workers=1, **options)
+    return cosim.run(system, num_workers=1, **options)
 
 
 def half(name: str) -> tuple[int, int, int, int]:
@@ -112,7 +117,10 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
         RESNET,
         model="resnet18grey-2-8-10" if model.startswith("resnet") else model,
         data=RESNET.data if model.startswith("resnet") else FashionMnist(split=Iid()),
-        compute=Compute(min_frequency_hz=(1e9, 1e9, 1e9, 1e7), max_frequency_hz=(1e9, 1e9, 1e9, 1e7)),
+        compute=Compute(
+            min_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
+            max_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
+        ),
         protocol=evolve(RESNET.protocol, training=evolve(TRAINING, deadline_s=0.05)),
     )
     result = play(system)
@@ -125,30 +133,35 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
 
 def test_over_the_air_statistics_arrive_with_the_noise_too():
     """A sum takes a symbol for every value; without noise worth the name it is what fixed shares learn."""
-    air = evolve(RESNET, radio=evolve(RESNET.radio, sharing="over-the-air", snr_db=(200.0,)))
+    air = evolve(
+        RESNET,
+        uplink=evolve(RESNET.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(200.0,)))),
+    )
     result = play(air)
     _, values, _, _ = half(RESNET.model)
     sending = result.spans[
         (result.spans["activity"] == "send") & (result.spans["node"].str.startswith("client"))
     ]
-    symbols = values / (air.radio.bandwidth_hz / air.radio.aircomp.subcarrier_hz)
-    airtime_s = symbols * air.radio.aircomp.symbol_s
+    symbols = values / (air.uplink.sharing.bandwidth_hz / air.uplink.sharing.subcarrier_hz)
+    airtime_s = symbols * air.uplink.sharing.symbol_s
     assert (sending["end_s"] - sending["start_s"]).to_numpy() == pytest.approx(airtime_s, rel=1e-9)
     fixed = play(RESNET)
     np.testing.assert_allclose(result.evaluations["loss_nats"], fixed.evaluations["loss_nats"], rtol=1e-4)
-    noisy = play(evolve(air, radio=evolve(air.radio, snr_db=(-10.0,))))
+    noisy = play(evolve(air, uplink=evolve(air.uplink, link=GivenSnr(snr_db=PerGroup(values=(-10.0,))))))
     assert np.isfinite(noisy.evaluations["loss_nats"]).all()
     assert abs(noisy.evaluations["loss_nats"].iloc[-1] - fixed.evaluations["loss_nats"].iloc[-1]) > 1e-3
 
 
 def test_lenet_goes_over_the_air_too():
     """A part of 60 of the 120 units in each of two cells, a symbol for each value."""
-    radio = evolve(RESNET.radio, sharing="over-the-air", snr_db=(20.0,))
+    radio = evolve(RESNET.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(20.0,))))
     result = play(
-        evolve(RESNET, model="lenet5-10", data=FashionMnist(split=Iid()), radio=radio, evaluate_every=2)
+        evolve(RESNET, model="lenet5-10", data=FashionMnist(split=Iid()), uplink=radio, evaluate_every=2)
     )
     airtime_s = (
-        (3506 + 341 * 60) / (radio.bandwidth_hz / radio.aircomp.subcarrier_hz) * radio.aircomp.symbol_s
+        (3506 + 341 * 60)
+        / (radio.sharing.bandwidth_hz / radio.sharing.subcarrier_hz)
+        * radio.sharing.symbol_s
     )
     sending = result.spans[(result.spans["activity"] == "send") & (result.spans["energy_j"] > 0.0)]
     assert (sending["end_s"] - sending["start_s"]).to_numpy() == pytest.approx(airtime_s, rel=1e-9)
@@ -158,7 +171,7 @@ def test_lenet_goes_over_the_air_too():
 
 def test_batches_of_one_and_vertical_epochs_are_refused():
     for protocol, words in (
-        (evolve(RESNET.protocol, training=evolve(TRAINING, batch_size=1)), "batch_size = 1"),
+        (evolve(RESNET.protocol, training=evolve(TRAINING, local=Sgd(batch_size=1))), "batch_size = 1"),
         (cosim.Vhfl(num_global_rounds=1), "the epochs of VHFL do not move them"),
     ):
         with pytest.raises(ConfigurationError, match=words):

@@ -10,7 +10,21 @@ import numpy as np
 import pytest
 
 import models
-from cosim import Compute, EdgeTraining, HFedAvg, Hist, Radio, RawHfl, System, Unconstrained, evolve
+from cosim import (
+    Compute,
+    EdgeTraining,
+    GivenSnr,
+    HFedAvg,
+    Hist,
+    NoFading,
+    PerGroup,
+    Radio,
+    RawHfl,
+    Sgd,
+    System,
+    Unconstrained,
+    evolve,
+)
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.records import Trace
@@ -18,11 +32,11 @@ from cosim.simulation import Simulation
 
 FREQUENCY_HZ, STEPS, BATCH = 1e9, 3, 20
 CAPACITANCE = 2e-28
-TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=STEPS, batch_size=BATCH)
+TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=STEPS, local=Sgd(batch_size=BATCH))
 BY_FLOPS = Compute(
     cycles_follow="flops",
-    min_frequency_hz=(FREQUENCY_HZ,),
-    max_frequency_hz=(FREQUENCY_HZ,),
+    min_frequency_hz=PerGroup(values=(FREQUENCY_HZ,)),
+    max_frequency_hz=PerGroup(values=(FREQUENCY_HZ,)),
     capacitance_j_per_hz2=CAPACITANCE,
 )
 BY_PARAMETERS = evolve(BY_FLOPS, cycles_follow="parameters")
@@ -44,7 +58,7 @@ def played(model: str, compute: Compute, protocol: HFedAvg | Hist | RawHfl, **fi
         num_clients=4,
         model=model,
         compute=compute,
-        radio=Radio(fading="none", snr_db=(30.0,)),
+        uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
         protocol=protocol,
         evaluate_every=None,
     )
@@ -105,7 +119,7 @@ def test_eight_operations_a_cycle_are_the_default():
 
 def test_a_step_takes_its_mini_batch():
     """Twice the samples take twice the time, where a fixed number of cycles takes what it takes."""
-    double = evolve(WHOLE, training=evolve(TRAINING, batch_size=2 * BATCH))
+    double = evolve(WHOLE, training=evolve(TRAINING, local=Sgd(batch_size=2 * BATCH)))
     for compute, factor in ((BY_FLOPS, 2.0), (BY_PARAMETERS, 1.0)):
         seconds, twice = (training(played("relu-784-30-10", compute, p))[0] for p in (WHOLE, double))
         assert twice == pytest.approx(factor * seconds, rel=1e-12)
@@ -131,7 +145,7 @@ def test_a_part_takes_what_its_own_layers_take(model, operations):
 def test_plans_count_operations_too():
     """RawHFL, M steps of 10 mini-batches: the span and the plan take what arithmetic says."""
     protocol = RawHfl(num_global_rounds=1, num_edge_rounds=1, max_local_rounds=4, policy=Unconstrained())
-    trace = played("relu-784-30-10", BY_FLOPS, evolve(protocol, batch_size=BATCH))
+    trace = played("relu-784-30-10", BY_FLOPS, evolve(protocol, local=Sgd(batch_size=BATCH)))
     seconds, _ = training(trace)
     assert seconds == pytest.approx(
         4 * 0.125 * BY_HAND["relu-784-30-10"] * 10 * BATCH / FREQUENCY_HZ, rel=1e-12

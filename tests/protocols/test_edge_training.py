@@ -12,13 +12,25 @@ from scipy import stats
 
 import models
 from cosim import (
+    CoherenceTime,
     Compute,
     ConfigurationError,
     EdgeTraining,
+    EveryEdgeRound,
+    EveryGlobalRound,
+    FixedShares,
+    GivenSnr,
     HFedAvg,
     Hist,
     Iid,
+    NoFading,
+    PerClient,
+    PerGroup,
     Radio,
+    Rayleigh,
+    RedividedShares,
+    SamePower,
+    Sgd,
     Synthetic,
     System,
     Topology,
@@ -54,7 +66,12 @@ def play(system: System) -> Played:
     return Played(sim.trace, learner, cloud, model)
 
 
-def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio: str) -> System:
+def each(values: tuple[float, ...]) -> PerClient | PerGroup:
+    """One for each client, or one for all."""
+    return PerClient(values=values) if len(values) > 1 else PerGroup(values=values)
+
+
+def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio: object) -> System:
     """HFedAvg in one cell of such processors and links: one edge round, nothing random."""
     return System(
         num_cells=1,
@@ -63,20 +80,24 @@ def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio
         data=Synthetic(split=Iid()),
         compute=Compute(
             step_cycles=STEP_CYCLES,
-            min_frequency_hz=frequencies_hz,
-            max_frequency_hz=frequencies_hz,
+            min_frequency_hz=each(frequencies_hz),
+            max_frequency_hz=each(frequencies_hz),
             capacitance_j_per_hz2=CAPACITANCE,
+            tx_power=SamePower(power_w=TX_W),
         ),
-        radio=Radio(
-            bandwidth_hz=BANDWIDTH_HZ,
-            tx_power_w=TX_W,
-            fading="none",
-            snr_db=tuple(10.0 * math.log10(snr) for snr in snrs),
-            **radio,
+        uplink=Radio(
+            **{
+                "sharing": FixedShares(bandwidth_hz=BANDWIDTH_HZ),
+                "link": GivenSnr(snr_db=each(tuple(10.0 * math.log10(snr) for snr in snrs))),
+                "fading": NoFading(),
+            }
+            | radio
         ),
         protocol=HFedAvg(
             num_global_rounds=1,
-            training=EdgeTraining(num_edge_rounds=1, num_local_steps=STEPS, batch_size=10, learning_rate=0.1),
+            training=EdgeTraining(
+                num_edge_rounds=1, num_local_steps=STEPS, local=Sgd(batch_size=10, learning_rate=0.1)
+            ),
         ),
     )
 
@@ -100,7 +121,7 @@ def train_w(frequency_hz: float) -> float:
 
 def rows_of(played: Played, client: int) -> list[tuple[object, ...]]:
     """Activity, start, end, energy, outcome of one client's spans."""
-    return [tuple(span)[1:] for span in played.trace.spans if span.node == f"client-{client:04d}"]
+    return [tuple(span)[1:6] for span in played.trace.spans if span.node == f"client-{client:04d}"]
 
 
 def test_fixed_shares_of_two_rounds_cost_what_arithmetic_says() -> None:
@@ -146,7 +167,7 @@ def test_redivided_shares_follow_who_still_sends() -> None:
     Alone, client 0 sends 2000 bits until 2 ms; with 1 Mbit/s each its last 2096 bits take 2.096 ms, and
     client 1 has then sent as many; its last 2000 bits go at 2 Mbit/s.
     """
-    played = play(one_cell((3e9, 1.5e9), (3.0, 3.0), sharing="redivided"))
+    played = play(one_cell((3e9, 1.5e9), (3.0, 3.0), sharing=RedividedShares(bandwidth_hz=BANDWIDTH_HZ)))
     ends_s = [rows_of(played, client)[1][2] for client in range(2)]
     assert ends_s == [exactly(4.096e-3), exactly(5.096e-3)]
     assert [row.sent_bits for row in played.trace.transfers] == [BITS, BITS]
@@ -244,7 +265,7 @@ def test_backhaul_takes_its_delay_and_its_rate_on_both_ways() -> None:
         one_cell((3e9,), (1.0,)), topology=Topology(backhaul_delay_s=0.25, backhaul_rate_bps=8192.0)
     )
     played = play(changed(system, num_edge_rounds=2))
-    edge = [tuple(span)[1:] for span in played.trace.spans if span.node == "edge-00"]
+    edge = [tuple(span)[1:6] for span in played.trace.spans if span.node == "edge-00"]
     backhaul_s, round_s = 0.25 + 0.5, 1e-3 + 4096e-6
     assert edge == [
         ("receive", 0.0, exactly(backhaul_s), 0.0, "done"),
@@ -265,13 +286,20 @@ def test_more_participants_than_the_smallest_cell_has_are_refused() -> None:
 COMBINATIONS = list(
     product(
         ("hist", "hfedavg"),
-        ("fixed", "redivided"),
+        (FixedShares, RedividedShares),
         ("patient", "deadline"),
         (None, 2),
-        ("global-round", "edge-round", "coherence-time"),
+        (EveryGlobalRound(), EveryEdgeRound(), CoherenceTime(coherence_time_s=2e-3)),
     )
 )
-contract = pytest.mark.parametrize("parts", COMBINATIONS, ids=lambda parts: "-".join(map(str, parts)))
+
+
+def name_of(part: object) -> str:
+    """A part in the name of a test."""
+    return part if isinstance(part, str) else getattr(part, "__name__", type(part).__name__)
+
+
+contract = pytest.mark.parametrize("parts", COMBINATIONS, ids=lambda parts: "-".join(map(name_of, parts)))
 
 
 def deadline_s_of(parts: tuple[object, ...]) -> float | None:
@@ -284,8 +312,7 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
     training = EdgeTraining(
         num_edge_rounds=2,
         num_local_steps=STEPS,
-        batch_size=10,
-        learning_rate=0.1,
+        local=Sgd(batch_size=10, learning_rate=0.1),
         deadline_s=deadline_s_of(parts),
         num_participants=num_participants,
     )
@@ -297,14 +324,11 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
         model="relu-12-8-4",
         data=Synthetic(),
         topology=Topology(backhaul_delay_s=1e-3, backhaul_rate_bps=1e7),
-        compute=Compute(min_frequency_hz=(0.5e9,), max_frequency_hz=(4e9,)),
-        radio=Radio(
-            bandwidth_hz=bandwidth_hz,
-            sharing=sharing,
-            fading_redrawn=redrawn,
-            coherence_time_s=2e-3 if redrawn == "coherence-time" else None,
-            num_antennas=1,
-            snr_db=(5.0, 15.0),
+        compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+        uplink=Radio(
+            sharing=sharing(bandwidth_hz=bandwidth_hz),
+            link=GivenSnr(snr_db=PerGroup(values=(5.0, 15.0))),
+            fading=Rayleigh(num_antennas=1, redrawn=redrawn),
         ),
         protocol=kind(num_global_rounds=3, training=training),
     )

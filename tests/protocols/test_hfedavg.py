@@ -8,10 +8,24 @@ import pytest
 from data_sets import loaded
 
 import models
-from cosim import Compute, EdgeTraining, HFedAvg, Iid, Radio, Synthetic, System, evolve
+from cosim import (
+    Compute,
+    EdgeTraining,
+    FixedShares,
+    GivenSnr,
+    HFedAvg,
+    Iid,
+    NoFading,
+    PerGroup,
+    Radio,
+    Sgd,
+    Synthetic,
+    System,
+    evolve,
+)
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
+from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.nodes import Cloud
 from cosim.records import Trace
 from cosim.simulation import Simulation
@@ -32,15 +46,18 @@ def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch
         cell_sizes=cell_sizes,
         model="relu-12-8-4",
         data=Synthetic(split=Iid()),
-        compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
-        radio=Radio(bandwidth_hz=1e6, fading="none", snr_db=(10.0 * math.log10(3.0),)),
+        compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+        uplink=Radio(
+            sharing=FixedShares(bandwidth_hz=1e6),
+            link=GivenSnr(snr_db=PerGroup(values=(10.0 * math.log10(3.0),))),
+            fading=NoFading(),
+        ),
         protocol=HFedAvg(
             num_global_rounds=2,
             training=EdgeTraining(
                 num_edge_rounds=num_edge_rounds,
                 num_local_steps=STEPS,
-                batch_size=batch_size,
-                learning_rate=RATE,
+                local=Sgd(batch_size=batch_size, learning_rate=RATE),
             ),
         ),
     )
@@ -102,7 +119,7 @@ def by_hand(system: System, cloud: Cloud, model: Matrices) -> Matrices:
                 for client in edge.clients:
                     key = names.key(client.name, "mini-batches", global_round, edge_round)
                     local = edge_model
-                    for x, y in batches(dataset, client.samples, training.batch_size, key):
+                    for x, y in batches(dataset, client.samples, training.local.batch_size, key):
                         local = sgd_step(local, x, y)
                     updates.append(local)
                 edge_model = mean(updates)
@@ -148,7 +165,11 @@ def test_cells_weigh_the_same_whatever_their_size() -> None:
 
 def test_a_cell_of_which_nothing_arrived_sends_the_model_it_got() -> None:
     """Cell 0 has 1 GHz and is in time, cell 1 has 1 MHz and never is; the cloud takes the mean of both."""
-    slow = evolve(system((2, 2), 1, 300).compute, min_frequency_hz=(1e9, 1e6), max_frequency_hz=(1e9, 1e6))
+    slow = evolve(
+        system((2, 2), 1, 300).compute,
+        min_frequency_hz=PerGroup(values=(1e9, 1e6)),
+        max_frequency_hz=PerGroup(values=(1e9, 1e6)),
+    )
     played = evolve(system((2, 2), 1, 300), compute=slow)
     training = evolve(played.protocol.training, deadline_s=1.0)
     played = evolve(played, protocol=HFedAvg(num_global_rounds=1, training=training))

@@ -11,10 +11,15 @@ from cosim import (
     Compute,
     ConfigurationError,
     EdgeTraining,
+    FixedShares,
+    GivenSnr,
     HFedAvg,
     Hist,
     Iid,
+    NoFading,
+    PerGroup,
     Radio,
+    Sgd,
     Synthetic,
     System,
     evolve,
@@ -44,13 +49,17 @@ def system(
         num_clients=2 * num_cells,
         model=model,
         data=Synthetic(split=Iid()),
-        compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
-        radio=Radio(bandwidth_hz=1e6, fading="none", snr_db=(10.0 * math.log10(3.0),)),
+        compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+        uplink=Radio(
+            sharing=FixedShares(bandwidth_hz=1e6),
+            link=GivenSnr(snr_db=PerGroup(values=(10.0 * math.log10(3.0),))),
+            fading=NoFading(),
+        ),
         protocol=Hist(
             num_global_rounds=2,
             submodel_fractions=submodel_fractions,
             training=EdgeTraining(
-                num_edge_rounds=2, num_local_steps=STEPS, batch_size=batch_size, learning_rate=RATE
+                num_edge_rounds=2, num_local_steps=STEPS, local=Sgd(batch_size=batch_size, learning_rate=RATE)
             ),
         ),
     )
@@ -188,7 +197,11 @@ def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
 def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
     """Cell 1 never meets the deadline: its part of the assembled model is that of the start."""
     played = system(2, batch_size=300)
-    compute = evolve(played.compute, min_frequency_hz=(1e9, 1e6), max_frequency_hz=(1e9, 1e6))
+    compute = evolve(
+        played.compute,
+        min_frequency_hz=PerGroup(values=(1e9, 1e6)),
+        max_frequency_hz=PerGroup(values=(1e9, 1e6)),
+    )
     training = evolve(played.protocol.training, deadline_s=0.5)
     played = evolve(
         played, compute=compute, protocol=evolve(played.protocol, num_global_rounds=1, training=training)

@@ -1,7 +1,6 @@
 """HIST with latency-optimal submodels: its rounds against closed forms, brute force and equal parts."""
 
 import itertools
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -11,13 +10,20 @@ import cosim
 import models
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim import (
-    AirComp,
     Compute,
     ConfigurationError,
     EdgeTraining,
+    FixedShares,
+    GivenSnr,
     Hist,
     Iid,
+    NoFading,
+    OverTheAir,
+    PerGroup,
+    PublicNetwork,
     Radio,
+    ResourceBlocks,
+    Sgd,
     Synthetic,
     System,
     Topology,
@@ -25,17 +31,18 @@ from cosim import (
 )
 from cosim.learning.learner import Learner
 from cosim.nodes import Cloud
-from cosim.radio.uplink import RadioUplink
 from cosim.records import Trace
 from cosim.simulation import Simulation
+from cosim.uplink import Job
 
 UNITS, CELLS, ROUNDS, H = 10, 3, 4, 3
 PARAMETERS = UNITS * (12 + 4)
 STEP_CYCLES = 1e6
-Sharing = Literal["fixed", "over-the-air"]
+FIXED, SUMS = FixedShares(bandwidth_hz=1e6), OverTheAir(bandwidth_hz=1e6)
+Sharing = FixedShares | OverTheAir
 
 
-def system(sharing: Sharing = "fixed", seed: int = 3, **protocol) -> System:
+def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
     """Three cells of unlike links and processors, two clients each."""
     return System(
         seed=seed,
@@ -44,15 +51,17 @@ def system(sharing: Sharing = "fixed", seed: int = 3, **protocol) -> System:
         model=f"relu-12-{UNITS}-4",
         data=Synthetic(split=Iid()),
         compute=Compute(
-            step_cycles=STEP_CYCLES, min_frequency_hz=(1e9, 2e9, 4e9), max_frequency_hz=(1e9, 3e9, 4e9)
+            step_cycles=STEP_CYCLES,
+            min_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9)),
+            max_frequency_hz=PerGroup(values=(1e9, 3e9, 4e9)),
         ),
-        radio=Radio(sharing=sharing, bandwidth_hz=1e6, snr_db=(0.0, 10.0, 20.0)),
+        uplink=Radio(sharing=sharing, link=GivenSnr(snr_db=PerGroup(values=(0.0, 10.0, 20.0)))),
         protocol=Hist(
             **(
                 {
                     "num_global_rounds": ROUNDS,
                     "submodel_sizes": "latency-optimal",
-                    "training": EdgeTraining(num_edge_rounds=2, num_local_steps=H, batch_size=10),
+                    "training": EdgeTraining(num_edge_rounds=2, num_local_steps=H, local=Sgd(batch_size=10)),
                 }
                 | protocol
             )
@@ -78,12 +87,10 @@ def closed_form_s(system: System, cloud: Cloud, global_round: int, sizes: tuple[
     """Eq. 18, or 38, of such sizes, on the channels of a round."""
     cells = []
     for edge, size in zip(cloud.edges, sizes, strict=True):
-        frequency_hz, snr = [], []
+        frequency_hz, snr, known = [], [], edge.link.known_to("a test")
         for client in edge.clients:
-            assert isinstance(client.uplink, RadioUplink)
             frequency_hz.append(client.cpu.frequency_hz)
-            channel = client.uplink.channel(client.tx_power_w, global_round, 0)
-            snr.append(channel.link.snr_in(1.0) * client.uplink.fading.gain((global_round,)))
+            snr.append(client.tx_power_w * known.snr_per_w(client.name, 1.0, Job(global_round, 0)))
         cells.append(
             EdgeRoundLatency(
                 num_steps=H,
@@ -95,7 +102,7 @@ def closed_form_s(system: System, cloud: Cloud, global_round: int, sizes: tuple[
                 snr=np.array(snr),
             )
         )
-    if system.radio.sharing == "fixed":
+    if system.uplink.sharing == FIXED:
         return global_round_s(2, cells)
     return 2 * max(
         H * cell.fraction * STEP_CYCLES / cell.frequency_hz.min()
@@ -109,7 +116,7 @@ def counts(system: System, cloud: Cloud, global_round: int) -> tuple[int, ...]:
     return tuple(len(part.units["hidden1"]) for part in parts)
 
 
-@pytest.mark.parametrize("sharing", ["fixed", "over-the-air"])
+@pytest.mark.parametrize("sharing", [FIXED, SUMS])
 @pytest.mark.parametrize("largest", [1.5, 3.0])
 def test_no_sizes_give_a_shorter_round(sharing: Sharing, largest: float) -> None:
     """Every way to deal the units, by the closed form, round by round; the clock takes the shortest."""
@@ -127,7 +134,7 @@ def test_no_sizes_give_a_shorter_round(sharing: Sharing, largest: float) -> None
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("sharing", ["fixed", "over-the-air"])
+@pytest.mark.parametrize("sharing", [FIXED, SUMS])
 def test_never_longer_than_equal_parts_and_shorter_where_cells_differ(sharing: Sharing, seed: int) -> None:
     played = system(sharing, seed)
     optimal = durations_s(play(played)[0])
@@ -141,17 +148,19 @@ def test_sizes_follow_the_channels_of_each_round_and_of_no_other() -> None:
     cloud = play(played)[1]
     sizes = [counts(played, cloud, global_round) for global_round in range(1, 30)]
     assert len(set(sizes)) > 1
-    still = evolve(played, radio=evolve(played.radio, fading="none"))
+    still = evolve(played, uplink=evolve(played.uplink, fading=NoFading()))
     cloud = play(still)[1]
     assert len({counts(still, cloud, global_round) for global_round in range(1, 30)}) == 1
 
 
 def test_over_the_air_the_links_do_not_matter_but_the_airtime_does() -> None:
     """Processors of 1, 2 and 4 GHz: 1, 3, 6 of 10 units without airtime; a long one makes cells alike."""
-    compute = Compute(min_frequency_hz=(1e9, 2e9, 4e9), max_frequency_hz=(1e9, 2e9, 4e9))
-    played = evolve(system("over-the-air", largest_submodel=3.0), compute=compute)
+    compute = Compute(
+        min_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9)), max_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9))
+    )
+    played = evolve(system(SUMS, largest_submodel=3.0), compute=compute)
     for symbol_s, wanted in ((1e-12, (1, 3, 6)), (1.0, (3, 3, 4))):
-        slow = evolve(played, radio=evolve(played.radio, aircomp=AirComp(symbol_s=symbol_s)))
+        slow = evolve(played, uplink=evolve(played.uplink, sharing=evolve(SUMS, symbol_s=symbol_s)))
         assert counts(slow, play(slow)[1], 1) == wanted
 
 
@@ -174,8 +183,8 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
         times_s = []
         for edge, number in zip(cloud.edges, parameters, strict=True):
             for client in edge.clients:
-                assert isinstance(client.uplink, RadioUplink)
-                rate_bps = client.uplink.channel(client.tx_power_w, 1, 0).rate_bps(0.5e6, (1,))
+                channel = edge.link.known_channel(client.name, client.tx_power_w, Job(1, 0))
+                rate_bps = channel.rate_bps(0.5e6, (1,))
                 cycles = H * STEP_CYCLES * number / whole
                 times_s.append(2.0 * (cycles / client.cpu.frequency_hz + 32 * number / rate_bps))
         return max(times_s)
@@ -188,13 +197,13 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
     ("change", "message"),
     [
         (
-            lambda s: evolve(s, uplink="public-network"),
-            "Hist.submodel_sizes = 'latency-optimal': needs rates",
+            lambda s: evolve(s, uplink=PublicNetwork()),
+            "Hist.submodel_sizes = 'latency-optimal': asks for rates and gains .* of a QueueLink",
         ),
         (lambda s: evolve(s, model="relu-12-2-4"), "3 cells for 2 units"),
         (lambda s: evolve(s, model="relu-12-4"), "System.model has no hidden units to deal"),
         (
-            lambda s: evolve(s, radio=evolve(s.radio, sharing="resource-blocks")),
+            lambda s: evolve(s, uplink=evolve(s.uplink, sharing=ResourceBlocks())),
             "makes clients wait for each other",
         ),
         (lambda s: evolve(s, protocol=evolve(s.protocol, largest_submodel=0.9)), "cannot add up"),
@@ -212,5 +221,5 @@ def test_refused(change, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["Vhfl", "RawHfl"])
 def test_protocols_that_need_updates_one_by_one_are_refused_over_the_air(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} needs updates one by one"):
-        evolve(system("over-the-air"), protocol=getattr(cosim, name)())
+    with pytest.raises(ConfigurationError, match=f"{name} needs them one by one"):
+        evolve(system(SUMS), protocol=getattr(cosim, name)())

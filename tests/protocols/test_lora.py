@@ -18,18 +18,34 @@ from torch.nn.functional import cross_entropy
 
 import cosim
 import models
-from cosim import Compute, EdgeTraining, HFedAvg, Hist, Iid, Newsgroups20, Radio, System, evolve
+from cosim import (
+    Compute,
+    EdgeTraining,
+    GivenSnr,
+    HFedAvg,
+    Hist,
+    Iid,
+    Newsgroups20,
+    NoFading,
+    OverTheAir,
+    PerClient,
+    PerGroup,
+    Radio,
+    Sgd,
+    System,
+    evolve,
+)
 from cosim.checkpoint import Checkpoint
 from cosim.data.dataset import Dataset
 from cosim.data.texts.newsgroups_files import TEST, TRAIN
 from cosim.learning.learner import Learner
+from cosim.learning.named_networks import network_of
 from cosim.learning.submodels import NetworkShape, Part, draw_parts, even_counts
 from cosim.learning.weights import cut
 from cosim.nodes import Cloud
 from cosim.records import Trace
 from cosim.simulation import Simulation
-from scenarios import stand_in_texts
-from scenarios.console import network
+from scenarios.reproduce.hist import stand_in_texts
 
 LAYERS, WIDTH, CLASSES, TOKENS = 2, 64, 6, 128
 RANK, SAMPLES = 5, 12
@@ -39,12 +55,12 @@ LORA = System(
     num_clients=4,
     model=f"gpt2lora-{RANK}-{CLASSES}",
     data=Newsgroups20(split=Iid()),
-    compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
-    radio=Radio(fading="none", snr_db=(30.0,)),
+    compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+    uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
     protocol=Hist(
         num_global_rounds=ROUNDS,
         training=EdgeTraining(
-            num_edge_rounds=EDGE_ROUNDS, num_local_steps=STEPS, batch_size=4, learning_rate=RATE
+            num_edge_rounds=EDGE_ROUNDS, num_local_steps=STEPS, local=Sgd(batch_size=4, learning_rate=RATE)
         ),
     ),
 )
@@ -80,7 +96,7 @@ def gpt2(folder: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def lora(gpt2: None) -> models.Gpt2Lora:
-    return network(LORA.model)  # type: ignore[return-value]
+    return network_of(LORA.model)  # type: ignore[return-value]
 
 
 @pytest.fixture(scope="module")
@@ -173,13 +189,17 @@ def rank_masks(part: Part) -> dict[str, torch.Tensor]:
     return masks
 
 
-SLOW = (1e9, 1e9, 1e9, 1e7)
+SLOW = PerClient(values=(1e9, 1e9, 1e9, 1e7))
 
 
 @pytest.mark.parametrize("has_deadline", [False, True], ids=["all in time", "one too slow"])
 def test_global_model_is_that_of_masked_whole_networks(lora, texts, has_deadline):
     """Batches are all that a client has, so their order does not matter."""
-    training = evolve(LORA.protocol.training, batch_size=SAMPLES, deadline_s=0.05 if has_deadline else None)
+    training = evolve(
+        LORA.protocol.training,
+        local=Sgd(batch_size=SAMPLES, learning_rate=RATE),
+        deadline_s=0.05 if has_deadline else None,
+    )
     system = evolve(
         LORA,
         compute=Compute(min_frequency_hz=SLOW, max_frequency_hz=SLOW) if has_deadline else LORA.compute,
@@ -259,16 +279,19 @@ def test_by_operations_the_frozen_layers_cost_every_cell_nearly_the_same(lora, t
 
 def test_over_the_air_a_symbol_per_value_and_noise_on_adapters(play):
     """Without noise worth the name it is what fixed shares learn."""
-    air = evolve(LORA, radio=evolve(LORA.radio, sharing="over-the-air", snr_db=(200.0,)))
+    air = evolve(
+        LORA,
+        uplink=evolve(LORA.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(200.0,)))),
+    )
     result = play(air)
-    settings_ = air.radio.aircomp
+    settings_ = air.uplink.sharing
     sends = result.transfers.assign(seconds=result.transfers["end_s"] - result.transfers["start_s"])
     for edge, rows in sends.groupby("edge"):
-        symbols = LAYERS * RANKS[edge] * 4 * WIDTH / (air.radio.bandwidth_hz / settings_.subcarrier_hz)
+        symbols = LAYERS * RANKS[edge] * 4 * WIDTH / (settings_.bandwidth_hz / settings_.subcarrier_hz)
         assert rows["seconds"].to_numpy() == pytest.approx(symbols * settings_.symbol_s, rel=1e-9)
     fixed = play(LORA)
     np.testing.assert_allclose(result.evaluations["loss_nats"], fixed.evaluations["loss_nats"], rtol=1e-3)
-    noisy = play(evolve(air, radio=evolve(air.radio, snr_db=(0.0,))))
+    noisy = play(evolve(air, uplink=evolve(air.uplink, link=GivenSnr(snr_db=PerGroup(values=(0.0,))))))
     assert np.isfinite(noisy.evaluations["loss_nats"]).all()
     assert abs(noisy.evaluations["loss_nats"].iloc[-1] - fixed.evaluations["loss_nats"].iloc[-1]) > 0.01
 
@@ -301,7 +324,7 @@ def test_a_stopped_run_goes_on_bit_for_bit_and_keeps_adapters_only(play, tmp_pat
 
 def test_all_threads_share_the_frozen_weights_and_none_changes_them(folder):
     """Two workers train side by side, each in its own network around the same GPT-2."""
-    own = network(LORA.model)
+    own = network_of(LORA.model)
     frozen = {name: p for name, p in own.named_parameters() if not p.requires_grad}
     places = {name: p.data_ptr() for name, p in frozen.items()}
     before = {name: p.clone() for name, p in frozen.items()}

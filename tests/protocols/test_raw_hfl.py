@@ -14,23 +14,32 @@ from cosim import (
     Compute,
     ConfigurationError,
     EdgeTraining,
+    EveryEdgeRound,
     HFedAvg,
     Iid,
     LargeScale,
+    LinkBudget,
+    NoFading,
+    PerGroup,
+    PowerRange,
+    PublicNetwork,
     Radio,
     RawHfl,
     ResourceAware,
+    ResourceBlocks,
+    Sgd,
     Simulation,
     Synthetic,
     System,
     Topology,
+    Uncompressed,
     Unconstrained,
     VideoRequests,
     evolve,
     run,
 )
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import mini_batches
+from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.nodes import Cloud
 from cosim.records import Trace
 
@@ -41,19 +50,28 @@ BASE = System(
     model="relu-12-8-4",
     data=Synthetic(split=Iid()),
     topology=Topology(cell_radius_m=400.0),
-    compute=Compute(cycles_per_bit=(25.0, 40.0), min_frequency_hz=(1.2e9,), max_frequency_hz=(2e9,)),
-    radio=Radio(
-        sharing="resource-blocks",
-        num_resource_blocks=2,
-        tx_power_dbm=(20.0, 30.0),
-        bits_per_parameter=50_000,
-        link="budget",
-        noise_figure_db=0.0,
-        fading="none",
-        large_scale=LargeScale(environment="uma"),
-        large_scale_redrawn="edge-round",
+    compute=Compute(
+        cycles_per_bit=(25.0, 40.0),
+        min_frequency_hz=PerGroup(values=(1.2e9,)),
+        max_frequency_hz=PerGroup(values=(2e9,)),
+        tx_power=PowerRange(lowest_dbm=20.0, highest_dbm=30.0),
     ),
-    protocol=RawHfl(num_global_rounds=3, num_edge_rounds=2, max_local_rounds=5, batch_size=4),
+    codec=Uncompressed(bits_per_parameter=50_000),
+    uplink=Radio(
+        sharing=ResourceBlocks(num_blocks=2),
+        link=LinkBudget(
+            noise_figure_db=0.0,
+            large_scale=LargeScale(environment="uma"),
+            large_scale_redrawn=EveryEdgeRound(),
+        ),
+        fading=NoFading(),
+    ),
+    protocol=RawHfl(
+        num_global_rounds=3,
+        num_edge_rounds=2,
+        max_local_rounds=5,
+        local=Sgd(batch_size=4, learning_rate=0.01),
+    ),
     evaluate_every=None,
 )
 """A round has 10 mini-batches of 4; an upload of 128 x 50,000 bits."""
@@ -76,7 +94,7 @@ def play(system: System, shuffle_ties: int | None = None) -> Played:
 
 
 def with_policy(policy: object, base: System = BASE, **radio: object) -> System:
-    return evolve(base, radio=evolve(base.radio, **radio), protocol=evolve(base.protocol, policy=policy))
+    return evolve(base, uplink=evolve(base.uplink, **radio), protocol=evolve(base.protocol, policy=policy))
 
 
 POLICIES = {
@@ -94,7 +112,7 @@ POLICIES = {
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_clock_does_what_is_planned(name):
     """Durations and energies of the spans are those of the plan, and these are eqs. 10 to 14 by hand."""
-    played = play(with_policy(POLICIES[name], num_resource_blocks=4))
+    played = play(with_policy(POLICIES[name], sharing=ResourceBlocks(num_blocks=4)))
     clients = {client.name: client for edge in played.cloud.edges for client in edge.clients}
     spans = {(s.node, s.activity, round(s.end_s, 6)): s for s in played.trace.spans}
     planned = [plan for plan in played.trace.plans if plan.is_selected]
@@ -119,7 +137,7 @@ def test_the_clock_does_what_is_planned(name):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_an_edge_round_lasts_until_its_deadline(name):
-    played = play(with_policy(POLICIES[name], num_resource_blocks=4))
+    played = play(with_policy(POLICIES[name], sharing=ResourceBlocks(num_blocks=4)))
     rows = [row for row in played.trace.rounds if row.level == "edge"]
     assert len(rows) == 2 * 3 * 2
     for row in rows:
@@ -131,17 +149,17 @@ def test_an_edge_round_lasts_until_its_deadline(name):
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("order", [1, 2])
 def test_simultaneous_events_may_come_in_any_order(name, order):
-    system = with_policy(POLICIES[name], csi_error_db=3.0, num_resource_blocks=4)
+    system = with_policy(POLICIES[name], csi_error_db=3.0, sharing=ResourceBlocks(num_blocks=4))
     one, other = play(system), play(system, order)
-    for table in ("spans", "transfers", "plans", "rounds"):
+    for table in ("spans", "transfers", "fates", "plans", "rounds"):
         assert sorted(getattr(one.trace, table)) == sorted(getattr(other.trace, table))
 
 
 def test_who_waits_for_a_block_pays_nothing_for_it():
     """HFedAvg with more clients than blocks: spans of waiting before sending, without energy."""
-    training = EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=4)
+    training = EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=4))
     system = evolve(BASE, protocol=HFedAvg(num_global_rounds=1, training=training))
-    spans = play(evolve(system, radio=evolve(BASE.radio, num_resource_blocks=1))).trace.spans
+    spans = play(evolve(system, uplink=evolve(BASE.uplink, sharing=ResourceBlocks(num_blocks=1)))).trace.spans
     waits = [span for span in spans if span.activity == "wait"]
     assert len(waits) == 5  # all but the first of each cell
     assert all(span.energy_j == 0.0 for span in waits)
@@ -151,7 +169,7 @@ def test_who_waits_for_a_block_pays_nothing_for_it():
 
 def test_a_margin_is_time_to_spare():
     """Where the gain is the known one, the SNR is that of the plan times the margin."""
-    played = play(with_policy(ResourceAware(margin_db=6.0), num_resource_blocks=3))
+    played = play(with_policy(ResourceAware(margin_db=6.0), sharing=ResourceBlocks(num_blocks=3)))
     for plan in played.trace.plans:
         if not plan.is_selected:
             continue
@@ -171,7 +189,7 @@ def test_a_margin_is_time_to_spare():
 def test_at_full_power_the_slowest_link_is_waited_for():
     """Without constraints an edge round lasts until the last has arrived."""
     weak = evolve(BASE, topology=Topology(cell_radius_m=4000.0, min_distance_m=3000.0))
-    played = play(with_policy(Unconstrained(), weak, num_resource_blocks=4))
+    played = play(with_policy(Unconstrained(), weak, sharing=ResourceBlocks(num_blocks=4)))
     rows = [row for row in played.trace.rounds if row.level == "edge"]
     assert max(row.end_s - row.start_s for row in rows) > 150.0
     assert all(row.num_arrived == row.num_participants for row in rows)
@@ -182,7 +200,7 @@ def test_at_full_power_the_slowest_link_is_waited_for():
 
 def test_a_client_stops_where_its_budget_is_spent():
     """Who meets a worse gain than planned sends until its energy is spent or the deadline comes."""
-    system = with_policy(ResourceAware(), csi_error_db=8.0, num_resource_blocks=4)
+    system = with_policy(ResourceAware(), csi_error_db=8.0, sharing=ResourceBlocks(num_blocks=4))
     compute = evolve(system.compute, static_power_w=0.05)
     system = evolve(system, compute=compute, protocol=evolve(system.protocol, energy_budget_j=(0.6,)))
     played = play(system)
@@ -211,7 +229,7 @@ def test_a_client_stops_where_its_budget_is_spent():
 
 
 def test_late_updates_are_cut_at_the_deadline_and_cost_what_was_sent():
-    played = play(with_policy(ResourceAware(), csi_error_db=4.0, num_resource_blocks=4))
+    played = play(with_policy(ResourceAware(), csi_error_db=4.0, sharing=ResourceBlocks(num_blocks=4)))
     late = [span for span in played.trace.spans if span.outcome == "deadline"]
     assert late
     for span in late:
@@ -224,7 +242,7 @@ def test_late_updates_are_cut_at_the_deadline_and_cost_what_was_sent():
 
 
 def test_jitter_multiplies_training_times():
-    calm = with_policy(Unconstrained(), num_resource_blocks=4)
+    calm = with_policy(Unconstrained(), sharing=ResourceBlocks(num_blocks=4))
     calm = evolve(calm, protocol=evolve(calm.protocol, num_global_rounds=150, num_edge_rounds=1))
     shaken = evolve(calm, compute=evolve(calm.compute, time_jitter=0.2))
     ratios = []
@@ -248,7 +266,9 @@ def test_jitter_multiplies_training_times():
 @pytest.mark.parametrize("solver", ["exact", "algorithm-2"])
 def test_few_are_selected_twice_in_a_row(solver):
     base = evolve(BASE, num_cells=1, num_clients=8)
-    played = play(with_policy(ResourceAware(solver=solver, num_repeated=1), base, num_resource_blocks=3))
+    played = play(
+        with_policy(ResourceAware(solver=solver, num_repeated=1), base, sharing=ResourceBlocks(num_blocks=3))
+    )
     chosen: dict[tuple[int, int], set[str]] = {}
     for plan in played.trace.plans:
         chosen.setdefault((plan.global_round, plan.edge_round), set())
@@ -263,7 +283,8 @@ def test_few_are_selected_twice_in_a_row(solver):
 def test_cells_with_too_few_able_clients_take_those_they_have(solver):
     """Far clients of low power: some rounds are short, some empty, and the clock goes on."""
     far = evolve(BASE, topology=Topology(cell_radius_m=1800.0, min_distance_m=1000.0))
-    system = with_policy(ResourceAware(solver=solver), far, tx_power_dbm=(0.0, 10.0))
+    quiet = evolve(BASE.compute, tx_power=PowerRange(lowest_dbm=0.0, highest_dbm=10.0))
+    system = with_policy(ResourceAware(solver=solver), evolve(far, compute=quiet))
     system = evolve(system, protocol=evolve(system.protocol, num_global_rounds=6, deadline_s=60.0))
     rows = [row for row in play(system).trace.rounds if row.level == "edge"]
     able: dict[tuple[str, int, int], int] = {}
@@ -317,7 +338,7 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
                     network = models.build(system.model).double()
                     network.load_state_dict(model)
                     key = sim.key(client.name, "mini-batches", k, e)
-                    batch_size = protocol.num_mini_batches * protocol.batch_size
+                    batch_size = protocol.num_mini_batches * protocol.local.batch_size
                     steps = plans[client.name, k, e].num_steps
                     for batch in mini_batches(client.samples, steps, batch_size, key):
                         network.zero_grad()
@@ -325,8 +346,8 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
                         for name, parameter in network.named_parameters():
                             gradient = parameter.grad
                             total[name] += gradient / (len(chosen) * p)
-                            parameter.data -= protocol.learning_rate * gradient
-                model = {name: model[name] - protocol.learning_rate * total[name] for name in model}
+                            parameter.data -= protocol.local.learning_rate * gradient
+                model = {name: model[name] - protocol.local.learning_rate * total[name] for name in model}
             edges.append(model)
         whole = {name: sum(model[name] for model in edges) / len(edges) for name in whole}
     return whole
@@ -336,14 +357,19 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
     ("policy", "radio", "success"),
     [
         (ResourceAware(), {}, None),
-        (CommonSteps(), {"num_resource_blocks": 4}, None),
+        (CommonSteps(), {"sharing": ResourceBlocks(num_blocks=4)}, None),
         (ResourceAware(), {"csi_error_db": 4.0}, None),
         (ResourceAware(margin_db=2.0), {"csi_error_db": 4.0, "outage_probability": 0.2}, 0.55),
     ],
 )
 def test_the_model_is_that_of_algorithm_1(policy, radio, success):
     system = with_policy(policy, **radio)
-    system = evolve(system, protocol=evolve(system.protocol, learning_rate=0.1, success_probability=success))
+    system = evolve(
+        system,
+        protocol=evolve(
+            system.protocol, local=Sgd(batch_size=4, learning_rate=0.1), success_probability=success
+        ),
+    )
     played = play(evolve(system, evaluate_every=3))
     found = played.learner.weights(played.model)
     lost = sum(not transfer.arrived for transfer in played.trace.transfers)
@@ -401,7 +427,10 @@ def test_clients_train_on_what_was_asked_by_then():
             with_policy(ResourceAware(lowest_power_dbm=25.0)),
             r"lowest_power_dbm = 25: above the highest power",
         ),
-        (evolve(BASE, uplink="public-network"), r"uplink = 'public-network': a plan needs gains"),
+        (
+            evolve(BASE, uplink=PublicNetwork()),
+            "a plan: asks for rates and gains beforehand, and of a QueueLink",
+        ),
     ],
 )
 def test_what_cannot_be_played_is_refused_before_the_clock_starts(system, message, tmp_path):
@@ -411,7 +440,7 @@ def test_what_cannot_be_played_is_refused_before_the_clock_starts(system, messag
 
 
 def test_who_waits_for_all_may_not_meet_outages():
-    with pytest.raises(ConfigurationError, match=r"outage_probability = 0\.1: RawHfl waits for every update"):
+    with pytest.raises(ConfigurationError, match="Radio: some uploads never end, and RawHfl waits for"):
         with_policy(Unconstrained(), outage_probability=0.1)
 
 
@@ -422,7 +451,10 @@ def test_who_waits_for_all_may_not_meet_outages():
         (lambda: ResourceAware(num_selected=0), "num_selected = 0: must be at least 1"),
         (lambda: RawHfl(energy_budget_j=(1.5, 0.8)), "lowest and then the highest"),
         (lambda: RawHfl(success_probability=0.0), "success_probability = 0: must be above 0"),
-        (lambda: Radio(tx_power_dbm=(30.0, 20.0)), "tx_power_dbm"),
+        (
+            lambda: PowerRange(lowest_dbm=30.0, highest_dbm=20.0),
+            "lowest_dbm = 30: lies above highest",
+        ),
         (lambda: Compute(lowest_frequency_hz=1.5e9), r"lowest_frequency_hz = 1\.5e\+09: above min_frequency"),
         (lambda: Compute(cycles_per_bit=(40.0, 25.0)), "cycles_per_bit"),
     ],
@@ -437,7 +469,7 @@ def test_bad_values(make, message):
 
 def test_waiting_for_a_block_does_not_spend_the_budget():
     """More senders than blocks, within a budget: who stops has spent all of it."""
-    system = with_policy(CommonSteps(), num_resource_blocks=1)
+    system = with_policy(CommonSteps(), sharing=ResourceBlocks(num_blocks=1))
     system = evolve(system, protocol=evolve(system.protocol, energy_budget_j=(5.0,)))
     played = play(system)
     waits = [span for span in played.trace.spans if span.activity == "wait"]
@@ -447,7 +479,7 @@ def test_waiting_for_a_block_does_not_spend_the_budget():
     # A worse link than planned: the budget ends in the sending, wherever the waiting ended.
     tight = evolve(
         system,
-        radio=evolve(system.radio, csi_error_db=15.0),
+        uplink=evolve(system.uplink, csi_error_db=15.0),
         protocol=evolve(system.protocol, energy_budget_j=(0.6,)),
     )
     spans = play(tight).trace.spans
@@ -463,12 +495,12 @@ def test_waiting_for_a_block_does_not_spend_the_budget():
 
 def test_more_selected_than_blocks_is_refused():
     with pytest.raises(ConfigurationError, match="num_selected = 3: a plan gives each client a"):
-        play(with_policy(ResourceAware(num_selected=3), num_resource_blocks=2))
+        play(with_policy(ResourceAware(num_selected=3), sharing=ResourceBlocks(num_blocks=2)))
 
 
 def test_by_default_a_cell_can_fill_every_edge_round():
     """All of a cell selected each time is possible only where all may be repeated."""
-    played = play(with_policy(ResourceAware(), num_resource_blocks=4))
+    played = play(with_policy(ResourceAware(), sharing=ResourceBlocks(num_blocks=4)))
     rows = [row for row in played.trace.rounds if row.level == "edge"]
     assert all(row.num_participants == row.num_wanted for row in rows)
 

@@ -11,11 +11,16 @@ from cosim import (
     ConfigurationError,
     Deterministic,
     EdgeTraining,
+    FixedShares,
+    GivenSnr,
     Hist,
     Iid,
+    NoFading,
+    PerGroup,
     PublicNetwork,
     Radio,
     Result,
+    Sgd,
     Synthetic,
     System,
     Traffic,
@@ -26,7 +31,8 @@ from cosim import (
 from cosim.data.dataset import Dataset
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
-from cosim.learning.vertical import VerticalUpdate
+from cosim.learning.pending import PendingUpdate
+from cosim.learning.vertical import VerticalSgd
 from cosim.records import Trace
 from cosim.simulation import Simulation
 
@@ -56,16 +62,15 @@ def dataset() -> Dataset:
 
 def system(paths: str = "shared", **knobs: object) -> System:
     """Three clients, no background traffic, 0.3 s of service for every message."""
-    defaults = {"num_global_rounds": 2, "num_local_epochs": 2, "batch_size": 10}
+    defaults = {"num_global_rounds": 2, "num_local_epochs": 2, "local": VerticalSgd(batch_size=10)}
     return System(
         seed=3,
         num_cells=1,
         num_clients=3,
         model="vertical-4-3-8-5",
         data=CellTraffic(),
-        compute=Compute(min_frequency_hz=(1e9,), max_frequency_hz=(1e9,)),
-        uplink="public-network",
-        public_network=PublicNetwork(
+        compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+        uplink=PublicNetwork(
             arrival_rate_per_s=0.0,
             service=Deterministic(duration_s=SERVICE_S),
             paths=paths,  # type: ignore[arg-type]
@@ -89,15 +94,13 @@ def by_hand(learner: Learner, arrived: list[tuple[int, ...]], protocol: Vhfl) ->
     model = learner.initial_model(sim.key("cloud", "initial weights"))
     for global_round, numbers in enumerate(arrived, 1):
         updates = [
-            VerticalUpdate(
+            PendingUpdate(
                 client=f"client-{number:04d}",
                 start=model,
                 samples=np.flatnonzero(data.train_owners == number),
                 key=sim.key(f"client-{number:04d}", "mini-batches", global_round, 0),
-                num_epochs=protocol.num_local_epochs,
-                batch_size=protocol.batch_size,
-                learning_rate=protocol.learning_rate,
-                central_learning_rate=protocol.central_learning_rate,
+                num_steps=protocol.num_local_epochs * -(-SIZES[number] // protocol.local.batch_size),
+                training=protocol.local,
             )
             for number in numbers
         ]
@@ -132,8 +135,8 @@ def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
     compute = Compute(
         cycles_follow="flops",
         cycles_per_flop=cycles_per_flop,
-        min_frequency_hz=(1e9,),
-        max_frequency_hz=(1e9,),
+        min_frequency_hz=PerGroup(values=(1e9,)),
+        max_frequency_hz=PerGroup(values=(1e9,)),
     )
     trace, _, _ = play(evolve(system("own"), compute=compute))
     trains = {s.node: s.end_s for s in trace.spans if s.activity == "train" and s.start_s == 0.0}
@@ -206,7 +209,7 @@ def test_senders_are_drawn_uniformly_and_only_they_train():
 def test_any_protocol_may_go_through_the_queues():
     """HIST, two edge rounds: the queue takes the place of band and channel."""
     base = system("own")
-    training = EdgeTraining(num_edge_rounds=2, num_local_steps=4, batch_size=5)
+    training = EdgeTraining(num_edge_rounds=2, num_local_steps=4, local=Sgd(batch_size=5))
     hist = evolve(base, model="relu-12-8-4", protocol=Hist(num_global_rounds=1, training=training))
     data = Synthetic(split=Iid())
     sim, loaded = Simulation(3), data.load(Simulation(3), None)
@@ -219,8 +222,12 @@ def test_any_protocol_may_go_through_the_queues():
 
 def test_vhfl_may_go_over_the_air():
     """The same updates over a band of 2 bit/s/Hz, a third of it each."""
-    radio = Radio(bandwidth_hz=3e5, fading="none", snr_db=(10 * np.log10(3.0),))
-    trace, learner, weights = play(evolve(system(), uplink="radio", radio=radio))
+    radio = Radio(
+        sharing=FixedShares(bandwidth_hz=3e5),
+        link=GivenSnr(snr_db=PerGroup(values=(10 * np.log10(3.0),))),
+        fading=NoFading(),
+    )
+    trace, learner, weights = play(evolve(system(), uplink=radio))
     bits = 32 * (NUM_LOCAL + 25 * NUM_OUTPUTS)
     assert trace.rounds[1].end_s == pytest.approx(TRAIN_S[1] + bits / 2e5, rel=1e-12)
     assert_same(weights, by_hand(learner, [(0, 1, 2)] * 2, system().protocol))

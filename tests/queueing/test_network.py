@@ -1,14 +1,18 @@
 """Uplinks through queues: whose queue, how many packets, what is left of an upload."""
 
 import warnings
+from collections.abc import Sequence
 
 import attrs
+import numpy as np
 import pytest
 
+from cosim.codec import Payload
 from cosim.configuration import ConfigurationError, from_dict, to_dict
-from cosim.queueing.network import PublicNetwork
+from cosim.queueing.network import PublicNetwork, QueueLink
 from cosim.queueing.service import Deterministic, HyperExponential
 from cosim.simulation import Dropped, Simulation
+from cosim.uplink import Cell, Job
 
 CLIENTS = ("client-2", "client-1", "client-10")
 
@@ -21,16 +25,22 @@ def test_the_load_is_the_publics():
     assert busy.load == pytest.approx(0.775, rel=1e-12)
 
 
+def link_of(network: PublicNetwork, sim: Simulation, clients: Sequence[str] = CLIENTS) -> QueueLink:
+    """The link of a network's only cell."""
+    zeros = np.zeros(len(clients))
+    (link,) = network.links(sim, [Cell("edge-00", tuple(clients), zeros, zeros)])
+    return link
+
+
 def ends_s(network: PublicNetwork, payload_bits: int) -> dict[str, float]:
     """When the uploads of all clients end that start at time 0."""
     sim = Simulation(seed=1)
-    uplinks = network.uplinks(sim, CLIENTS)
-    ended_s = {}
+    link, ended_s = link_of(network, sim), {}
 
     def send(client):
-        upload = uplinks[client].open(payload_bits, 0.2, global_round=1, edge_round=0)
+        upload = link.open(client, Payload(1, payload_bits), 0.2, Job(1, 0))
         yield from sim.spend(client, "send", upload.done)
-        uplinks[client].close(upload)
+        upload.close()
         ended_s[client] = sim.now_s
 
     sim.run(sim.together([send(client) for client in CLIENTS]))
@@ -57,10 +67,10 @@ def test_an_upload_has_as_many_packets_as_its_bits_need(payload_bits, packet_bit
 
 def test_what_is_left_is_in_proportion_to_the_packets_that_have_not_left():
     sim = Simulation(seed=1)
-    uplink = attrs.evolve(empty, packet_bits=300).uplinks(sim, ["a"])["a"]
+    link = link_of(attrs.evolve(empty, packet_bits=300), sim, "a")
 
     def send():
-        upload = uplink.open(1000, 0.2, global_round=1, edge_round=0)
+        upload = link.open("a", Payload(1, 1000), 0.2, Job(1, 0))
         left_bits = [upload.bits_left]
         for _ in range(4):
             yield from sim.spend("a", "look", 0.5000001)
@@ -72,14 +82,14 @@ def test_what_is_left_is_in_proportion_to_the_packets_that_have_not_left():
 
 def test_what_is_closed_early_stays_in_the_queue():
     sim = Simulation(seed=1)
-    uplink = attrs.evolve(empty, packet_bits=100).uplinks(sim, ["a"])["a"]
+    link = link_of(attrs.evolve(empty, packet_bits=100), sim, "a")
 
     def cell():
-        upload = uplink.open(400, 0.2, global_round=1, edge_round=0)
+        upload = link.open("a", Payload(1, 400), 0.2, Job(1, 0))
         (lost,) = yield from sim.with_deadline([sim.spend("a", "send", upload.done)], 0.75)
-        uplink.close(upload)
+        upload.close()
         left_bits = upload.bits_left
-        yield from sim.spend("a", "send", uplink.open(100, 0.2, global_round=2, edge_round=0).done)
+        yield from sim.spend("a", "send", link.open("a", Payload(1, 100), 0.2, Job(2, 0)).done)
         return lost, left_bits, upload.bits_left
 
     assert sim.run(cell()) == (Dropped("deadline"), 300.0, 0.0)
@@ -87,13 +97,13 @@ def test_what_is_closed_early_stays_in_the_queue():
 
 
 def test_the_rounds_change_nothing_and_the_names_of_paths_their_draws():
-    def services_s(paths, rounds):
+    def services_s(paths, job):
         sim = Simulation(seed=1)
-        uplinks = attrs.evolve(empty, service=HyperExponential(), paths=paths).uplinks(sim, ["a", "b"])
+        link = link_of(attrs.evolve(empty, service=HyperExponential(), paths=paths), sim, "ab")
         found_s = []
         for client in "ab":
             before_s = sim.now_s
-            sim.run(sim.spend(client, "send", uplinks[client].open(1, 0.2, *rounds).done))
+            sim.run(sim.spend(client, "send", link.open(client, Payload(1, 1), 0.2, Job(*job)).done))
             found_s.append(sim.now_s - before_s)
         return found_s
 
@@ -117,7 +127,7 @@ def test_a_stationary_start_without_a_stationary_state_is_refused(arrivals_per_s
 def test_an_overload_from_empty_is_warned_of_once():
     network = PublicNetwork(arrival_rate_per_s=4.0, start="empty")
     with pytest.warns(UserWarning, match=r"rho = 1\.25 .*without bound") as caught:
-        network.uplinks(Simulation(seed=1), CLIENTS)
+        network.links(Simulation(seed=1), [])
     assert len(caught) == 1
     assert caught[0].filename == __file__
 
@@ -125,7 +135,7 @@ def test_an_overload_from_empty_is_warned_of_once():
 def test_a_load_below_1_is_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PublicNetwork(arrival_rate_per_s=3.199, start="empty").uplinks(Simulation(seed=1), CLIENTS)
+        PublicNetwork(arrival_rate_per_s=3.199, start="empty").links(Simulation(seed=1), [])
 
 
 @pytest.mark.parametrize(

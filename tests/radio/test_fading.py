@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cosim.radio.fading import BlockFading
-from cosim.radio.link import Channel, GivenSnr
+from cosim.radio.channel import Channel
+from cosim.radio.fading import NoFading, Rayleigh
+from cosim.radio.propagation.given_snr import FlatSnr
+from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
 from cosim.simulation import Simulation
+from cosim.uplink import Job
 
 SIGNIFICANCE = 0.001
 SIGMAS = stats.norm.ppf(1.0 - SIGNIFICANCE / 2.0)
 NUM_DRAWS = 4000
 
 
-def fading_of(sim, client="client-0000", num_antennas=10, redrawn="global-round", coherence_time_s=None):
-    return BlockFading(sim, client, num_antennas, redrawn, coherence_time_s)
+def fading_of(sim, client="client-0000", num_antennas=10, redrawn=EveryGlobalRound()):  # noqa: B008
+    return Rayleigh(num_antennas=num_antennas, redrawn=redrawn).of(sim, client)
 
 
 def at(time_s: float) -> Simulation:
@@ -118,28 +121,29 @@ def test_the_gain_is_the_power_of_the_vector():
 
 
 def test_without_fading_the_gain_is_one():
-    fading = fading_of(Simulation(seed=1), num_antennas=0, redrawn="coherence-time", coherence_time_s=0.5)
-    assert fading.gain(fading.block(1, 2)) == 1.0
-    assert fading.block_end_s(fading.block(1, 2)) == math.inf
+    fading = NoFading().of(Simulation(seed=1), "client-0000")
+    np.testing.assert_array_equal(fading.vector(fading.block(Job(1, 2))), [1.0 + 0.0j])
+    assert fading.gain(fading.block(Job(1, 2))) == 1.0
+    assert fading.end_s(fading.block(Job(1, 2))) == math.inf
 
 
 # --- Blocks -----------------------------------------------------------------------------------------------
 
 
 def test_by_global_round_the_channel_stays_for_all_edge_rounds():
-    fading = fading_of(Simulation(seed=1), redrawn="global-round", coherence_time_s=0.5)
-    gains = {(g, e): fading.gain(fading.block(g, e)) for g in range(5) for e in range(3)}
+    fading = fading_of(Simulation(seed=1), redrawn=EveryGlobalRound())
+    gains = {(g, e): fading.gain(fading.block(Job(g, e))) for g in range(5) for e in range(3)}
     assert all(gains[g, e] == gains[g, 0] for g, e in gains)
     assert len(set(gains.values())) == 5
-    assert fading.block_end_s(fading.block(1, 0)) == math.inf
+    assert fading.end_s(fading.block(Job(1, 0))) == math.inf
 
 
 def test_by_edge_round_every_edge_round_has_its_own_channel():
-    fading = fading_of(Simulation(seed=1), redrawn="edge-round", coherence_time_s=0.5)
-    gains = [fading.gain(fading.block(g, e)) for g in range(5) for e in range(3)]
+    fading = fading_of(Simulation(seed=1), redrawn=EveryEdgeRound())
+    gains = [fading.gain(fading.block(Job(g, e))) for g in range(5) for e in range(3)]
     assert len(set(gains)) == 15
-    assert gains == [fading.gain(fading.block(g, e)) for g in range(5) for e in range(3)]
-    assert fading.block_end_s(fading.block(1, 2)) == math.inf
+    assert gains == [fading.gain(fading.block(Job(g, e))) for g in range(5) for e in range(3)]
+    assert fading.end_s(fading.block(Job(1, 2))) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -147,15 +151,15 @@ def test_by_edge_round_every_edge_round_has_its_own_channel():
     [(0.25, 0), (math.nextafter(0.5, 0.0), 0), (0.5, 1), (0.75, 1), (1.0, 2), (100.0, 200)],
 )
 def test_by_coherence_time_the_block_is_that_of_the_instant(time_s, block):
-    fading = fading_of(at(time_s), redrawn="coherence-time", coherence_time_s=0.5)
-    assert fading.block(7, 3) == (block,)
-    assert fading.block_end_s((block,)) == 0.5 * (block + 1)
-    assert time_s < fading.block_end_s(fading.block(7, 3))
+    fading = fading_of(at(time_s), redrawn=CoherenceTime(coherence_time_s=0.5))
+    assert fading.block(Job(7, 3)) == (block,)
+    assert fading.end_s((block,)) == 0.5 * (block + 1)
+    assert time_s < fading.end_s(fading.block(Job(7, 3)))
 
 
 def test_the_first_block_by_coherence_time_starts_with_the_clock():
-    fading = fading_of(Simulation(seed=1), redrawn="coherence-time", coherence_time_s=0.5)
-    assert fading.block(1, 0) == (0,)
+    fading = fading_of(Simulation(seed=1), redrawn=CoherenceTime(coherence_time_s=0.5))
+    assert fading.block(Job(1, 0)) == (0,)
 
 
 # --- What moves a draw, and what does not -----------------------------------------------------------------
@@ -183,7 +187,7 @@ def test_the_order_of_blocks_does_not_matter():
 
 def test_another_bandwidth_moves_no_draw():
     def gain(bandwidth_hz):
-        channel = Channel(link=GivenSnr(snr=10.0), fading=fading_of(Simulation(seed=1)))
+        channel = Channel(mean_snr=FlatSnr(snr=10.0), fading=fading_of(Simulation(seed=1)))
         return (2.0 ** (channel.rate_bps(bandwidth_hz, (4,)) / bandwidth_hz) - 1.0) / 10.0
 
     assert gain(1e6) == pytest.approx(gain(7e6), rel=1e-12)

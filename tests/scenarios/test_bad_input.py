@@ -15,9 +15,14 @@ from cosim import (
     ConfigurationError,
     EdgeTraining,
     FashionMnist,
+    GivenSnr,
     HFedAvg,
     Hist,
+    LinkBudget,
+    PublicNetwork,
     Radio,
+    Rayleigh,
+    Sgd,
     Synthetic,
     System,
     Topology,
@@ -26,11 +31,11 @@ from cosim import (
     run,
 )
 from cosim.configuration import to_dict
-from scenarios.command_line import read_config
-from scenarios.console import network
+from scenarios.command_line.run import read_config
 
 NUM_BATCHES, BATCH = 8, 100
-TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=5, learning_rate=0.1)
+BAND, SNR = "uplink.sharing.bandwidth", "uplink.link.snr_db"
+TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=5, learning_rate=0.1))
 SMALL = tuple(
     System(
         num_cells=2,
@@ -39,12 +44,12 @@ SMALL = tuple(
         model=model,
         data=Synthetic(),
         topology=Topology(backhaul_rate_bps=1e6),
-        radio=Radio(link=link, num_antennas=2, coherence_time_s=1.0),
+        uplink=Radio(link=link, fading=Rayleigh(num_antennas=2)),
         protocol=protocol,
     )
     for cell_sizes, model, link, protocol in (
-        (None, "relu-12-8-4", "snr", Hist(num_global_rounds=1, training=TRAINING)),
-        ((1, 3), "mlp-12-6-4", "budget", HFedAvg(num_global_rounds=2, training=TRAINING)),
+        (None, "relu-12-8-4", GivenSnr(), Hist(num_global_rounds=1, training=TRAINING)),
+        ((1, 3), "mlp-12-6-4", LinkBudget(), HFedAvg(num_global_rounds=2, training=TRAINING)),
     )
 )
 QUEUED = System(
@@ -52,7 +57,7 @@ QUEUED = System(
     num_clients=4,
     model="vertical-9-12-6-4",
     data=CellTraffic(num_cells=4, traffic=Traffic(num_days=2)),
-    uplink="public-network",
+    uplink=PublicNetwork(),
     protocol=Vhfl(num_global_rounds=2, num_local_epochs=1, num_senders=3, waiting_time_s=5.0),
 )
 SYSTEMS = (*SMALL, QUEUED)
@@ -125,10 +130,10 @@ def damage(rng: np.random.Generator, values: dict[str, Any]) -> str:
 def outcome(path: Path) -> str:
     """Play a config.json as `cosim run --config` does; "refused", "complete" or "long"."""
     try:
-        _, system, _ = read_config(path)
+        _, system, _ = read_config(path, "--config")
         if isinstance(system.data, FashionMnist) or system.protocol.num_global_rounds > 10:
             return "long"  # a default has come in for what was deleted: legal, and minutes
-        result = run(system, network(system.model), num_workers=1)
+        result = run(system, num_workers=1)
     except ConfigurationError as error:
         message = str(error)
         assert len(message) > 10
@@ -141,7 +146,7 @@ def outcome(path: Path) -> str:
     assert len(result.transfers) > 0 or getattr(training, "deadline_s", 1.0) is not None
     for table in (result.spans, result.transfers, result.rounds, result.evaluations):
         numbers = table.select_dtypes("number")
-        if max(training.learning_rate, getattr(training, "central_learning_rate", 0.0)) > 1.0:
+        if max(training.local.learning_rate, getattr(training.local, "central_learning_rate", 0.0)) > 1.0:
             errors = ["loss_nats", "train_mse", "test_mse", "error_ratio"]
             numbers = numbers.drop(columns=errors, errors="ignore")  # diverged, and says so
         assert np.isfinite(numbers.to_numpy(dtype=float)).all()
@@ -177,21 +182,20 @@ def test_undamaged_configurations_run(tmp_path: Path) -> None:
     [
         {
             "compute.step_cycles": 1e30,
-            "compute.min_frequency_hz": [1e-30],
-            "compute.max_frequency_hz": [1e-30],
+            "compute.min_frequency_hz.values": [1e-30],
+            "compute.max_frequency_hz.values": [1e-30],
         },
         {
             "compute.step_cycles": 1e-30,
-            "compute.min_frequency_hz": [1e30],
-            "compute.max_frequency_hz": [1e30],
+            "compute.min_frequency_hz.values": [1e30],
+            "compute.max_frequency_hz.values": [1e30],
         },
-        {"radio.bandwidth_hz": 1e-30, "radio.snr_db": [-300.0], "radio.bits_per_parameter": 2**32},
-        {"radio.bandwidth_hz": 1e30, "radio.snr_db": [300.0], "compute.capacitance_j_per_hz2": 1e30},
+        {f"{BAND}_hz": 1e-30, f"{SNR}.values": [-300.0], "codec.bits_per_parameter": 2**32},
+        {f"{BAND}_hz": 1e30, f"{SNR}.values": [300.0], "compute.capacitance_j_per_hz2": 1e30},
         {
-            "radio.bandwidth_hz": 1e30,
-            "radio.link": "budget",
-            "radio.tx_power_w": 1e-30,
-            "radio.noise_dbm_per_hz": 300.0,
+            f"{BAND}_hz": 1e30,
+            "uplink.link": {"kind": "LinkBudget", "noise_dbm_per_hz": 300.0},
+            "compute.tx_power.power_w": 1e-30,
         },
         {
             "topology.backhaul_rate_bps": 1e-30,

@@ -11,13 +11,24 @@ from pathlib import Path
 import attrs
 import pytest
 
-from cosim import Compute, EdgeTraining, Hist, Radio, Result, Synthetic, System, evolve
+from cosim import (
+    Compute,
+    EdgeTraining,
+    FixedShares,
+    Hist,
+    Radio,
+    Result,
+    Sgd,
+    Synthetic,
+    System,
+    evolve,
+)
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.units import unit_of
-from scenarios.catalogue import REPRODUCTIONS, SCENARIOS, VALIDATIONS, find
 from scenarios.command_line import main
-from scenarios.console import console
+from scenarios.command_line.catalogue import ROOMS, catalogue, find
+from scenarios.command_line.console import console
 
 ROOT = Path(__file__).parents[2]
 TINY = System(
@@ -25,10 +36,10 @@ TINY = System(
     num_clients=4,
     model="relu-12-8-4",
     data=Synthetic(),
-    radio=Radio(bandwidth_hz=1e6),
+    uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         num_global_rounds=2,
-        training=EdgeTraining(num_edge_rounds=1, num_local_steps=2, batch_size=10),
+        training=EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
 )
 Call = Callable[..., tuple[int, str, str]]
@@ -80,21 +91,21 @@ def test_help_names_every_command(cosim: Call, arguments: tuple[str, ...]) -> No
 def test_list_names_everything_with_its_question(cosim: Call) -> None:
     code, output, errors = cosim("list")
     assert (code, errors) == (0, "")
-    for command, catalogue in (("run", SCENARIOS), ("reproduce", REPRODUCTIONS), ("validate", VALIDATIONS)):
-        for name in catalogue:
+    for command in ROOMS:
+        for name in catalogue(command):
             (line,) = [line for line in output.splitlines() if f"cosim {command} {name} " in line]
-            question = (find(command, catalogue, name).__doc__ or "").partition("\n")[0]
+            question = (find(command, name).__doc__ or "").partition("\n")[0]
             assert question in line
             assert len(question) > 20
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", catalogue("run"))
 def test_show_gives_every_field_with_unit_and_source(cosim: Call, name: str) -> None:
     code, output, errors = cosim("show", name)
     assert (code, errors) == (0, "")
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines()]
     rows = {cells[0]: cells for cells in lines if len(cells) == 4 and cells[3]}
-    system = find("scenario", SCENARIOS, name).system()
+    system = find("run", name).system()
     for field, value in fields(system):
         _, shown, unit, source = rows[field]
         assert shown
@@ -109,9 +120,9 @@ def test_show_gives_every_field_with_unit_and_source(cosim: Call, name: str) -> 
 def test_show_marks_what_the_scenario_chose(cosim: Call) -> None:
     output = cosim("show", "quickstart")[1]
     rows = {line.split("│")[1].strip(): line for line in output.splitlines() if line.count("│") == 5}
-    assert "chosen in this scenario" in rows["radio.bandwidth_hz"]
-    assert "1e+06" in rows["radio.bandwidth_hz"]
-    assert "HIST journal, Section VI-C" in rows["radio.num_antennas"]
+    assert "chosen in this scenario" in rows["uplink.sharing.bandwidth_hz"]
+    assert "1e+06" in rows["uplink.sharing.bandwidth_hz"]
+    assert "HIST journal, Section VI-C" in rows["uplink.fading.num_antennas"]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +177,7 @@ def test_run_with_the_overrides_of_the_manual(cosim: Call, tmp_path: Path) -> No
             "quickstart",
             "--num-cells",
             "2",
-            "--radio.bandwidth-hz",
+            "--uplink.sharing.bandwidth-hz",
             "5e6",
             "--seed",
             "7",
@@ -180,13 +191,13 @@ def test_run_with_the_overrides_of_the_manual(cosim: Call, tmp_path: Path) -> No
     assert "2 of 2 rounds" in errors
     assert "Run folder: X" in output
     result = Result.load(tmp_path / "X")
-    chosen = find("scenario", SCENARIOS, "quickstart").system()
+    chosen = find("run", "quickstart").system()
     expected = evolve(
         chosen,
         num_cells=2,
         num_clients=6,
         seed=7,
-        radio=evolve(chosen.radio, bandwidth_hz=5e6),
+        uplink=evolve(chosen.uplink, sharing=FixedShares(bandwidth_hz=5e6)),
         protocol=evolve(chosen.protocol, num_global_rounds=2),
     )
     assert from_dict(System, result.config["system"]) == expected
@@ -221,6 +232,7 @@ def test_options_of_nothing_and_of_lists_reach_the_run(cosim: Call, tmp_path: Pa
 
 # What it refuses.
 
+BAND = "--uplink.sharing.bandwidth-hz"
 QUICK = ("run", "quickstart", "--out", "X")
 
 
@@ -246,20 +258,22 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             ("run", "quickstrat"), ("no scenario 'quickstrat'", "Did you mean quickstart"), id="scenario"
         ),
         pytest.param(("show", "hits"), ("no scenario 'hits'", "Did you mean hist"), id="scenario to show"),
-        pytest.param(("validate", "latency"), ("Known: round-latency",), id="validation"),
-        pytest.param(("rnu", "hist"), ("no command 'rnu'", "Known: run"), id="command"),
+        pytest.param(
+            ("validate", "latency"), ("Did you mean round-latency? Known: aircomp-latency",), id="validation"
+        ),
+        pytest.param(("rnu", "hist"), ("no command 'rnu'", "Known: list, show, run"), id="command"),
         pytest.param((*QUICK, "--num-celz", "2"), ("--num-celz", "--num-cells"), id="option"),
         pytest.param((*QUICK, "--num-cells", "two"), ("--num-cells", "'two'"), id="type"),
         pytest.param((*QUICK, "--num-cells", "2.5"), ("--num-cells", "'2.5'"), id="fraction of a cell"),
         pytest.param(
-            (*QUICK, "--radio.bandwidth-hz", "-5e6"),
-            ("Radio.bandwidth_hz = -5e+06", "must be above 0", "Usual fix", "2e+07 Hz"),
+            (*QUICK, BAND, "-5e6"),
+            ("FixedShares.bandwidth_hz = -5e+06", "must be above 0", "Usual fix", "2e+07 Hz"),
             id="negative bandwidth",
         ),
-        pytest.param((*QUICK, "--radio.bandwidth-hz", "nan"), ("bandwidth", "finite"), id="no number"),
+        pytest.param((*QUICK, BAND, "nan"), ("bandwidth", "finite"), id="no number"),
         pytest.param(
-            (*QUICK, "--radio.bandwidth-hz", "1e-300"),
-            ("Radio.bandwidth_hz = 1e-300", "1e-30", "check the unit"),
+            (*QUICK, BAND, "1e-300"),
+            ("FixedShares.bandwidth_hz = 1e-300", "1e-30", "check the unit"),
             id="vanishing bandwidth",
         ),
         pytest.param(
@@ -332,8 +346,11 @@ def test_bad_input_is_one_message_and_leaves_no_folder(
         ('{"system": {"num_cell": 2}}', ("System has no field 'num_cell'", "Did you mean num_cells?")),
         ('{"system": {"num_cells": "2"}}', ("System.num_cells = '2'", "whole number", "Usual fix")),
         ('{"system": {"num_cells": true}}', ("System.num_cells = True", "whole number")),
-        ('{"system": {"radio": {"bandwidth_hz": -1}}}', ("Radio.bandwidth_hz = -1", "above 0", "2e+07 Hz")),
-        ('{"system": {"radio": {"bandwidth_hz": NaN}}}', ("Radio.bandwidth_hz = nan", "finite")),
+        (
+            '{"system": {"codec": {"kind": "Uncompressed", "bits_per_parameter": -1}}}',
+            ("Uncompressed.bits_per_parameter = -1", "at least 1", "the default is 32"),
+        ),
+        ('{"system": {"topology": {"cell_radius_m": NaN}}}', ("Topology.cell_radius_m = nan", "finite")),
         ('{"system": {"protocol": {"kind": "Hits"}}}', ("'kind' must be one of HFedAvg, Hist",)),
     ],
 )
@@ -375,7 +392,7 @@ def test_out_under_a_file_is_refused(cosim: Call, tmp_path: Path) -> None:
     ("arguments", "code", "word"),
     [
         (("run", "quickstart", "--num-cells", "0", "--out", "X"), 2, "System.num_cells = 0"),
-        (("run", "quickstart", "--radio.bandwidth-hz", "-1", "--out", "X"), 2, "must be above 0"),
+        (("run", "quickstart", "--compute.step-cycles", "-1", "--out", "X"), 2, "must be above 0"),
     ],
 )
 def test_a_real_process_refuses_as_well(

@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 
 import cosim
+from cosim import running
 from cosim.configuration import to_dict
-from scenarios import hist_figures
-from scenarios.figures import play_all
-from scenarios.hist_figures import Options, hist_system, uploads, uploads_to
+from scenarios.reproduce.figures import play_all
+from scenarios.reproduce.hist import figures as hist_figures
+from scenarios.reproduce.hist.figures import Options, hist_system, uploads, uploads_to
 
 FIGURES = {
-    name: importlib.import_module(f"scenarios.reproduce_hist_{name}")
+    name: importlib.import_module(f"scenarios.reproduce.hist.{name}")
     for name in ("fig4", "fig5", "fig6", "fig7")
 }
 
@@ -24,7 +25,11 @@ def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **setting
     system = hist_system(
         options, num_global_rounds=min(4, num_global_rounds), whole_model=whole_model != swap, **settings
     )
-    training = attrs.evolve(system.protocol.training, num_local_steps=2, batch_size=10)
+    training = attrs.evolve(
+        system.protocol.training,
+        num_local_steps=2,
+        local=attrs.evolve(system.protocol.training.local, batch_size=10),
+    )
     return attrs.evolve(
         system,
         model="relu-12-24-4",
@@ -78,13 +83,12 @@ def test_a_stopped_reproduction_goes_on_with_what_is_missing(tmp_path, monkeypat
     unfinished.mkdir()
     config = {"scenario": "f", "system": to_dict(systems["N=3"])}
     (unfinished / "config.json").write_text(json.dumps(config))
-    played = []
-    real = cosim.run
-    monkeypatch.setattr(
-        cosim, "run", lambda system, *a, **k: played.append((system, k["resume"])) or real(system, *a, **k)
-    )
+    clocks, real = [], running.Simulation
+    monkeypatch.setattr(running, "Simulation", lambda *a, **k: clocks.append(real(*a, **k)) or clocks[-1])
     results = play_all("f", systems, options)
-    assert played == [(systems["N=3"], True)]
+    (clock,) = clocks
+    assert clock.now_s == results["N=3"].summary.time_s
+    assert "resumed" in json.loads((unfinished / "provenance.json").read_text())
     pd.testing.assert_frame_equal(results["N=2"].evaluations, first.evaluations)
     with pytest.raises(cosim.ConfigurationError, match="another configuration"):
         play_all("f", {"N=2": attrs.evolve(systems["N=2"], seed=2)}, options)
@@ -93,10 +97,10 @@ def test_a_stopped_reproduction_goes_on_with_what_is_missing(tmp_path, monkeypat
 def test_forms(tmp_path):
     quick, full, paper = Options(quick=True), Options(), Options(paper_scale=True)
     assert [o.rounds(3, 10) for o in (quick, full, paper)] == [3, 10, 50]
-    rates = [
-        hist_system(o, num_cells=2, split="cell-iid", num_global_rounds=1).protocol.training.learning_rate
-        for o in (quick, full, paper)
+    systems = [
+        hist_system(o, num_cells=2, split="cell-iid", num_global_rounds=1) for o in (quick, full, paper)
     ]
+    rates = [system.protocol.training.local.learning_rate for system in systems]
     assert rates == [0.05, 0.05, 0.01]
     with pytest.raises(cosim.ConfigurationError, match="one of them"):
         Options(quick=True, paper_scale=True)

@@ -18,15 +18,16 @@ import cosim
 import models
 from cosim.data.texts import newsgroups_files as newsgroups
 from cosim.records import Evaluation, Trace, Transfer
-from scenarios import hist_tables, stand_in_texts
-from scenarios.command_line import main
-from scenarios.console import console
-from scenarios.figures import Options
-from scenarios.hist_figures import DEALT
-from scenarios.hist_tables import NAMES, bits_to, grid_claim, label, upload_bits
+from scenarios.command_line import main, playing
+from scenarios.command_line.console import console
+from scenarios.reproduce.figures import Options
+from scenarios.reproduce.hist import stand_in_texts
+from scenarios.reproduce.hist import tables as hist_tables
+from scenarios.reproduce.hist.figures import DEALT
+from scenarios.reproduce.hist.tables import NAMES, bits_to, grid_claim, label, upload_bits
 
 TABLES = {
-    f"hist-table{number}": importlib.import_module(f"scenarios.reproduce_hist_table{number}")
+    f"hist-table{number}": importlib.import_module(f"scenarios.reproduce.hist.table{number}")
     for number in (1, 2, 3)
 }
 Patch = pytest.MonkeyPatch
@@ -216,13 +217,13 @@ def test_hist_and_hfedavg_differ_in_what_a_cell_trains_alone(name, quick, tmp_pa
         printed = " ".join(capsys.readouterr().out.split())
         assert f"40 clients by {num_clients}" in printed
         assert f"by {training.num_local_steps}" in printed
-        assert f"by {training.learning_rate:g}" in printed
+        assert f"by {training.local.learning_rate:g}" in printed
         return
     assert num_clients == 40
     if not quick:
         assert set(setting.accuracies) == set(TABLES[name].TABLE.entries)
         num_samples = {"hist-table1": 60_000, "hist-table2": 50_000}.get(name, 40 * 40 * 8 // 2)
-        assert training.num_local_steps == 2 * num_samples // 40 // training.batch_size
+        assert training.num_local_steps == 2 * num_samples // 40 // training.local.batch_size
         assert not setting.replaced
 
 
@@ -276,7 +277,9 @@ def shrink(name: str, monkeypatch: Patch) -> None:
         setting = real(options)
         num_steps, batch_size, num_rounds = (20, 50, 4) if name in DENSE else (1, 2, 2)
         training = cosim.EdgeTraining(
-            num_edge_rounds=1, num_local_steps=num_steps, batch_size=batch_size, learning_rate=0.2
+            num_edge_rounds=1,
+            num_local_steps=num_steps,
+            local=cosim.Sgd(batch_size=batch_size, learning_rate=0.2),
         )
         model = DENSE.get(name, setting.base.model)
         base = attrs.evolve(setting.base, model=model, num_clients=4, protocol=cosim.Hist(training=training))
@@ -337,20 +340,21 @@ def test_a_stopped_reproduction_goes_on_and_ends_where_a_whole_one_does(reproduc
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert reproduce(name, "--quick", "--out", whole)[0] == 0
     played: list[tuple[str, bool]] = []
-    real, stops = cosim.run, [False, True]
+    real, stops = playing.run, [False, True]
 
     def run(system, network, **options):
-        played.append((options["out"].name, options["resume"]))
-        heard = options.pop("listener")
+        heard, was_there = options.pop("listener"), options["out"].exists()
 
         def listener(report):
             heard(report)
+            if report.global_round == 1:
+                played.append((options["out"].name, was_there))
             if report.global_round == 2 and stops and stops.pop(0):
                 raise KeyboardInterrupt
 
         return real(system, network, listener=listener, **options)
 
-    monkeypatch.setattr(cosim, "run", run)
+    monkeypatch.setattr(playing, "run", run)
     code, _, errors = reproduce(name, "--quick", "--out", stopped)
     assert (code, stops) == (130, [])
     assert "Interrupted" in errors

@@ -9,9 +9,10 @@ import pytest
 from scipy import stats
 
 import cosim
-from scenarios import aircomp, hist_time_figures
-from scenarios.console import console, network
-from scenarios.hist_time_figures import (
+from scenarios import aircomp
+from scenarios.command_line.console import console
+from scenarios.reproduce.hist import time_figures as hist_time_figures
+from scenarios.reproduce.hist.time_figures import (
     AIR_HFEDAVG,
     AIR_HIST,
     OMA_HFEDAVG,
@@ -27,7 +28,7 @@ from scenarios.hist_time_figures import (
 )
 
 FIGURES = {
-    name: importlib.import_module(f"scenarios.reproduce_hist_{name}")
+    name: importlib.import_module(f"scenarios.reproduce.hist.{name}")
     for name in ("fig8a", "fig8b", "fig8c", "fig9a", "fig9b", "fig9c")
 }
 
@@ -40,7 +41,12 @@ def wide(monkeypatch):
 def tiny(algorithm, seed, num_global_rounds, **settings):
     """The same setting on synthetic data with a small model."""
     made = system(algorithm, seed, min(2, num_global_rounds), **settings)
-    training = cosim.evolve(made.protocol.training, num_local_steps=2, batch_size=10, num_edge_rounds=2)
+    training = cosim.evolve(
+        made.protocol.training,
+        num_local_steps=2,
+        local=cosim.Sgd(batch_size=10, learning_rate=0.01),
+        num_edge_rounds=2,
+    )
     return cosim.evolve(
         made,
         model="relu-12-24-4",
@@ -66,22 +72,22 @@ def claims(output):
 
 def test_the_four_systems_differ_in_sharing_and_protocol_only():
     four = {name: system(name, 3, 7) for name in (OMA_HIST, OMA_HFEDAVG, AIR_HIST, AIR_HFEDAVG)}
-    assert {name: made.radio.sharing for name, made in four.items()} == {
-        OMA_HIST: "fixed",
-        OMA_HFEDAVG: "fixed",
-        AIR_HIST: "over-the-air",
-        AIR_HFEDAVG: "over-the-air",
+    assert {name: made.uplink.sharing for name, made in four.items()} == {
+        OMA_HIST: cosim.FixedShares(),
+        OMA_HFEDAVG: cosim.FixedShares(),
+        AIR_HIST: cosim.OverTheAir(),
+        AIR_HFEDAVG: cosim.OverTheAir(),
     }
     assert isinstance(four[AIR_HIST].protocol, cosim.Hist)
     assert isinstance(four[AIR_HFEDAVG].protocol, cosim.HFedAvg)
-    assert {made.protocol.training.learning_rate for made in four.values()} == {0.01}
-    assert {made.radio.num_antennas for made in four.values()} == {10}
+    assert {made.protocol.training.local.learning_rate for made in four.values()} == {0.01}
+    assert {made.uplink.fading.num_antennas for made in four.values()} == {10}
     assert {made.protocol.training.num_local_steps for made in four.values()} == {40}
     assert {made.compute for made in four.values()} == {cosim.Compute()}
-    assert system(AIR_HIST, 3, 7).radio.fading_redrawn == "edge-round"
-    assert system(OMA_HIST, 3, 7).radio.fading_redrawn == "global-round"
+    assert system(AIR_HIST, 3, 7).uplink.fading.redrawn == cosim.EveryEdgeRound()
+    assert system(OMA_HIST, 3, 7).uplink.fading.redrawn == cosim.EveryGlobalRound()
     alike = system(OMA_HIST, 1, 1, alike=True).compute
-    assert (alike.min_frequency_hz, alike.max_frequency_hz) == ((2e9,), (4e9,))
+    assert (alike.min_frequency_hz.values, alike.max_frequency_hz.values) == ((2e9,), (4e9,))
 
 
 def test_the_scenario_is_the_papers_setting():
@@ -99,14 +105,19 @@ def test_the_scenario_is_the_papers_setting():
 
 def test_the_scenarios_report_adds_up(tmp_path):
     made = aircomp.system()
-    training = cosim.evolve(made.protocol.training, num_local_steps=2, batch_size=10, num_edge_rounds=2)
+    training = cosim.evolve(
+        made.protocol.training,
+        num_local_steps=2,
+        local=cosim.Sgd(batch_size=10, learning_rate=0.01),
+        num_edge_rounds=2,
+    )
     made = cosim.evolve(
         made,
         model="relu-12-24-4",
         data=cosim.Synthetic(),
         protocol=cosim.evolve(made.protocol, num_global_rounds=2, training=training),
     )
-    result = cosim.run(made, network(made.model), out=tmp_path / "a")
+    result = cosim.run(made, out=tmp_path / "a")
     table = aircomp.report(result)
     columns = [list(column.cells) for column in table.columns]
     assert columns[0] == ["edge-00", "edge-01", "edge-02", "edge-03"]
@@ -149,7 +160,7 @@ def test_earlier_means_reached_and_the_others_followed_for_as_long():
 def test_oma_learns_the_same_at_every_snr_and_is_only_clocked_again():
     """Weights do not depend on time: the whole run at another SNR has the very same table."""
     here, there = (tiny(OMA_HIST, 2, 2, snr_db=(level_db,)) for level_db in (0.0, 20.0))
-    learned, wanted = (cosim.run(made, network(made.model)).evaluations for made in (here, there))
+    learned, wanted = (cosim.run(made).evaluations for made in (here, there))
     (found,) = at_other_times([learned], [there])
     np.testing.assert_allclose(found["time_s"], wanted["time_s"], rtol=1e-12)
     np.testing.assert_array_equal(found["accuracy"], wanted["accuracy"])
@@ -195,7 +206,7 @@ def test_a_and_b_of_figure_8_share_their_runs(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise AssertionError("ran again")
 
-    monkeypatch.setattr("scenarios.figures.cosim.run", fail)
+    monkeypatch.setattr("cosim.running.Simulation", fail)
     FIGURES["fig8a"].main(Options(quick=True, out=tmp_path))
 
 

@@ -10,11 +10,12 @@ from cosim import (
     HFedAvg,
     Hist,
     RawHfl,
+    Sgd,
     System,
     Unconstrained,
 )
 from scenarios import rawhfl, vhfl
-from scenarios.kinds import with_kinds
+from scenarios.command_line.kinds import with_kinds
 
 
 def test_other_kinds_come_with_their_defaults():
@@ -24,9 +25,8 @@ def test_other_kinds_come_with_their_defaults():
     assert system.protocol.policy == CommonSteps()
     assert system.protocol.num_global_rounds == rawhfl.system().protocol.num_global_rounds
     assert rest == ["--seed", "3", "--out=x"]
-    assert with_kinds(vhfl.system(), ["--public-network.service.kind=Exponential"])[
-        0
-    ].public_network.service == (Exponential())
+    other, _ = with_kinds(vhfl.system(), ["--uplink.service.kind=Exponential"])
+    assert other.uplink.service == Exponential()
 
 
 def test_a_kind_within_a_kind():
@@ -41,7 +41,7 @@ def test_a_kind_within_a_kind():
 
 def test_another_kind_keeps_what_both_have():
     """Rounds and training; what only the one has is gone, and what only the other has is its default."""
-    training = EdgeTraining(num_edge_rounds=2, learning_rate=0.3)
+    training = EdgeTraining(num_edge_rounds=2, local=Sgd(learning_rate=0.3))
     before = System(protocol=Hist(num_global_rounds=7, training=training, largest_submodel=2.0))
     system, _ = with_kinds(before, ["--protocol.kind", "HFedAvg"])
     assert system.protocol == HFedAvg(num_global_rounds=7, training=training)
@@ -57,12 +57,12 @@ def test_without_such_options_nothing_changes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--radio.kind", "X"], "must be one of Radio"),
+        (["--uplink.kind", "X"], "must be one of PublicNetwork, Radio"),
         (["--seed.kind", "X"], "--seed.kind: System has no part 'seed'"),
         (["--nothing.at.all.kind", "X"], "System has no part 'nothing'"),
-        (["--protocol.kind", "LargeScale"], r"'kind' must be one of Hist, HFedAvg, Vhfl, RawHfl"),
+        (["--protocol.kind", "LargeScale"], r"'kind' must be one of HFedAvg, Hist, RawHfl, Vhfl"),
         (["--protocol.kind", "elsewhere:Rule"], "the module elsewhere is not loaded.*--import elsewhere"),
-        (["--protocol.kind", "Hits"], r"'kind' must be one of Hist, HFedAvg, Vhfl, RawHfl"),
+        (["--protocol.kind", "Hits"], r"'kind' must be one of HFedAvg, Hist, RawHfl, Vhfl"),
         (["--protocol.kind"], "'kind' must be one of"),
     ],
 )

@@ -8,10 +8,10 @@ import pytest
 
 import cosim
 from analysis.chrome_trace import spans
-from cosim import EdgeTraining, Hist, Synthetic, System
+from cosim import EdgeTraining, Hist, Sgd, Synthetic, System
 from cosim.study import Study
 from scenarios.command_line import main
-from scenarios.console import console, network
+from scenarios.command_line.console import console
 
 SYSTEM = System(
     num_cells=2,
@@ -19,7 +19,8 @@ SYSTEM = System(
     model="relu-12-8-4",
     data=Synthetic(),
     protocol=Hist(
-        num_global_rounds=2, training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, batch_size=10)
+        num_global_rounds=2,
+        training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
 )
 
@@ -41,7 +42,7 @@ def folders(monkeypatch, tmp_path):
     """A run and a study of two runs."""
     monkeypatch.setattr(console, "width", 200)
     monkeypatch.chdir(tmp_path)
-    cosim.run(SYSTEM, network(SYSTEM.model), out="runs/a")
+    cosim.run(SYSTEM, out="runs/a")
 
 
 def call(*arguments):
@@ -61,14 +62,14 @@ def test_a_report_of_runs_is_one_page_beside_them(tmp_path, capsys):
 
 
 def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
-    Study(SYSTEM, {"num_cells": (1, 2)}, 1).run("s", network, num_workers=1)
+    Study(SYSTEM, {"num_cells": (1, 2)}, 1).run("s", num_workers=1)
     assert call("report", "s", "runs/a", "--out", "pages/all.html") == 0
     assert "(3 runs)" in capsys.readouterr().out
     assert "num_cells" in (tmp_path / "pages" / "all.html").read_text()
 
 
 def test_a_report_says_which_runs_of_a_study_failed(tmp_path):
-    Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", network, num_workers=1)
+    Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", num_workers=1)
     assert call("report", "s") == 0
     assert "num_cells=200, seed 1: failed" in " ".join(
         Text((tmp_path / "s" / "report.html").read_text()).words
@@ -104,7 +105,7 @@ def test_refused_in_one_message(arguments, message, capsys):
 
 
 def test_a_study_has_no_trace_and_one_without_ended_runs_no_report(capsys):
-    Study(SYSTEM, {"num_cells": (200,)}, 1).run("s", network, num_workers=1)
+    Study(SYSTEM, {"num_cells": (200,)}, 1).run("s", num_workers=1)
     assert call("trace", "s") == 2
     assert "is a study. Usual fix: one of its runs" in capsys.readouterr().err
     assert call("report", "s") == 2

@@ -7,7 +7,8 @@ import pytest
 
 from cosim import Result, evolve
 from cosim.records import DONE
-from scenarios.console import Options, play
+from scenarios.command_line.playing import play
+from scenarios.command_line.run import Options
 from scenarios.quickstart import system
 
 

@@ -12,7 +12,7 @@ import cosim
 from cosim import ConfigurationError, Result, VideoRequests
 from scenarios import rawhfl
 from scenarios.command_line import main
-from scenarios.console import console
+from scenarios.command_line.console import console
 
 Call = Callable[..., tuple[int, str, str]]
 POLICY = "--protocol.policy"
@@ -47,7 +47,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     ("arguments", "what", "rule", "fix"),
     [
         pytest.param(
-            (*RUN, f"{POLICY}.num-selected", "13", "--radio.num-resource-blocks", "13"),
+            (*RUN, f"{POLICY}.num-selected", "13", "--uplink.sharing.num-blocks", "13"),
             "ResourceAware.num_selected = 13",
             "the smallest cell has 12 clients",
             "at most 12",
@@ -56,8 +56,8 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         pytest.param(
             (*RUN, f"{POLICY}.num-selected", "5"),
             "ResourceAware.num_selected = 5",
-            "a plan gives each client a resource block to itself, and Radio.num_resource_blocks = 4",
-            "more blocks",
+            "a plan gives each client a resource block to itself, and only 4 can send at once",
+            "more resource blocks",
             id="Z above the blocks",
         ),
         pytest.param(
@@ -145,9 +145,9 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             id="dealt requests",
         ),
         pytest.param(
-            (*RUN, f"{POLICY}.kind", "Unconstrained", "--radio.outage-probability", "0.1"),
-            "Radio.outage_probability = 0.1",
-            "RawHfl waits for every update, and some would never come",
+            (*RUN, f"{POLICY}.kind", "Unconstrained", "--uplink.outage-probability", "0.1"),
+            "System.uplink = Radio",
+            "some uploads never end, and RawHfl waits for every one",
             "deadline",
             id="outages for who waits",
         ),
@@ -159,10 +159,10 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             id="power floor",
         ),
         pytest.param(
-            (*RUN, "--uplink", "public-network"),
-            "System.uplink = 'public-network'",
-            "a plan needs gains, and a queue has none",
-            "uplink = 'radio', or protocol HFedAvg",
+            (*RUN, "--uplink.kind", "PublicNetwork"),
+            "a plan: asks for rates and gains beforehand",
+            "of a QueueLink none are known",
+            "System.uplink = Radio",
             id="a plan for queues",
         ),
         pytest.param(
@@ -313,7 +313,7 @@ def test_cells_short_of_able_clients_take_those_they_have(command: Call, solver:
 
 def test_a_deadline_that_some_can_meet_is_played(command: Call) -> None:
     """A local round takes from 320 x 1408 x 25 / 2e9 = 5.6 ms to 15 ms; refused is only what nobody can."""
-    tight = ("--protocol.deadline-s", "0.009", "--radio.bits-per-parameter", "1")
+    tight = ("--protocol.deadline-s", "0.009", "--codec.bits-per-parameter", "1")
     result, _ = short(command, *tight, "--evaluate-every", "None")
     assert 0 < result.plans["is_able"].sum() < len(result.plans) / 2
     rounds = result.rounds[result.rounds["level"] == "edge"]
@@ -354,20 +354,22 @@ def test_where_nobody_trains_the_model_stays(command: Call, arguments: tuple[str
 
 def test_as_many_blocks_as_clients_are_used_and_no_more(command: Call) -> None:
     """As `ResourceAware.num_selected` says: by default the smallest cell is the limit too."""
-    result, _ = short(command, "--radio.num-resource-blocks", "13", "--evaluate-every", "None")
+    result, _ = short(command, "--uplink.sharing.num-blocks", "13", "--evaluate-every", "None")
     rounds = result.rounds[result.rounds["level"] == "edge"]
     assert set(rounds["num_wanted"]) == set(rounds["num_participants"]) == {12}
 
 
 def test_outages_are_for_those_who_give_up(command: Call) -> None:
     """All that is lost is counted, and the model stays."""
-    result, output = short(command, "--radio.outage-probability", "1")
+    result, output = short(command, "--uplink.outage-probability", "1")
     assert (result.summary.num_updates, result.summary.num_dropped) == (64, 64)
     assert "64 of 64 (100.0 %)" in output
     assert result.summary.energy_j > 0.0
     assert len(set(result.evaluations["loss_nats"])) == 1
     waiting = cosim.evolve(rawhfl.system().protocol, policy=cosim.Unconstrained())
-    with pytest.raises(ConfigurationError, match="waits for every update"):
+    with pytest.raises(ConfigurationError, match="waits for every one"):
         cosim.evolve(
-            rawhfl.system(), protocol=waiting, radio=cosim.Radio(outage_probability=1.0, link="budget")
+            rawhfl.system(),
+            protocol=waiting,
+            uplink=cosim.Radio(link=cosim.LinkBudget(), outage_probability=1.0),
         )

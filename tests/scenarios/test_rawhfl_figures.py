@@ -16,17 +16,19 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import cosim
-from cosim import CommonSteps, ResourceAware, Simulation, Unconstrained
+from cosim import CommonSteps, ResourceAware, Simulation, Unconstrained, running
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import to_dict
 from cosim.results import Summary
-from scenarios import rawhfl, rawhfl_figures, rawhfl_tables
+from scenarios import rawhfl
 from scenarios.command_line import main
-from scenarios.console import console, network
-from scenarios.rawhfl_figures import ALGORITHMS, Options, Runs, over_seeds, system_of
+from scenarios.command_line.console import console
+from scenarios.reproduce.rawhfl import figures as rawhfl_figures
+from scenarios.reproduce.rawhfl import tables as rawhfl_tables
+from scenarios.reproduce.rawhfl.figures import ALGORITHMS, Options, Runs, over_seeds, system_of
 
 FIGURES = {
-    name: importlib.import_module(f"scenarios.reproduce_rawhfl_{name}")
+    name: importlib.import_module(f"scenarios.reproduce.rawhfl.{name}")
     for name in (*(f"fig{number}" for number in range(5, 11)), "table2", "table3", "table4")
 }
 Patch = pytest.MonkeyPatch
@@ -90,7 +92,7 @@ def differences(one: cosim.System, other: cosim.System) -> dict[str, Any]:
 
 def test_changes_change_what_they_say() -> None:
     base = rawhfl.paper_scale()
-    unbound, blocks = {"protocol.policy.kind": "Unconstrained"}, "radio.num_resource_blocks"
+    unbound, blocks = {"protocol.policy.kind": "Unconstrained"}, "uplink.sharing.num_blocks"
     assert differences(base, rawhfl_figures.planned_by(ResourceAware(theta=0.2), 6)(base)) == {
         "protocol.policy.theta": 0.2,
         blocks: 6,
@@ -115,7 +117,7 @@ def test_changes_change_what_they_say() -> None:
 def test_every_algorithm_is_the_papers() -> None:
     """Section V-C; Z of H-FedAvg is everyone, so that nobody waits for a block."""
     found = {
-        name: (system.protocol.policy, system.radio.num_resource_blocks, system.compute.static_power_w)
+        name: (system.protocol.policy, system.uplink.sharing.num_blocks, system.compute.static_power_w)
         for name, change in ALGORITHMS.items()
         for system in [change(rawhfl.paper_scale())]
         if isinstance(system.protocol, cosim.RawHfl)
@@ -159,7 +161,7 @@ def timing(name: str, seed: int = 1, **protocol: Any) -> cosim.Result:
     """One global round of an algorithm, without learning."""
     system = system_of(name, Options(num_global_rounds=1), seed, learns=False)
     system = cosim.evolve(system, protocol=cosim.evolve(system.protocol, **protocol))
-    return cosim.run(system, network(system.model))
+    return cosim.run(system)
 
 
 @pytest.mark.usefixtures("small")
@@ -237,7 +239,7 @@ def test_popularity_ranks_are_counted_requests(algorithm: str, num_slots: int, w
 @pytest.mark.usefixtures("small")
 def test_label_ranks_are_those_of_a_forward_pass(tmp_path: Path) -> None:
     system = system_of("exact, Z=4", Options(num_global_rounds=2), 1)
-    result = cosim.run(system, network(system.model), out=tmp_path / "a")
+    result = cosim.run(system, out=tmp_path / "a")
     checkpoint = Checkpoint.load(tmp_path / "a")
     assert checkpoint is not None
     assert checkpoint.global_round == 2
@@ -263,7 +265,7 @@ def played(small: None, monkeypatch: Patch) -> dict[str, cosim.System]:
     def play(folder: str, systems: dict[str, cosim.System], options: Options) -> dict[str, cosim.Result]:
         assert folder == "rawhfl"
         asked.update(systems)
-        return {label: cosim.run(system, network(system.model)) for label, system in systems.items()}
+        return {label: cosim.run(system) for label, system in systems.items()}
 
     monkeypatch.setattr(rawhfl_figures, "play_all", play)
     return asked
@@ -888,10 +890,10 @@ def test_figures_play_only_what_is_missing(
     """Fig. 8 looks at the runs of Fig. 7."""
     reproduced("fig7")
 
-    def never(system: cosim.System, *arguments: object, **options: object) -> None:
-        raise AssertionError(f"{system.protocol} is played again")
+    def never(*arguments: object, **options: object) -> None:
+        raise AssertionError("something is played again")
 
-    monkeypatch.setattr(cosim, "run", never)
+    monkeypatch.setattr(running, "Simulation", never)
     _, picture, output = reproduced("fig8")
     check_fig8(shared, pd.read_csv(shared / "figures" / "rawhfl-quick" / "rawhfl-fig8.csv"))
     assert labels(picture) == AXES["fig8"]

@@ -11,10 +11,13 @@ from rich.table import Table
 
 from cosim import (
     CommonSteps,
+    EveryEdgeRound,
     HFedAvg,
     Iid,
+    NoFading,
     RawHfl,
     ResourceAware,
+    ResourceBlocks,
     Result,
     Simulation,
     Synthetic,
@@ -26,10 +29,11 @@ from cosim import (
 )
 from cosim.configuration import to_dict
 from cosim.learning.learner import Learner
+from cosim.learning.named_networks import network_of
 from cosim.nodes import Cloud
-from scenarios import command_line, rawhfl
-from scenarios.command_line import main
-from scenarios.console import console, network
+from scenarios import rawhfl
+from scenarios.command_line import main, playing
+from scenarios.command_line.console import console
 
 PARAMETERS = (43 * 512 + 512) + (512 * 256 + 256) + (256 * 256 + 256)
 """Weights and biases of three layers."""
@@ -56,13 +60,13 @@ def tiny(num_global_rounds: int = 2, policy: Any = None, **protocol: Any) -> Sys
         num_clients=9,
         model="mlp-43-8-256",
         data=evolve(base.data, num_users=9),
-        radio=evolve(base.radio, num_resource_blocks=3),
+        uplink=evolve(base.uplink, sharing=ResourceBlocks(num_blocks=3)),
         protocol=evolve(base.protocol, num_edge_rounds=3, max_local_rounds=7, **changes),
     )
 
 
 def play(system: System, out: Path | None = None) -> Result:
-    return run(system, network(system.model), out=out, num_workers=1)
+    return run(system, out=out, num_workers=1)
 
 
 def rows(result: Result) -> dict[str, str]:
@@ -92,14 +96,14 @@ def timed() -> Result:
 def built(system: System) -> Cloud:
     sim = Simulation(system.seed)
     dataset = system.data.load(sim, None)
-    learner = Learner(network(system.model), dataset, num_workers=1)
+    learner = Learner(network_of(system.model), dataset, num_workers=1)
     return system.build(sim, learner, lambda: dataset, lambda report: None)
 
 
 def test_the_model_and_its_upload_are_the_papers() -> None:
     """Section V-A: d = 219,648 parameters, s = d (phi + 1) = 7,248,384 bits."""
     system = rawhfl.system()
-    parameters = list(network(system.model).parameters())
+    parameters = list(network_of(system.model).parameters())
     assert sum(values.numel() for values in parameters) == PARAMETERS == 219_648
     dataset = system.data.load(Simulation(1), None)
     assert dataset.num_features == 1 + 8 + 1 + 32 + 1
@@ -119,23 +123,26 @@ def test_the_world_is_the_papers() -> None:
     assert isinstance(protocol, RawHfl)
     assert isinstance(protocol.policy, ResourceAware)
     assert (system.num_cells, system.sizes(), system.data.num_users) == (4, (12,) * 4, 48)
-    assert (protocol.num_edge_rounds, protocol.max_local_rounds, protocol.learning_rate) == (4, 50, 0.01)
-    assert (protocol.num_mini_batches, protocol.batch_size) == (10, 32)
+    assert (protocol.num_edge_rounds, protocol.max_local_rounds, protocol.local.learning_rate) == (
+        4,
+        50,
+        0.01,
+    )
+    assert (protocol.num_mini_batches, protocol.local.batch_size) == (10, 32)
     assert (protocol.deadline_s, requests.slot_s, protocol.energy_budget_j) == (150.0, 150.0, (0.8, 1.5))
     policy = protocol.policy
     assert (policy.theta, policy.penalty, policy.num_iterations) == (0.4, 1.0, 50)
-    assert (policy.num_selected, policy.margin_db, system.radio.num_resource_blocks) == (None, 0.0, 4)
+    assert (policy.num_selected, policy.margin_db, system.uplink.sharing.num_blocks) == (None, 0.0, 4)
     assert (requests.num_genres, requests.contents_per_genre, requests.genre_concentration) == (8, 32, 0.3)
     assert (requests.similar_probability, requests.active_probability) == ((0.1, 0.8), (0.2, 0.8))
     assert requests.num_past_requests == 50
     assert (system.compute.sample_bits, system.compute.capacitance_j_per_hz2) == (SAMPLE_BITS, 2e-28)
     assert SAMPLE_BITS == 1408
-    radio = system.radio
-    assert (radio.link, radio.sharing, radio.fading) == ("budget", "resource-blocks", "none")
-    assert radio.resource_block_hz == 3 * 180e3
-    assert (radio.large_scale.environment, radio.large_scale.carrier_hz) == ("uma", 2.4e9)
-    assert radio.large_scale_redrawn == "edge-round"
-    assert radio.noise_dbm_per_hz + radio.noise_figure_db == pytest.approx(-174.0, abs=0.03)
+    radio, link = system.uplink, system.uplink.link
+    assert (radio.sharing, radio.fading) == (ResourceBlocks(block_hz=3 * 180e3), NoFading())
+    assert (link.large_scale.environment, link.large_scale.carrier_hz) == ("uma", 2.4e9)
+    assert link.large_scale_redrawn == EveryEdgeRound()
+    assert link.noise_dbm_per_hz + link.noise_figure_db == pytest.approx(-174.0, abs=0.03)
     assert (radio.csi_error_db, radio.outage_probability, system.compute.time_jitter) == (0.0, 0.0, 0.0)
 
 
@@ -177,7 +184,7 @@ def test_the_command_line_has_both_sizes(
     def capture(name: str, system: System, options: object, **others: object) -> Result:
         raise Captured(name, system)
 
-    monkeypatch.setattr(command_line, "play", capture)
+    monkeypatch.setattr(playing, "play", capture)
     with pytest.raises(Captured) as caught:
         main(["run", "rawhfl", *arguments, "--seed", "3"])
     name, system = caught.value.args
@@ -199,7 +206,7 @@ def test_report_is_that_of_the_tables(
             [
                 *("run", "rawhfl", "--quiet", "--out", str(tmp_path / "X"), "--workers", "1"),
                 *("--model", "mlp-43-8-256", "--num-clients", "16", "--data.num-users", "16"),
-                *("--radio.num-resource-blocks", "2"),
+                *("--uplink.sharing.num-blocks", "2"),
                 *("--protocol.num-global-rounds", "2", "--protocol.energy-budget-j", "1e-7", "2e-5"),
             ]
         )
@@ -239,7 +246,9 @@ def test_report_is_that_of_the_tables(
 def test_who_takes_the_most_steps_is_said_so() -> None:
     """H-FedAvg-UB: 9 clients, 3 edge rounds, 7 steps each, at full speed and power."""
     system = evolve(tiny(1, Unconstrained()), evaluate_every=None)
-    system = evolve(system, radio=evolve(system.radio, num_resource_blocks=5))  # nobody waits for one
+    system = evolve(
+        system, uplink=evolve(system.uplink, sharing=ResourceBlocks(num_blocks=5))
+    )  # nobody waits for one
     clients = [client for edge in built(system).edges for client in edge.clients]
     bits = (43 * 8 + 8 + 8 * 256 + 256) * 33
     result = play(system)

@@ -24,16 +24,25 @@ from matplotlib.image import imread
 
 import cosim
 from analysis.report import report, write
-from cosim import Compute, EdgeTraining, Hist, Radio, Synthetic, System, evolve
-from scenarios.console import network
+from cosim import (
+    Compute,
+    EdgeTraining,
+    FixedShares,
+    Hist,
+    PerGroup,
+    Radio,
+    Synthetic,
+    System,
+    evolve,
+)
 
 SYSTEM = System(
     num_cells=2,
     num_clients=6,
     model="relu-12-8-4",
     data=Synthetic(),
-    compute=Compute(min_frequency_hz=(0.5e9,), max_frequency_hz=(4e9,)),
-    radio=Radio(bandwidth_hz=1e6),
+    compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+    uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         num_global_rounds=3, training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, deadline_s=0.0012)
     ),
@@ -168,7 +177,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs():
-    return [cosim.run(evolve(SYSTEM, seed=seed), network(SYSTEM.model)) for seed in (1, 2)]
+    return [cosim.run(evolve(SYSTEM, seed=seed)) for seed in (1, 2)]
 
 
 @pytest.fixture(scope="module")

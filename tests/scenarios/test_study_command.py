@@ -5,8 +5,8 @@ import pytest
 
 from analysis.studies import load
 from scenarios.command_line import main
-from scenarios.console import console
-from scenarios.studies import grid
+from scenarios.command_line.console import console
+from scenarios.command_line.study import grid
 
 SMALL = ("--model", "relu-64-4-10", "--protocol.num-global-rounds", "2", "--num-clients", "8")
 
@@ -28,11 +28,14 @@ def call(*arguments):
     ("over", "found"),
     [
         (("num_cells=2,4",), {"num_cells": [2, 4]}),
-        (("radio.bandwidth-hz=5e6,1e7", "num-cells=2"), {"radio.bandwidth_hz": [5e6, 1e7], "num_cells": [2]}),
+        (
+            ("uplink.csi-error-db=5e6,1e7", "num-cells=2"),
+            {"uplink.csi_error_db": [5e6, 1e7], "num_cells": [2]},
+        ),
         (("data.split.kind=Iid,Shards",), {"data.split.kind": ["Iid", "Shards"]}),
         (("protocol.training.deadline_s=none,0.5",), {"protocol.training.deadline_s": [None, 0.5]}),
         (("data.global_features=true,false",), {"data.global_features": [True, False]}),
-        (("radio.snr_db=[[10], [20, 30]]",), {"radio.snr_db": [[10], [20, 30]]}),
+        (("uplink.link.snr_db.values=[[10], [20, 30]]",), {"uplink.link.snr_db.values": [[10], [20, 30]]}),
     ],
 )
 def test_fields_and_values_as_typed(over, found):
@@ -41,15 +44,15 @@ def test_fields_and_values_as_typed(over, found):
 
 def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, capsys):
     code = call(
-        *("quickstart", "--over", "radio.bandwidth-hz=1e6,2e6", "--seeds", "2", "--timing-only"),
+        *("quickstart", "--over", "uplink.sharing.bandwidth-hz=1e6,2e6", "--seeds", "2", "--timing-only"),
         *("--workers", "1", *SMALL),
     )
-    output = capsys.readouterr().out
+    output, errors = capsys.readouterr()
     assert code == 0
-    assert "quickstart: 4 of 4 runs, 0 running, 0 failed" in output
+    assert "quickstart: 4 of 4 runs, 0 running, 0 failed" in errors
     runs = load(tmp_path / "studies" / "quickstart-1")
     assert isinstance(runs, pd.DataFrame)
-    assert list(runs["radio.bandwidth_hz"]) == [1e6, 1e6, 2e6, 2e6]
+    assert list(runs["uplink.sharing.bandwidth_hz"]) == [1e6, 1e6, 2e6, 2e6]
     assert runs["accuracy"].isna().all()
     table = pd.read_csv(tmp_path / "studies" / "quickstart-1" / "table.csv").set_index(["design", "metric"])
     time_s = runs.groupby("design")["time_s"].mean()
@@ -75,7 +78,7 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--over", "radio.bandwith_hz=1e6"), "there is no field 'bandwith_hz'. Did you mean bandwidth_hz?"),
+        (("--over", "uplink.sharing.bandwith_hz=1e6"), "no field 'bandwith_hz'. Did you mean bandwidth_hz?"),
         (("--over", "num_cells"), "--over num_cells: must be FIELD=VALUE,VALUE"),
         (("--over", "num_cells="), "must be FIELD=VALUE,VALUE"),
         (("--over", "num_cells=2", "--over", "num-cells=4"), "num_cells is given twice"),

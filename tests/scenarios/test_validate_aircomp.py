@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cosim import AirComp
+from cosim import OverTheAir
 from cosim.compute import Cpu
-from cosim.radio.over_the_air import OverTheAir
-from scenarios import validate_aircomp_latency as latency
-from scenarios import validate_aircomp_noise as noise
+from cosim.radio.sharing.over_the_air import BandOfSums
+from scenarios.validate import aircomp_latency as latency
+from scenarios.validate import aircomp_noise as noise
 
 SHORT = latency.Options(clients_per_cell=(3, 4), num_global_rounds=2)
 FEW = noise.Options(num_rounds=12)
@@ -32,8 +32,8 @@ def test_clock_and_closed_forms_agree(capsys: pytest.CaptureFixture[str]) -> Non
 
 def airtime_of_each(monkeypatch: Patch) -> None:
     """Updates one after the other, as without superposition."""
-    upload_s = OverTheAir.upload_s
-    monkeypatch.setattr(OverTheAir, "upload_s", lambda self, *where: 3.0 * upload_s(self, *where))
+    upload_s = BandOfSums.upload_s
+    monkeypatch.setattr(BandOfSums, "upload_s", lambda self, *where: 3.0 * upload_s(self, *where))
 
 
 def slower_cpu(monkeypatch: Patch) -> None:
@@ -60,8 +60,8 @@ def test_noise_and_closed_forms_agree(capsys: pytest.CaptureFixture[str]) -> Non
 def test_another_variance_turns_it_red(
     factor: float, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    real = AirComp.noise_factor
-    monkeypatch.setattr(AirComp, "noise_factor", lambda self, number: factor * real(self, number))
+    real = OverTheAir.noise_factor
+    monkeypatch.setattr(OverTheAir, "noise_factor", lambda self, number: factor * real(self, number))
     assert noise.main(FEW) == 1
     assert "disagrees" in capsys.readouterr().out
 
@@ -74,7 +74,7 @@ def test_too_few_rounds_are_too_noisy(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_closed_form_by_hand() -> None:
     """Eq. 25 at 0 dB from the channels of a round; eq. 28 is gamma^2 d times it."""
-    point = noise.Point(snr_db=10.0, aircomp=AirComp(transmit_power="full", noise="real-part"))
+    point = noise.Point(snr_db=10.0, sharing=OverTheAir(transmit_power="full", noise="real-part"))
     _, cloud = noise.network_of(noise.system(point, FEW, 3))
     theory = noise.predict(point, cloud.edges[1], 4)
     assert theory.element_mse == pytest.approx(0.5 / (10.0 * 15**2 * theory.gains.min()), rel=1e-12)

@@ -17,12 +17,12 @@ import cosim
 from analysis.closed_forms.planned_upload import PlannedUpload
 from analysis.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
-from cosim.radio.cell_links import CellLinks
-from cosim.radio.link import Budget
-from cosim.radio.uplink import RadioUplink
-from scenarios import validate_csi_error as validation
-from scenarios.console import console
-from scenarios.validate_csi_error import Options, Point
+from cosim.radio.gain_errors import GainErrors
+from cosim.radio.propagation.link_budget import Budget
+from cosim.uplink import Job
+from scenarios.command_line.console import console
+from scenarios.validate import csi_error as validation
+from scenarios.validate.csi_error import Options, Point
 
 OPTIONS = Options(num_edge_rounds=300)
 DEADLINE = Point(csi_error_db=4.0, margin_db=3.0)
@@ -119,10 +119,9 @@ def test_where_the_budget_binds_every_client_has_its_own_tail() -> None:
     bandwidth_hz, payload_bits = 540e3, 60_000 * (12 * 8 + 8 * 4)
     by_hand, without_budget = [], []
     for client in cloud.edges[0].clients:
-        assert isinstance(client.uplink, RadioUplink)
         assert cloud.shape.num_parameters() * 60_000 == payload_bits
         plan, train = plans[client.name], trains[client.name]
-        link = client.uplink.links.known(client.uplink.number, plan["tx_power_w"], 1, 0)
+        link = cloud.edges[0].link.known_channel(client.name, plan["tx_power_w"], Job(1, 0)).mean_snr
         assert isinstance(link, Budget)
         noise_w = 10.0 ** ((-174.0 + 7.0 - 30.0) / 10.0) * bandwidth_hz
         snr = link.received_w / noise_w
@@ -147,19 +146,19 @@ def test_where_the_budget_binds_every_client_has_its_own_tail() -> None:
 
 
 def error_of_amplitudes(monkeypatch: Patch) -> None:
-    right = CellLinks._factors
-    monkeypatch.setattr(CellLinks, "_factors", lambda self, *block: right(self, *block) ** 0.5)
+    right = GainErrors._draw
+    monkeypatch.setattr(GainErrors, "_draw", lambda self, *block: right(self, *block) ** 0.5)
 
 
 def error_drawn_once(monkeypatch: Patch) -> None:
-    right = CellLinks._factors
-    monkeypatch.setattr(CellLinks, "_factors", lambda self, *block: right(self, 1, 0))
+    right = GainErrors._draw
+    monkeypatch.setattr(GainErrors, "_draw", lambda self, *block: right(self, Job(1, 0)))
 
 
 def no_outages(monkeypatch: Patch) -> None:
-    right = CellLinks._factors
+    right = GainErrors._draw
     monkeypatch.setattr(
-        CellLinks, "_factors", lambda self, *block: np.where(right(self, *block), right(self, *block), 1e9)
+        GainErrors, "_draw", lambda self, *block: np.where(right(self, *block), right(self, *block), 1e9)
     )
 
 

@@ -19,10 +19,10 @@ from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
 from cosim.queueing.station import Station
-from scenarios import success_rate
-from scenarios import validate_success_rate as validation
-from scenarios.console import console
-from scenarios.success_rate import Options, Sojourns
+from scenarios.command_line.console import console
+from scenarios.validate import sojourns as success_rate
+from scenarios.validate import success_rate as validation
+from scenarios.validate.sojourns import Options, Sojourns
 
 SMALL = Options(
     fast_weights=(0.4, 0.8), success_rates=(0.5, 0.9), num_packets=60_000, num_array_packets=60_000

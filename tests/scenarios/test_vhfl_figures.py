@@ -16,17 +16,20 @@ import cosim
 from cosim.configuration import to_dict
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
+from cosim.learning.named_networks import network_of
 from cosim.records import Prediction, Trace
 from cosim.simulation import Simulation
 from cosim.topology import CLOUD
-from scenarios import figures, vhfl, vhfl_figures
-from scenarios.console import console, network
-from scenarios.figures import Options
-from scenarios.validate_success_rate import Options as Points
-from scenarios.validate_success_rate import compare, in_arrays, on_the_clock
+from scenarios import vhfl
+from scenarios.command_line.console import console
+from scenarios.reproduce import figures
+from scenarios.reproduce.figures import Options
+from scenarios.reproduce.vhfl import figures as vhfl_figures
+from scenarios.validate.success_rate import Options as Points
+from scenarios.validate.success_rate import compare, in_arrays, on_the_clock
 
 FIGURES = {
-    name: importlib.import_module(f"scenarios.reproduce_vhfl_{name}")
+    name: importlib.import_module(f"scenarios.reproduce.vhfl.{name}")
     for name in ("fig4", "fig5", "fig6", "fig7")
 }
 FIG7 = FIGURES["fig7"]
@@ -129,7 +132,7 @@ def test_fig5_differs_in_what_is_observed_and_in_who_trains(monkeypatch: Patch) 
             cosim.Iid(),
             150,
         )
-        one_place = {"num_clients": 16, "uplink": "public-network", "protocol": vertical.protocol}
+        one_place = {"num_clients": 16, "uplink": vertical.uplink, "protocol": vertical.protocol}
         assert attrs.evolve(cloud, data=vertical.data, **one_place) == vertical
         assert attrs.evolve(cloud.data, split=cosim.Natural()) == vertical.data
 
@@ -183,12 +186,15 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
     training = cloud.protocol.training
     clients = dealt(vertical)
     assert len(clients) == 16
-    steps = {protocol.num_local_epochs * math.ceil(len(own) / protocol.batch_size) for own in clients}
+    steps = {protocol.num_local_epochs * math.ceil(len(own) / protocol.local.batch_size) for own in clients}
     assert steps == {training.num_local_steps}
     assert training.num_edge_rounds == 1
-    assert (training.batch_size, training.learning_rate) == (protocol.batch_size, protocol.learning_rate)
+    assert (training.local.batch_size, training.local.learning_rate) == (
+        protocol.local.batch_size,
+        protocol.local.learning_rate,
+    )
     timing = [
-        cosim.run(cosim.evolve(system, evaluate_every=None), network(system.model))
+        cosim.run(cosim.evolve(system, evaluate_every=None))
         for system in (
             cosim.evolve(vertical, protocol=cosim.evolve(protocol, num_senders=None, num_needed=None)),
             cloud,
@@ -203,7 +209,7 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
 def test_queues_and_senders_of_a_seed_are_the_same() -> None:
     """What the server observes moves no upload; it only makes it longer, by 8 gradients for each sample."""
     results = [
-        cosim.run(cosim.evolve(make(3, 20), evaluate_every=None), network(make(3, 20).model))
+        cosim.run(cosim.evolve(make(3, 20), evaluate_every=None))
         for make in (vhfl_figures.vhfl_system, vhfl_figures.horizontal_system)
     ]
     bits = ["payload_bits", "sent_bits"]
@@ -218,7 +224,7 @@ def test_systems_of_one_network_start_from_the_same_weights(monkeypatch: Patch) 
     curves = next(by_seed(systems_of("fig5", Options(), monkeypatch)))
     weights = []
     for system in (curves["cloud training"], curves["VHFL"]):
-        learner = Learner(network(system.model), data(system), num_workers=1)
+        learner = Learner(network_of(system.model), data(system), num_workers=1)
         initial = learner.initial_model(Simulation(system.seed).key(CLOUD, "initial weights"))
         weights.append(learner.weights(initial))
     assert weights[0].keys() == weights[1].keys()

@@ -18,7 +18,9 @@ from cosim import (
     Compute,
     Deterministic,
     HFedAvg,
+    PerGroup,
     PublicNetwork,
+    Radio,
     Result,
     System,
     Traffic,
@@ -29,7 +31,7 @@ from cosim import (
 from cosim.configuration import to_dict
 from scenarios import vhfl
 from scenarios.command_line import main
-from scenarios.console import console, network
+from scenarios.command_line.console import console
 
 SLOW, FAST = 1e10, 1e5
 """Cycles of a step: two steps take 10 to 20 s, or nothing beside a T_p of 1.9 s."""
@@ -43,7 +45,11 @@ def timing_only(num_global_rounds: int, step_cycles: float = FAST, seed: int = 1
         base,
         seed=seed,
         data=evolve(base.data, traffic=Traffic(num_days=4)),
-        compute=Compute(step_cycles=step_cycles, min_frequency_hz=(1e9,), max_frequency_hz=(2e9,)),
+        compute=Compute(
+            step_cycles=step_cycles,
+            min_frequency_hz=PerGroup(values=(1e9,)),
+            max_frequency_hz=PerGroup(values=(2e9,)),
+        ),
         protocol=evolve(
             base.protocol, **({"num_global_rounds": num_global_rounds, "num_local_epochs": 1} | knobs)
         ),
@@ -52,7 +58,7 @@ def timing_only(num_global_rounds: int, step_cycles: float = FAST, seed: int = 1
 
 
 def play(system: System) -> Result:
-    return run(system, network(system.model))
+    return run(system)
 
 
 def row(result: Result) -> dict[str, str]:
@@ -80,10 +86,10 @@ def test_the_waiting_time_is_where_10_of_12_arrive() -> None:
     assert protocol.waiting_time_s is not None
     assert (protocol.num_senders, protocol.num_needed, protocol.waits_from) == (12, 10, "upload")
     assert protocol.waiting_time_s == THEORY.waiting_time_s(10 / 12)
-    assert float(vhfl.sojourn(system.public_network).success_rate(protocol.waiting_time_s)) == pytest.approx(
+    assert float(vhfl.sojourn(system.uplink).success_rate(protocol.waiting_time_s)) == pytest.approx(
         10 / 12, rel=1e-9
     )
-    assert (system.uplink, system.public_network.paths) == ("public-network", "own")
+    assert (type(system.uplink), system.uplink.paths) == (PublicNetwork, "own")
 
 
 def test_the_closed_form_is_that_of_the_network() -> None:
@@ -157,7 +163,7 @@ def test_long_rounds_agree_with_the_closed_form_and_not_with_that_of_another_net
     shown = row(result)
     assert shown["verdict"] == "agrees"
     assert arrived(shown)[1] < 10.0 < arrived(shown)[2]
-    busier = evolve(system, public_network=PublicNetwork(arrival_rate_per_s=2.3))
+    busier = evolve(system, uplink=PublicNetwork(arrival_rate_per_s=2.3))
     other = attrs.evolve(result, config=result.config | {"system": to_dict(busier)})
     assert row(other)["verdict"] == "disagrees"
 
@@ -209,11 +215,11 @@ def test_the_least_number_of_paths_and_uploads_covers(success_rate: float) -> No
 
 
 def shared(system: System) -> System:
-    return evolve(system, public_network=PublicNetwork(paths="shared"))
+    return evolve(system, uplink=PublicNetwork(paths="shared"))
 
 
 def by_radio(system: System) -> System:
-    return evolve(system, uplink="radio")
+    return evolve(system, uplink=Radio())
 
 
 def from_the_broadcast(system: System) -> System:
@@ -225,19 +231,19 @@ def for_all(system: System) -> System:
 
 
 def with_another_service(system: System) -> System:
-    return evolve(system, public_network=PublicNetwork(service=Deterministic()))
+    return evolve(system, uplink=PublicNetwork(service=Deterministic()))
 
 
 def overloaded(system: System) -> System:
-    return evolve(system, public_network=PublicNetwork(arrival_rate_per_s=3.2, start="empty"))
+    return evolve(system, uplink=PublicNetwork(arrival_rate_per_s=3.2, start="empty"))
 
 
 def in_packets(system: System) -> System:
-    return evolve(system, public_network=PublicNetwork(packet_bits=1000))
+    return evolve(system, uplink=PublicNetwork(packet_bits=1000))
 
 
 def without_the_public(system: System) -> System:
-    return evolve(system, public_network=PublicNetwork(arrival_rate_per_s=0.0))
+    return evolve(system, uplink=PublicNetwork(arrival_rate_per_s=0.0))
 
 
 def another_protocol(system: System) -> System:
@@ -277,7 +283,7 @@ def test_no_closed_form(change: Callable[[System], System]) -> None:
             "Vhfl.num_needed = 17, Vhfl.num_senders = 16",
         ),
         (("--num-clients", "15"), "System.num_clients = 15: the samples of 'traffic' arise at 16 places"),
-        (("--public-network.arrival-rate-per-s", "3.2"), "rho = 1"),
+        (("--uplink.arrival-rate-per-s", "3.2"), "rho = 1"),
     ],
 )
 def test_what_cannot_be_played_is_refused_in_one_line(

@@ -1,0 +1,102 @@
+"""Networks by name: `family-sizes`, or `module:function` of one's own.
+
+A family comes from an installed package, by an entry point of the group `GROUP`, which is a function of the
+whole name, such as relu-784-300-10. It returns a torch.nn.Module, or raises ValueError where it knows no such
+family. A function of one's own takes no arguments. Its module must be loaded, because a name imports nothing
+that nobody asked for.
+
+Usage::
+
+    network_of("relu-784-300-10")
+    network_of("mine:network", values=False)  # shapes only, for a run of which only times are asked
+"""
+
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import entry_points
+
+import torch
+from torch import nn
+
+from cosim.configuration import ConfigurationError, loaded
+
+GROUP = "cosim.networks"
+Builder = Callable[[], nn.Module]
+
+
+def network_of(name: str, *, values: bool = True) -> nn.Module:
+    """The network of a name.
+
+    Args:
+        values: Whether its tensors have values, or lie on torch's device "meta" and only have shapes.
+
+    Raises:
+        ConfigurationError: There is none, or it cannot be built.
+    """
+    return built(name, builder(name), values=values)
+
+
+def builder(name: str) -> Builder:
+    """The function that builds the network of a name, which other processes find too.
+
+    Raises:
+        ConfigurationError: There is none.
+    """
+    if ":" not in name:
+        return partial(_of_a_family, name)
+    found = loaded(name, f"System.model = {name!r}")
+    if not callable(found):
+        raise ConfigurationError(
+            f"System.model = {name!r}: no such function. Usual fix: a function of that module which takes no "
+            "arguments and returns a torch.nn.Module."
+        )
+    return found  # type: ignore[return-value]
+
+
+def built(name: str, build: Builder, *, values: bool = True) -> nn.Module:
+    """The network that a builder of a name gives.
+
+    Raises:
+        ConfigurationError: It fails, or gives no network.
+    """
+    try:
+        with torch.device("cpu" if values else "meta"):
+            network = build()
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        if ":" in name:
+            message = f"{type(error).__name__}: {error}. Usual fix: mend that function"
+        elif isinstance(error, RuntimeError | TypeError | MemoryError):
+            message = "too large for this machine's memory. Usual fix: smaller layers"
+        else:
+            raise
+        raise ConfigurationError(f"System.model = {name!r}: {message}.") from error
+    if not isinstance(network, nn.Module):
+        raise ConfigurationError(
+            f"System.model = {name!r}: gave {type(network).__name__}. Usual fix: return a torch.nn.Module."
+        )
+    return network
+
+
+def _of_a_family(name: str) -> nn.Module:
+    """The network of the first package that knows the family."""
+    refusals = []
+    for offer in entry_points(group=GROUP):
+        try:
+            build = offer.load()
+        except (ImportError, AttributeError) as error:
+            raise ConfigurationError(
+                f"System.model = {name!r}: {offer.value} cannot be loaded ({error}). Usual fix: if a file of "
+                f"yours is called {offer.module.partition('.')[0]}.py, give it another name."
+            ) from None
+        try:
+            return build(name)
+        except ValueError as error:
+            refusals.append(str(error))
+    if not refusals:
+        raise ConfigurationError(
+            f"System.model = {name!r}: no installed package offers networks. Usual fix: install cosim anew, "
+            "python -m pip install -e ."
+        )
+    raise ConfigurationError(f"System.model: {' '.join(refusals)}")

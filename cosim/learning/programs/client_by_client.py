@@ -1,0 +1,105 @@
+"""Client by client: a rule's own torch function, called for one update after the other on each thread.
+
+Every update is a cohort of its own. The function gets a `ClientView`, and the values that its network has at
+the end are what comes out. Of a rule that keeps a state it returns the next one. Gradients are switched on;
+the network is in training mode.
+
+Randomness: dropout layers draw from the update's key (`cosim.learning.dropout`), mini-batches as well, and
+what the function draws itself it draws from `client.generator`; draws from generators that all threads share
+are refused (`cosim.learning.own_functions`).
+
+Scope and limitations: slower than a batched program where networks are small, about as fast where a client is
+trained alone anyway (convolutions, dropout, frozen layers). Of a part of a network, the module keeps the
+sizes that its layers print, and has the part's tensors.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+
+from cosim.learning.dropout import keyed_dropout, stream_key
+from cosim.learning.own_functions import GENERATOR_BITS, kept_copies, no_shared_draws
+from cosim.learning.pending import PendingUpdate
+from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.learning.training_set import TrainingSet
+from cosim.learning.weights import Weights, frozen_on, own_copy
+
+
+class ClientView:
+    """What a rule's function is given of one client.
+
+    Args:
+        update: What is asked for.
+        network: The client's own.
+        data: Where its samples are.
+
+    Attributes:
+        name: Of the client.
+        network: Its own copy, with the values of the start; what it holds at the end comes out.
+        num_steps: Local steps that are asked for, and paid for in simulated time.
+        loss: Mean loss of a batch, from outputs and targets.
+    """
+
+    def __init__(self, update: PendingUpdate, network: nn.Module, data: TrainingSet) -> None:
+        self._update, self._data = update, data
+        self.name, self.num_steps = update.client, update.num_steps
+        self.network, self.loss = network, data.loss
+
+    @cached_property
+    def start(self) -> Weights:
+        """Tensor name -> its values before training, its own copies."""
+        return {name: values.clone() for name, values in self._update.start.settled.items()}
+
+    @cached_property
+    def generator(self) -> torch.Generator:
+        """The source of what else is drawn; it follows from the update's key."""
+        seed = stream_key(self._update.key, "local training") % 2**GENERATOR_BITS
+        return torch.Generator(self._data.x_ND.device).manual_seed(seed)
+
+    @cached_property
+    def state(self) -> Weights:
+        """Name -> what the client has kept from its last training, its own copies; empty at first."""
+        kept = self._update.state
+        return {} if kept is None else {name: values.clone() for name, values in kept.settled.items()}
+
+    def samples(self) -> tuple[Tensor, Tensor]:
+        """Features and classes or targets of all samples that the client has."""
+        return self._data.labelled(self._update.samples)
+
+    def batches(self, num_steps: int, batch_size: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Features and classes or targets of mini-batches: those of plain SGD, the same each time."""
+        for batch in mini_batches(self._update.samples, num_steps, batch_size, self._update.key):
+            yield self._data.labelled(batch)
+
+
+class ClientByClient:
+    """Calls `train` of an update's rule."""
+
+    def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
+        """The update itself, so it trains alone."""
+        return update
+
+    def train(
+        self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
+    ) -> Sequence[Weights]:
+        """Train a cohort of one, in place on its client's weights; returns the state that it leaves."""
+        (update,) = cohort
+        own = own_copy(network, frozen_on(network, data.x_ND.device.type))
+        for name, tensor in tensors_of(own, weights_C).items():
+            tensor.data = weights_C[name][0]
+        rule = update.training
+        function = f"{type(rule).__name__}.train"
+        draws = no_shared_draws(function, "client.generator")
+        with torch.enable_grad(), keyed_dropout(own, update.key), draws:
+            state = kept_copies(function, rule.keeps_state, rule.train(ClientView(update, own, data)))
+        for name, tensor in tensors_of(own, weights_C).items():
+            weights_C[name][0].copy_(tensor.detach())
+        return [state]
+
+
+def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:
+    """A network's own tensors that a model consists of."""
+    tensors = dict(network.named_parameters()) | dict(network.named_buffers())
+    return {name: tensors[name] for name in weights}

@@ -1,0 +1,57 @@
+"""Training set: the samples that clients train on, on one device."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cosim.configuration import ConfigurationError
+from cosim.data.dataset import Dataset
+from cosim.learning.scores import cross_entropy, squared_error
+
+if TYPE_CHECKING:
+    from cosim.learning.pending import PendingUpdate
+
+
+class TrainingSet:
+    """The training samples on one device.
+
+    Args:
+        dataset: Where they come from.
+        device: Where they go.
+
+    Attributes:
+        x_ND: Features of the samples; of the rows, where y_N is None.
+        y_N: Classes or targets; None: samples are numbers row * num_classes + label.
+        num_classes: Classes; None: a quantity is predicted.
+        loss: Mean loss of a batch, from outputs and targets.
+    """
+
+    def __init__(self, dataset: Dataset, device: str) -> None:
+        self.x_ND = torch.tensor(dataset.train_x, device=device)
+        self.y_N = None if dataset.train_y is None else torch.tensor(dataset.train_y, device=device)
+        self.num_classes = dataset.num_classes
+        self._num_sample_numbers = dataset.num_sample_numbers
+        self.loss = squared_error if dataset.num_classes is None else cross_entropy
+
+    def labelled(self, samples: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Features and classes or targets of samples, shapes (samples, features) and (samples,)."""
+        chosen = torch.tensor(samples, device=self.x_ND.device)
+        if self.y_N is not None:
+            return self.x_ND[chosen], self.y_N[chosen]
+        assert self.num_classes is not None
+        return self.x_ND[chosen // self.num_classes], chosen % self.num_classes
+
+    def check(self, update: "PendingUpdate") -> None:
+        """Refuse samples that the set does not have."""
+        least, most = update.samples.min(), update.samples.max()
+        if least < 0 or most >= self._num_sample_numbers:
+            what = f"{self._num_sample_numbers}"
+            if self.y_N is None:
+                what += f" numbers row * {self.num_classes} + label"
+            raise ConfigurationError(
+                f"samples of client {update.client!r} run from {least} to {most}; the training set has "
+                f"{what}."
+            )

@@ -1,0 +1,116 @@
+"""Link budget: a mean SNR by transmit power, path gain and noise.
+
+Path gain (line of sight, environment height, shadowing: `large_scale`) is drawn once per client, or for the
+whole cell anew in every global or edge round.
+
+Scope and limitations: gains of different rounds and clients are independent, also those of one place. The
+draw of a round depends on the seed, the cell and the round, so it does not matter who asks when.
+
+Source: RawHFL paper, Sections II-A (large-scale fading dominates) and V-A (3GPP urban macro).
+"""
+
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import between, configuration, field, refuse
+from cosim.radio.propagation.large_scale import LargeScale
+from cosim.radio.propagation.mean_snr import CellSnr, MeanSnr, Propagation
+from cosim.radio.redrawn import Block, Redrawn
+from cosim.simulation import Simulation
+from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
+from cosim.uplink import Cell, Job
+
+Gains = NDArray[np.float64]
+
+
+@configuration
+class LinkBudget(Propagation):
+    """A mean SNR by transmit power, path gain and noise.
+
+    Attributes:
+        noise_dbm_per_hz: Noise density at the edge server. [no source: thermal noise at 290 K]
+        noise_figure_db: Noise figure of the edge server. [no source]
+        large_scale: Path loss and shadowing.
+        large_scale_redrawn: When line of sight and shadowing change; none: never. [RawHFL, Fig. 5a: suggests
+            every edge round]
+    """
+
+    noise_dbm_per_hz: float = field(between(-300.0, 300.0), default=THERMAL_NOISE_DBM_PER_HZ)
+    noise_figure_db: float = field(between(-300.0, 300.0), default=7.0)
+    large_scale: LargeScale = LargeScale(environment="uma")
+    large_scale_redrawn: Redrawn | None = None
+
+    def __attrs_post_init__(self) -> None:
+        redrawn = self.large_scale_redrawn
+        if redrawn is not None and redrawn.within_uploads:
+            rule = "the path loss of an upload stays while it lasts"
+            kind = type(redrawn).__name__
+            raise refuse("LinkBudget", "large_scale_redrawn", kind, rule, "EveryEdgeRound, or none for never")
+
+    @property
+    def noise_w_per_hz(self) -> float:
+        """Noise density at the receiver."""
+        return dbm_to_w(self.noise_dbm_per_hz) * db_to_linear(self.noise_figure_db)
+
+    def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
+        """Those of each cell."""
+        return [_BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz) for cell in cells]
+
+    def _gain_of(self, sim: Simulation, cell: Cell) -> Callable[[Job], Gains]:
+        """Path gains of a cell's clients in a job, shape (clients,).
+
+        Drawn once, they are drawn client by client; redrawn, for the cell as a whole.
+        """
+        redrawn = self.large_scale_redrawn
+        if redrawn is None:
+            streams = [sim.stream(name, "large-scale") for name in cell.clients]
+            draws = [
+                self.large_scale.draw(cell.distance_m[[i]], stream).gain[0]
+                for i, stream in enumerate(streams)
+            ]
+            once = np.array(draws)
+            return lambda job: once
+        last: tuple[Block, Gains] | None = None
+
+        def gain(job: Job) -> Gains:
+            nonlocal last
+            block = redrawn.block(job, sim.now_s)
+            if last is None or last[0] != block:
+                stream = sim.stream(cell.edge, "large-scale", *block)
+                last = block, self.large_scale.draw(cell.distance_m, stream).gain
+            return last[1]
+
+        return gain
+
+
+class _BudgetedCellSnr(CellSnr):
+    def __init__(self, gain_of: Callable[[Job], Gains], noise_w_per_hz: float) -> None:
+        self._gain_of, self._noise_w_per_hz = gain_of, noise_w_per_hz
+
+    def of(self, client: int, tx_power_w: float, job: Job) -> MeanSnr:
+        received_w = tx_power_w * float(self._gain_of(job)[client])
+        return Budget(received_w=received_w, noise_w_per_hz=self._noise_w_per_hz)
+
+
+@attrs.frozen(kw_only=True)
+class Budget(MeanSnr):
+    """A mean SNR by received power and noise.
+
+    Attributes:
+        received_w: Transmit power times path gain.
+        noise_w_per_hz: Thermal noise density times noise figure.
+    """
+
+    received_w: float
+    noise_w_per_hz: float
+
+    def snr_in(self, bandwidth_hz: float) -> float:
+        """Mean SNR in a bandwidth, linear."""
+        return self.received_w / (self.noise_w_per_hz * bandwidth_hz)
+
+    def scaled(self, factor: float) -> "Budget":
+        """The same with a signal so many times as strong."""
+        return Budget(received_w=self.received_w * factor, noise_w_per_hz=self.noise_w_per_hz)

@@ -1,0 +1,152 @@
+"""Radio: an uplink over the air, a band for each cell.
+
+The clients of a cell share its band (`sharing`) over channels with a mean SNR (`propagation`) and block
+fading (`fading`). Plans know the channels, but for errors of the gains (`gain_errors`).
+
+Scope and limitations: cells do not disturb each other. The downlink is taken to be fast and free of error, as
+in the HIST and RawHFL papers.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.codec import Payload
+from cosim.configuration import between, configuration, field, refuse
+from cosim.radio.channel import Channel
+from cosim.radio.fading import BlockFading, Fading, Rayleigh
+from cosim.radio.gain_errors import GainErrors
+from cosim.radio.propagation.given_snr import GivenSnr
+from cosim.radio.propagation.mean_snr import CellSnr, Propagation
+from cosim.radio.sharing.band import Band, Sharing
+from cosim.radio.sharing.shares import FixedShares
+from cosim.simulation import Simulation
+from cosim.uplink import Cell, Job, KnownLink, Link, Uplink, Upload
+
+
+@configuration
+class Radio(Uplink):
+    """An uplink over the air.
+
+    Attributes:
+        sharing: How the clients of a cell share its band. [HIST journal, Section IV-A: fixed shares]
+        link: How a client's mean SNR is found. [HIST journal, Section VI-C: given]
+        fading: How channels vary around their mean. [HIST journal, Section VI-C: Rayleigh]
+        csi_error_db: Spread of the difference between the gain that a plan knows and the one that an upload
+            meets, normal in dB and redrawn every edge round. [no source]
+        outage_probability: How often nothing of an upload gets through, redrawn every edge round. [no source]
+    """
+
+    sharing: Sharing = FixedShares()
+    link: Propagation = GivenSnr()
+    fading: Fading = Rayleigh()
+    csi_error_db: float = field(between(0.0, 100.0), default=0.0)
+    outage_probability: float = field(between(0.0, 1.0), default=0.0)
+
+    def __attrs_post_init__(self) -> None:
+        if not self.sharing.needs_exact_channels:
+            return
+        for name, shown, fits in (
+            ("csi_error_db", self.csi_error_db, self.csi_error_db == 0.0),
+            ("outage_probability", self.outage_probability, self.outage_probability == 0.0),
+            ("fading", type(self.fading).__name__, not self.fading.within_uploads),
+        ):
+            if not fits:
+                kind = type(self.sharing).__name__
+                rule = f"{kind} needs channels that are known and stay while an upload lasts"
+                raise refuse("Radio", name, shown, rule, "leave it out, or sharing = FixedShares")
+
+    @property
+    def loses_updates(self) -> bool:
+        """Where there are outages."""
+        return self.outage_probability > 0.0
+
+    @property
+    def adds_up(self) -> bool:
+        """Where the clients of a cell share its band so."""
+        return self.sharing.adds_up
+
+    def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[RadioLink]":
+        """The link of each cell."""
+        bands, snrs = self.sharing.bands(sim, len(cells)), self.link.of_cells(sim, cells)
+        return [
+            RadioLink(
+                cell.clients,
+                band,
+                snr,
+                [self.fading.of(sim, client) for client in cell.clients],
+                GainErrors(sim, cell.edge, len(cell.clients), self.csi_error_db, self.outage_probability),
+            )
+            for cell, band, snr in zip(cells, bands, snrs, strict=True)
+        ]
+
+
+class RadioLink(Link, KnownLink):
+    """What the clients of one cell send over: a band, and a channel each."""
+
+    def __init__(
+        self,
+        clients: Sequence[str],
+        band: Band,
+        mean_snr: CellSnr,
+        fading: Sequence[BlockFading],
+        errors: GainErrors,
+    ) -> None:
+        self._number = {client: number for number, client in enumerate(clients)}
+        self._fading = dict(zip(clients, fading, strict=True))
+        self._band, self._mean_snr, self._errors = band, mean_snr, errors
+        self.num_at_once = band.num_at_once
+
+    @property
+    def known(self) -> KnownLink:
+        """The link without the errors of its gains."""
+        return self
+
+    def known_channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
+        """What a plan knows of a client's channel."""
+        mean_snr = self._mean_snr.of(self._number[client], tx_power_w, job)
+        return Channel(mean_snr=mean_snr, fading=self._fading[client])
+
+    def channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
+        """What an upload meets."""
+        number = self._number[client]
+        factor = self._errors.factor(number, job)
+        mean_snr = self._mean_snr.of(number, tx_power_w, job).scaled(factor)
+        return Channel(mean_snr=mean_snr, fading=self._fading[client])
+
+    def share_hz(self, num_clients: int) -> float:
+        """The bandwidth that each of so many clients can count on."""
+        return self._band.share_hz(num_clients)
+
+    def snr_per_w(self, client: str, bandwidth_hz: float, job: Job) -> float:
+        """SNR at 1 W in a bandwidth."""
+        channel = self.known_channel(client, 1.0, job)
+        return channel.mean_snr.snr_in(bandwidth_hz) * channel.fading.gain(channel.fading.block(job))
+
+    def upload_s(self, client: str, payload: Payload, tx_power_w: float, num_clients: int, job: Job) -> float:
+        """How long an upload takes where so many share the band."""
+        channel = self.known_channel(client, tx_power_w, job)
+        return self._band.upload_s(channel, payload, channel.fading.block(job), num_clients)
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
+        """Tell the band."""
+        self._band.begin_round(num_clients, ends_s)
+
+    def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> Upload:
+        """Begin an upload in the fading block of this instant."""
+        block = self._fading[client].block(job)
+        return self._band.open(client, self.channel(client, tx_power_w, job), payload, block)
+
+    def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
+        """Noise on the mean of what these clients have sent."""
+        return self._band.deviation_of_mean(
+            lambda: np.array([self._received(client, power_w, job) for client, power_w in powers_w.items()])
+        )
+
+    def _received(self, client: str, tx_power_w: float, job: Job) -> NDArray[np.complex128]:
+        """Channel vector times the amplitude of power over noise, shape (antennas,)."""
+        channel = self.known_channel(client, tx_power_w, job)
+        snr = channel.mean_snr.snr_in(self._band.share_hz(1))  # spread over all subcarriers of the band
+        return math.sqrt(snr) * channel.fading.vector(channel.fading.block(job))

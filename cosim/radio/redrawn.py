@@ -1,0 +1,80 @@
+"""Redrawn: when what is random about a channel changes.
+
+A channel stays the same within a block and is drawn anew for every block.
+"""
+
+import math
+from abc import ABC, abstractmethod
+
+from cosim.configuration import Port, at_least, configuration, field
+from cosim.uplink import Job
+
+Block = tuple[int, ...]
+
+
+@configuration
+class Redrawn(Port, ABC):
+    """When a channel is drawn anew."""
+
+    @property
+    def within_uploads(self) -> bool:
+        """Whether a block may end while somebody sends."""
+        return False
+
+    @abstractmethod
+    def block(self, job: Job, now_s: float) -> Block:
+        """The block that a job meets at an instant: one number or several, which name the draw."""
+
+    def end_s(self, block: Block) -> float:
+        """When a block ends by itself; infinity where it changes with the jobs."""
+        return math.inf
+
+    def after(self, block: Block) -> Block:
+        """The block that follows one that has ended by itself."""
+        return block
+
+
+@configuration
+class EveryGlobalRound(Redrawn):
+    """In every global round."""
+
+    def block(self, job: Job, now_s: float) -> Block:
+        """The global round."""
+        return (job.global_round,)
+
+
+@configuration
+class EveryEdgeRound(Redrawn):
+    """In every edge round."""
+
+    def block(self, job: Job, now_s: float) -> Block:
+        """The global and the edge round."""
+        return (job.global_round, job.edge_round)
+
+
+@configuration
+class CoherenceTime(Redrawn):
+    """After every coherence time, counted from the start, also while somebody sends.
+
+    Attributes:
+        coherence_time_s: Length of a block. [no source]
+    """
+
+    coherence_time_s: float = field(at_least(1e-6), default=0.1)
+
+    @property
+    def within_uploads(self) -> bool:
+        """It may."""
+        return True
+
+    def block(self, job: Job, now_s: float) -> Block:
+        """The number of coherence times that have passed."""
+        return (int(now_s // self.coherence_time_s),)
+
+    def end_s(self, block: Block) -> float:
+        """When the coherence time is over."""
+        return (block[0] + 1) * self.coherence_time_s
+
+    def after(self, block: Block) -> Block:
+        """The next one."""
+        return (block[0] + 1,)

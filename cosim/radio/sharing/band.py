@@ -1,0 +1,72 @@
+"""Band: the port of the ways in which the clients of a cell share its uplink band.
+
+A kind of `Sharing` makes a `Band` for each cell, in which clients open uploads over their channels.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.codec import Payload
+from cosim.configuration import Port, configuration
+from cosim.radio.channel import Channel
+from cosim.radio.redrawn import Block
+from cosim.simulation import Simulation
+from cosim.uplink import Upload
+
+Vectors = NDArray[np.complex128]
+
+
+class Band(ABC):
+    """The uplink band of one cell.
+
+    Attributes:
+        num_at_once: Clients that may send at the same time, while others wait; None: all.
+    """
+
+    num_at_once: int | None = None
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:  # noqa: B027
+        """Take note of an edge round of so many clients that begins now and ends by then."""
+
+    @abstractmethod
+    def share_hz(self, num_clients: int) -> float:
+        """What each of so many clients can count on in an edge round."""
+
+    @abstractmethod
+    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
+        """How long an upload takes, once it is granted, in what each of so many clients can count on."""
+
+    @abstractmethod
+    def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:
+        """Begin an upload in a fading block."""
+
+    def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float] | None:
+        """Noise on the mean of what some clients have sent, as `Link.deviation_of_mean`.
+
+        Args:
+            vectors: Gives their channel vectors, each times the amplitude of its power over the noise, shape
+                (clients, antennas).
+        """
+        return None
+
+
+@configuration
+class Sharing(Port, ABC):
+    """How the clients of a cell share its uplink band."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether only the mean of what a cell's clients send arrives."""
+        return False
+
+    @property
+    def needs_exact_channels(self) -> bool:
+        """Whether channels must be known exactly and stay while an upload lasts."""
+        return False
+
+    @abstractmethod
+    def bands(self, sim: Simulation, num_cells: int) -> Sequence[Band]:
+        """The band of each cell."""

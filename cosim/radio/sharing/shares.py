@@ -1,0 +1,201 @@
+"""Shares: the uplink band of one cell, divided by frequency among those who send.
+
+With *fixed* shares each of the n clients that take part in an edge round has B / n until the round ends
+(HIST journal paper, Section IV-A). With *redivided* shares those still sending split the whole band anew
+whenever somebody starts or ends. An upload lives through such changes, and through changes of its fading
+block: it knows the bits it has left and its current rate.
+
+Scope and limitations: the shares are equal; guard bands, framing and retransmissions are not modelled.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from cosim.codec import Payload
+from cosim.configuration import configuration, field, positive
+from cosim.radio.channel import Channel
+from cosim.radio.redrawn import Block
+from cosim.radio.sharing.band import Band, Sharing
+from cosim.simulation import Event, Simulation
+from cosim.uplink import Upload
+
+
+@configuration
+class FixedShares(Sharing):
+    """Equal shares for all who take part in an edge round, until it ends.
+
+    Attributes:
+        bandwidth_hz: Uplink band of one cell. [no source]
+    """
+
+    bandwidth_hz: float = field(positive, default=20e6)
+
+    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[DividedBand]":
+        """The band of each cell."""
+        return [DividedBand(sim, self.bandwidth_hz, redivided=False) for _ in range(num_cells)]
+
+
+@configuration
+class RedividedShares(Sharing):
+    """Equal shares for all who are sending, so that nothing lies idle.
+
+    Attributes:
+        bandwidth_hz: Uplink band of one cell. [no source]
+    """
+
+    bandwidth_hz: float = field(positive, default=20e6)
+
+    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[DividedBand]":
+        """The band of each cell."""
+        return [DividedBand(sim, self.bandwidth_hz, redivided=True) for _ in range(num_cells)]
+
+
+class SharedUpload(Upload):
+    """An upload: bits left at an instant, and the rate since then.
+
+    Args:
+        leave: What ends it in its band.
+
+    Attributes:
+        beside: Those whose shares change with this upload's, itself included; empty: it does not send.
+    """
+
+    def __init__(
+        self,
+        client: str,
+        channel: Channel,
+        bits: float,
+        block: Block,
+        sim: Simulation,
+        leave: "Callable[[SharedUpload], None]",
+    ) -> None:
+        self.client = client
+        self.done: Event = sim.event()
+        self.beside: tuple[SharedUpload, ...] = ()
+        self._leave = leave
+        self._bits_left = float(bits)
+        self._channel = channel
+        self._block = block
+        self._block_end_s = channel.fading.end_s(block)
+        self._sim = sim
+        self._share_hz = 0.0
+        self._rate_bps = 0.0
+        self._since_s = sim.now_s
+        self._end_s = math.inf
+
+    @property
+    def bits_left(self) -> float:
+        """Bits that were left at the last change of rate, or at the end."""
+        return self._bits_left
+
+    def close(self) -> None:
+        """End the upload, also before all its bits are through."""
+        self._leave(self)
+
+    @property
+    def next_change_s(self) -> float:
+        """When the upload ends at its current rate, or its fading block does."""
+        return min(self._end_s, self._block_end_s)
+
+    def has_ended(self) -> bool:
+        """Whether all bits are through at this instant."""
+        return self._end_s <= self._sim.now_s
+
+    def update(self, share_hz: float) -> None:
+        """Go on with this share of the band and with the fading block of this instant."""
+        fades = self._block_end_s <= self._sim.now_s
+        if share_hz == self._share_hz and not fades:
+            return
+        self.pause()
+        if fades:
+            self._block = self._channel.fading.after(self._block)
+            self._block_end_s = self._channel.fading.end_s(self._block)
+        self._share_hz = share_hz
+        self._rate_bps = self._channel.rate_bps(share_hz, self._block)
+        self._end_s = self._sim.now_s + self._bits_left / self._rate_bps if self._rate_bps else math.inf
+
+    def pause(self) -> None:
+        """Count what has been sent until now."""
+        sent_bits = self._rate_bps * (self._sim.now_s - self._since_s)
+        self._bits_left = 0.0 if self.has_ended() else max(0.0, self._bits_left - sent_bits)
+        self._since_s = self._sim.now_s
+
+
+class DividedBand(Band):
+    """The uplink band of one cell, divided among its clients.
+
+    Args:
+        bandwidth_hz: The whole band.
+        redivided: Whether those still sending split the whole band anew at every start and end.
+    """
+
+    def __init__(self, sim: Simulation, bandwidth_hz: float, *, redivided: bool) -> None:
+        self._sim = sim
+        self._bandwidth_hz = bandwidth_hz
+        self._redivided = redivided
+        self._num_shares = 1
+        self._uploads: dict[str, SharedUpload] = {}
+
+    def share_hz(self, num_clients: int) -> float:
+        """What each of so many clients can count on in an edge round."""
+        return self._bandwidth_hz / num_clients
+
+    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
+        """How long an upload takes in the share that each of so many clients can count on."""
+        return payload.bits / channel.rate_bps(self.share_hz(num_clients), block)
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
+        """Fix the shares of an edge round that begins now."""
+        self._num_shares = max(1, num_clients)
+
+    def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> SharedUpload:
+        """Start an upload; its `done` comes when all bits are through."""
+        upload = SharedUpload(client, channel, payload.bits, block, self._sim, self.leave)
+        self.admit(upload)
+        return upload
+
+    def admit(self, upload: SharedUpload) -> None:
+        """Let an upload send from now on."""
+        self._uploads[upload.client] = upload
+        self._divide(upload)
+
+    def leave(self, upload: SharedUpload) -> None:
+        """End an upload, also before all its bits are through, and free its share."""
+        if self._uploads.get(upload.client) is upload:
+            upload.pause()
+            self._remove(upload)
+            self._divide()
+
+    def _remove(self, upload: SharedUpload) -> None:
+        del self._uploads[upload.client]
+        upload.beside = ()
+
+    def _divide(self, *changed: SharedUpload) -> None:
+        """Go on with the shares of this instant: who changed, or, where shares are redivided, everyone."""
+        if self._redivided:
+            self._go_on(tuple(self._uploads.values()), len(self._uploads))
+        else:
+            for upload in changed:
+                self._go_on((upload,), self._num_shares)
+
+    def _go_on(self, uploads: tuple[SharedUpload, ...], num_shares: int) -> None:
+        """Send until one of these uploads changes by itself."""
+        next_change_s = math.inf
+        for upload in uploads:
+            upload.beside = uploads
+            upload.update(self._bandwidth_hz / num_shares)
+            next_change_s = min(next_change_s, upload.next_change_s)
+        if next_change_s < math.inf:
+            timer = self._sim.timer(max(0.0, next_change_s - self._sim.now_s))
+            timer.callbacks.append(lambda _: self._change(uploads))  # type: ignore[union-attr]
+
+    def _change(self, uploads: tuple[SharedUpload, ...]) -> None:
+        """End what has ended and divide anew, unless a later division has done so."""
+        sending = [upload for upload in uploads if upload.beside is uploads]
+        for upload in sending:
+            if upload.has_ended():
+                upload.pause()
+                self._remove(upload)
+                upload.done.succeed()
+        if sending:
+            self._divide(*(upload for upload in sending if upload.beside))

@@ -1,0 +1,315 @@
+"""Run: one system from its configuration to its tables.
+
+Everything is checked before the clock starts and before a folder is made. The tables and a checkpoint of the
+global model are saved when the run ends, when it is interrupted (Ctrl-C), and now and then between, so that a
+stopped run goes on where it was.
+
+Usage::
+
+    result = run(System(), out="runs/a")
+    print(result.summary)
+    run(System(), out="runs/a", resume=True)  # had it been stopped
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from cosim.checkpoint import Checkpoint
+from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
+from cosim.interrupts import interrupts_kept
+from cosim.journal import Journal
+from cosim.learning.workers import num_cores
+from cosim.nodes import RoundReport
+from cosim.provenance import provenance, started_with
+from cosim.results import Result, add_provenance, alone_in, check_version, create_folder
+from cosim.simulation import Simulation
+from cosim.system import System
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
+    from cosim.learning.named_networks import Builder
+
+_SAVE_EVERY_WALL_S = 15.0
+SCENARIO = r"[A-Za-z0-9_-]+|[A-Za-z0-9_.]+:[A-Za-z0-9_]+"
+"""A scenario's name, or module:function."""
+
+
+def run(
+    system: System,
+    network: Any = None,
+    *,
+    out: str | Path | None = None,
+    scenario: str | None = None,
+    data_dir: str | Path | None = None,
+    num_workers: int | None = None,
+    device: str = "cpu",
+    listener: Callable[[RoundReport], None] = lambda report: None,
+    shuffle_ties: int | None = None,
+    resume: bool | Literal["as found"] = False,
+    checkpoint_every: int | None = None,
+) -> Result:
+    """Play a system to its end.
+
+    Args:
+        network: The torch.nn.Module that is trained; its weights are drawn anew from the seed, or are its own
+            (`System.initial_weights`). Where nothing is learned it needs no values, so it may lie on torch's
+            device "meta". None: the one that `System.model` names.
+        out: Run folder to make; None keeps the tables in memory only.
+        scenario: Name of the scenario, or module:function, which config.json says.
+        data_dir: Folder of the data set's files; None looks in the usual places.
+        num_workers: Threads that learn; None: one per available core. The results do not depend on it.
+        device: "cpu" or "cuda".
+        listener: Hears of every global round as it ends.
+        shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
+        resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a
+            run that is complete, and begin one where there is none.
+        checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
+            one that was kept, besides every 15 seconds, as the tables; None: only then.
+
+    Raises:
+        ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
+            chooses nobody and lets no time pass, when it does.
+    """
+    from cosim.learning.learner import Learner
+    from cosim.learning.nothing_learned import NothingLearned
+
+    if checkpoint_every is not None and checkpoint_every < 1:
+        raise ConfigurationError(f"checkpoint_every = {checkpoint_every}: must be at least 1, or None.")
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        check_reloads(system)
+    network = network_of(system) if network is None else network
+    config = configuration_of(system, network, scenario)
+    if resume == "as found":
+        resume = folder is not None and (folder / "config.json").exists()
+        complete = _complete_run(folder, config) if folder is not None and resume else None
+        if complete is not None:
+            return complete
+    asked = started_with(data_dir, num_workers, device, checkpoint_every)
+    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
+    num_workers = num_cores() if num_workers is None else num_workers
+    data = cache(partial(system.data.load, sim, None if data_dir is None else Path(data_dir)))
+    if system.evaluate_every is None:
+        learner: Learner = NothingLearned(network, system.data.outline or data())
+    else:
+        brings_weights = system.initial_weights == "network"
+        learner = Learner(network, data(), device, num_workers, brings_weights)
+    if folder is not None and resume:
+        check_version(folder)
+    with ExitStack() as alone:
+        known = _stopped_run(folder, config, alone) if resume else None
+        writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
+        cloud = system.build(sim, learner, data, writer.heard, known)
+        writer.journal = cloud.journal
+        origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
+        origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
+        if folder is not None and resume:
+            add_provenance(folder, origin)
+        elif folder is not None:
+            create_folder(folder, config, origin)
+            alone.enter_context(alone_in(folder))
+        status = "failed"
+        try:
+            with interrupts_kept():
+                sim.run(system.protocol.play(sim, cloud))
+            status = "complete"
+        except KeyboardInterrupt:
+            status = "interrupted"
+            raise
+        finally:
+            final = writer.save(status)
+    return writer.with_what_was_learned(final)
+
+
+def network_of(system: System, build: "Builder | None" = None) -> Any:
+    """The network that a system names, without values where nothing is learned.
+
+    Args:
+        build: What builds it, where the module of its name is not loaded.
+
+    Raises:
+        ConfigurationError: There is none, or it is to bring weights, which a family cannot.
+    """
+    from cosim.learning.named_networks import builder, built
+
+    if system.initial_weights == "network" and ":" not in system.model:
+        raise ConfigurationError(
+            f"System.initial_weights = 'network': {system.model} brings no weights of its own. Usual fix: "
+            "drawn, or a function of yours that returns a network, as System.model = 'module:function'."
+        )
+    return built(system.model, build or builder(system.model), values=system.evaluate_every is not None)
+
+
+def configuration_of(system: System, network: Any, scenario: str | None) -> dict[str, Any]:
+    """What config.json says of a run: scenario, system, and by what its network is known again."""
+    from cosim.learning.network_identity import identity, weights_hash
+
+    known_by = identity(network)
+    if system.initial_weights == "network" and system.evaluate_every is not None:
+        known_by["weights"] = weights_hash(network)
+    return {"scenario": scenario, "system": to_dict(system), "network": known_by}
+
+
+class _Writer:
+    """Saves tables and checkpoint of a run in its folder now and then, and passes on what it hears.
+
+    Attributes:
+        journal: What the event side reads from weights.
+    """
+
+    journal: Journal
+
+    def __init__(
+        self,
+        sim: Simulation,
+        learner: "Learner",
+        system: System,
+        config: dict[str, Any],
+        folder: Path | None,
+        known: Checkpoint | None,
+        listener: Callable[[RoundReport], None],
+        checkpoint_every: int | None,
+    ) -> None:
+        self._sim, self._learner, self._listener = sim, learner, listener
+        self._checkpoint_every = checkpoint_every
+        self._config, self._num_clients, self._folder = config, system.num_clients, folder
+        self._replayed = known.global_round if known else -1
+        self._evaluated: RoundReport | None = None
+        self._kept_round = self._replayed
+        self._saved = time.monotonic()
+
+    def heard(self, report: RoundReport) -> None:
+        """Take note of a global round that has ended; what is only replayed is not saved again."""
+        if report.global_round >= self._replayed:
+            self._evaluated = report if report.evaluation else self._evaluated
+            num_new = report.global_round - max(self._kept_round, 0)
+            if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
+                self._keep_model()
+            if time.monotonic() - self._saved > _SAVE_EVERY_WALL_S:
+                self.save("running")
+                self._saved = time.monotonic()
+        self._listener(report)
+
+    def save(self, status: str) -> Result:
+        """Write what there is; returns the tables."""
+        result = Result.of(self._sim.trace, self._config, self._num_clients, status, self._folder)
+        self._keep_model()
+        result.save()
+        return result
+
+    def _keep_model(self) -> None:
+        """Save the last evaluated model, unless it is kept already."""
+        evaluated = self._evaluated
+        if self._folder is None or evaluated is None or evaluated.global_round == self._kept_round:
+            return
+        Checkpoint(
+            global_round=evaluated.global_round,
+            weights=self._learner.weights(evaluated.model),
+            states={name: self._learner.state(state) for name, state in evaluated.states.items()},
+            evaluations=self._sim.trace.evaluations,
+            journal=self.journal.numbers,
+        ).save(self._folder)
+        self._kept_round = evaluated.global_round
+
+    def with_what_was_learned(self, result: Result) -> Result:
+        """The tables with the model of the last evaluation, and the network that has its weights."""
+        if self._evaluated is None:
+            return result
+        model = self._evaluated.model
+        network = self._learner.network_of(model)
+        return attrs.evolve(result, learned=self._learner.weights(model), network=network)
+
+
+def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) -> Checkpoint | None:
+    """The checkpoint of a stopped run, None where it has none yet; nobody else goes on with it meanwhile.
+
+    Raises:
+        ConfigurationError: There is no such run, it is of another configuration, it is complete, or another
+            process plays it.
+    """
+    if folder is None or not (folder / "config.json").exists():
+        raise ConfigurationError(
+            f"resume: {folder} holds no run. Usual fix: out with the folder of a stopped run."
+        )
+    _check_is_of(folder, config)
+    alone.enter_context(alone_in(folder))
+    if (folder / "summary.json").exists() and Result.load(folder).summary.status == "complete":
+        raise ConfigurationError(f"resume: the run in {folder} is complete. Usual fix: another folder.")
+    return Checkpoint.load(folder)
+
+
+def _complete_run(folder: Path, config: dict[str, Any]) -> Result | None:
+    """The run of a folder, once nobody plays it any more; None where it has not come to its end.
+
+    Raises:
+        ConfigurationError: It is of another configuration.
+    """
+    _check_is_of(folder, config)
+    with alone_in(folder, waits=True):
+        try:
+            result = Result.load(folder)
+        except ConfigurationError:
+            return None
+    return result if result.summary.status == "complete" else None
+
+
+def _check_is_of(folder: Path, config: dict[str, Any]) -> None:
+    """Refuse a folder with a run of another configuration."""
+    known = json.loads((folder / "config.json").read_text())
+    if known != {name: value for name, value in config.items() if name in known or name != "network"}:
+        check_network(known.get("network"), config["network"], f"resume: {folder}")
+        raise ConfigurationError(
+            f"resume: {folder} holds a run of another configuration. Usual fix: its own config.json, or "
+            "another folder."
+        )
+
+
+def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: str) -> None:
+    """Refuse a network that is not the one of a run, or has other weights of its own.
+
+    Args:
+        wanted: What the run's config.json says of it; None: nothing.
+        found: What `configuration_of` says of the one at hand.
+        where: Whose run it is.
+    """
+    if not isinstance(wanted, dict) or not _differ_in(wanted, found):
+        return
+    differs = {"weights": "the same network with other weights of its own", "structure": "built otherwise"}
+    how = next((word for name, word in differs.items() if _differ_in(wanted, found) == {name}), "another")
+    raise ConfigurationError(
+        f"{where}: that run is of the network {wanted.get('class')}, at hand is {found['class']} ({how}). "
+        "Usual fix: run it from the program that builds its network."
+    )
+
+
+def _differ_in(wanted: dict[str, str], found: dict[str, str]) -> set[str]:
+    return {name for name in wanted | found if wanted.get(name) != found.get(name)}
+
+
+def load_system(config: dict[str, Any]) -> System:
+    """The system of a config.json.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    fix = "Usual fix: give the config.json of a run folder."
+    if not isinstance(config, dict) or "system" not in config:
+        raise ConfigurationError(f"no 'system' in it. {fix}")
+    if unknown := sorted(config.keys() - {"scenario", "system", "network"}):
+        raise ConfigurationError(
+            f"unknown {', '.join(map(repr, unknown))} beside 'scenario', 'system' and 'network'. {fix}"
+        )
+    scenario = config.get("scenario")
+    if scenario is not None and not (isinstance(scenario, str) and re.fullmatch(SCENARIO, scenario)):
+        raise ConfigurationError(
+            f"scenario = {scenario!r:.80}: must be a scenario's name, module:function, or null. {fix}"
+        )
+    return from_dict(System, config["system"])

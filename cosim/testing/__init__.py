@@ -1,0 +1,39 @@
+"""Testing: the laws that every part keeps, ours and a user's own.
+
+Each check plays small systems that hold the part, and raises `BrokenLaw` with the law, the row that breaks it
+and the usual reason. A check takes seconds; it belongs into the tests of the module that has the part.
+
+| check | the part |
+|---|---|
+| `check_system` | a whole system, whatever it is made of: all the laws of runs |
+| `check_protocol` | a protocol, in a small system |
+
+Laws of runs (`check_system`):
+
+- *round trip*: the system comes back from its JSON form, and from a pickle, with the same types and values;
+- *time*: no activity ends before it starts, no two of one node overlap, rounds follow each other;
+- *energy*: none is negative or infinite, none is spent while waiting, and the run's is the sum of its spans;
+- *bits*: nobody sends more than the payload, and what has arrived was sent whole, within its edge round;
+- *drops*: as many updates arrive as uploads do, of those who take part;
+- *jobs*: client and number name one job, done if its upload has arrived, and its activities lie within it;
+- *determinism*: the same seed gives the same tables and weights, with any number of workers, and with
+  simultaneous events in any order;
+- *timing only*: without learning, spans, transfers, plans and rounds are the same;
+- *resume*: a run that is stopped after any round and goes on ends as if it never had been.
+
+Usage::
+
+    from cosim.testing import check_protocol
+    from mine import MyProtocol
+
+    def test_my_protocol_keeps_the_laws():
+        check_protocol(MyProtocol(num_global_rounds=3))
+
+Scope and limitations: the laws say what no part may do; whether a part does what its author means is for a
+test with arithmetic in it. Learning is played on small synthetic classes.
+"""
+
+from cosim.testing.laws import BrokenLaw
+from cosim.testing.parts import check_protocol, check_system, small_system
+
+__all__ = ["BrokenLaw", "check_protocol", "check_system", "small_system"]

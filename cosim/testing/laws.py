@@ -1,0 +1,177 @@
+"""Laws: what the tables of every run fulfil."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosim.records import DONE, NO_JOB
+from cosim.results import Result
+
+Law = Callable[[Result], None]
+
+
+class BrokenLaw(AssertionError):
+    """A law that a part breaks: which one, where, the usual reason."""
+
+
+def broken(law: str, where: str, reason: str) -> BrokenLaw:
+    """The error of one law."""
+    return BrokenLaw(f"{law}: {where}. Usual reason: {reason}.")
+
+
+def time_passes(result: Result) -> None:
+    """Activities have a length, those of a node follow each other, and so do global rounds."""
+    spans = result.spans
+    _all(
+        spans,
+        (spans["end_s"] > spans["start_s"]) & (spans["start_s"] >= 0.0) & np.isfinite(spans["end_s"]),
+        "time",
+        "an activity must end after it starts, at a finite time",
+        "a record that was written by hand; let time pass by sim.spend",
+    )
+    for node, own in spans.groupby("node"):
+        own = own.sort_values(["start_s", "end_s"])
+        before = own["end_s"].cummax().shift(fill_value=0.0)
+        _all(
+            own,
+            own["start_s"] >= before,
+            "time",
+            f"two activities of {node} overlap",
+            "one node that is started twice, as a client in two rounds at once",
+        )
+    for (level, node), own in result.rounds.groupby(["level", "node"]):
+        own = own.sort_values(["global_round", "edge_round"])
+        previous = own["end_s"].shift(fill_value=0.0)
+        _all(
+            own,
+            (own["start_s"] >= previous) & (own["end_s"] >= own["start_s"]),
+            "time",
+            f"{level} rounds of {node} overlap",
+            "a round that begins before the last one has been closed",
+        )
+
+
+def energy_adds_up(result: Result) -> None:
+    """Energy is finite, not negative, not spent while waiting, and the run's is the sum of the spans."""
+    spans = result.spans
+    _all(
+        spans,
+        np.isfinite(spans["energy_j"]) & (spans["energy_j"] >= 0.0),
+        "energy",
+        "an activity must take a finite energy of at least 0",
+        "a power below 0, or one that is not a number",
+    )
+    waiting = spans[spans["activity"] == "wait"]
+    _all(waiting, waiting["energy_j"] == 0.0, "energy", "waiting takes none", "a power given to sim.spend")
+    if not np.isclose(spans["energy_j"].sum(), result.summary.energy_j, rtol=1e-12):
+        where = f"the spans have {spans['energy_j'].sum()} J, the summary has {result.summary.energy_j} J"
+        raise broken("energy", where, "a summary of its own")
+
+
+def bits_are_conserved(result: Result) -> None:
+    """Nobody sends more than there is, and what has arrived was sent whole while its client was sending."""
+    transfers = result.transfers
+    _all(
+        transfers,
+        (transfers["sent_bits"] >= 0.0) & (transfers["sent_bits"] <= transfers["payload_bits"]),
+        "bits",
+        "an upload must send from 0 to payload_bits",
+        "bits_left of an upload that falls below 0 or rises",
+    )
+    _all(
+        transfers,
+        ~transfers["arrived"] | (transfers["sent_bits"] == transfers["payload_bits"]),
+        "bits",
+        "an upload that has arrived must have sent all of its bits",
+        "bits_left of an upload that is not 0 when `done` has come",
+    )
+    sending = result.spans[result.spans["activity"].isin(["send", "wait"])]
+    busy_s = sending.assign(s=sending["end_s"] - sending["start_s"]).groupby("node")["s"].sum()
+    for client, own in transfers.groupby("client"):
+        lasted_s = float((own["end_s"] - own["start_s"]).sum())
+        if not np.isclose(busy_s.get(client, 0.0), lasted_s, rtol=1e-9, atol=1e-12):
+            where = f"{client} waits and sends for {busy_s.get(client, 0.0)} s, its uploads last {lasted_s} s"
+            raise broken("bits", where, "an upload that is not sent by Client.send")
+
+
+def drops_are_counted(result: Result) -> None:
+    """As many updates arrive in an edge round as uploads, of those who take part, before it ends."""
+    rounds = result.rounds[result.rounds["level"] == "edge"]
+    _all(
+        rounds,
+        (rounds["num_arrived"] >= 0) & (rounds["num_arrived"] <= rounds["num_participants"]),
+        "drops",
+        "no more may arrive than take part",
+        "outcomes that are counted twice",
+    )
+    keys = ["edge", "global_round", "edge_round"]
+    arrived = result.transfers[result.transfers["arrived"]]
+    ends_s = rounds.set_index(["node", "global_round", "edge_round"])["end_s"]
+    for key, own in arrived.groupby(keys):
+        if (own["end_s"] > ends_s.get(key, -1.0)).any():  # type: ignore[call-overload]
+            where = f"an upload of {', '.join(own['client'])} arrives after its edge round {key} has ended"
+            raise broken("drops", where, "work that is not cut at the deadline")
+    counts = arrived.groupby(keys).size()
+    for row in rounds.itertuples():
+        found = int(counts.get((row.node, row.global_round, row.edge_round), 0))
+        if found != row.num_arrived:
+            where = f"{found} uploads arrive at {row.node} in round {row.global_round}.{row.edge_round}, and "
+            raise broken(
+                "drops",
+                f"{where}{row.num_arrived} updates",
+                "outcomes other than an update or Dropped, or an upload that ends after it was cut",
+            )
+
+
+def jobs_tell_all(result: Result) -> None:
+    """A job has one number, one row and its activities within it, and is done if its upload arrives."""
+    key = ["client", "job"]
+    jobs = result.fates
+    reason = "work whose number is not the count of edge rounds, or of the client's own jobs"
+    _all(jobs, ~jobs.duplicated(key), "jobs", "client and number must name one job", reason)
+    arrived = result.transfers[result.transfers["arrived"]].set_index(key).index
+    is_done = pd.MultiIndex.from_frame(jobs[key]).isin(arrived) == (jobs["outcome"] == DONE)
+    _all(
+        jobs,
+        is_done,
+        "fates",
+        "a job is done if its upload arrives, and else dropped",
+        "an outcome of its own",
+    )
+    spans = result.spans[result.spans["job"] != NO_JOB].rename(columns={"node": "client"})
+    spans = spans.merge(jobs[[*key, "start_s", "end_s"]], on=key, how="left", suffixes=("", "_of_job"))
+    within = (spans["start_s"] >= spans["start_s_of_job"]) & (spans["end_s"] <= spans["end_s_of_job"])
+    _all(spans, within, "jobs", "an activity must lie within its job", "sim.spend with the job of another")
+
+
+LAWS: tuple[Law, ...] = (time_passes, energy_adds_up, bits_are_conserved, drops_are_counted, jobs_tell_all)
+"""Laws of the tables of one run."""
+
+
+def same_tables(law: str, one: Result, other: Result, reason: str, *, learned: bool = True) -> None:
+    """Two runs have the same tables and, where asked for, have learned the same weights.
+
+    Raises:
+        BrokenLaw: The first table, row and column in which they differ.
+    """
+    for name in ("spans", "transfers", "fates", "plans", "rounds", *(("evaluations",) if learned else ())):
+        ours, theirs = getattr(one, name), getattr(other, name)
+        if len(ours) != len(theirs):
+            raise broken(law, f"{len(ours)} rows of {name}, and then {len(theirs)}", reason)
+        for column in ours.columns:
+            if column in theirs and not ours[column].equals(theirs[column]):
+                row = int((ours[column] != theirs[column]).to_numpy().argmax())
+                values = f"{ours[column][row]}, and then {theirs[column][row]}"
+                raise broken(law, f"{column} of row {row} of {name} is {values}", reason)
+    if learned and one.weights is not None and other.weights is not None:
+        for name, values in one.weights.items():
+            if not np.array_equal(values, other.weights[name], equal_nan=True):
+                raise broken(law, f"the weights {name} differ", reason)
+
+
+def _all(rows: pd.DataFrame, fits: Any, law: str, rule: str, reason: str) -> None:
+    if not fits.all():
+        row = rows[~fits].iloc[0].to_dict()
+        raise broken(law, f"{rule}, and {row} does not", reason)

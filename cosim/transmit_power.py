@@ -1,0 +1,61 @@
+"""Transmit power: the highest power at which each client sends.
+
+A client sends at its highest power unless a protocol asks for less.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from cosim.configuration import Port, between, configuration, field, positive, refuse
+from cosim.units import dbm_to_w
+
+
+@configuration
+class TransmitPower(Port, ABC):
+    """The clients' highest transmit powers."""
+
+    @abstractmethod
+    def highest_w(self, rng: np.random.Generator) -> float:
+        """That of one client.
+
+        Args:
+            rng: Draws of this client's own.
+        """
+
+
+@configuration
+class SamePower(TransmitPower):
+    """One power for all.
+
+    Attributes:
+        power_w: The power. [no source]
+    """
+
+    power_w: float = field(positive, default=0.2)
+
+    def highest_w(self, rng: np.random.Generator) -> float:
+        """That of everybody."""
+        return self.power_w
+
+
+@configuration
+class PowerRange(TransmitPower):
+    """A power for each client, uniform in dBm.
+
+    Attributes:
+        lowest_dbm: Lowest power. [RawHFL, Section V-A]
+        highest_dbm: Highest power. [RawHFL, Section V-A]
+    """
+
+    lowest_dbm: float = field(between(-100.0, 100.0), default=20.0)
+    highest_dbm: float = field(between(-100.0, 100.0), default=30.0)
+
+    def __attrs_post_init__(self) -> None:
+        if self.lowest_dbm > self.highest_dbm:
+            rule = f"lies above highest_dbm = {self.highest_dbm:g}"
+            raise refuse("PowerRange", "lowest_dbm", self.lowest_dbm, rule, "swap them")
+
+    def highest_w(self, rng: np.random.Generator) -> float:
+        """A draw between the two."""
+        return dbm_to_w(self.lowest_dbm + (self.highest_dbm - self.lowest_dbm) * rng.random())

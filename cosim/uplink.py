@@ -1,0 +1,207 @@
+"""Uplink: the port of the ways on which updates travel from clients to their edge servers.
+
+An uplink gives each cell a link. A client opens an upload on it, waits without power until the upload is
+granted, sends at its transmit power until it is done, and closes it, also where a deadline cuts it off.
+What is known of a link beforehand is an object of its own, which planners and selection rules ask.
+
+Usage::
+
+    @configuration
+    class Cable(Uplink):
+        \"\"\"A cable from each client to its edge server.
+
+        Attributes:
+            rate_bps: Rate of a cable. [no source]
+        \"\"\"
+
+        rate_bps: float = field(positive, default=1e6)
+
+        def links(self, sim, cells):
+            return [CableLink(sim, self.rate_bps) for _ in cells]
+
+    class CableLink(Link):
+        def __init__(self, sim, rate_bps):
+            self.sim, self.rate_bps = sim, rate_bps
+
+        def open(self, client, payload, tx_power_w, job):
+            return SteadyUpload(self.sim, payload.bits, self.rate_bps)
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.codec import Payload
+from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.records import NO_JOB
+from cosim.simulation import Event, Simulation
+
+
+class Job(NamedTuple):
+    """What a client is asked to do once.
+
+    Attributes:
+        number: Of the edge rounds since the start, from 0, or of the client's own jobs.
+    """
+
+    global_round: int
+    edge_round: int
+    number: int = NO_JOB
+
+
+class Cell(NamedTuple):
+    """A cell as an uplink sees it; arrays have shape (clients,).
+
+    Attributes:
+        edge: Name of its edge server.
+        clients: Names of its clients, in their order.
+        distance_m: Distances of the clients to the edge server.
+        tx_power_w: Their highest transmit powers.
+    """
+
+    edge: str
+    clients: tuple[str, ...]
+    distance_m: NDArray[np.float64]
+    tx_power_w: NDArray[np.float64]
+
+
+class Upload(ABC):
+    """An upload on its way.
+
+    Attributes:
+        done: Comes when all of it has arrived.
+        granted: Comes when the client may begin to send; None: it may at once.
+    """
+
+    done: Event
+    granted: Event | None = None
+
+    @property
+    @abstractmethod
+    def bits_left(self) -> float:
+        """Bits that have not been sent, once it is closed."""
+
+    def close(self) -> None:  # noqa: B027
+        """End it, done or not, and free what it holds."""
+
+
+class SteadyUpload(Upload):
+    """An upload at one rate that nothing changes.
+
+    Args:
+        wait_s: How long the client waits before it sends.
+    """
+
+    def __init__(self, sim: Simulation, bits: float, rate_bps: float, wait_s: float = 0.0) -> None:
+        self.granted = sim.timer(wait_s) if wait_s > 0.0 else None
+        self.done = sim.timer(wait_s + bits / rate_bps)
+        self._sim, self._bits, self._rate_bps, self._start_s = sim, bits, rate_bps, sim.now_s + wait_s
+
+    @property
+    def sent_s(self) -> float:
+        """How long it has been sending."""
+        return max(0.0, self._sim.now_s - self._start_s)
+
+    @property
+    def bits_left(self) -> float:
+        """What has not been sent by now."""
+        return 0.0 if self.done.processed else self._bits - self._rate_bps * self.sent_s
+
+
+class KnownLink(ABC):
+    """What is known of a cell's link at an instant, before anything is sent.
+
+    Attributes:
+        num_at_once: Clients that may send at the same time, while others wait; None: all.
+    """
+
+    num_at_once: int | None = None
+
+    @abstractmethod
+    def share_hz(self, num_clients: int) -> float:
+        """The bandwidth that each of so many clients can count on in an edge round."""
+
+    @abstractmethod
+    def snr_per_w(self, client: str, bandwidth_hz: float, job: Job) -> float:
+        """SNR of a client that sends at 1 W in a bandwidth."""
+
+    @abstractmethod
+    def upload_s(self, client: str, payload: Payload, tx_power_w: float, num_clients: int, job: Job) -> float:
+        """How long an upload takes, once it is granted, where so many clients take part."""
+
+
+class Link(ABC):
+    """What the clients of a cell send over."""
+
+    @property
+    def known(self) -> KnownLink | None:
+        """What is known of it beforehand; None: nothing."""
+        return None
+
+    def known_to(self, asker: str) -> KnownLink:
+        """What is known of it, for somebody who cannot go without.
+
+        Raises:
+            ConfigurationError: Nothing is known of it.
+        """
+        if self.known is None:
+            raise ConfigurationError(
+                f"{asker}: asks for rates and gains beforehand, and of a {type(self).__name__} none are "
+                "known. Usual fix: System.uplink = Radio, or a part that goes without."
+            )
+        return self.known
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:  # noqa: B027
+        """Take note of an edge round of so many clients that begins now and ends by then."""
+
+    @abstractmethod
+    def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> Upload:
+        """Begin an upload at this instant."""
+
+    def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
+        """Noise on the mean of what these clients have sent, in the accumulated gradients.
+
+        Args:
+            powers_w: Client -> its highest transmit power.
+
+        Returns:
+            Finds the standard deviation for each parameter, when somebody reads the mean; None: updates
+            arrive one by one and free of noise.
+        """
+        return None
+
+
+@configuration
+class Uplink(Port, ABC):
+    """The way on which updates travel from clients to their edge servers."""
+
+    @property
+    def loses_updates(self) -> bool:
+        """Whether some uploads never end; then a protocol that waits for all is refused."""
+        return False
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether only the mean of a cell's updates arrives; then a protocol that wants each is refused."""
+        return False
+
+    def fit(self, system: Any) -> None:
+        """Refuse protocols that wait for what never comes, or want what does not arrive."""
+        own, protocol = type(self).__name__, type(system.protocol).__name__
+        if self.loses_updates and not system.protocol.gives_up:
+            raise ConfigurationError(
+                f"System.uplink = {own}: some uploads never end, and {protocol} waits for every one. Usual "
+                "fix: a deadline, a policy that keeps to its own, or no outages."
+            )
+        if self.adds_up and not system.protocol.takes_sums:
+            raise ConfigurationError(
+                f"System.uplink = {own}: only the mean of a cell's updates arrives, and {protocol} needs "
+                "them one by one. Usual fix: sharing = FixedShares, or protocol Hist or HFedAvg."
+            )
+
+    @abstractmethod
+    def links(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[Link]:
+        """The link of each cell, in their order; asked once for a simulation."""

@@ -1,0 +1,89 @@
+"""Values: a number for each client, given once for a group of cells or once for a client.
+
+Usage: `PerGroup(values=(1e9, 2e9)).of_clients([2, 2])` is [[1e9, 1e9], [2e9, 2e9]].
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from cosim.configuration import Port, configuration, field, not_empty, refuse
+from cosim.configuration.rules import Rule
+
+
+def each(rule: Rule) -> Rule:
+    """A rule for every number of a field of values."""
+    return lambda values: rule(values.numbers)
+
+
+@configuration
+class Values(Port, ABC):
+    """A number for each client."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> tuple[float, ...]:
+        """Every number that is given to anybody."""
+
+    @abstractmethod
+    def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
+        """The numbers of the clients of each cell."""
+
+
+@configuration
+class PerGroup(Values):
+    """A value for all clients, or for those of each of several equal groups of cells.
+
+    With k values, cell j of N (from 1) belongs to group ceil(j k / N): for k = 2 the first floor(N / 2) cells
+    get the first value, as in Section VI-C of the HIST journal paper. A cell alone gets the last of two.
+
+    Attributes:
+        values: The values, those of the first cells first. [that of the field they are for]
+    """
+
+    values: tuple[float, ...] = field(not_empty)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The values."""
+        return self.values
+
+    def fit(self, system: Any) -> None:
+        """Refuse more groups than cells."""
+        if len(self.values) > max(2, system.num_cells):
+            rule = f"{len(self.values)} values for {system.num_cells} cells"
+            raise refuse("PerGroup", "values", self.values, rule, "one for each cell, or PerClient")
+
+    def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
+        """The value of its cell's group for everybody."""
+        num_cells = len(cell_sizes)
+        groups = [((cell + 1) * len(self.values) - 1) // num_cells for cell in range(num_cells)]
+        return [[self.values[group]] * size for group, size in zip(groups, cell_sizes, strict=True)]
+
+
+@configuration
+class PerClient(Values):
+    """A value for every client, in the order of their numbers.
+
+    Attributes:
+        values: The values. [that of the field they are for]
+    """
+
+    values: tuple[float, ...] = field(not_empty)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The values."""
+        return self.values
+
+    def fit(self, system: Any) -> None:
+        """Refuse more or fewer values than clients."""
+        if len(self.values) != system.num_clients:
+            rule = f"{len(self.values)} values for {system.num_clients} clients"
+            raise refuse("PerClient", "values", self.values, rule, "one for each client, or PerGroup")
+
+    def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
+        """Everybody's own value."""
+        ends = list(accumulate(cell_sizes))
+        return [list(self.values[end - size : end]) for end, size in zip(ends, cell_sizes, strict=True)]

@@ -1,0 +1,51 @@
+"""Console: the terminal, and files and folders that commands leave."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich.console
+
+from cosim.configuration import ConfigurationError
+from cosim.files import replace
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+console = rich.console.Console(highlight=False)
+if not console.is_terminal and "COLUMNS" not in os.environ:
+    console.width = 120  # a file or pipe has no width of its own
+
+
+def next_free_folder(parent: Path, name: str) -> Path:
+    """`name-1`, or the first number that is not taken."""
+    number = 1
+    while (parent / f"{name}-{number}").exists():
+        number += 1
+    return parent / f"{name}-{number}"
+
+
+def made(folder: Path) -> Path:
+    """The folder, which is made where it is missing.
+
+    Raises:
+        ConfigurationError: It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
+        ) from None
+    return folder
+
+
+def save_table(frame: "pd.DataFrame", path: Path) -> None:
+    """Write a table as CSV, whole or not at all."""
+    replace(path, lambda partial: frame.to_csv(partial, index=False))
+
+
+def save_picture(figure: "Figure", path: Path) -> None:
+    """Write a figure as PNG, whole or not at all."""
+    replace(path, lambda partial: figure.savefig(partial, dpi=200, format="png"))

@@ -1,0 +1,110 @@
+"""`cosim report` and `cosim trace`: what a run or a study did, to look at.
+
+cosim report runs/a runs/b                 # one HTML page that opens from disk
+cosim report studies/bandwidth --out bandwidth.html
+cosim trace runs/a                         # JSON for https://ui.perfetto.dev
+"""
+
+from pathlib import Path
+
+import attrs
+import pandas as pd
+
+import analysis
+from analysis import chrome_trace
+from analysis import report as pages
+from cosim import ConfigurationError, Result
+from scenarios.command_line.arguments import parse, usage
+from scenarios.command_line.console import console, made
+
+
+@attrs.frozen(kw_only=True)
+class ReportOptions:
+    """What the page shows.
+
+    Attributes:
+        out: HTML file to write; none: report.html in the first folder.
+        global_round: Global round of the timeline; none: the first in which an update was dropped.
+    """
+
+    out: Path | None = None
+    global_round: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class TraceOptions:
+    """Where the trace goes.
+
+    Attributes:
+        out: JSON file to write; none: trace.json in the run's folder.
+    """
+
+    out: Path | None = None
+
+
+def report_main(arguments: list[str]) -> int:
+    """`cosim report`."""
+    paths, rest = folders(arguments)
+    if not paths:
+        return usage("report", "FOLDER...", ReportOptions(), arguments, __doc__ or "", [])
+    return report(paths, parse(ReportOptions, "cosim report FOLDER...", rest, ReportOptions(), __doc__))
+
+
+def trace_main(arguments: list[str]) -> int:
+    """`cosim trace`."""
+    paths, rest = folders(arguments)
+    if len(paths) != 1:
+        return usage("trace", "FOLDER", TraceOptions(), arguments, __doc__ or "", [])
+    return trace(paths[0], parse(TraceOptions, "cosim trace FOLDER", rest, TraceOptions(), __doc__))
+
+
+def folders(arguments: list[str]) -> tuple[list[Path], list[str]]:
+    """The folders that come first, and the options."""
+    number = next((n for n, word in enumerate(arguments) if word.startswith("-")), len(arguments))
+    return [Path(word) for word in arguments[:number]], arguments[number:]
+
+
+def report(paths: list[Path], options: ReportOptions) -> int:
+    """Write the page of runs and studies."""
+    found = [runs_of(path) for path in paths]
+    results = [result for results, _ in found for result in results]
+    if not results:
+        raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
+    out = options.out or paths[0] / "report.html"
+    remarks = [remark for _, remarks in found for remark in remarks]
+    try:
+        html = pages.report(results, global_round=options.global_round, remarks=remarks)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+    made(out.parent)
+    pages.write(html, out)
+    console.print(f"Page: {out} ({len(results)} runs)")
+    return 0
+
+
+def runs_of(path: Path) -> tuple[list[Result], list[str]]:
+    """The runs of a folder (itself, or those of a study that have ended), and what became of the others."""
+    found = analysis.load(path)
+    if not isinstance(found, pd.DataFrame):
+        return [found], []
+    ended = found["status"] == "complete"
+    remarks = [
+        f"{row.name}, seed {row.seed}: {row.status}{row.error and f' ({row.error})'}"
+        for row in found[~ended].itertuples()
+    ]
+    return [Result.load(path / folder) for folder in found["folder"][ended]], remarks
+
+
+def trace(path: Path, options: TraceOptions) -> int:
+    """Write the trace of a run."""
+    result = analysis.load(path)
+    if isinstance(result, pd.DataFrame):
+        raise ConfigurationError(f"{path}: is a study. Usual fix: one of its runs, below {path / 'runs'}.")
+    out = options.out or path / "trace.json"
+    made(out.parent)
+    try:
+        num_events = chrome_trace.write(result, out)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+    console.print(f"Trace: {out} ({num_events} events); open it in https://ui.perfetto.dev")
+    return 0

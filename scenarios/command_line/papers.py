@@ -1,0 +1,28 @@
+"""`cosim reproduce` and `cosim validate`: what papers show and theory says, beside what is simulated."""
+
+from cosim.configuration import ConfigurationError
+from scenarios.command_line.arguments import first_word, parse
+from scenarios.command_line.catalogue import ROOMS, catalogue, find
+
+
+def reproduce(arguments: list[str]) -> int:
+    """`cosim reproduce`."""
+    return _main("reproduce", arguments)
+
+
+def validate(arguments: list[str]) -> int:
+    """`cosim validate`."""
+    return _main("validate", arguments)
+
+
+def _main(command: str, arguments: list[str]) -> int:
+    name, rest = first_word(arguments)
+    known, noun = f"Known: {', '.join(catalogue(command))}", ROOMS[command].noun
+    if name is None and arguments in ([], ["-h"], ["--help"]):
+        print(f"usage: cosim {command} NAME [options]; --help after a name says which\n\n{known}")
+        return 0
+    if name is None:
+        raise ConfigurationError(f"cosim {command}: needs a {noun}, before any option. {known}.")
+    module = find(command, name)
+    options = parse(module.Options, f"cosim {command} {name}", rest, module.Options(), module.__doc__)
+    return module.main(options)

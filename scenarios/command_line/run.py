@@ -1,0 +1,161 @@
+"""`cosim run`: a scenario, a run that is repeated from its config.json, or one that was stopped and goes on.
+
+cosim run hist --num-cells 2 --bandwidth-hz 5e6 --seed 7 --out runs/a
+cosim run mine.py:system --seed 7          # a scenario of your own
+cosim run --config runs/a/config.json      # repeats a run; every field is an option
+cosim run --resume runs/a                  # with the options that it was started with
+"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cosim.configuration import ConfigurationError
+from scenarios.command_line.arguments import first_word, one_value_of, parse, parse_with_system, usage
+from scenarios.command_line.kinds import with_kinds
+from scenarios.command_line.modules import IMPORT, imported
+from scenarios.command_line.scenario import PAPER_SCALE, Scenario, known_scenarios, scenario_in, scenario_of
+
+if TYPE_CHECKING:  # the engine is loaded when it is needed
+    from cosim.results import Result
+    from cosim.system import System
+
+CONFIG, RESUME = "--config", "--resume"
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """How a run is carried out; none of these changes its results.
+
+    Attributes:
+        out: Run folder to make; none: the next free one under runs/.
+        data_dir: Folder with the data set's files; none: $COSIM_DATA, the cache folder, Debian's folder.
+        workers: Threads that learn; none: one per core.
+        device: Where the learning is computed: cpu or cuda.
+        checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
+            one that was kept, so that a killed run loses no more, besides every 15 seconds; None: only then.
+        quiet: Print the table and the folder only.
+    """
+
+    out: Path | None = None
+    data_dir: Path | None = None
+    workers: int | None = None
+    device: str = "cpu"
+    checkpoint_every: int | None = None
+    quiet: bool = False
+
+
+def main(arguments: list[str]) -> int:
+    """Run what the arguments name."""
+    target, arguments = first_word(arguments)
+    modules, arguments = imported(arguments)
+    config, arguments = one_value_of(CONFIG, arguments, "runs/a/config.json")
+    folder, arguments = one_value_of(RESUME, arguments, "runs/a")
+    if config is not None and folder is not None:
+        raise ConfigurationError(
+            f"{CONFIG} and {RESUME}: one repeats, the other goes on. Usual fix: one of them."
+        )
+    if target is None and config is None and folder is None:
+        return usage("run", "SCENARIO", Options(), arguments, __doc__ or "", known_scenarios())
+    named = None if target is None else scenario_of(target)
+    named_words = ([target] if target else []) + [f"{IMPORT} {name}" for name in modules]
+    to_go_on = " ".join(["cosim run", *named_words])
+    if folder is not None:
+        return _resume(Path(folder), named, arguments, to_go_on)
+    return _run(named, None if config is None else Path(config), arguments, to_go_on)
+
+
+def _run(named: Scenario | None, file: Path | None, arguments: list[str], to_go_on: str) -> int:
+    """A new run, of a scenario or of a config.json."""
+    known_network = None
+    if file is not None:
+        written, system, known_network = read_config(file, CONFIG)
+        scenario = scenario_in(written, named, file)
+        name = written or file.resolve().parent.name or "run"
+        question = f"The run of {file}, with any field changed."
+    else:
+        assert named is not None
+        scenario, written, name, question = named, named.name, named.name, named.question
+        system = named.system(paper_scale=PAPER_SCALE in arguments)
+        arguments = [word for word in arguments if word != PAPER_SCALE]
+    given = system.model
+    system, arguments = with_kinds(system, arguments)
+    options, system = parse_with_system(Options(), system, f"cosim run {name}", arguments, question)
+    from scenarios.command_line.playing import play
+
+    result = play(
+        written,
+        system,
+        options,
+        title=name if scenario is None else scenario.title(system),
+        known_network=known_network if system.model == given else None,
+        to_go_on=to_go_on,
+    )
+    return _reported(scenario, result)
+
+
+def _resume(folder: Path, named: Scenario | None, arguments: list[str], to_go_on: str) -> int:
+    """A run that was stopped, with the options that it was started with."""
+    file = folder / "config.json"
+    if not file.is_file():
+        raise ConfigurationError(
+            f"{RESUME} {folder}: no run is there (no config.json). Usual fix: the folder of a run that was "
+            "stopped."
+        )
+    written, system, _ = read_config(file, RESUME)
+    scenario = scenario_in(written, named, file)
+    question = f"Go on with the run in {folder}, which was stopped, with the options of its start."
+    options = parse(Options, f"cosim run {RESUME} {folder}", arguments, started_with(folder), question)
+    if options.out is not None:
+        raise ConfigurationError(
+            f"--out: a run goes on in its own folder, {folder}. Usual fix: leave it out."
+        )
+    from scenarios.command_line.playing import play
+
+    title = (written or folder.resolve().name) if scenario is None else scenario.title(system)
+    options = attrs.evolve(options, out=folder)
+    return _reported(scenario, play(written, system, options, title=title, resume=True, to_go_on=to_go_on))
+
+
+def _reported(scenario: Scenario | None, result: "Result") -> int:
+    if scenario is not None:
+        scenario.print_report(result)
+    return 0
+
+
+def started_with(folder: Path) -> Options:
+    """The options that the run of a folder was started with, as far as it says."""
+    try:
+        found = json.loads((folder / "provenance.json").read_text())["started_with"]
+        data_dir = found["data_dir"]
+        return Options(**(found | {"data_dir": None if data_dir is None else Path(data_dir)}))
+    except (OSError, ValueError, TypeError, KeyError):
+        return Options()
+
+
+def read_config(path: Path, option: str) -> "tuple[str | None, System, dict[str, Any] | None]":
+    """Scenario and system of a run's config.json, and what it says of the network; None: nothing.
+
+    Args:
+        option: What the user has given it to, for the message.
+
+    Raises:
+        ConfigurationError: It is none, or holds no system that can be run.
+    """
+    from cosim.results import check_version
+    from cosim.running import load_system
+
+    check_version(path.parent)
+    try:
+        config = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"{option} {path}: cannot be read as JSON ({error}). Usual fix: a run's config.json."
+        ) from None
+    try:
+        system = load_system(config)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{option} {path}: {error}") from None
+    return config.get("scenario"), system, config.get("network")

@@ -1,0 +1,127 @@
+"""Scenarios: a function that returns a system, ours by name or a user's by module and function.
+
+`hist` is ours, `mine.py:system` and `package.module:function` are a user's. A module with a function
+`paper_scale` has a second size; what its function `report` says of a result is printed when a run has ended.
+"""
+
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import attrs
+
+from cosim.configuration import ConfigurationError, loaded
+from scenarios.command_line.catalogue import catalogue, find
+from scenarios.command_line.console import console
+from scenarios.command_line.kinds import other_kinds
+from scenarios.command_line.modules import module_of, what_failed
+
+if TYPE_CHECKING:  # the engine is loaded when a scenario is
+    from cosim.results import Result
+    from cosim.system import System
+
+PAPER_SCALE = "--paper-scale"
+
+
+@attrs.frozen
+class Scenario:
+    """Where a system comes from.
+
+    Attributes:
+        name: What config.json calls it, such as hist or mine:system.
+        module: Where its function is.
+        function: Name of the function.
+    """
+
+    name: str
+    module: ModuleType
+    function: str
+
+    @property
+    def question(self) -> str | None:
+        """What the module says of itself."""
+        return self.module.__doc__
+
+    def system(self, *, paper_scale: bool = False) -> "System":
+        """The configuration, in the size that it usually has or in the paper's.
+
+        Raises:
+            ConfigurationError: It has no such size, or its function fails or returns something else.
+        """
+        function = "paper_scale" if paper_scale else self.function
+        if not callable(getattr(self.module, function, None)):
+            where, rule = self.name, f"there is no function {function}"
+            fix = f"def {function}(), which returns a System"
+            if paper_scale:
+                where, rule, fix = PAPER_SCALE, f"{self.name} has one size only", "leave it out"
+            raise ConfigurationError(f"{where}: {rule}. Usual fix: {fix}.")
+        try:
+            system = getattr(self.module, function)()
+        except ConfigurationError:
+            raise
+        except Exception as error:
+            raise ConfigurationError(f"{self.name}: {what_failed(error)}. Usual fix: mend it.") from None
+        from cosim.system import System
+
+        if not isinstance(system, System):
+            raise ConfigurationError(
+                f"{self.name}: {function}() gives {type(system).__name__}. Usual fix: return a cosim.System."
+            )
+        return system
+
+    def title(self, system: "System") -> str:
+        """Its name for folders, with the kinds of parts that are others than its own."""
+        own = self.name.removesuffix(":system").replace(":", "-")
+        return "-".join((own, *other_kinds(self.system(), system)))
+
+    def print_report(self, result: "Result") -> None:
+        """Print what the module says of a result, if it says anything."""
+        if not hasattr(self.module, "report"):
+            return
+        try:
+            said = self.module.report(result)
+        except Exception as error:
+            raise ConfigurationError(
+                f"{self.name}: report(): {what_failed(error)}. The run is saved. Usual fix: mend it."
+            ) from None
+        console.print(said)
+
+
+def known_scenarios() -> list[str]:
+    """What may be named."""
+    return [*catalogue("run"), "FILE.py:FUNCTION", "MODULE:FUNCTION"]
+
+
+def scenario_of(word: str) -> Scenario:
+    """The scenario that a user names, whose module is loaded.
+
+    Raises:
+        ConfigurationError: There is none.
+    """
+    if ":" not in word and not word.endswith(".py"):
+        return Scenario(word, find("run", word), "system")
+    target, _, function = word.partition(":")
+    module = module_of(target, word)
+    return Scenario(f"{module.__name__}:{function or 'system'}", module, function or "system")
+
+
+def scenario_in(config: str | None, named: Scenario | None, file: Path) -> Scenario | None:
+    """The scenario that a config.json names; None where it names none that there is.
+
+    Args:
+        named: The one that the user names.
+
+    Raises:
+        ConfigurationError: The user names another, or nobody has loaded its module.
+    """
+    if named is not None and named.name != config:
+        raise ConfigurationError(
+            f"{file}: a run of {config or 'no scenario'}, not of {named.name}. Usual fix: leave the name out."
+        )
+    if named is not None or config is None:
+        return named
+    if ":" not in config:
+        return scenario_of(config) if config in catalogue("run") else None
+    module, _, function = config.partition(":")
+    loaded(config, f"{file}: scenario = {config!r}")
+    return Scenario(config, module_of(module, config), function)

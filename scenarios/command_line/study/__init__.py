@@ -1,0 +1,104 @@
+"""`cosim study`: many designs of a scenario with the same seeds, and what each one changes.
+
+cosim study hist --over bandwidth_hz=5e6,10e6,20e6 --over num_cells=2,4 --seeds 10 --out studies/bw
+cosim study mine.py:system --over protocol.kind=Hist,mine:Rested
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+import tyro
+
+from cosim.configuration import ConfigurationError
+from scenarios.command_line.arguments import first_word, parse_with_system, usage
+from scenarios.command_line.kinds import with_kinds
+from scenarios.command_line.modules import imported
+from scenarios.command_line.scenario import PAPER_SCALE, known_scenarios, scenario_of
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """How a study is carried out.
+
+    Attributes:
+        over: A field and its values, such as radio.bandwidth_hz=5e6,10e6; again for another field: every
+            combination is a design. A list of lists in JSON where a value is itself a list.
+        seeds: Seeds of each design, from --seed on.
+        out: Study folder, new or of this very study; none: the next free one under studies/.
+        timing_only: Run the clock without learning.
+        target: Accuracy for time and energy to a target; none: none.
+        precision: A metric and the half width of its interval that is enough, such as time_s=2%; designs get
+            more seeds until it is reached.
+        max_seeds: Seeds that a design gets at most, where --precision asks for more; none: 10 times --seeds.
+        executor: processes of this machine, or dask (a cluster of this machine), or dask=tcp://HOST:PORT.
+        workers: Runs at a time; none: one per core.
+        data_dir: Folder with the data set's files; none: the usual places.
+    """
+
+    over: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    seeds: int = 5
+    out: Path | None = None
+    timing_only: bool = False
+    target: float | None = None
+    precision: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    max_seeds: int | None = None
+    executor: str = "processes"
+    workers: int | None = None
+    data_dir: Path | None = None
+
+
+def main(arguments: list[str]) -> int:
+    """Play the study that the arguments describe; exit code 1 where runs failed."""
+    target, arguments = first_word(arguments)
+    _, arguments = imported(arguments)
+    if target is None:
+        return usage("study", "SCENARIO", Options(), arguments, __doc__ or "", known_scenarios())
+    scenario = scenario_of(target)
+    system = scenario.system(paper_scale=PAPER_SCALE in arguments)
+    system, arguments = with_kinds(system, [word for word in arguments if word != PAPER_SCALE])
+    options, system = parse_with_system(Options(), system, f"cosim study {target}", arguments, __doc__)
+    from scenarios.command_line.study.playing import play  # not before it is needed
+
+    return play(scenario.name, system, options, title=scenario.title(system))
+
+
+def grid(over: Sequence[str]) -> dict[str, list[Any]]:
+    """Fields and values of the options.
+
+    Raises:
+        ConfigurationError: One without a field or values, or a field given twice.
+    """
+    found: dict[str, list[Any]] = {}
+    for option in over:
+        field, equals, text = option.partition("=")
+        field = field.strip().replace("-", "_")
+        if not (field and equals and text.strip()):
+            raise ConfigurationError(
+                f"--over {option}: must be FIELD=VALUE,VALUE. Usual fix: --over num_cells=2,4."
+            )
+        if field in found:
+            raise ConfigurationError(
+                f"--over {option}: {field} is given twice. Usual fix: all values at once."
+            )
+        found[field] = json_list(text) or [value(part) for part in text.split(",")]
+    return found
+
+
+def json_list(text: str) -> list[Any] | None:
+    """The items of a list of lists, or None where the text is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, list) else None
+
+
+def value(text: str) -> Any:
+    """A number, true, false or null; else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None if text.strip().lower() == "none" else text.strip()

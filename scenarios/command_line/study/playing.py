@@ -1,0 +1,95 @@
+"""Playing a study: what its runs are played on, how far they have come, and what they say."""
+
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+from attrs import evolve
+
+from analysis.studies import METRICS, compared, is_tight
+from cosim.configuration import ConfigurationError
+from cosim.designs import Design, value_at
+from cosim.running import network_of
+from cosim.study import Study
+from cosim.system import System
+from scenarios.command_line.console import console, next_free_folder, save_table
+from scenarios.command_line.progress import Show, progress_of
+from scenarios.command_line.study import Options, grid
+from scenarios.command_line.study.executor import pool
+from scenarios.command_line.study.table import frame, table
+
+
+def play(scenario: str, base: System, options: Options, *, title: str | None = None) -> int:
+    """Run what is missing, print the table; exit code 1 where runs failed.
+
+    Args:
+        title: What folder and progress call it; None: as the scenario.
+    """
+    title = title or scenario
+    base = evolve(base, evaluate_every=None) if options.timing_only else base
+    study = Study(base, grid(options.over), options.seeds, options.target)
+    found = study.designs
+    if all(design.system is None for design in found):
+        raise ConfigurationError(str(found[0].error))
+    for design in found:
+        if design.system is not None:
+            network_of(design.system)
+    precision = dict(map(share, options.precision))
+    out = options.out or next_free_folder(Path("studies"), title)
+    most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
+    with (
+        pool(options.executor, options.workers) as (executor, num_at_once),
+        progress_of(title, "runs") as show,
+    ):
+        runs = study.run(
+            out,
+            scenario=scenario,
+            data_dir=None if options.data_dir is None else options.data_dir.resolve(),
+            executor=executor,
+            num_workers=options.workers,
+            enough=partial(is_tight, precision=precision),
+            most_seeds=most,
+            listener=partial(told, show, num_at_once),
+        )
+    reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)
+    comparisons = compared(runs, reference)
+    save_table(frame(comparisons), out / "table.csv")
+    console.print(table(comparisons, found[reference].name))
+    failed = runs[runs["status"] != "complete"]
+    for row in failed.drop_duplicates("design").itertuples():
+        console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
+    console.print(f"Study folder: {out} ({len(runs)} runs, {len(failed)} failed)")
+    return int(bool(len(failed)))
+
+
+def told(show: Show, num_at_once: int, runs: pd.DataFrame, num_wanted: int) -> None:
+    """Show how many runs have ended, run and have failed."""
+    num_left, num_failed = (int((runs["status"] == status).sum()) for status in ("waiting", "failed"))
+    show(len(runs) - num_left, num_wanted, f"{min(num_left, num_at_once)} running, {num_failed} failed")
+
+
+def is_base(base: System, design: Design) -> bool:
+    """Whether a design changes nothing."""
+    try:
+        return all(value_at(base, field) == value for field, value in design.values.items())
+    except ConfigurationError:  # a field that only another kind of a part has
+        return False
+
+
+def share(option: str) -> tuple[str, float]:
+    """Metric and share of a precision.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    metric, _, text = option.partition("=")
+    try:
+        found = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        found = 0.0
+    if metric not in METRICS or not 0.0 < found < 1.0:
+        raise ConfigurationError(
+            f"--precision {option}: must be METRIC=SHARE, one of {', '.join(METRICS)}. "
+            "Usual fix: --precision time_s=2%."
+        )
+    return metric, found

@@ -1,0 +1,253 @@
+"""The reference, docs/reference.md, out of the code: configuration, tables, functions, commands.
+
+    python -m scenarios.reference
+
+writes it anew. Descriptions, units, defaults and sources are those of the classes; only what a column means
+is said here, because a record's columns have no room for it.
+"""
+
+import inspect
+import types
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+import docstring_parser
+
+import cosim
+from cosim import study
+from cosim.configuration import is_configuration, kinds_of
+from cosim.records import Allotment, Evaluation, Fate, Prediction, Round, Span, Transfer
+from cosim.results import Summary
+from cosim.units import unit_of
+from scenarios import command_line
+from scenarios.command_line import looking, run
+from scenarios.command_line import study as study_command
+from scenarios.command_line.catalogue import ROOMS, catalogue, find
+from scenarios.reference.rows import first_line, functions, table
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
+COMMAND = "python -m scenarios.reference"
+
+COLUMNS = {
+    "node": "who: cloud, edge-00, client-0000",
+    "activity": "what: train, send, wait, receive, collect, listen",
+    "start_s": "when it began",
+    "end_s": "when it ended",
+    "energy_j": "energy that it took; of an evaluation or a run, that of all clients up to then",
+    "job": "number of the client's job; -1: of none",
+    "outcome": "done, or the reason why it was cut short",
+    "client": "whose",
+    "edge": "edge server of the client's cell",
+    "global_round": "number of the global round, from 1; 0: before the first",
+    "edge_round": "number of the edge round in it, from 0; -1: none",
+    "payload_bits": "what was to be sent",
+    "sent_bits": "what had been sent when it ended",
+    "arrived": "whether all of it had",
+    "time_s": "instant; of a run, the end of its last global round",
+    "is_able": "whether it could do one step within deadline and budget",
+    "is_selected": "whether the plan takes it",
+    "num_steps": "local steps that it is asked for",
+    "frequency_hz": "CPU frequency that it is asked for",
+    "tx_power_w": "transmit power that it is asked for",
+    "planned_s": "how long that will take",
+    "planned_j": "what it will cost",
+    "level": "edge or global",
+    "num_wanted": "participants that were wanted",
+    "num_participants": "participants that there were",
+    "num_arrived": "updates that arrived in time",
+    "accuracy": "share of the test set that is classified rightly; of a run, at its end",
+    "loss_nats": "mean cross entropy on the test set",
+    "train_mse": "mean squared error on the training set",
+    "test_mse": "mean squared error on the test set; of a run, at its end",
+    "error_ratio": "sum of absolute errors over sum of absolute targets, test set",
+    "bits_per_client": "bits sent up to then, dropped uploads included, mean over clients",
+    "status": "complete, running, interrupted or failed; of a study's run also waiting",
+    "num_global_rounds": "global rounds that have ended",
+    "num_updates": "updates that were asked for",
+    "num_dropped": "updates that did not arrive in time",
+    "design": "number of the design, from 0",
+    "name": "its values in words",
+    "seed": "seed of the run",
+    "error": "why it failed, or empty",
+    "folder": "run folder within the study's",
+    "time_to_target_s": "simulated time of the first evaluation that reaches the target",
+    "energy_to_target_j": "energy of all clients up to then",
+}
+"""What each column of a table means, whichever table it is in."""
+
+
+def page() -> str:
+    """The whole reference, as Markdown."""
+    parts = (_head(), *_configuration(), *_tables_of_a_run(), *functions(), *_commands())
+    return "\n\n".join(parts) + "\n"
+
+
+def _head() -> str:
+    return (
+        f"# Reference\n\nMade from the code by `{COMMAND}`; do not edit it by hand.\n\n"
+        "[Configuration](#configuration), [tables of a run](#tables-of-a-run), [functions](#functions), "
+        "[commands](#commands)."
+    )
+
+
+def _configuration() -> Iterator[str]:
+    yield (
+        "## Configuration\n\n"
+        "Everything that a run can be told. On the command line a field is an option named by its path, such "
+        "as `--uplink.sharing.bandwidth-hz 5e6`; in Python it is `cosim.evolve`. `cosim show SCENARIO` "
+        'prints the values of a scenario. *Source* says where a default comes from; "no source" marks a '
+        "choice of ours."
+    )
+    for cls in configurations():
+        rows = [
+            (
+                f"`{attribute.name}`",
+                _type(attribute.type),
+                unit_of(attribute.name),
+                _default(attribute.default),
+                *_described(cls, attribute.name),
+            )
+            for attribute in attrs.fields(cls)
+        ]
+        shown = table(("field", "type", "unit", "default", "what", "source"), rows) if rows else "No fields."
+        yield f"### {cls.__name__}\n\n{first_line(cls)} Module `{cls.__module__}`.\n\n{shown}"
+
+
+def configurations() -> list[type]:
+    """Every configuration class that a system can hold, the system first, each before its parts."""
+    found: list[type] = []
+
+    def visit(annotation: Any) -> None:
+        if is_configuration(annotation) and annotation not in found:
+            found.append(annotation)
+            for attribute in attrs.fields(annotation):
+                visit(attribute.type)
+            for kind in kinds_of(annotation):
+                visit(kind)
+        for argument in typing.get_args(annotation):
+            visit(argument)
+
+    visit(cosim.System)
+    return found
+
+
+def _type(annotation: Any) -> str:
+    """A field's type in words, and the choices of one that has some."""
+    arguments = typing.get_args(annotation)
+    if inspect.isabstract(annotation):
+        return " or ".join(map(_type, kinds_of(annotation)))
+    if is_configuration(annotation):
+        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    if typing.get_origin(annotation) is Literal:
+        return " / ".join(f"`{choice}`" for choice in arguments)
+    if typing.get_origin(annotation) is tuple:
+        kind = _type(arguments[0])
+        return f"list of {kind}s" if arguments[-1] is Ellipsis else f"{len(arguments)} {kind}s"
+    if arguments:
+        return " or ".join(map(_type, arguments))
+    names = {int: "whole number", float: "number", str: "text", bool: "true or false", types.NoneType: "none"}
+    return names.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def _default(value: Any) -> str:
+    if value is attrs.NOTHING:
+        return "required"
+    if is_configuration(type(value)):
+        fields = attrs.fields_dict(type(value))
+        own = {name: getattr(value, name) for name in fields if getattr(value, name) != fields[name].default}
+        return f"{type(value).__name__}({', '.join(f'{name}={of!r}' for name, of in own.items())})"
+    if isinstance(value, tuple):
+        return ", ".join(map(_default, value)) or "nothing"
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _described(cls: type, name: str) -> tuple[str, str]:
+    """What a docstring says of a field, its own or a base's, and the source in brackets."""
+    for owner in cls.__mro__:
+        for param in docstring_parser.parse(owner.__doc__ or "").params:
+            if param.arg_name == name:
+                text, _, source = " ".join((param.description or "").split()).partition(" [")
+                return text, source.removesuffix("]")
+    return "", ""
+
+
+def _tables_of_a_run() -> Iterator[str]:
+    yield (
+        "## Tables of a run\n\n"
+        "A run folder holds them as Parquet; `cosim.Result.load` reads them as pandas tables. Beside them "
+        "lie `config.json`, which reloads to the same run, `provenance.json`, and, where something is "
+        "learned, `checkpoint.npz`."
+    )
+    extra = {"energy_j": float, "bits_per_client": float}
+    for file, record, more in (
+        ("spans.parquet", Span, {}),
+        ("transfers.parquet", Transfer, {}),
+        ("fates.parquet", Fate, {}),
+        ("plans.parquet", Allotment, {}),
+        ("rounds.parquet", Round, {}),
+        ("evaluations.parquet", Evaluation, extra),
+        ("evaluations.parquet, where a quantity is predicted", Prediction, extra),
+        ("summary.json", Summary, {}),
+    ):
+        kinds = typing.get_type_hints(record) | more
+        rows = [_column(name, _type(kind)) for name, kind in kinds.items()]
+        shown = table(("column", "type", "unit", "what"), rows)
+        yield f"### {file}\n\n{first_line(record)}\n\n{shown}"
+    rows = [_column(name, dtype) for name, dtype in study.COLUMNS.items()]
+    rows.append(
+        ("`field.PATH`", "text", "", "value of a field of the grid, as JSON; `analysis.load` reads it")
+    )
+    yield (
+        "### runs.parquet\n\nThe table of a study, one row per run; what a run lacks is not a number. "
+        f"`analysis.load` adds `dropped_share`.\n\n{table(('column', 'type', 'unit', 'what'), rows)}"
+    )
+
+
+def _column(name: str, kind: str) -> tuple[str, ...]:
+    return f"`{name}`", kind.replace("str", "text"), unit_of(name), COLUMNS[name]
+
+
+def _commands() -> Iterator[str]:
+    yield f"## Commands\n\n```text\n{command_line.USAGE}```"
+    for command in ROOMS:
+        names = catalogue(command)
+        rows = [(f"`cosim {command} {name}`", first_line(find(command, name))) for name in names]
+        yield f"### cosim {command}\n\n{table(('command', 'question'), rows)}"
+        if command == "run":
+            paper = [f"`{name}`" for name in names if hasattr(find("run", name), "paper_scale")]
+            yield (
+                f"{_options(run.Options)}\n\nEvery field of the configuration is an option too, and "
+                "`--PATH.kind CLASS` puts another class into a field that takes several. `--paper-scale`: "
+                f"{', '.join(paper)}."
+            )
+        else:
+            yield from _options_of_each(command)
+    for name, options in (
+        ("study", study_command.Options),
+        ("report", looking.ReportOptions),
+        ("trace", looking.TraceOptions),
+    ):
+        yield f"### cosim {name}\n\n{_options(options)}"
+
+
+def _options_of_each(command: str) -> Iterator[str]:
+    """The options of reproductions or validations, together where they are the same class."""
+    owners: dict[type, list[str]] = {}
+    for name in catalogue(command):
+        owners.setdefault(find(command, name).Options, []).append(f"`{name}`")
+    for options, of in owners.items():
+        yield f"Options of {', '.join(of)}:\n\n{_options(options)}"
+
+
+def _options(cls: type) -> str:
+    rows = []
+    for attribute in attrs.fields(cls):
+        text, _ = _described(cls, attribute.name)
+        option = f"`--{attribute.name.replace('_', '-')}`"
+        rows.append((option, unit_of(attribute.name), _default(attribute.default), text))
+    return table(("option", "unit", "default", "what"), rows)

@@ -1,0 +1,97 @@
+"""Fig. 7 of the RawHFL paper: distribution of the energy of an edge round, by Algorithm 2 and by the optimum.
+
+Nothing is learned here. The paper's label says energy per base station; its values fit the four cells
+together, since 3.7 J in one cell of two clients would exceed the budgets of C8.
+
+cosim reproduce rawhfl-fig7 --quick
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analysis.plots import style
+from scenarios.reproduce.figures import Claim
+from scenarios.reproduce.rawhfl.figures import Floats, Options, Runs, write
+
+__all__ = ["Options", "main"]
+
+FIGURE = "rawhfl-fig7"
+PAPER_J = {2: 3.77, 4: 7.12, 6: 10.34}
+"""Energy of an edge round, all cells: Table II over 400 edge rounds, for Z."""
+
+
+def main(options: Options) -> int:
+    """Run, draw, compare."""
+    runs, table = energies(options)
+    totals = table.groupby(["algorithm", "seed", "global_round", "edge_round"])["energy_j"].sum()
+    claims = [
+        Claim(
+            f"Z={z}: {paper_j:g} J per edge round, all cells",
+            f"Algorithm 2 {runs.edge_round_j(f'RawHFL, Z={z}').mean():.4g} J, "
+            f"optimum {runs.edge_round_j(f'exact, Z={z}').mean():.4g} J",
+            bool(abs(np.log(runs.edge_round_j(f"RawHFL, Z={z}").mean() / paper_j)) < np.log(1.5)),
+        )
+        for z, paper_j in PAPER_J.items()
+    ]
+    claims.append(saving(runs))
+    planned_j, full_j = (runs.edge_round_j(f"{name}, floors") for name in ("exact, Z=4", "H-FedAvg-UB"))
+    claims.append(
+        Claim(
+            "(not in the paper: devices that clock no lower than 300 MHz, send no lower than 0 dBm and draw "
+            "0.1 W while busy)",
+            f"optimum, Z=4 {planned_j.mean():.4g} J, H-FedAvg-UB {full_j.mean():.4g} J per edge round: "
+            f"{(full_j / planned_j).mean():.4g} times less",
+            bool((full_j >= 4.0 * planned_j).all()),
+        )
+    )
+    return write(
+        FIGURE, options, totals.reset_index(), cdf(totals, "energy of an edge round, all cells (J)"), claims
+    )
+
+
+def energies(options: Options) -> tuple[Runs, pd.DataFrame]:
+    """The runs of both solvers, and the planned energy of every selected client."""
+    names = [
+        *(f"{solver}, Z={z}" for z in PAPER_J for solver in ("RawHFL", "exact")),
+        "exact, Z=4, floors",
+    ]
+    runs = Runs(options, (*names, "H-FedAvg-UB", "H-FedAvg-UB, floors"), learns=False)
+    return runs, pd.concat(
+        [
+            result.plans[result.plans["is_selected"]]
+            .rename(columns={"planned_j": "energy_j"})
+            .assign(algorithm=name, seed=result.config["system"]["seed"])
+            for name in names
+            for result in runs.of[name]
+        ]
+    )
+
+
+def saving(runs: Runs) -> Claim:
+    """How much less energy RawHFL takes than everyone at full speed and power."""
+    unbound_j = runs.edge_round_j("H-FedAvg-UB")
+    by_algorithm_2 = unbound_j / runs.edge_round_j("RawHFL, Z=4")
+    by_optimum = unbound_j / runs.edge_round_j("exact, Z=4")
+    return Claim(
+        "RawHFL, Z=4 takes far less energy than H-FedAvg-UB: 4.85 times less (here: at least 4)",
+        f"Algorithm 2 {by_algorithm_2.mean():.4g} times less, the optimum {by_optimum.mean():.4g} times",
+        bool((by_algorithm_2 >= 4.0).all() and (by_optimum >= by_algorithm_2).all()),
+        required=True,
+    )
+
+
+def cdf(energy_j: pd.Series, x_label: str) -> Figure:
+    """Empirical distribution by algorithm, on a logarithmic scale."""
+    picture = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = picture.subplots()
+    for index, (name, values) in enumerate(energy_j.groupby("algorithm")):
+        ordered: Floats = np.sort(values.to_numpy())
+        share = np.arange(1, len(ordered) + 1) / len(ordered)
+        axes.plot(ordered, share, label=str(name), **style(index, len(ordered)))
+    axes.set_xscale("log")
+    axes.set_xlabel(x_label)
+    axes.set_ylabel("share of edge rounds")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend(fontsize=8)
+    return picture

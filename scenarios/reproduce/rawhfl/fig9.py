@@ -1,0 +1,81 @@
+"""Fig. 9 of the RawHFL paper: accuracy and energy of RawHFL and its baselines over global rounds.
+
+cosim reproduce rawhfl-fig9 --quick
+"""
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from analysis.plots import style
+from scenarios.reproduce.figures import Claim
+from scenarios.reproduce.rawhfl.figures import Options, Runs, over_seeds, write
+
+__all__ = ["Options", "main"]
+
+FIGURE = "rawhfl-fig9"
+ALGORITHMS = ("RawHFL, Z=4", "H-FedAvg-UB", "FedAvg-UB", "H-FedAvg-M2", "H-FedAvg-M1")
+AT_50 = {
+    "RawHFL, Z=4": (0.4430, 1741),
+    "H-FedAvg-UB": (0.4455, 8439),
+    "FedAvg-UB": (0.4455, 2109),
+    "H-FedAvg-M2": (0.173, 6845),
+    "H-FedAvg-M1": (0.073, 283),
+}
+"""Accuracy and energy in J after 50 global rounds. [RawHFL, Section V-C]"""
+
+
+def main(options: Options) -> int:
+    """Run, draw, compare."""
+    runs = Runs(options, ALGORITHMS)
+    at = min(50, options.rounds)
+    claims = [
+        like_upper_bound(runs),
+        *(
+            Claim(
+                f"{name}: {accuracy:g} and {energy_j:g} J after 50 rounds",
+                f"{over_seeds(runs.accuracy(name, at))} and {over_seeds(runs.energy_j(name, at))} J "
+                f"after {at}",
+                bool(abs(runs.accuracy(name, at).mean() - accuracy) < 0.05),
+            )
+            for name, (accuracy, energy_j) in AT_50.items()
+        ),
+        *(far_below(runs, name) for name in ("H-FedAvg-M1", "H-FedAvg-M2")),
+    ]
+    picture = Figure(figsize=(9.4, 4.0), layout="constrained")
+    left, right = picture.subplots(1, 2)
+    for index, name in enumerate(ALGORITHMS):
+        tables = [result.evaluations for result in runs.of[name]]
+        rounds, look = tables[0]["global_round"], style(index, options.rounds)
+        left.plot(rounds, np.mean([table["accuracy"] for table in tables], axis=0), label=name, **look)
+        energy_j = np.mean([table["energy_j"] for table in tables], axis=0)
+        right.semilogy(rounds[1:], energy_j[1:], label=name, **look)
+    left.set_ylabel("test accuracy")
+    right.set_ylabel("energy of all clients (J)")
+    for axes in (left, right):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("global rounds")
+        axes.grid(alpha=0.3)
+    left.legend(fontsize=8)
+    return write(FIGURE, options, runs.frame(), picture, claims)
+
+
+def like_upper_bound(runs: Runs) -> Claim:
+    """RawHFL learns as well as everyone without constraints, once both have reached their plateau."""
+    difference = runs.accuracy("RawHFL, Z=4") - runs.accuracy("H-FedAvg-UB")
+    return Claim(
+        "RawHFL, Z=4 is as accurate as H-FedAvg-UB at equal rounds",
+        f"difference {over_seeds(difference)} after {runs.options.rounds} rounds (at most 0.02)",
+        bool((abs(difference) <= 0.02).all()),
+        required=runs.options.rounds >= (20 if runs.v == (0.7,) else 100),
+    )
+
+
+def far_below(runs: Runs, name: str) -> Claim:
+    """A baseline that keeps to the constraints without planning."""
+    gap = runs.accuracy("RawHFL, Z=4") - runs.accuracy(name)
+    return Claim(
+        f"{name} is far below RawHFL",
+        f"RawHFL, Z=4 less {name}: {over_seeds(gap)}",
+        bool((gap > 0.1).all()),
+    )

@@ -1,0 +1,235 @@
+"""What the reproductions of the RawHFL paper share: its algorithms, seeds, runs, and what is read off them.
+
+Figures and tables look at the same runs from several sides, so they all work in one folder, figures/rawhfl,
+and play only what is missing. Every comparison is paired: the algorithms of one seed have the same users,
+requests, devices, places and gains.
+"""
+
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+import cosim
+from analysis.statistics import t_interval
+from cosim.checkpoint import Checkpoint
+from cosim.learning.learner import Learner
+from cosim.learning.named_networks import network_of
+from cosim.running import load_system
+from scenarios import rawhfl
+from scenarios.command_line.console import made, save_picture, save_table
+from scenarios.reproduce import figures
+from scenarios.reproduce.figures import Claim, play_all, show_claims
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Change = Callable[[cosim.System], cosim.System]
+FOLDER = "rawhfl"
+V_RANGE = (0.1, 0.8)
+
+
+@attrs.frozen(kw_only=True)
+class Options(figures.Options):
+    """How much is run.
+
+    Attributes:
+        seeds: Seeds, one after another from --seed on; none: 1 in the quick form, else 3 (the paper: 10).
+        num_global_rounds: Global rounds K; none: 20 in the quick form, else the paper's 100.
+    """
+
+    seeds: int | None = None
+    num_global_rounds: int | None = None
+
+    def __attrs_post_init__(self) -> None:
+        for name, value in (("seeds", self.seeds), ("num-global-rounds", self.num_global_rounds)):
+            if value is not None and value < 1:
+                raise cosim.ConfigurationError(
+                    f"--{name} {value}: must be at least 1. Usual fix: leave it out."
+                )
+
+    @property
+    def every_seed(self) -> range:
+        """The seeds that are run."""
+        return range(self.seed, self.seed + (self.seeds or (1 if self.quick else 3)))
+
+    @property
+    def rounds(self) -> int:
+        """Global rounds of a run."""
+        return self.num_global_rounds or (20 if self.quick else 100)
+
+
+def planned_by(
+    policy: cosim.ResourceAware | cosim.CommonSteps | cosim.Unconstrained, num_blocks: int
+) -> Change:
+    """The scenario with a policy, and so many resource blocks in a cell."""
+
+    def change(system: cosim.System) -> cosim.System:
+        return cosim.evolve(
+            system,
+            uplink=cosim.evolve(system.uplink, sharing=cosim.ResourceBlocks(num_blocks=num_blocks)),
+            protocol=cosim.evolve(system.protocol, policy=policy),
+        )
+
+    return change
+
+
+def single_server(system: cosim.System) -> cosim.System:
+    """FedAvg: the edges only relay, so that the cloud combines after every edge round."""
+    system = planned_by(cosim.Unconstrained(), 12)(system)
+    return cosim.evolve(system, protocol=cosim.evolve(system.protocol, num_edge_rounds=1))
+
+
+def central(system: cosim.System) -> cosim.System:
+    """One place holds the requests of all users and trains as many steps as a client of H-FedAvg-UB."""
+    return planned_by(cosim.Unconstrained(), 1)(cosim.evolve(system, num_cells=1, num_clients=1))
+
+
+def with_floors(change: Change) -> Change:
+    """The same on devices that clock no lower than 300 MHz and draw 0.1 W while busy. [no source]"""
+
+    def changed(system: cosim.System) -> cosim.System:
+        compute = cosim.evolve(system.compute, lowest_frequency_hz=0.3e9, static_power_w=0.1)
+        return change(cosim.evolve(system, compute=compute))
+
+    return changed
+
+
+ALGORITHMS: dict[str, Change] = {
+    **{f"RawHFL, Z={z}": planned_by(cosim.ResourceAware(solver="algorithm-2"), z) for z in (2, 4, 6)},
+    **{f"exact, Z={z}": planned_by(cosim.ResourceAware(), z) for z in (2, 4, 6)},
+    "exact, Z=4, floors": with_floors(planned_by(cosim.ResourceAware(lowest_power_dbm=0.0), 4)),
+    "H-FedAvg-UB, floors": with_floors(planned_by(cosim.Unconstrained(), 12)),
+    "central SGD": central,
+    "H-FedAvg-M1": planned_by(cosim.CommonSteps(drop_stragglers=False), 12),
+    "H-FedAvg-M2": planned_by(cosim.CommonSteps(), 12),
+    "H-FedAvg-UB": planned_by(cosim.Unconstrained(), 12),
+    "FedAvg-UB": single_server,
+}
+"""The paper's algorithms; RawHFL plans by Algorithm 2 as in the paper, "exact" by the optimum."""
+
+
+def system_of(
+    algorithm: str, options: Options, seed: int, v: tuple[float, ...] = V_RANGE, *, learns: bool = True
+) -> cosim.System:
+    """An algorithm on the users of a seed, whose v is one value, or uniform in a range."""
+    base = rawhfl.paper_scale()
+    return ALGORITHMS[algorithm](
+        cosim.evolve(
+            base,
+            seed=seed,
+            data=cosim.evolve(base.data, similar_probability=v),
+            protocol=cosim.evolve(base.protocol, num_global_rounds=options.rounds),
+            evaluate_every=1 if learns else None,
+        )
+    )
+
+
+class Runs:
+    """The runs of several algorithms, every seed of each.
+
+    Attributes:
+        of: Results by algorithm, one for each seed.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        algorithms: Sequence[str],
+        v: tuple[float, ...] = V_RANGE,
+        *,
+        learns: bool = True,
+    ) -> None:
+        self.options, self.v = options, v
+        kind = "" if learns else ", timing only"
+        labels = {
+            (name, seed): f"{name}, v={'-'.join(map(str, v))}, K={options.rounds}, seed {seed}{kind}"
+            for seed in options.every_seed
+            for name in algorithms
+        }
+        systems = {
+            label: system_of(name, options, seed, v, learns=learns) for (name, seed), label in labels.items()
+        }
+        results = play_all(FOLDER, systems, options)
+        self.of = {name: [results[labels[name, seed]] for seed in options.every_seed] for name in algorithms}
+
+    def accuracy(self, algorithm: str, global_round: int = -1) -> Floats:
+        """Test accuracy after a round (-1: the last), shape (seeds,)."""
+        return np.array([result.evaluations["accuracy"].iloc[global_round] for result in self.of[algorithm]])
+
+    def energy_j(self, algorithm: str, global_round: int = -1) -> Floats:
+        """Energy of all clients until a round has ended (-1: the last), shape (seeds,)."""
+        return np.array([result.evaluations["energy_j"].iloc[global_round] for result in self.of[algorithm]])
+
+    def edge_round_j(self, algorithm: str) -> Floats:
+        """Energy of an edge round, all cells together, mean over the rounds; shape (seeds,)."""
+        protocol = system_of(algorithm, self.options, self.options.seed).protocol
+        assert isinstance(protocol, cosim.RawHfl)
+        total_j = np.array([result.summary.energy_j for result in self.of[algorithm]])
+        return total_j / (protocol.num_global_rounds * protocol.num_edge_rounds)
+
+    def frame(self) -> pd.DataFrame:
+        """All evaluations."""
+        return pd.concat(
+            [
+                result.evaluations.assign(
+                    algorithm=name, v="-".join(map(str, self.v)), seed=result.config["system"]["seed"]
+                )
+                for name, results in self.of.items()
+                for result in results
+            ]
+        )
+
+
+def label_ranks(result: cosim.Result) -> Whole:
+    """Rank of the true video among the trained model's guesses, 0 the first; shape (users, test samples)."""
+    system = load_system(result.config)
+    learner = Learner(network_of(system.model), system.data.load(cosim.Simulation(system.seed), None))
+    checkpoint = None if result.folder is None else Checkpoint.load(result.folder)
+    assert checkpoint is not None, "a run that learns keeps its model"
+    ranks = learner.label_ranks(learner.stored_model(checkpoint.weights))
+    return ranks.reshape(requests_of(system).num_users, -1)
+
+
+def requests_of(system: cosim.System) -> cosim.VideoRequests:
+    """What is learned."""
+    assert isinstance(system.data, cosim.VideoRequests)
+    return system.data
+
+
+def popularity_ranks(system: cosim.System) -> Whole:
+    """The same for guessing what all users have asked for most until the run's end (Top-Popular)."""
+    sim, protocol = cosim.Simulation(system.seed), system.protocol
+    assert isinstance(protocol, cosim.RawHfl)
+    requests = requests_of(system)
+    dataset, log = requests.load(sim, None), requests.log(sim)
+    sim.run(
+        sim.spend(
+            "users", "watch", protocol.num_global_rounds * protocol.num_edge_rounds * protocol.deadline_s
+        )
+    )
+    num_videos = dataset.num_classes or 0
+    counts = np.bincount(log.samples(range(requests.num_users)) % num_videos, minlength=num_videos)
+    rank = np.empty(num_videos, dtype=np.int64)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(num_videos)
+    return rank[dataset.test_y].reshape(requests.num_users, -1)
+
+
+def over_seeds(values: Floats, scale: float = 1.0) -> str:
+    """The mean over seeds with its 95 % t interval, where there are several."""
+    if len(values) < 2 or np.ptp(values) == 0.0:
+        return f"{scale * values.mean():.4g}"
+    interval = t_interval(scale * values)
+    return f"{interval.estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}]"
+
+
+def write(
+    figure: str, options: Options, table: pd.DataFrame, picture: Figure, claims: Sequence[Claim]
+) -> int:
+    """CSV, PNG, and the claims beside the paper's; the exit code."""
+    folder = made(options.folder(FOLDER))
+    save_table(table, folder / f"{figure}.csv")
+    save_picture(picture, folder / f"{figure}.png")
+    return show_claims(figure, folder, claims)

@@ -1,0 +1,94 @@
+"""Tables II to IV of the RawHFL paper: test accuracy and energy of all algorithms, for one law of v each.
+
+The paper's captions say K = 400; their energies are those of 400 edge rounds, K = 100 with E = 4, so energies
+are compared per edge round (FedAvg-UB has one in a global round). Accuracies are means over users, the
+numbers behind +- standard deviations over users, as in the paper.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from analysis.plots import COLOURS
+from scenarios.command_line.console import console
+from scenarios.reproduce.figures import Claim
+from scenarios.reproduce.rawhfl.fig6 import claim
+from scenarios.reproduce.rawhfl.fig7 import saving
+from scenarios.reproduce.rawhfl.fig9 import far_below, like_upper_bound
+from scenarios.reproduce.rawhfl.figures import Options, Runs, label_ranks, popularity_ranks, system_of, write
+
+PAPER_EDGE_ROUND_J = {
+    "RawHFL, Z=2": 1508.33 / 400,
+    "RawHFL, Z=4": 2848.16 / 400,
+    "RawHFL, Z=6": 4137.94 / 400,
+    "H-FedAvg-M1": 490.23 / 400,
+    "H-FedAvg-M2": 11226.51 / 400,
+    "H-FedAvg-UB": 13836.46 / 400,
+    "FedAvg-UB": 3455.56 / 100,
+}
+"""Energy of an edge round, all cells together, of all three tables."""
+
+
+def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, float]) -> int:
+    """Run, print the table beside the paper's, compare.
+
+    Args:
+        v: Probability of staying in the genre, or its range.
+        paper: Accuracy in the paper, by algorithm.
+    """
+    names = [name for name in paper if name != "Top-Popular"]
+    if options.quick:
+        names = [name for name in names if name not in ("RawHFL, Z=2", "RawHFL, Z=6")]
+    runs = Runs(options, (*names, "exact, Z=4"), v)
+    rows = []
+    for name in (*names, "exact, Z=4", "Top-Popular"):
+        if name == "Top-Popular":
+            of_users = [popularity_ranks(system_of("RawHFL, Z=4", options, s, v)) for s in options.every_seed]
+            energy_j = np.nan
+        else:
+            of_users = [label_ranks(result) for result in runs.of[name]]
+            energy_j = np.nan if name == "central SGD" else float(runs.edge_round_j(name).mean())
+        accuracy = np.concatenate([(ranks == 0).mean(axis=1) for ranks in of_users])
+        paper_j = PAPER_EDGE_ROUND_J.get(name, np.nan)
+        rows.append((name, accuracy.mean(), accuracy.std(), paper.get(name, np.nan), energy_j, paper_j))
+    columns = ["algorithm", "accuracy", "over_users", "paper_accuracy", "edge_round_j", "paper_edge_round_j"]
+    table = pd.DataFrame(rows, columns=columns)
+    console.print(shown(figure, options, table))
+    claims: list[Claim] = [
+        claim(runs, "RawHFL, Z=4"),
+        like_upper_bound(runs),
+        saving(runs),
+        *(far_below(runs, name) for name in ("H-FedAvg-M1", "H-FedAvg-M2")),
+    ]
+    return write(figure, options, table, drawn(table), claims)
+
+
+def shown(figure: str, options: Options, table: pd.DataFrame) -> Table:
+    """The table as the paper prints it, its values beside ours."""
+    seeds = len(options.every_seed)
+    words = f"{seeds} seed{'s' if seeds > 1 else ''}; accuracy ± spread over users"
+    printed = Table(title=f"{figure}: K = {options.rounds}, {words}")
+    for heading in ("algorithm", "accuracy", "the paper's", "J per edge round", "the paper's"):
+        printed.add_column(heading, justify="left" if heading == "algorithm" else "right", no_wrap=True)
+    for name, accuracy, over_users, *others in table.itertuples(index=False, name=None):
+        values = ("-" if np.isnan(value) else f"{value:.4g}" for value in others)
+        printed.add_row(name, f"{accuracy:.4f} ± {over_users:.4f}", *values)
+    return printed
+
+
+def drawn(table: pd.DataFrame) -> Figure:
+    """Accuracies beside the paper's."""
+    picture = Figure(figsize=(7.6, 4.0), layout="constrained")
+    axes = picture.subplots()
+    places = np.arange(len(table))
+    axes.barh(places - 0.2, table["accuracy"], height=0.4, color=COLOURS[0], label="here")
+    look: dict[str, Any] = {"facecolor": "white", "edgecolor": COLOURS[0], "hatch": "////"}
+    axes.barh(places + 0.2, table["paper_accuracy"], height=0.4, label="paper", **look)
+    axes.set_yticks(places, table["algorithm"])
+    axes.invert_yaxis()
+    axes.set_xlabel("test accuracy")
+    axes.legend(fontsize=8)
+    return picture

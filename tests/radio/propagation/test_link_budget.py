@@ -1,0 +1,152 @@
+"""Budgets, and errors of gains: what changes when, what a plan knows, and how far reality lies from it."""
+
+import math
+
+import attrs
+import numpy as np
+import pytest
+
+from analysis.statistics import binomial, t_interval
+from cosim import (
+    EveryEdgeRound,
+    EveryGlobalRound,
+    GivenSnr,
+    LargeScale,
+    LinkBudget,
+    NoFading,
+    PerGroup,
+    Radio,
+    Rayleigh,
+    Simulation,
+)
+from cosim.radio.propagation.given_snr import FlatSnr
+from cosim.radio.propagation.link_budget import Budget
+from cosim.radio.radio import RadioLink
+from cosim.uplink import Cell, Job
+
+CLIENTS = ("client-0000", "client-0001", "client-0002")
+DISTANCE_M = np.array([60.0, 150.0, 390.0])
+LARGE_SCALE = LargeScale(environment="uma")
+GIVEN = GivenSnr(snr_db=PerGroup(values=(10.0,)))
+EXACTLY = {"rel": 1e-12, "abs": 0.0}
+
+
+def budget(redrawn=None, **radio) -> Radio:
+    """A radio by budget, without fading."""
+    link = LinkBudget(noise_figure_db=0.0, large_scale=LARGE_SCALE, large_scale_redrawn=redrawn)
+    return Radio(link=link, fading=NoFading(), **radio)
+
+
+BUDGET = budget()
+
+
+def link_of(
+    radio: Radio, seed=1, edge="edge-00", clients=CLIENTS, distance_m=DISTANCE_M, tx_power_w=0.2
+) -> RadioLink:
+    """The link of the only cell."""
+    cell = Cell(edge, clients, distance_m, np.full(len(clients), tx_power_w))
+    return radio.links(Simulation(seed), [cell])[0]
+
+
+def gains(radio: Radio, rounds, clients=CLIENTS, **where) -> list[list[float]]:
+    """Received over transmitted power of every client, round by round."""
+    link = link_of(radio, clients=clients, **where)
+    return [[link.channel(name, 1.0, Job(*at)).mean_snr.received_w for name in clients] for at in rounds]
+
+
+ROUNDS = [(1, 0), (1, 1), (2, 0), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("redrawn", "num_different"), [(None, 1), (EveryGlobalRound(), 2), (EveryEdgeRound(), 4)]
+)
+def test_gains_change_when_they_should(redrawn, num_different):
+    found = gains(budget(redrawn), ROUNDS)
+    assert len({tuple(row) for row in found}) == num_different
+
+
+@pytest.mark.parametrize("redrawn", [EveryGlobalRound(), EveryEdgeRound()])
+def test_a_round_has_its_gains_whoever_asks_when(redrawn):
+    radio = budget(redrawn)
+    forth, back = gains(radio, ROUNDS), gains(radio, ROUNDS[::-1])[::-1]
+    assert forth == back
+    assert gains(radio, ROUNDS[2:]) == forth[2:]
+    assert gains(radio, ROUNDS, seed=2) != forth
+    assert gains(radio, ROUNDS, edge="edge-01") != forth
+    fewer = gains(radio, ROUNDS, clients=CLIENTS[:2], distance_m=DISTANCE_M[:2])
+    assert fewer == [row[:2] for row in forth]
+
+
+def test_drawn_once_they_are_the_clients_own():
+    sim = Simulation(1)
+    own = [
+        float(LARGE_SCALE.draw(np.array([d]), sim.stream(name, "large-scale")).gain[0])
+        for name, d in zip(CLIENTS, DISTANCE_M, strict=True)
+    ]
+    assert gains(BUDGET, [(7, 3)]) == [own]
+
+
+def test_power_scales_the_signal():
+    given, one, job = link_of(Radio(link=GIVEN, fading=NoFading())), CLIENTS[0], Job(1, 0)
+    assert given.channel(one, 0.2, job).mean_snr == FlatSnr(snr=10.0)
+    assert given.channel(one, 0.1, job).mean_snr == FlatSnr(snr=5.0)
+    assert given.snr_per_w(one, 1e6, job) == pytest.approx(50.0, **EXACTLY)
+    link = link_of(BUDGET)
+    mean_snr = link.channel(one, 1.0, job).mean_snr
+    assert isinstance(mean_snr, Budget)
+    assert link.channel(one, 0.3, job).mean_snr.received_w == pytest.approx(
+        0.3 * mean_snr.received_w, **EXACTLY
+    )
+    expected = mean_snr.received_w / (10.0**-20.4 * 540e3)
+    assert link.snr_per_w(one, 540e3, job) == pytest.approx(expected, **EXACTLY)
+
+
+def test_a_plan_knows_the_fading():
+    radio = Radio(link=GIVEN, fading=Rayleigh(num_antennas=4, redrawn=EveryEdgeRound()))
+    link, job = link_of(radio, tx_power_w=1.0), Job(3, 1)
+    channel = link.channel(CLIENTS[0], 1.0, job)
+    block = channel.fading.block(job)
+    known = link.snr_per_w(CLIENTS[0], 1e6, job)
+    assert known == pytest.approx(10.0 * channel.fading.gain(block), **EXACTLY)
+    assert channel.rate_bps(1e6, block) == pytest.approx(1e6 * math.log2(1.0 + known), **EXACTLY)
+
+
+# --- What a plan does not know -----------------------------------------------------------------------------
+
+
+def errors_db(radio: Radio, num_rounds: int) -> np.ndarray:
+    """Real over known SNR in dB, shape (rounds, clients)."""
+    link, jobs = link_of(radio), [Job(1, number) for number in range(num_rounds)]
+    real = [[link.channel(name, 1.0, job).mean_snr.snr_in(1e6) for name in CLIENTS] for job in jobs]
+    known = [[link.snr_per_w(name, 1e6, job) for name in CLIENTS] for job in jobs]
+    return 10.0 * np.log10(np.array(real) / np.array(known))
+
+
+@pytest.mark.parametrize("radio", [BUDGET, budget(EveryEdgeRound())])
+def test_errors_are_normal_in_db_and_new_in_every_round(radio):
+    found = errors_db(attrs.evolve(radio, csi_error_db=4.0), 3000)
+    assert t_interval(found.ravel(), 0.999).contains(0.0)
+    assert t_interval((found**2).ravel(), 0.999).contains(16.0)
+    assert binomial(int((found > 4.0).sum()), found.size, 0.999).contains(0.158655)
+    for a, b in ((found[1:, 0], found[:-1, 0]), (found[:, 0], found[:, 1])):
+        assert t_interval(a * b, 0.999).contains(0.0)
+
+
+def test_without_errors_reality_is_what_is_known():
+    assert np.all(errors_db(budget(EveryEdgeRound()), 5) == 0.0)
+
+
+def test_outages_come_as_often_as_they_should_and_let_nothing_through():
+    link, jobs = link_of(budget(outage_probability=0.3)), [Job(1, number) for number in range(2000)]
+    snr = np.array([[link.channel(name, 1.0, job).mean_snr.snr_in(1e6) for name in CLIENTS] for job in jobs])
+    assert binomial(int((snr == 0.0).sum()), snr.size, 0.999).contains(0.3)
+    whole = [link.snr_per_w(name, 1e6, jobs[0]) for name in CLIENTS]
+    assert np.all((snr == 0.0) | np.isclose(snr, whole, rtol=1e-12))
+
+
+def test_an_error_changes_no_other_draw():
+    right, wrong = (link_of(budget(EveryEdgeRound(), csi_error_db=error_db)) for error_db in (0.0, 4.0))
+    known = [
+        [link.snr_per_w(name, 1e6, Job(*at)) for name in CLIENTS] for link in (right, wrong) for at in ROUNDS
+    ]
+    assert known[:4] == known[4:]

@@ -1,0 +1,184 @@
+"""The over-the-air sum on the clock: barrier, airtime, deadline, by hand."""
+
+import pytest
+from data_sets import loaded
+
+import models
+from cosim import (
+    CoherenceTime,
+    Compute,
+    ConfigurationError,
+    EdgeTraining,
+    HFedAvg,
+    Hist,
+    Iid,
+    OverTheAir,
+    PerClient,
+    Radio,
+    Rayleigh,
+    SamePower,
+    Sgd,
+    Synthetic,
+    System,
+)
+from cosim.learning.learner import Learner
+from cosim.records import Trace
+from cosim.simulation import Simulation
+
+PARAMETERS = 12 * 8 + 8 * 4
+TX_W = 0.2
+STEPS, STEP_CYCLES = 3, 1e6
+AIRTIME_S = PARAMETERS / (1e6 / 15e3) * (1e-3 / 14.0)
+"""Eq. 37 in 1 MHz."""
+
+
+def play(
+    frequencies_hz: tuple[float, ...],
+    deadline_s: float | None = None,
+    order: int | None = None,
+    num_edge_rounds: int = 1,
+    **symbols,
+) -> Trace:
+    """One cell of such processors, one global round."""
+    system = System(
+        num_cells=1,
+        num_clients=len(frequencies_hz),
+        model="relu-12-8-4",
+        data=Synthetic(split=Iid()),
+        compute=Compute(
+            step_cycles=STEP_CYCLES,
+            min_frequency_hz=PerClient(values=frequencies_hz),
+            max_frequency_hz=PerClient(values=frequencies_hz),
+            tx_power=SamePower(power_w=TX_W),
+        ),
+        uplink=Radio(sharing=OverTheAir(bandwidth_hz=1e6, **symbols)),
+        protocol=HFedAvg(
+            num_global_rounds=1,
+            training=EdgeTraining(
+                num_edge_rounds=num_edge_rounds,
+                num_local_steps=STEPS,
+                local=Sgd(batch_size=10),
+                deadline_s=deadline_s,
+            ),
+        ),
+        evaluate_every=None,
+    )
+    sim, dataset = Simulation(1, shuffle_ties=order), loaded(Synthetic())
+    learner = Learner(models.build(system.model), dataset, num_workers=1)
+    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    sim.run(system.protocol.play(sim, cloud))
+    return sim.trace
+
+
+def trains_s(frequency_hz: float) -> float:
+    return STEPS * STEP_CYCLES / frequency_hz
+
+
+@pytest.mark.parametrize("order", [None, 1, 2])
+def test_all_wait_for_the_slowest_and_send_at_once(order):
+    frequencies_hz = (1e9, 2e9, 3e9)
+    trace = play(frequencies_hz, order=order)
+    meet_s = trains_s(1e9)
+    for number, frequency_hz in enumerate(frequencies_hz):
+        own = [span for span in trace.spans if span.node == f"client-{number:04d}"]
+        expected = [("train", 0.0, trains_s(frequency_hz))]
+        if number:
+            expected.append(("wait", trains_s(frequency_hz), meet_s))
+        expected.append(("send", meet_s, meet_s + AIRTIME_S))
+        assert [span.activity for span in own] == [activity for activity, _, _ in expected]
+        times_s = [(span.start_s, span.end_s) for span in own]
+        assert times_s == pytest.approx([pytest.approx(times, rel=1e-12) for _, *times in expected])
+        assert own[-1].energy_j == pytest.approx(TX_W * AIRTIME_S, rel=1e-12)
+        assert sum(span.energy_j for span in own if span.activity == "wait") == 0.0
+    assert all(transfer.arrived for transfer in trace.transfers)
+
+
+@pytest.mark.parametrize("num_clients", [1, 2, 30])
+def test_airtime_does_not_depend_on_how_many_send(num_clients):
+    trace = play((1e9,) * num_clients)
+    sends = [span for span in trace.spans if span.activity == "send"]
+    assert len(sends) == num_clients
+    for span in sends:
+        assert span.end_s - span.start_s == pytest.approx(AIRTIME_S, rel=1e-12)
+
+
+def test_airtime_by_subcarrier_symbol_and_band():
+    trace = play((1e9,), subcarrier_hz=30e3, symbol_s=1e-3 / 28.0)
+    (send,) = [span for span in trace.spans if span.activity == "send"]
+    assert send.end_s - send.start_s == pytest.approx(PARAMETERS / (1e6 / 30e3) * (1e-3 / 28.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("num_edge_rounds", [1, 40])
+def test_before_a_deadline_those_who_are_there_send_in_time(num_edge_rounds):
+    """The barrier opens at the last moment, however late the clock is; who is not there is left out."""
+    deadline_s = trains_s(1e9) + 0.5 * AIRTIME_S
+    trace = play((1e9, 2e9, 3e9), deadline_s=deadline_s, num_edge_rounds=num_edge_rounds)
+    rounds = [row for row in trace.rounds if row.level == "edge"]
+    assert [row.num_arrived for row in rounds] == [2] * num_edge_rounds
+    for number, row in enumerate(rounds):
+        assert row.end_s == pytest.approx((number + 1) * deadline_s, rel=1e-12)
+    sends = [span for span in trace.spans if span.activity == "send"]
+    assert {span.node for span in sends} == {"client-0001", "client-0002"}
+    assert {span.outcome for span in sends} == {"done"}
+    for number, row in enumerate(rounds):
+        assert sends[2 * number].start_s == pytest.approx(row.end_s - AIRTIME_S, rel=1e-9)
+    late = [span for span in trace.spans if span.node == "client-0000"]
+    assert [(span.activity, span.outcome) for span in late[:2]] == [("train", "done"), ("wait", "deadline")]
+    dropped = [transfer for transfer in trace.transfers if transfer.client == "client-0000"]
+    assert all(not transfer.arrived and transfer.sent_bits == 0.0 for transfer in dropped)
+
+
+def test_a_sum_begins_before_the_deadline_when_all_are_there():
+    trace = play((1e9, 2e9), deadline_s=1.0)
+    sends = [span for span in trace.spans if span.activity == "send"]
+    assert [span.start_s for span in sends] == pytest.approx([trains_s(1e9)] * 2)
+    assert trace.rounds[0].end_s == pytest.approx(trains_s(1e9) + AIRTIME_S)
+
+
+@pytest.mark.parametrize("order", [None, 1, 2, 3])
+def test_who_comes_at_the_last_moment_is_there(order):
+    """1e9 Hz train for 3 ms; the sum must begin then, a rounding aside; 0.5e9 Hz come later."""
+    trace = play((1e9, 1e9, 0.5e9), deadline_s=(trains_s(1e9) + AIRTIME_S) * (1.0 + 1e-9), order=order)
+    assert trace.rounds[0].num_arrived == 2
+
+
+def test_nobody_sends_what_could_not_end_in_time():
+    """All are there, but later than the last moment: no energy is spent on a sum that must be cut."""
+    trace = play((1e9, 2e9), deadline_s=0.5 * AIRTIME_S + trains_s(2e9))
+    assert not [span for span in trace.spans if span.activity == "send"]
+    assert trace.rounds[0].num_arrived == 0
+
+
+def test_participants_that_were_not_drawn_are_not_waited_for():
+    system = System(
+        num_cells=2,
+        num_clients=8,
+        model="relu-12-8-4",
+        data=Synthetic(split=Iid()),
+        uplink=Radio(sharing=OverTheAir()),
+        protocol=Hist(
+            num_global_rounds=3,
+            training=EdgeTraining(num_edge_rounds=2, local=Sgd(batch_size=10), num_participants=2),
+        ),
+        evaluate_every=None,
+    )
+    sim, dataset = Simulation(1), loaded(Synthetic())
+    learner = Learner(models.build(system.model), dataset, num_workers=1)
+    sim.run(system.protocol.play(sim, system.build(sim, learner, lambda: dataset, lambda report: None)))
+    assert [row.num_arrived for row in sim.trace.rounds if row.level == "edge"] == [2] * 12
+
+
+@pytest.mark.parametrize(
+    ("radio", "message"),
+    [
+        ({"csi_error_db": 1.0}, r"Radio.csi_error_db = 1: .*channels that are known.*FixedShares"),
+        ({"outage_probability": 0.1}, r"Radio.outage_probability = 0.1: .*channels that are known"),
+        (
+            {"fading": Rayleigh(redrawn=CoherenceTime())},
+            r"Radio.fading = 'Rayleigh': .*stay while an upload lasts",
+        ),
+    ],
+)
+def test_refused(radio, message):
+    with pytest.raises(ConfigurationError, match=message):
+        Radio(sharing=OverTheAir(), **radio)

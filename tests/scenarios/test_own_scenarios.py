@@ -1,0 +1,276 @@
+"""A scenario of a user's own on the command line: run, repeated, resumed, studied, shown, helped, refused."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from analysis.studies import load
+from cosim import Result
+from cosim.results import TABLES
+from cosim.running import run
+from scenarios.command_line import main, playing
+from scenarios.command_line.console import console
+
+MINE = '''"""Patience: what does a rest before every edge round cost?"""
+
+import cosim
+import torch
+from cosim.configuration import configuration, field, positive
+from torch import nn
+
+
+@configuration
+class Patient(cosim.EdgeTraining):
+    """Rests before every edge round.
+
+    Attributes:
+        rest_s: Pause of an edge server. [no source]
+    """
+
+    rest_s: float = field(positive, default=1.0)
+
+    def participants(self, sim, edge, coming):
+        """Everyone, after a rest."""
+        yield from sim.spend(edge.name, "idle", self.rest_s)
+        return edge.clients
+
+
+def network():
+    """Weights of its own."""
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(64, 8), nn.ReLU(), nn.Linear(8, 10))
+
+
+def system(num_clients=4):
+    """The configuration."""
+    training = Patient(num_edge_rounds=1, num_local_steps=2, batch_size=5)
+    return cosim.System(
+        num_cells=2,
+        num_clients=num_clients,
+        model="mine:network",
+        initial_weights="network",
+        data=cosim.Digits(),
+        protocol=cosim.HFedAvg(num_global_rounds=3, training=training),
+    )
+
+
+def paper_scale():
+    """The same, larger."""
+    return system(num_clients=6)
+
+
+def number():
+    """No system."""
+    return 3
+
+
+def fails():
+    """Nothing."""
+    raise KeyError("key")
+
+
+def report(result):
+    """What the terminal says at the end."""
+    return f"rested {result.config['system']['protocol']['training']['rest_s']} s"
+'''
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def cosim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Call]:
+    """The command in a folder with mine.py: exit code, output, errors. Each call is as in a new process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "mine.py").write_text(MINE)
+    path = list(sys.path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        sys.modules.pop("mine", None)
+        sys.path[:] = path
+        output = capsys.readouterr()
+        return ended.value.code, output.out, " ".join(output.err.split())
+
+    yield call
+    sys.modules.pop("mine", None)
+    sys.path[:] = path
+
+
+def same(one: str, other: str) -> bool:
+    """Whether all tables of two run folders are equal, value for value."""
+    first, second = Result.load(one), Result.load(other)
+    return all(getattr(first, name).equals(getattr(second, name)) for name in TABLES)
+
+
+def config(folder: str) -> dict:
+    return json.loads((Path(folder) / "config.json").read_text())
+
+
+@pytest.mark.parametrize("target", ["mine.py:system", "mine:system", "mine.py", "../{}/mine.py"])
+def test_it_runs_with_its_own_options_and_names_itself_by_its_module(target, cosim, tmp_path):
+    target = target.format(tmp_path.name)
+    code, output, errors = cosim("run", target, "--rest-s", "2", "--out", "a", "--quiet")
+    assert code == 0, errors
+    assert "rested 2.0 s" in output
+    assert config("a")["scenario"] == "mine:system"
+    assert config("a")["system"]["protocol"]["training"]["kind"] == "mine:Patient"
+    assert config("a")["network"]["class"] == "torch.nn.modules.container:Sequential"
+    spans = Result.load("a").spans
+    assert list(
+        spans[spans["activity"] == "idle"]["end_s"] - spans[spans["activity"] == "idle"]["start_s"]
+    ) == (pytest.approx([2.0] * 6, rel=1e-12))
+
+
+def test_a_file_elsewhere_is_a_scenario_too_and_lies_in_runs_under_its_name(cosim, tmp_path):
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "mine.py").rename(tmp_path / "lab" / "mine.py")
+    assert cosim("run", "lab/mine.py:paper_scale", "--quiet")[0] == 0
+    assert config("runs/mine-paper_scale-1")["scenario"] == "mine:paper_scale"
+    words = ("--fading", "None", "--quiet")  # a choice that is called so, where the other is off
+    assert cosim("run", "lab/mine.py", "--paper-scale", "--evaluate-every", "NONE", *words)[0] == 0
+    assert config("runs/mine-1")["system"]["num_clients"] == 6
+    assert config("runs/mine-1")["system"]["evaluate_every"] is None
+    assert config("runs/mine-1")["system"]["radio"]["fading"] == "none"
+
+
+def test_another_kind_is_in_the_name_and_a_report_that_fails_spoils_nothing(cosim):
+    code, _, errors = cosim("run", "mine.py", "--training.kind", "EdgeTraining", "--quiet")
+    assert code == 2
+    assert "mine:system: report(): KeyError: 'rest_s' (line 6" in errors
+    assert Result.load("runs/mine-EdgeTraining-1").summary.status == "complete"
+
+
+def test_its_config_is_repeated_where_its_module_is_named(cosim):
+    assert cosim("run", "mine.py", "--out", "a", "--quiet")[0] == 0
+    for out, words in (
+        ("b", ("--config", "a/config.json", "--import", "mine")),
+        ("c", ("mine.py", "--quiet", "--config=a/config.json")),
+    ):
+        code, output, errors = cosim("run", *words, "--out", out)
+        assert code == 0, errors
+        assert "rested 1.0 s" in output
+        assert same("a", out)
+    code, _, errors = cosim("run", "--out", "d", "--config", "a/config.json")
+    assert code == 2
+    assert "the module mine is not loaded" in errors
+    assert "--import mine" in errors
+    assert not Path("d").exists()
+
+
+def test_its_scenario_is_asked_for_also_where_no_class_of_it_is_left(cosim):
+    words = ("--model", "relu-64-8-10", "--initial-weights", "drawn")
+    assert cosim("run", "mine.py", *words, "--out", "a", "--quiet")[0] == 0
+    written = config("a")
+    del written["system"]["protocol"]["training"]["kind"], written["system"]["protocol"]["training"]["rest_s"]
+    Path("plain.json").write_text(json.dumps(written))
+    code, _, errors = cosim("run", "--config", "plain.json")
+    assert code == 2
+    assert "plain.json: scenario = 'mine:system': the module mine is not loaded" in errors
+    code, _, errors = cosim("run", "hist", "--config", "plain.json")
+    assert code == 2
+    assert "a run of mine:system, not of hist" in errors
+
+
+def test_a_stopped_run_says_how_it_goes_on_and_remembers_its_options(cosim, monkeypatch):
+    """Named modules are said, not kept: a file imports nothing. All else comes from provenance.json."""
+    assert cosim("run", "mine.py", "--out", "whole", "--quiet")[0] == 0
+
+    def stops(*arguments, listener, **options):
+        def heard(report):
+            listener(report)
+            if report.global_round == 2:
+                raise KeyboardInterrupt
+
+        return run(*arguments, listener=heard, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(playing, "run", stops)
+        Path("data").mkdir()
+        words = ("--workers", "1", "--checkpoint-every", "1", "--data-dir", "data", "--quiet")
+        code, _, errors = cosim("run", "mine.py", "--import", "json", "--out", "a", *words)
+    assert code == 130
+    assert "To go on: cosim run mine.py --import json --resume a" in errors
+    code, _, errors = cosim("run", "--resume", "a")
+    assert code == 2
+    assert "--resume a/config.json: kind = 'mine:Patient': the module mine is not loaded" in errors
+    code, output, errors = cosim("run", "mine.py", "--import", "json", "--resume", "a", "--workers", "2")
+    assert code == 0, errors
+    assert "rested 1.0 s" in output
+    assert same("a", "whole")
+    (again,) = json.loads(Path("a/provenance.json").read_text())["resumed"]
+    data = str(Path("data").resolve())
+    assert again["started_with"] == {
+        "data_dir": data,
+        "workers": 2,
+        "device": "cpu",
+        "checkpoint_every": 1,
+    }
+
+
+def test_a_study_of_it_plays_in_other_processes(cosim):
+    words = ("--over", "rest-s=1,2", "--seeds", "2", "--workers", "2", "--out", "s")
+    code, output, errors = cosim("study", "mine.py:system", *words)
+    assert code == 0, errors
+    assert "difference to rest_s=1, seed by seed" in output
+    runs = load("s")
+    assert list(runs["protocol.training.rest_s"]) == [1, 1, 2, 2]
+    assert runs["time_s"][2] - runs["time_s"][0] == pytest.approx(3.0, rel=1e-9)
+    assert json.loads(Path("s/study.json").read_text())["scenario"] == "mine:system"
+    assert cosim("run", "mine.py", "--out", "a", "--quiet")[0] == 0
+    assert same("a", "s/runs/design-000-seed-1")
+    assert cosim("report", "s", "a")[0] == 0
+
+
+def test_help_and_show_teach_its_parts(cosim):
+    code, output, _ = cosim("run", "mine.py", "--help")
+    shown = " ".join(output.replace("│", " ").split())
+    assert code == 0
+    assert "Patience: what does a rest before every edge round cost?" in shown
+    assert "--protocol.training.rest-s FLOAT Pause of an edge server. [no source] (default: 1.0)" in shown
+    assert "--training.rest-s" not in shown.replace("--protocol.training.rest-s", "")
+    code, output, _ = cosim("show", "mine.py:system", "--rest-s", "4")
+    row = next(line for line in output.splitlines() if "protocol.training.rest_s" in line)
+    assert code == 0
+    assert [cell.strip() for cell in row.split("│")[1:-1]][1:3] == ["4", "s"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "thine.py"), "thine.py: there is no file thine.py"),
+        (("run", "thine:system"), "thine:system: ModuleNotFoundError: No module named 'thine'"),
+        (("run", "mine.py:sistem"), "mine:sistem: there is no function sistem. Usual fix: def sistem()"),
+        (("run", "mine.py:number"), "mine:number: number() gives int. Usual fix: return a cosim.System"),
+        (("run", "mine.py:fails"), "mine:fails: KeyError: 'key' (line 5"),
+        (("run", "mine.py", "--model", "mine:system"), "System.model = 'mine:system': gave System"),
+        (("run", "mine.py", "--model", "mine:fails"), "System.model = 'mine:fails': KeyError: 'key'"),
+        (("run", "mine.py", "--model", "mine:nothing"), "System.model = 'mine:nothing': no such function"),
+        (("run", "mine.py", "--model", "os.path2:x"), "the module os.path2 is not loaded"),
+        (("run", "mine.py", "--model", "relu-64-8-10"), "relu-64-8-10 brings no weights of its own"),
+        (("study", "hist", "--paper-scale"), "--paper-scale: hist has one size only"),
+        (("run", "mine.py", "--resume", "a", "--config", "b"), "--config and --resume"),
+        (("run", "mine.py", "--config"), "--config: needs a value"),
+        (("run", "--seed", "3"), "cosim run: needs SCENARIO, before any option. Known: aircomp"),
+    ],
+)
+def test_what_is_not_there_is_refused_in_one_message(words, said, cosim, tmp_path):
+    code, output, errors = cosim(*words)
+    assert (code, output) == (2, "")
+    assert said in errors
+    assert errors.count("Error:") == 1 or "KeyError" in said or "NotFound" in said
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["mine.py"]
+
+
+def test_a_module_of_the_same_name_is_not_taken_for_it(cosim, tmp_path):
+    (tmp_path / "mine.py").rename(tmp_path / "json.py")
+    code, _, errors = cosim("run", "json.py:system")
+    assert code == 2
+    assert "another module is called json" in errors
+    assert "Usual fix: another name for the file" in errors

@@ -1,0 +1,136 @@
+"""The port of uplinks: a steady upload by arithmetic, what every link keeps to, and who asks in vain."""
+
+import numpy as np
+import pytest
+
+from cosim import (
+    ConfigurationError,
+    Deterministic,
+    FixedShares,
+    GivenSnr,
+    Link,
+    NoFading,
+    OverTheAir,
+    PerGroup,
+    PublicNetwork,
+    Radio,
+    RedividedShares,
+    ResourceBlocks,
+    Simulation,
+    SteadyUpload,
+    Uncompressed,
+    Uplink,
+)
+from cosim.uplink import Cell, Job
+
+CLIENTS = ("a", "b", "c")
+NUM_VALUES, BITS = 1000, 32_000
+CELL = Cell("edge-00", CLIENTS, np.full(3, 100.0), np.full(3, 0.2))
+
+
+class Steady(Uplink):
+    """1 Mbit/s for everybody, after 5 ms."""
+
+    def links(self, sim, cells):
+        """The link of each cell."""
+        return [SteadyLink(sim) for _ in cells]
+
+
+class SteadyLink(Link):
+    """Sends at 1 Mbit/s."""
+
+    def __init__(self, sim):
+        self.sim = sim
+
+    def open(self, client, payload, tx_power_w, job):
+        """Begin."""
+        return SteadyUpload(self.sim, payload.bits, 1e6, wait_s=5e-3)
+
+
+def radio(sharing) -> Radio:
+    return Radio(sharing=sharing, link=GivenSnr(snr_db=PerGroup(values=(10.0,))), fading=NoFading())
+
+
+UPLINKS = {
+    "steady": Steady(),
+    "fixed": radio(FixedShares(bandwidth_hz=1e6)),
+    "redivided": radio(RedividedShares(bandwidth_hz=1e6)),
+    "blocks": radio(ResourceBlocks(num_blocks=2, block_hz=3e5)),
+    "over the air": radio(OverTheAir(bandwidth_hz=1e5)),
+    "queues": PublicNetwork(arrival_rate_per_s=0.0, service=Deterministic(duration_s=1e-3), packet_bits=1000),
+}
+
+
+def play(uplink: Uplink, deadline_s: float | None) -> tuple[Simulation, dict[str, float], dict[str, float]]:
+    """All send at once and are cut at the deadline; bits left at the end, and what `done` had become."""
+    sim, left_bits, done = Simulation(1), {}, {}
+    (link,) = uplink.links(sim, [CELL])
+    link.begin_round(len(CLIENTS), np.inf if deadline_s is None else deadline_s)
+
+    def send(client):
+        upload = link.open(client, Uncompressed().payload(NUM_VALUES), 0.2, Job(1, 0))
+        try:
+            if upload.granted is not None:
+                yield from sim.spend(client, "wait", upload.granted)
+            yield from sim.spend(client, "send", upload.done)
+        finally:
+            upload.close()
+            upload.close()
+            left_bits[client], done[client] = upload.bits_left, upload.done.processed
+
+    sim.run(sim.with_deadline([send(client) for client in CLIENTS], deadline_s))
+    return sim, left_bits, done
+
+
+@pytest.mark.parametrize("name", UPLINKS)
+def test_what_is_done_has_no_bits_left(name):
+    sim, left_bits, done = play(UPLINKS[name], None)
+    assert left_bits == dict.fromkeys(CLIENTS, 0.0)
+    assert all(done.values())
+    assert 0.0 < sim.now_s < 1.0
+
+
+@pytest.mark.parametrize("name", UPLINKS)
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_what_is_cut_keeps_its_bits_and_no_more(name, share):
+    whole_s = play(UPLINKS[name], None)[0].now_s
+    sim, left_bits, done = play(UPLINKS[name], share * whole_s)
+    assert sim.now_s == pytest.approx(share * whole_s)
+    for client in CLIENTS:
+        assert 0.0 <= left_bits[client] <= BITS
+        assert done[client] == (left_bits[client] == 0.0)
+    assert not all(done.values())
+
+
+def test_a_steady_upload_by_arithmetic():
+    """5 ms of waiting, 32 ms of sending; 7 ms after the start 2 ms have been sent."""
+    assert play(Steady(), None)[0].now_s == pytest.approx(37e-3, rel=1e-12)
+    left_bits = play(Steady(), 7e-3)[1]
+    assert left_bits == pytest.approx(dict.fromkeys(CLIENTS, BITS - 2000.0), rel=1e-12)
+    assert play(Steady(), 4e-3)[1] == dict.fromkeys(CLIENTS, BITS)
+
+
+@pytest.mark.parametrize("name", ["fixed", "over the air"])
+def test_what_is_known_beforehand_is_how_long_it_takes(name):
+    sim = Simulation(1)
+    known = UPLINKS[name].links(sim, [CELL])[0].known_to("a test")
+    payload = Uncompressed().payload(NUM_VALUES)
+    took_s = play(UPLINKS[name], None)[0].now_s
+    assert known.num_at_once is None
+    for client in CLIENTS:
+        assert known.upload_s(client, payload, 0.2, 3, Job(1, 0)) == pytest.approx(took_s, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["steady", "queues"])
+def test_who_asks_where_nothing_is_known_is_refused_in_one_sentence(name):
+    (link,) = UPLINKS[name].links(Simulation(1), [CELL])
+    with pytest.raises(ConfigurationError, match=r"a rule: asks for rates .* of a \w+Link none .*Usual fix:"):
+        link.known_to("a rule")
+
+
+def test_only_sums_have_noise_on_their_mean():
+    powers_w = dict.fromkeys(CLIENTS, 0.2)
+    for name, uplink in UPLINKS.items():
+        (link,) = uplink.links(Simulation(1), [CELL])
+        assert (link.deviation_of_mean(powers_w, Job(1, 0)) is not None) == uplink.adds_up
+        assert uplink.adds_up == (name == "over the air")
