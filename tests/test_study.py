@@ -20,6 +20,7 @@ from cosim import (
     FixedShares,
     HFedAvg,
     Hist,
+    PerClient,
     Radio,
     Result,
     Sgd,
@@ -79,6 +80,16 @@ def test_designs_are_every_combination_the_last_field_fastest():
     assert found[2].system == evolve(BASE, num_cells=1, uplink=Radio(sharing=FixedShares(bandwidth_hz=2e6)))
     assert found[2].name == "bandwidth_hz=2e+06, num_cells=1"
     assert [design.name for design in designs(BASE, {})] == ["base"]
+
+
+def test_a_kind_may_need_a_value_that_is_changed_with_it():
+    """Two values for every client do not fit; with those of the design they do."""
+    levels_db = [float(level_db) for level_db in range(BASE.num_clients)]
+    kind, values = "uplink.link.snr_db.kind", "uplink.link.snr_db.values"
+    (fitting,) = designs(BASE, {kind: ("PerClient",), values: (levels_db,)})
+    assert fitting.system.uplink.link.snr_db == PerClient(values=tuple(levels_db))
+    (alone,) = designs(BASE, {kind: ("PerClient",)})
+    assert f"2 values for {BASE.num_clients} clients" in alone.error
 
 
 def test_names_say_as_much_of_a_path_as_is_needed():

@@ -8,16 +8,22 @@ import cosim
 from cosim.configuration import configuration
 from cosim.protocols.protocol import Protocol
 from cosim.records import Round
-from cosim.testing import BrokenLaw, check_protocol, check_system, small_system
+from cosim.testing import (
+    BrokenLaw,
+    check_codec,
+    check_data,
+    check_local_training,
+    check_protocol,
+    check_system,
+    check_uplink,
+    small_system,
+)
+from cosim.uplink import Link, SteadyUpload, Uplink
 from scenarios import rawhfl, vhfl
 
 SMALL = small_system()
 TRAINING = SMALL.protocol.training
 SLOW = cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6))
-
-
-def with_deadline(deadline_s: float) -> cosim.HFedAvg:
-    return cosim.HFedAvg(num_global_rounds=3, training=attrs.evolve(TRAINING, deadline_s=deadline_s))
 
 
 def small_vhfl() -> cosim.System:
@@ -38,27 +44,40 @@ def small_rawhfl() -> cosim.System:
 
 
 OURS = {
-    "HFedAvg": SMALL,
     "HIST": attrs.evolve(SMALL, protocol=cosim.Hist(num_global_rounds=3, training=TRAINING)),
-    "a deadline": attrs.evolve(SMALL, protocol=with_deadline(0.0011), uplink=SLOW),
-    "redivided shares": attrs.evolve(
-        SMALL, uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6))
-    ),
-    "resource blocks": attrs.evolve(
-        SMALL, uplink=cosim.Radio(sharing=cosim.ResourceBlocks(num_blocks=2)), protocol=with_deadline(0.0015)
-    ),
-    "over the air": attrs.evolve(
-        SMALL, uplink=cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=1e6)), protocol=with_deadline(0.0015)
-    ),
-    "queues": attrs.evolve(SMALL, uplink=cosim.PublicNetwork(), protocol=with_deadline(0.3)),
     "VHFL": small_vhfl(),
     "RawHFL": small_rawhfl(),
 }
 
 
 @pytest.mark.parametrize("system", OURS.values(), ids=OURS)
-def test_ours_keep_the_laws(system: cosim.System) -> None:
+def test_our_systems_keep_the_laws(system: cosim.System) -> None:
     check_system(system)
+
+
+UPLINKS = {
+    "fixed shares": cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6)),
+    "redivided shares": cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6)),
+    "resource blocks": cosim.Radio(sharing=cosim.ResourceBlocks(num_blocks=2)),
+    "over the air": cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=1e6)),
+    "outages": cosim.Radio(outage_probability=0.2),
+    "queues": cosim.PublicNetwork(),
+}
+
+
+@pytest.mark.parametrize("uplink", UPLINKS.values(), ids=UPLINKS)
+def test_our_uplinks_keep_the_laws(uplink: Uplink) -> None:
+    check_uplink(uplink)
+
+
+@pytest.mark.parametrize("split", [cosim.Shards(), cosim.CellIid(), cosim.Iid(), cosim.Dirichlet()])
+def test_our_splits_keep_the_laws(split: cosim.Split) -> None:
+    check_data(cosim.Synthetic(split=split))
+
+
+def test_our_codec_and_our_local_training_keep_the_laws() -> None:
+    check_codec(cosim.Uncompressed(bits_per_parameter=7))
+    check_local_training(cosim.Sgd(batch_size=7))
 
 
 # --- Parts that break one law each --------------------------------------------------------------------------
@@ -202,3 +221,139 @@ def test_jobs_of_one_number_are_caught() -> None:
 def test_a_protocol_that_breaks_a_law_is_caught(kind: type[Protocol]) -> None:
     with pytest.raises(BrokenLaw, match=PLANTED[kind]):
         check_protocol(kind(num_global_rounds=2, training=TRAINING))
+
+
+class Cable(Uplink):
+    """A cable to each edge server, which breaks a law of uploads."""
+
+    upload = SteadyUpload
+
+    def links(self, sim, cells):
+        return [CableLink(sim, type(self).upload) for _ in cells]
+
+
+class CableLink(Link):
+    def __init__(self, sim, upload):
+        self.sim, self.upload = sim, upload
+
+    def open(self, client, payload, tx_power_w, job):
+        return self.upload(self.sim, payload.bits, 1e6)
+
+
+class Rising(SteadyUpload):
+    bits_left = property(lambda self: 0.0 if self.done.processed else self.sent_s * 1e6)
+
+
+class Rest(SteadyUpload):
+    bits_left = property(lambda self: max(1e-6, SteadyUpload.bits_left.fget(self)))
+
+
+class Faster(SteadyUpload):
+    def __init__(self, sim, bits, rate_bps):
+        super().__init__(sim, bits, rate_bps * bits**2)
+
+
+class Held(SteadyUpload):
+    """Keeps the next upload from ending where it was cut itself."""
+
+    stuck = False
+
+    def __init__(self, sim, bits, rate_bps):
+        super().__init__(sim, bits, rate_bps)
+        if Held.stuck:
+            self.done = sim.event()
+
+    def close(self):
+        Held.stuck |= not self.done.processed
+
+
+UPLOADS = {
+    SteadyUpload: None,
+    Rising: "bits: .* bits are left",
+    Rest: "bits: 1e-06 of 32000.0 bits are left when it is done",
+    Faster: "more bits: ",
+    Held: "cut: ",
+}
+
+
+@pytest.mark.parametrize("upload", UPLOADS, ids=lambda upload: upload.__name__)
+def test_an_uplink_that_breaks_a_law_is_caught(upload: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cable, "upload", upload)
+    if UPLOADS[upload] is None:
+        check_uplink(Cable())
+        return
+    with pytest.raises(BrokenLaw, match=UPLOADS[upload]):
+        check_uplink(Cable())
+
+
+class Shrinking(cosim.Uncompressed):
+    def bits(self, num_values):
+        return 1e9 - super().bits(num_values)
+
+
+class Halving(cosim.Uncompressed):
+    def bits(self, num_values):
+        return super().bits(num_values) / 3.0
+
+
+@pytest.mark.parametrize("codec", [Shrinking(), Halving()])
+def test_a_codec_that_breaks_a_law_is_caught(codec: cosim.Codec) -> None:
+    with pytest.raises(BrokenLaw, match="bits: "):
+        check_codec(codec)
+
+
+class Writable(cosim.Synthetic):
+    def held(self, sim, dataset, cell_sizes):
+        return [lambda found=found: found().copy() for found in super().held(sim, dataset, cell_sizes)]
+
+
+class Elsewhere(cosim.Synthetic):
+    def held(self, sim, dataset, cell_sizes):
+        return [lambda found=found: found() + 10_000 for found in super().held(sim, dataset, cell_sizes)]
+
+
+class Missing(cosim.Synthetic):
+    def held(self, sim, dataset, cell_sizes):
+        return super().held(sim, dataset, cell_sizes)[1:]
+
+
+class Unseeded(cosim.Synthetic):
+    def held(self, sim, dataset, cell_sizes):
+        rng = np.random.default_rng()
+        found = [rng.integers(100, size=20) for _ in range(sum(cell_sizes))]
+        for samples in found:
+            samples.flags.writeable = False
+        return [lambda samples=samples: samples for samples in found]
+
+
+DATA = {
+    Writable: "samples: client 0 holds an array that can be written to",
+    Elsewhere: "samples: client 0 holds none, or such as are not there",
+    Missing: "holders: 4 clients hold samples, of 5",
+    Unseeded: "determinism: client 0 holds other samples",
+}
+
+
+@pytest.mark.parametrize("kind", DATA, ids=lambda kind: kind.__name__)
+def test_data_that_break_a_law_are_caught(kind: type[cosim.Synthetic]) -> None:
+    with pytest.raises(BrokenLaw, match=DATA[kind]):
+        check_data(kind())
+
+
+class Gossip(cosim.LocalTraining):
+    """Counts how often anybody has been trained."""
+
+    told = 0.0
+
+    def train(self, client):
+        import torch
+
+        with torch.no_grad():
+            for values in client.network.parameters():
+                values += Gossip.told
+        Gossip.told += 0.1
+
+
+def test_a_local_training_that_breaks_a_law_is_caught() -> None:
+    with pytest.raises(BrokenLaw, match=r"determinism|own training|resume"):
+        check_local_training(Gossip())

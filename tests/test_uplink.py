@@ -65,7 +65,7 @@ def play(uplink: Uplink, deadline_s: float | None) -> tuple[Simulation, dict[str
     """All send at once and are cut at the deadline; bits left at the end, and what `done` had become."""
     sim, left_bits, done = Simulation(1), {}, {}
     (link,) = uplink.links(sim, [CELL])
-    link.begin_round(len(CLIENTS), np.inf if deadline_s is None else deadline_s)
+    link.begin_round(len(CLIENTS), np.inf)
 
     def send(client):
         upload = link.open(client, Uncompressed().payload(NUM_VALUES), 0.2, Job(1, 0))
@@ -100,6 +100,14 @@ def test_what_is_cut_keeps_its_bits_and_no_more(name, share):
         assert 0.0 <= left_bits[client] <= BITS
         assert done[client] == (left_bits[client] == 0.0)
     assert not all(done.values())
+
+
+@pytest.mark.parametrize("name", ["fixed", "over the air"])
+def test_what_is_sent_at_one_rate_is_left_in_proportion(name):
+    """All begin at once and alike, so after a quarter of the time a quarter has been sent."""
+    whole_s = play(UPLINKS[name], None)[0].now_s
+    left_bits = play(UPLINKS[name], 0.25 * whole_s)[1]
+    assert left_bits == pytest.approx(dict.fromkeys(CLIENTS, 0.75 * BITS), rel=1e-9)
 
 
 def test_a_steady_upload_by_arithmetic():

@@ -7,6 +7,10 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 |---|---|
 | `check_system` | a whole system, whatever it is made of: all the laws of runs |
 | `check_protocol` | a protocol, in a small system |
+| `check_uplink` | an uplink: uploads whole and cut, runs with a deadline and without |
+| `check_local_training` | a training rule: nobody's update hangs on who is trained beside him |
+| `check_codec` | a codec: whole bits, more for more values |
+| `check_data` | a data set: who holds what, the same in every run, nothing that could be written to |
 
 Laws of runs (`check_system`):
 
@@ -34,6 +38,22 @@ test with arithmetic in it. Learning is played on small synthetic classes.
 """
 
 from cosim.testing.laws import BrokenLaw
-from cosim.testing.parts import check_protocol, check_system, small_system
+from cosim.testing.parts import (
+    check_codec,
+    check_data,
+    check_local_training,
+    check_protocol,
+    check_uplink,
+)
+from cosim.testing.runs import check_system, small_system
 
-__all__ = ["BrokenLaw", "check_protocol", "check_system", "small_system"]
+__all__ = [
+    "BrokenLaw",
+    "check_codec",
+    "check_data",
+    "check_local_training",
+    "check_protocol",
+    "check_system",
+    "check_uplink",
+    "small_system",
+]

@@ -136,7 +136,7 @@ def jobs_tell_all(result: Result) -> None:
     _all(
         jobs,
         is_done,
-        "fates",
+        "jobs",
         "a job is done if its upload arrives, and else dropped",
         "an outcome of its own",
     )

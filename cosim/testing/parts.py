@@ -1,104 +1,24 @@
-"""Parts: the laws, checked on small systems that hold a part."""
+"""Parts: the laws of each port, checked on a part by itself and in small systems that hold it."""
 
-import json
-import pickle
-import tempfile
-from contextlib import suppress
-from pathlib import Path
+import math
 from typing import Any
 
 import attrs
+import numpy as np
 
-from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
-from cosim.data.synthetic import Synthetic
-from cosim.learning.local_training import Sgd
-from cosim.protocols.edge_training import EdgeTraining
-from cosim.protocols.hfedavg import HFedAvg
+from cosim.codec import Codec
+from cosim.data.data import Data
+from cosim.learning.combinations import mean
+from cosim.learning.local_training import LocalTraining
+from cosim.learning.pending import PendingUpdate
 from cosim.protocols.protocol import Protocol
-from cosim.results import Result
-from cosim.running import run
+from cosim.running import network_of, run
+from cosim.simulation import Simulation
 from cosim.system import System
-from cosim.testing.laws import LAWS, broken, same_tables
-
-TIMES = "a draw that hangs on what was drawn before, or a set whose order is followed"
-
-
-def small_system() -> System:
-    """Five clients in two cells that learn synthetic classes in half a second."""
-    training = EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10))
-    return System(
-        num_cells=2,
-        num_clients=5,
-        model="relu-12-8-4",
-        data=Synthetic(),
-        protocol=HFedAvg(num_global_rounds=3, training=training),
-    )
-
-
-def check_system(system: System, network: Any = None) -> None:
-    """Check all laws of runs on a system, which should be small: it is played about ten times.
-
-    Args:
-        network: What it trains; None: its model by name.
-
-    Raises:
-        BrokenLaw: The first law that is broken.
-        ConfigurationError: The system cannot be run.
-    """
-    round_trip(system)
-    usual = run(system, network, num_workers=1)
-    for law in LAWS:
-        law(usual)
-    for ties in (None, 1, 2):
-        again = run(system, network, num_workers=2, shuffle_ties=ties)
-        order = "" if ties is None else ", with simultaneous events in another order"
-        same_tables(f"determinism{order}", usual, again, TIMES)
-    if system.evaluate_every is None:
-        return
-    _timing_only(system, network, usual)
-    for stop_after in range(usual.summary.num_global_rounds):
-        _resume(system, network, usual, stop_after)
-
-
-def round_trip(system: System) -> None:
-    """Check that a system comes back from its JSON form and from a pickle.
-
-    Raises:
-        BrokenLaw: Another one comes back.
-    """
-    try:
-        check_reloads(system)
-    except ConfigurationError as error:
-        reason = "a class within a function, or values that are no fields"
-        raise broken("round trip", str(error), reason) from None
-    again = from_dict(System, json.loads(json.dumps(to_dict(system))))
-    for form, found in (("its JSON form", again), ("a pickle", pickle.loads(pickle.dumps(system)))):
-        if found != system:
-            raise broken("round trip", f"another system comes back from {form}", "an __eq__ of its own")
-
-
-def _timing_only(system: System, network: Any, usual: Result) -> None:
-    try:
-        timed = run(attrs.evolve(system, evaluate_every=None), network)
-    except ConfigurationError as error:
-        if "only times are asked for" in str(error):
-            return  # a part that reads losses says so
-        raise
-    same_tables("timing only", usual, timed, "a time that hangs on weights", learned=False)
-
-
-def _resume(system: System, network: Any, usual: Result, stop_after: int) -> None:
-    def listener(report: Any) -> None:
-        if report.global_round == stop_after:
-            raise KeyboardInterrupt
-
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "run"
-        with suppress(KeyboardInterrupt):
-            run(system, network, out=out, listener=listener, checkpoint_every=1)
-        resumed = run(system, network, out=out, resume=True)
-        reason = "state that no configuration and no checkpoint holds"
-        same_tables(f"resume after global round {stop_after}", usual, resumed, reason)
+from cosim.testing.laws import broken
+from cosim.testing.runs import check_system, small_system
+from cosim.testing.uploads import check_uploads
+from cosim.uplink import Uplink
 
 
 def check_protocol(protocol: Protocol, system: System | None = None, network: Any = None) -> None:
@@ -112,3 +32,119 @@ def check_protocol(protocol: Protocol, system: System | None = None, network: An
         BrokenLaw: The first law that is broken.
     """
     check_system(attrs.evolve(system or small_system(), protocol=protocol), network)
+
+
+def check_uplink(uplink: Uplink) -> None:
+    """Check the laws of uploads, and of runs with an uplink where all arrive and where a deadline cuts some.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    check_uploads(uplink)
+    deadline_s = 1.0
+    if not uplink.loses_updates:
+        system = attrs.evolve(small_system(), uplink=uplink)
+        check_system(system)
+        rounds = run(attrs.evolve(system, evaluate_every=None)).rounds
+        deadline_s = 0.7 * float(rounds["end_s"].iloc[0])
+    check_system(attrs.evolve(small_system(deadline_s), uplink=uplink))
+
+
+def check_codec(codec: Codec, system: System | None = None, network: Any = None) -> None:
+    """Check what a codec says of uploads, and the laws of runs with it.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    sizes = [codec.bits(num_values) for num_values in (1, 2, 10, 1000, 1_000_000)]
+    if not all(0.0 < bits < math.inf and bits == int(bits) for bits in sizes):
+        raise broken("bits", f"{sizes} for 1 to 1,000,000 values", "bits that are no whole number above 0")
+    if sizes != sorted(sizes):
+        raise broken("bits", f"{sizes} for 1 to 1,000,000 values", "more values in fewer bits")
+    check_system(attrs.evolve(system or small_system(), codec=codec), network)
+
+
+def check_data(data: Data, system: System | None = None, network: Any = None) -> None:
+    """Check who holds what, and the laws of runs on a data set.
+
+    Args:
+        system: What learns it, with a model that takes its features; None: the small one, whose model takes
+            12 features and 4 classes.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    system = attrs.evolve(system or small_system(), data=data)
+    sizes = system.sizes()
+    sims = (Simulation(system.seed), Simulation(system.seed))
+    dataset, again = (data.load(sim, None) for sim in sims)
+    held, held_again = data.held(sims[0], dataset, sizes), data.held(sims[1], again, sizes)
+    if len(held) != system.num_clients:
+        where = f"{len(held)} clients hold samples, of {system.num_clients}"
+        raise broken("holders", where, "one entry for each client, cell by cell")
+    for client, (samples, samples_again) in enumerate(zip(held, held_again, strict=True)):
+        one, other = samples(), samples_again()
+        where = f"client {client} holds "
+        if not (len(one) and one.min() >= 0 and one.max() < dataset.num_sample_numbers):
+            raise broken("samples", f"{where}none, or such as are not there", "indices of another table")
+        if one.flags.writeable:
+            raise broken("samples", f"{where}an array that can be written to", "flags.writeable = False")
+        if not np.array_equal(one, other):
+            raise broken("determinism", f"{where}other samples in the same run", "an unnamed generator")
+    outline = data.outline
+    if outline is not None and (outline.num_features, outline.num_classes) != (
+        dataset.num_features,
+        dataset.num_classes,
+    ):
+        where = f"{outline.num_features} features and {outline.num_classes} classes, loaded are "
+        found = f"{dataset.num_features} and {dataset.num_classes}"
+        raise broken("outline", where + found, "an outline of another data set")
+    check_system(system, network)
+
+
+def check_local_training(rule: LocalTraining, system: System | None = None, network: Any = None) -> None:
+    """Check that training is its own, and the laws of runs with a rule.
+
+    A client's update must not hang on who is trained beside it; that is compared to float32 rounding.
+
+    Args:
+        system: Whose protocol has `training.local`, in which the rule is put; None: the small one.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    system = system or small_system()
+    training = attrs.evolve(system.protocol.training, local=rule)  # type: ignore[attr-defined]
+    check_system(attrs.evolve(system, protocol=attrs.evolve(system.protocol, training=training)), network)
+    _trains_alone(rule, system, network)
+
+
+def _trains_alone(rule: LocalTraining, system: System, network: Any) -> None:
+    from cosim.learning.learner import Learner
+
+    sim = Simulation(system.seed)
+    dataset = system.data.load(sim, None)
+    held = system.data.held(sim, dataset, system.sizes())
+    learner = Learner(network_of(system) if network is None else network, dataset, num_workers=1)
+    start = learner.initial_model(1)
+
+    def updates() -> list[PendingUpdate]:
+        return [
+            PendingUpdate(
+                client=f"client-{client:04d}",
+                start=start,
+                samples=samples(),
+                num_steps=2,
+                training=rule,
+                key=client,
+            )
+            for client, samples in enumerate(held)
+        ]
+
+    together = updates()
+    mean_of_all = learner.weights(mean(together))
+    alone = [learner.weights(mean([update])) for update in updates()]
+    for name, values in mean_of_all.items():
+        if not np.allclose(np.mean([each[name] for each in alone], axis=0), values, rtol=1e-4, atol=1e-6):
+            where = f"{name} differs where clients are trained together and one by one"
+            raise broken("own training", where, "a draw or a value that clients share")

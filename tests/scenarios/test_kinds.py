@@ -13,6 +13,7 @@ from cosim import (
     Sgd,
     System,
     Unconstrained,
+    evolve,
 )
 from scenarios import rawhfl, vhfl
 from scenarios.command_line.kinds import with_kinds
@@ -37,6 +38,13 @@ def test_a_kind_within_a_kind():
     )
     with pytest.raises(ConfigurationError, match=r"--protocol\.policy\.kind: Hist has no part 'policy'"):
         with_kinds(System(), arguments[2:])
+
+
+def test_a_kind_that_does_not_fit_yet_waits_for_the_options_that_follow():
+    system, rest = with_kinds(System(), ["--uplink.link.snr-db.kind", "PerClient", "--num-clients", "4"])
+    assert rest == ["--num-clients", "4"]
+    with pytest.raises(ConfigurationError, match="2 values for 60 clients"):
+        evolve(system, seed=2)
 
 
 def test_another_kind_keeps_what_both_have():
