@@ -4,6 +4,7 @@ from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
 from cosim.codec import Codec, Uncompressed
 from cosim.compute import Compute
 from cosim.configuration import ConfigurationError
+from cosim.data.arrays import Arrays
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.cifar10 import Cifar10
@@ -13,6 +14,7 @@ from cosim.data.split_data import SplitData
 from cosim.data.splits.dirichlet import Dirichlet
 from cosim.data.splits.iid import Iid
 from cosim.data.splits.natural import Natural
+from cosim.data.splits.sampled import Sampled
 from cosim.data.splits.shards import CellIid, Shards
 from cosim.data.splits.split import Split
 from cosim.data.synthetic import Synthetic
@@ -51,6 +53,7 @@ from cosim.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
 from cosim.values import PerClient, PerGroup
 
 __all__ = [
+    "Arrays",
     "CellIid",
     "CellTraffic",
     "Cifar10",
@@ -102,6 +105,7 @@ __all__ = [
     "ResourceBlocks",
     "Result",
     "SamePower",
+    "Sampled",
     "ServerUpdate",
     "Sgd",
     "Shards",

@@ -85,6 +85,20 @@ class Noise(cosim.Digits):
         return attrs.evolve(found, train_x=drawn.astype(np.float32))
 
 
+class FirstCome(cosim.Split):
+    """Equal parts in the order of the data set."""
+
+    def deal(self, sim, dataset, cell_sizes):
+        """Cuts."""
+        return np.array_split(np.arange(len(dataset.train_y)), sum(cell_sizes))
+
+
+def faded(data_dir):
+    """The digits with half of their contrast."""
+    found = cosim.Digits().load(cosim.Simulation(1), data_dir)
+    return (found.train_x / 2, found.train_y), (found.test_x / 2, found.test_y)
+
+
 class Rested(cosim.HFedAvg):
     """Federated averaging that rests first."""
 

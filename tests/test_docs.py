@@ -444,6 +444,13 @@ def test_the_comparison_is_by_seed(folder):
         assert re.search(rf"{metric}: .*\n  they differ", printed)
 
 
+def test_who_sees_one_ring_only_learns_less(folder):
+    """And draws with replacement are as good as a random part."""
+    printed = played(folder, "tutorial", "rings.py").printed
+    iid, shards, sampled = (numbers(printed, f"{kind}: #%")[0] for kind in ("Iid", "Shards", "Sampled"))
+    assert shards < 90.0 < min(iid, sampled)
+
+
 # --- Randomness ---------------------------------------------------------------------------------------------
 
 

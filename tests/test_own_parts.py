@@ -5,8 +5,10 @@ comes out is compared with what a file, a stopped run, a study in other processe
 """
 
 import json
+import multiprocessing
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import attrs
@@ -61,6 +63,11 @@ SYSTEMS = {
         attrs.evolve(BASE, uplink=cosim.PublicNetwork(service=cosim.Exponential())),
     ),
     "data": (attrs.evolve(BASE, data=own_parts.Noise()), BASE),
+    "split": (attrs.evolve(BASE, data=cosim.Digits(split=own_parts.FirstCome())), BASE),
+    "arrays": (
+        attrs.evolve(BASE, data=cosim.Arrays(source="own_parts:faded")),
+        attrs.evolve(BASE, data=cosim.Digits(split=cosim.Iid())),
+    ),
     "protocol": (
         attrs.evolve(BASE, protocol=own_parts.Rested(num_global_rounds=2, training=TRAINING)),
         BASE,
@@ -116,18 +123,16 @@ def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, ca
 def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_path):
     """And a report takes a part and its base for two designs, not for seeds of one."""
     results = []
-    for name, (own, base) in SYSTEMS.items():
-        if name == "policy":
-            continue  # its study is below, by kind
-        study = Study(own, {}, seeds=1)
-        runs = study.run(tmp_path / name, num_workers=1)
-        assert list(runs["status"]) == ["complete"], runs["error"].tolist()
-        played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
-        assert same(played, in_memory[name]), name
-        if name in ("selection", "public network"):
-            results += [played, run(base)]
-        if len(results) == 4:
-            break
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        for name, (own, base) in SYSTEMS.items():
+            if name == "policy":
+                continue  # its study is below, by kind
+            runs = Study(own, {}, seeds=1).run(tmp_path / name, executor=process)
+            assert list(runs["status"]) == ["complete"], runs["error"].tolist()
+            played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
+            assert same(played, in_memory[name]), name
+            if name in ("selection", "public network"):
+                results += [played, run(base)]
     assert len(designs_of(results)) == 4
 
 

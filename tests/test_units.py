@@ -40,7 +40,7 @@ NO_UNIT = {
     "coefficient",
     "daily_cycle",
     "largest_submodel",
-    "dirichlet_alpha",
+    "alpha",
     "genre_concentration",
     "genre_preferences",
     "gradient_variance",

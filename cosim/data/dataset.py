@@ -1,14 +1,16 @@
 """Data set: labelled samples as arrays, for training and for testing.
 
-Scope and limitations: classification, or the prediction of one quantity, of feature vectors that fit in
-memory.
+Scope and limitations: classification, or the prediction of one quantity, of samples that fit in memory and
+have one shape. A network gets them in that shape.
 
 Usage::
 
     dataset = FashionMnist().load(sim, Path("data"))
     dataset.train_x[samples], dataset.train_y[samples]
+    own = Dataset.of("own", (train_pictures, train_labels), (test_pictures, test_labels))
 """
 
+import math
 from typing import Any
 
 import attrs
@@ -30,12 +32,12 @@ class Dataset:
 
     Attributes:
         name: What a table calls it.
-        train_x: Training features, shape (training samples, features), or without train_y (rows, features);
-            float32, or int64 for tokens; C-contiguous.
+        train_x: Training samples, shape (training samples, features) or with more axes, or without train_y
+            rows of features, shape (rows, features); float32, or int64 for tokens; C-contiguous.
         train_y: Training labels from 0 to num_classes - 1, int64, or targets, float32; shape (training
             samples,). None, with classes only: train_x is a table of feature rows, and samples are numbers
             row * num_classes + label.
-        test_x: Test features, shape (test samples, features), as train_x.
+        test_x: Test samples, as train_x.
         test_y: Test labels or targets, shape (test samples,), as train_y.
         num_classes: Number of classes; None: a quantity is predicted.
         num_global_features: So many features, the first ones, are seen by the server only.
@@ -57,14 +59,17 @@ class Dataset:
 
     def __attrs_post_init__(self) -> None:
         for part, x, y in (("train", self.train_x, self.train_y), ("test", self.test_x, self.test_y)):
-            if x.ndim != 2 or x.dtype not in (np.float32, np.int64) or not x.flags.c_contiguous:
-                rule = "must be C-contiguous float32, or int64 for tokens, of shape (samples, features)"
+            if x.ndim < 2 or x.dtype not in (np.float32, np.int64) or not x.flags.c_contiguous:
+                rule = "must be C-contiguous float32, or int64 for tokens, of shape (samples, features, ...)"
                 raise self._broken(f"{part}_x", x, rule, "np.ascontiguousarray(x, np.float32)")
             if y is not None:
                 self._check_targets(part, x, y)
-        if self.train_x.shape[1] != self.test_x.shape[1]:
-            rule = f"must have as many features as train_x, {self.train_x.shape[1]}"
+        if self.train_x.shape[1:] != self.test_x.shape[1:]:
+            rule = f"must hold samples of the shape of those in train_x, {self.train_x.shape[1:]}"
             raise self._broken("test_x", self.test_x, rule, "cut both from one array")
+        if self.train_x.ndim > 2 and (self.train_y is None or self.num_global_features):
+            rule = "must be rows of features where train_y is None or the server sees some of them"
+            raise self._broken("train_x", self.train_x, rule, "x.reshape(len(x), -1)")
         if self.train_y is None:
             self._check_table()
 
@@ -86,6 +91,30 @@ class Dataset:
             rule = "must be None where train_y is None, for there are no samples yet"
             raise self._broken("train_owners", self.train_owners, rule, "give each client its own numbers")
 
+    @classmethod
+    def of(cls, name: str, train: Any, test: Any, num_classes: int | None = None) -> "Dataset":
+        """A data set of arrays, or of data sets as torch has them.
+
+        Floats become float32, whole numbers of 32 or 64 bits tokens; samples keep their shape. Labels that
+        are whole numbers are classes, others quantities to be predicted.
+
+        Args:
+            name: What a table calls it.
+            train: A tuple of samples and labels as arrays, or anything with a length whose items are such
+                pairs.
+            test: Likewise.
+            num_classes: Number of classes; None: one more than the largest label, where labels are classes.
+
+        Raises:
+            ConfigurationError: Something else, or arrays that break the rules above.
+        """
+        (train_x, train_y), (test_x, test_y) = _pair(name, "training", train), _pair(name, "test", test)
+        if num_classes is None and train_y.dtype == test_y.dtype == np.int64:
+            num_classes = 1 + max(int(y.max(initial=-1)) for y in (train_y, test_y))
+        return cls(
+            name=name, train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y, num_classes=num_classes
+        )
+
     @property
     def num_sample_numbers(self) -> int:
         """Training samples are whole numbers from 0 to one less than this."""
@@ -97,8 +126,31 @@ class Dataset:
     @property
     def num_features(self) -> int:
         """Features of a sample, those of the server included."""
-        return self.train_x.shape[1]
+        return math.prod(self.train_x.shape[1:])
 
     def _broken(self, name: str, array: NDArray[Any], rule: str, fix: str) -> ConfigurationError:
         found = f"{array.dtype} of shape {array.shape}"
         return ConfigurationError(f"Dataset {self.name!r}: {name}, {found}, {rule}. Usual fix: {fix}.")
+
+
+def _pair(name: str, what: str, part: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Samples and labels of a part, with the types of a data set."""
+    try:
+        if not isinstance(part, tuple):
+            items = [part[number] for number in range(len(part))]
+            part = ([np.asarray(x) for x, _ in items], [np.asarray(y) for _, y in items])
+        x, y = map(np.asarray, part)
+    except (TypeError, ValueError, KeyError, RuntimeError) as error:
+        raise ConfigurationError(
+            f"Dataset {name!r}: the {what} part, a {type(part).__name__}, gives no two arrays ({error}). "
+            "Usual fix: a tuple (samples, labels), or a data set of such pairs, as torch's, on the CPU."
+        ) from None
+    if np.issubdtype(y.dtype, np.integer):
+        y = y.astype(np.int64)
+    elif np.issubdtype(y.dtype, np.floating):
+        y = y.astype(np.float32)
+    if np.issubdtype(x.dtype, np.floating):
+        x = x.astype(np.float32)
+    elif x.dtype == np.int32:
+        x = x.astype(np.int64)
+    return np.ascontiguousarray(x), y

@@ -338,7 +338,7 @@ class Learner:
             return update.training.program().shared(update, data)
 
         data = self._training_set
-        by_program = cohorts(level.needs, data.x_ND.shape[1], self._working_set, shared, order)
+        by_program = cohorts(level.needs, self._dataset.num_features, self._working_set, shared, order)
         planned = deque(sorted(by_program, key=lambda cohort: level.needs[cohort[0]].place))
         while planned:
             yield partial(self._train, [level.needs.pop(update) for update in planned.popleft()])

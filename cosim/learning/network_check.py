@@ -55,7 +55,7 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> 
     probed = own_copy(network).to("cpu").train()
     try:
         with keyed_dropout(probed, key=0):
-            outputs_without_draws(probed, largest.repeat(2, 1))  # normalisation needs two
+            outputs_without_draws(probed, torch.cat((largest, largest)))  # normalisation needs two
     except GlobalDraw as draw:
         raise _unkeyed(draw, "training") from None
     except (RuntimeError, ValueError, IndexError) as error:
@@ -64,7 +64,7 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> 
             f"training mode ({error}). Usual fix: a forward pass that takes the same samples in both."
         ) from None
     if relu_layers is not None:
-        _check_relu_layers(network, shape, relu_layers, dataset.num_features)
+        _check_relu_layers(network, shape, relu_layers, dataset.test_x.shape[1:])
 
 
 def _outputs(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
@@ -75,8 +75,8 @@ def _outputs(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
 
 
 def _largest(dataset: Dataset) -> NDArray[Any]:
-    """The test sample with the largest feature, of tokens the rarest, shape (1, features)."""
-    return dataset.test_x[[dataset.test_x.max(1).argmax()]]
+    """The test sample with the largest feature, of tokens the rarest, shape (1, ...)."""
+    return dataset.test_x[[dataset.test_x.reshape(len(dataset.test_x), -1).max(1).argmax()]]
 
 
 def check_outputs(
@@ -152,10 +152,12 @@ def _unkeyed(draw: GlobalDraw, mode: str) -> ConfigurationError:
     )
 
 
-def _check_relu_layers(network: nn.Module, shape: NetworkShape, names: ReluLayers, num_inputs: int) -> None:
+def _check_relu_layers(
+    network: nn.Module, shape: NetworkShape, names: ReluLayers, sample_shape: tuple[int, ...]
+) -> None:
     """Refuse `relu_layers` whose products, which train the network, are not its forward pass."""
     generator = torch.Generator().manual_seed(1)
-    x_1BD = torch.randn((1, NUM_COMPARED, num_inputs), generator=generator)
+    x_BD = torch.randn((NUM_COMPARED, *sample_shape), generator=generator)
     weights_1 = {
         name: torch.randn((1, *size), generator=generator) * math.sqrt(2.0 / max((1, *size[1:])))
         for name, size in shape.parameters.items()
@@ -164,11 +166,11 @@ def _check_relu_layers(network: nn.Module, shape: NetworkShape, names: ReluLayer
     layers, is_same = relu_layers_of(names, weights_1), True
     try:
         with torch.no_grad():
-            inputs, _ = forward(layers, x_1BD)
+            inputs, _ = forward(layers, x_BD.flatten(1).unsqueeze(0))
             expected_BK = layer_outputs(inputs[-1], layers[-1])[0]
             for training in (False, True):
                 own = own_copy(network).to("cpu").train(training)
-                found_BK = functional_call(own, weights, (x_1BD[0],))
+                found_BK = functional_call(own, weights, (x_BD,))
                 rounding = 1e-4 * expected_BK.abs().max()
                 is_same &= bool((found_BK - expected_BK).abs().max() <= rounding)
     except (RuntimeError, ValueError, IndexError):

@@ -204,7 +204,7 @@ def test_undamaged_configurations_run(tmp_path: Path) -> None:
         },
         {"protocol.training.deadline_s": 1e-30},
         {"protocol.training.deadline_s": 1e30, "compute.step_cycles": 1e30},
-        {"data.split.kind": "Dirichlet", "data.split.alpha": 1e-30},
+        {"data.split": {"kind": "Dirichlet", "alpha": 1e-30}},
         {"protocol.submodel_fractions": [1e-30, 1.0]},
     ],
     ids=lambda extremes: ",".join(extremes),

@@ -282,7 +282,7 @@ def test_no_closed_form(change: Callable[[System], System]) -> None:
             ("--protocol.num-senders", "None", "--protocol.num-needed", "17"),
             "Vhfl.num_needed = 17, Vhfl.num_senders = 16",
         ),
-        (("--num-clients", "15"), "System.num_clients = 15: 'traffic' has 16 cells"),
+        (("--num-clients", "15"), "System.num_clients = 15: the samples of 'traffic' arise at 16 places"),
         (("--uplink.arrival-rate-per-s", "3.2"), "rho = 1"),
     ],
 )

@@ -1,0 +1,71 @@
+"""Arrays: a data set that a function of the user's gives, as arrays or as torch data sets.
+
+Usage, in a module that the program imports, or that `--import waves` names::
+
+    def pictures(data_dir):
+        train = datasets.MNIST(data_dir, train=True, transform=ToTensor())
+        test = datasets.MNIST(data_dir, train=False, transform=ToTensor())
+        return train, test
+
+    data = Arrays(source="waves:pictures", split=Dirichlet(alpha=0.5))
+
+The function is called with the folder of `--data-dir`, or None. It returns the training part and the test
+part, and, where the largest label is not the last class, the number of classes. A part is a tuple of
+samples and labels as arrays, or anything with a length whose items are such pairs, as torch's data sets
+(`Dataset.of`). Samples keep their shape, so a network gets pictures as they are; labels that are whole
+numbers are classes, others quantities to be predicted.
+
+Scope and limitations: everything is in memory; a torch data set is read once, so its transforms are not
+drawn anew in every epoch. Reading a configuration imports no module, as for classes of your own.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cosim.configuration import ConfigurationError, configuration, loaded, refuse
+from cosim.data.dataset import Dataset
+from cosim.data.split_data import SplitData
+from cosim.simulation import Simulation
+
+_FIX = "module:function, of a module that is loaded, such as waves:pictures"
+
+
+@configuration
+class Arrays(SplitData):
+    """Arrays, or torch data sets, of a function of your own.
+
+    Attributes:
+        source: The function, as module:function; it must be given. [no source]
+    """
+
+    source: str = ""
+
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        """What the function returns now."""
+        function = loaded(self.source, f"Arrays.source = {self.source!r}") if ":" in self.source else None
+        if not callable(function):
+            raise refuse("Arrays", "source", self.source, "names no function", _FIX)
+        found = function(data_dir)
+        if not isinstance(found, tuple) or len(found) not in (2, 3):
+            kind = type(found).__name__
+            raise ConfigurationError(
+                f"{self.source} returned a {kind}: must be a tuple of training and test part, and the number "
+                "of classes if need be. Usual fix: return (train_x, train_y), (test_x, test_y)."
+            )
+        return Dataset.of(self.source, *found)
+
+    def __reduce__(self) -> tuple[Callable[..., "Arrays"], tuple[Any, ...]]:
+        """Pickled along with its function, so that another process has the module loaded too."""
+        try:
+            function = loaded(self.source, "Arrays.source")
+        except ConfigurationError:
+            function = None
+        values = {attribute.name: getattr(self, attribute.name) for attribute in attrs.fields(type(self))}
+        return _unpickled, (type(self), values, function)
+
+
+def _unpickled(cls: type[Arrays], values: dict[str, Any], _function: object) -> Arrays:
+    return cls(**values)

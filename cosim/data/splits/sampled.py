@@ -1,0 +1,47 @@
+"""Sampled: every client draws its samples from the whole training set, with replacement.
+
+So several clients may hold the same sample, and the population may be larger than the data set. A client's
+samples are drawn when they are asked for, from a stream of its own name: who never takes part costs nothing,
+and another client moves nobody's samples.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cosim.configuration import at_least, configuration, field
+from cosim.data.dataset import Dataset
+from cosim.data.splits.split import Samples, Split
+from cosim.simulation import Simulation
+from cosim.topology import client_name
+
+
+@configuration
+class Sampled(Split):
+    """So many samples for each client, drawn with replacement.
+
+    Attributes:
+        num_samples: Of each client. [no source]
+    """
+
+    num_samples: int = field(at_least(1), default=100)
+
+    def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
+        """Draws of the clients, each made whenever it is asked for, and always the same."""
+        return _Draws(sim, dataset.num_sample_numbers, self.num_samples, sum(cell_sizes))
+
+
+class _Draws(Sequence[Samples]):
+    """The samples of every client by its number."""
+
+    def __init__(self, sim: Simulation, num_choices: int, num_samples: int, num_clients: int) -> None:
+        self._sim, self._num_choices, self._num_samples = sim, num_choices, num_samples
+        self._numbers = range(num_clients)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        rng = self._sim.stream(client_name(self._numbers[index]), "samples", 0)
+        return np.sort(rng.integers(self._num_choices, size=self._num_samples))
