@@ -106,7 +106,7 @@ def test_what_was_learned_is_not_learned_again(tmp_path, monkeypatch):
             super().__init__(*args, **kwargs)
             num_steps.append(self)
 
-    monkeypatch.setattr(sys.modules["cosim.run"], "Learner", Counting)
+    monkeypatch.setattr(sys.modules["cosim.running"], "Learner", Counting)
     play(HIST, tmp_path / "whole", checkpoint_every=1)  # keeping a model, too, learns nothing
     with pytest.raises(Stopped):
         play(HIST, tmp_path / "stopped", listener=stop_at(4))

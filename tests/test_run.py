@@ -445,7 +445,7 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost() -> None:
 
 def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
     """Saving after every round, so that the kill most likely falls into a save."""
-    always = 'import sys, cosim\nsys.modules["cosim.run"]._SAVE_EVERY_WALL_S = 0.0'
+    always = 'import sys, cosim.running\nsys.modules["cosim.running"]._SAVE_EVERY_WALL_S = 0.0'
     process = started(tmp_path / "a", before=always)
     process.kill()
     process.communicate(timeout=60)
@@ -458,7 +458,7 @@ def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
 
 
 def test_tables_are_saved_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.import_module("cosim.run"), "_SAVE_EVERY_WALL_S", 0.0)
+    monkeypatch.setattr(importlib.import_module("cosim.running"), "_SAVE_EVERY_WALL_S", 0.0)
     heard = []
 
     def look(report: RoundReport) -> None:
