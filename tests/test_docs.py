@@ -598,7 +598,7 @@ def test_what_the_reference_calls_can_be_called():
     calls = re.findall(r"^\| `((?:analysis|cosim|models)[\w.]+)[(`]", PAGES["reference"], re.MULTILINE)
     assert len(calls) > 60
     assert all(map(resolves, calls))
-    assert "`cosim.run(system, network, *, out=None" in PAGES["reference"]
+    assert "`cosim.run(system, network=None, *, out=None" in PAGES["reference"]
 
 
 def test_the_reference_has_every_option(only_parsed, capsys):
