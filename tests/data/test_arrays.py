@@ -16,7 +16,18 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 import cosim
-from cosim import Arrays, ConfigurationError, Dataset, Digits, EdgeTraining, HFedAvg, Iid, Sampled, Sgd, Shards
+from cosim import (
+    Arrays,
+    ConfigurationError,
+    Dataset,
+    Digits,
+    EdgeTraining,
+    HFedAvg,
+    Iid,
+    Sampled,
+    Sgd,
+    Shards,
+)
 from cosim.configuration import from_dict, to_dict
 from cosim.learning.learner import Learner
 from cosim.simulation import Simulation
@@ -94,7 +105,9 @@ BASE = cosim.System(
     num_cells=2,
     num_clients=6,
     data=Arrays(source=f"{HERE}:pictures", split=Shards()),
-    protocol=HFedAvg(num_global_rounds=2, training=EdgeTraining(num_local_steps=4, local=Sgd(learning_rate=0.1))),
+    protocol=HFedAvg(
+        num_global_rounds=2, training=EdgeTraining(num_local_steps=4, local=Sgd(learning_rate=0.1))
+    ),
 )
 
 

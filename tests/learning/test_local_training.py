@@ -4,11 +4,12 @@ import attrs
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from torch import nn
 
+import cosim
 import models
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
-from cosim.learning import datasets
 from cosim.learning.combinations import assemble, mean, submodel
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import LocalTraining, Sgd
@@ -17,7 +18,7 @@ from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.submodels import draw_parts, even_counts
 from cosim.learning.workers import one_torch_thread
 
-DATA = datasets.load("synthetic")
+DATA = loaded(cosim.Synthetic())
 NUM_CLIENTS = 5
 
 

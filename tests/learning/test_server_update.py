@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 
 import cosim
 import models
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
-from cosim.learning import datasets
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 
-DATA = datasets.load("synthetic")
+DATA = loaded(cosim.Synthetic())
 SIZES = (10, 30, 25)
 
 

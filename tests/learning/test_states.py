@@ -6,13 +6,13 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 from torch import nn
 
 import cosim
 import models
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
-from cosim.learning import datasets
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import LocalTraining, Sgd
@@ -21,7 +21,7 @@ from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.workers import one_torch_thread
 from cosim.nodes import RoundReport
 
-DATA = datasets.load("synthetic")
+DATA = loaded(cosim.Synthetic())
 RATE, MOMENTUM, BATCH, STEPS = 0.1, 0.9, 8, 3
 NUM_CLIENTS = 3
 
