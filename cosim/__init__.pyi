@@ -1,6 +1,6 @@
 from attrs import evolve
 
-from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
+from cosim.allocation.policies import CommonSteps, Policy, ResourceAware, Unconstrained
 from cosim.codec import Codec, Uncompressed
 from cosim.compute import Compute
 from cosim.configuration import ConfigurationError
@@ -94,6 +94,7 @@ __all__ = [
     "OverTheAir",
     "PerClient",
     "PerGroup",
+    "Policy",
     "PowerRange",
     "Protocol",
     "PublicNetwork",

@@ -598,7 +598,7 @@ def test_what_the_reference_calls_can_be_called():
     calls = re.findall(r"^\| `((?:analysis|cosim|models)[\w.]+)[(`]", PAGES["reference"], re.MULTILINE)
     assert len(calls) > 60
     assert all(map(resolves, calls))
-    assert "`cosim.run(system, network, *, out=None" in PAGES["reference"]
+    assert "`cosim.run(system, network=None, *, out=None" in PAGES["reference"]
 
 
 def test_the_reference_has_every_option(only_parsed, capsys):
@@ -655,9 +655,9 @@ def test_four_ways_to_train_take_what_closed_forms_say(folder):
             r"(\w+), ([\w-]+): ([0-9.]+) s", played(folder, "aircomp", "four_ways.py").printed
         )
     }
-    for sharing in ("fixed", "over-the-air"):
+    for sharing in ("FixedShares", "OverTheAir"):
         assert found["Hist", sharing] == pytest.approx(found["HFedAvg", sharing] / 4, abs=2e-4)
-        assert found["HFedAvg", "over-the-air"] < found["HFedAvg", "fixed"]
+        assert found["HFedAvg", "OverTheAir"] < found["HFedAvg", "FixedShares"]
     # 5 edge rounds: 20 steps of 1e6 cycles on the slowest processor, near 1 GHz, and the airtime.
     airtime_s = (64 * 300 + 300 * 10) * 15e3 / 20e6 / 14e3
-    assert found["HFedAvg", "over-the-air"] == pytest.approx(5 * (20e6 / 1.01e9 + airtime_s), rel=0.02)
+    assert found["HFedAvg", "OverTheAir"] == pytest.approx(5 * (20e6 / 1.01e9 + airtime_s), rel=0.02)

@@ -457,7 +457,7 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.
 
 def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
     """Saving after every round, so that the kill most likely falls into a save."""
-    always = 'import sys, cosim\nsys.modules["cosim.running"]._SAVE_EVERY_WALL_S = 0.0'
+    always = 'import sys, cosim.running\nsys.modules["cosim.running"]._SAVE_EVERY_WALL_S = 0.0'
     process = started(tmp_path / "a", before=always)
     process.kill()
     process.communicate(timeout=60)

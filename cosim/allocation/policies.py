@@ -6,27 +6,78 @@
 | `CommonSteps` | everyone, or everyone able | as many steps as all of them can do, full speed and power |
 | `Unconstrained` | everyone | the most steps, full speed and power, no deadline, no budget |
 
-A policy is a configuration; `solver` gives the function that solves one edge round after another.
+A policy of one's own is a subclass of `Policy` with a method `solver_for`, which gives the function that
+solves one edge round after another.
 
 Source: RawHFL paper, Sections IV (resource-aware) and V-C (H-FedAvg-M1, -M2, -UB).
 """
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Literal
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.allocation import common_steps, exact
 from cosim.allocation.problem import Plan, Problem
-from cosim.configuration import at_least, between, configuration, field, not_negative, positive
+from cosim.configuration import (
+    ConfigurationError,
+    Port,
+    at_least,
+    between,
+    configuration,
+    field,
+    not_negative,
+    positive,
+)
+from cosim.units import db_to_linear, dbm_to_w, w_to_dbm
 
 Solver = Callable[[Problem], Plan]
 """Solves one edge round."""
 
 
 @configuration
-class ResourceAware:
+class Policy(Port, ABC):
+    """Decides who trains in an edge round, and how hard."""
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether deadline and budgets hold; else nothing is ever given up."""
+        return True
+
+    def num_selected_of(self, sizes: Sequence[int], num_at_once: int | None) -> int:
+        """How many clients of a cell take part at most.
+
+        Args:
+            sizes: Clients of each cell.
+            num_at_once: Clients of a cell that can send at the same time; None: all.
+
+        Raises:
+            ConfigurationError: More than there are, or than can send.
+        """
+        return max(sizes)
+
+    def posed(self, problem: Problem) -> Problem:
+        """The problem of every edge round with what the policy adds to it.
+
+        Raises:
+            ConfigurationError: Nobody could keep to it.
+        """
+        return problem
+
+    def trusted(self, snr_per_w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What it counts on of the SNR that it knows at 1 W, shape (clients,)."""
+        return snr_per_w
+
+    @abstractmethod
+    def solver_for(self, cell: NDArray[np.int64]) -> Solver:
+        """Solves one edge round after another of clients in these cells, shape (clients,)."""
+
+
+@configuration
+class ResourceAware(Policy):
     """The clients of each cell that cost least for what they train.
 
     Attributes:
@@ -51,6 +102,45 @@ class ResourceAware:
     penalty: float = field(positive, default=1.0)
     num_iterations: int = field(at_least(1), default=50)
 
+    def num_selected_of(self, sizes: Sequence[int], num_at_once: int | None) -> int:
+        """As many as it says, or as have a resource block."""
+        smallest = min(sizes)
+        if self.num_selected is None:
+            return smallest if num_at_once is None else min(num_at_once, smallest)
+        if self.num_selected > smallest:
+            raise ConfigurationError(
+                f"ResourceAware.num_selected = {self.num_selected}: the smallest cell has {smallest} "
+                f"clients. Usual fix: at most {smallest}."
+            )
+        if num_at_once is not None and self.num_selected > num_at_once:
+            raise ConfigurationError(
+                f"ResourceAware.num_selected = {self.num_selected}: a plan gives each client a resource "
+                f"block to itself, and only {num_at_once} can send at once. Usual fix: more resource blocks, "
+                "or none for as many as there are."
+            )
+        return self.num_selected
+
+    def posed(self, problem: Problem) -> Problem:
+        """With its weight of steps, its lowest power, and how many may be selected again."""
+        lowest_w = 0.0 if self.lowest_power_dbm is None else dbm_to_w(self.lowest_power_dbm)
+        if lowest_w > problem.max_power_w.min():
+            raise ConfigurationError(
+                f"ResourceAware.lowest_power_dbm = {self.lowest_power_dbm:g}: above the highest power of "
+                f"some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Usual fix: a lower one, or none."
+            )
+        num_selected, smallest = problem.num_selected, int(np.bincount(problem.cell).min())
+        default_repeated = max(num_selected // 2, 2 * num_selected - smallest)
+        return attrs.evolve(
+            problem,
+            min_power_w=np.full(len(problem.cell), lowest_w),
+            num_repeated=default_repeated if self.num_repeated is None else self.num_repeated,
+            theta=self.theta,
+        )
+
+    def trusted(self, snr_per_w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The margin taken off."""
+        return snr_per_w / db_to_linear(self.margin_db)
+
     def solver_for(self, cell: NDArray[np.int64]) -> Solver:
         """Solves one edge round after another of clients in these cells."""
         if self.solver == "exact":
@@ -62,7 +152,7 @@ class ResourceAware:
 
 
 @configuration
-class CommonSteps:
+class CommonSteps(Policy):
     """Everyone at full speed and power, as many steps as all can do within deadline and budget.
 
     Attributes:
@@ -78,8 +168,13 @@ class CommonSteps:
 
 
 @configuration
-class Unconstrained:
+class Unconstrained(Policy):
     """Everyone at full speed and power for the most steps, however long it takes (H-FedAvg-UB)."""
+
+    @property
+    def keeps_limits(self) -> bool:
+        """No deadline, no budget."""
+        return False
 
     def solver_for(self, cell: NDArray[np.int64]) -> Solver:
         """Solves one edge round after another."""

@@ -20,17 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.allocation import exact
-from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
+from cosim.allocation.policies import Policy
 from cosim.allocation.problem import Plan, Problem
 from cosim.client import Client
 from cosim.nodes import Cloud, EdgeServer
 from cosim.records import Allotment
 from cosim.simulation import Simulation
 from cosim.topology import uniform
-from cosim.units import db_to_linear, dbm_to_w
 from cosim.uplink import Job, KnownLink
-
-Policy = ResourceAware | CommonSteps | Unconstrained
 
 
 class Share(NamedTuple):
@@ -64,27 +61,18 @@ class Terms:
     def num_selected(self, cloud: Cloud) -> int:
         """How many clients a cell is to select."""
         sizes = [len(edge.clients) for edge in cloud.edges]
-        if not isinstance(self.policy, ResourceAware):
-            return max(sizes)
-        if self.policy.num_selected is not None:
-            return self.policy.num_selected
-        num_at_once = known_link(cloud).num_at_once
-        return min(sizes) if num_at_once is None else min(num_at_once, *sizes)
+        return self.policy.num_selected_of(sizes, known_link(cloud).num_at_once)
 
     def problem(self, cloud: Cloud) -> Problem:
         """The problem of every edge round with the highest budget for all, without gains."""
         clients = [client for edge in cloud.edges for client in edge.clients]
-        aware = self.policy if isinstance(self.policy, ResourceAware) else ResourceAware()
-        lowest_w = 0.0 if aware.lowest_power_dbm is None else dbm_to_w(aware.lowest_power_dbm)
         num_selected = self.num_selected(cloud)
-        smallest = min(len(edge.clients) for edge in cloud.edges)
-        default_repeated = max(num_selected // 2, 2 * num_selected - smallest)
-        return Problem(
+        plain = Problem(
             cell=np.repeat(np.arange(len(cloud.edges)), [len(edge.clients) for edge in cloud.edges]),
             step_cycles=np.array([cloud.step_cycles(client, self.batch_size) for client in clients]),
             min_frequency_hz=np.array([client.cpu.lowest_frequency_hz for client in clients]),
             max_frequency_hz=np.array([client.cpu.frequency_hz for client in clients]),
-            min_power_w=np.full(len(clients), lowest_w),
+            min_power_w=np.zeros(len(clients)),
             max_power_w=np.array([client.tx_power_w for client in clients]),
             snr_per_w=np.zeros(len(clients)),
             energy_budget_j=np.full(len(clients), self.energy_budget_j[-1]),
@@ -96,20 +84,20 @@ class Terms:
             deadline_s=self.deadline_s,
             max_steps=self.max_steps,
             num_selected=num_selected,
-            num_repeated=default_repeated if aware.num_repeated is None else aware.num_repeated,
-            theta=aware.theta,
+            num_repeated=num_selected,
+            theta=0.5,
         )
+        return self.policy.posed(plain)
 
     def known_snr_per_w(self, cloud: Cloud, global_round: int, edge_round: int) -> NDArray[np.float64]:
-        """SNR at 1 W of every client in what it will send in, the margin taken off."""
+        """SNR at 1 W of every client in what it will send in, as far as the policy trusts it."""
         bandwidth_hz = known_link(cloud).share_hz(self.num_selected(cloud))
-        margin = db_to_linear(self.policy.margin_db) if isinstance(self.policy, ResourceAware) else 1.0
         known = [
             known_link(cloud, edge).snr_per_w(client.name, bandwidth_hz, Job(global_round, edge_round))
             for edge in cloud.edges
             for client in edge.clients
         ]
-        return np.array(known) / margin
+        return self.policy.trusted(np.array(known))
 
 
 def known_link(cloud: Cloud, edge: EdgeServer | None = None) -> KnownLink:

@@ -20,7 +20,7 @@ Source: RawHFL paper, Sections III-A and V.
 import attrs
 
 from cosim.allocation import exact
-from cosim.allocation.policies import CommonSteps, ResourceAware, Unconstrained
+from cosim.allocation.policies import Policy, ResourceAware
 from cosim.client import Work
 from cosim.codec import Payload
 from cosim.configuration import (
@@ -36,10 +36,9 @@ from cosim.learning.combinations import accumulate, mean_of_models
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.pending import PendingModel
 from cosim.nodes import Cloud, EdgeServer
-from cosim.protocols.planning import Planner, Share, Terms, known_link
+from cosim.protocols.planning import Planner, Share, Terms
 from cosim.protocols.protocol import Protocol
 from cosim.simulation import Dropped, Simulation, Story
-from cosim.units import w_to_dbm
 from cosim.uplink import Job
 
 
@@ -68,13 +67,13 @@ class RawHfl(Protocol):
     local: LocalTraining = Sgd(batch_size=32, learning_rate=0.01)
     deadline_s: float = field(positive, default=150.0)
     energy_budget_j: tuple[float, ...] = field(one_or_range, positive, default=(0.8, 1.5))
-    policy: ResourceAware | CommonSteps | Unconstrained = ResourceAware()
+    policy: Policy = ResourceAware()
     success_probability: float | None = field(positive, between(0.0, 1.0), default=None)
 
     @property
     def gives_up(self) -> bool:
         """Whether an update that never comes is given up."""
-        return not isinstance(self.policy, Unconstrained)
+        return self.policy.keeps_limits
 
     @property
     def least_round_s(self) -> float:
@@ -100,30 +99,10 @@ class RawHfl(Protocol):
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.local_round.check(cloud.learner)
-        num_at_once = known_link(cloud).num_at_once
-        smallest = min(len(edge.clients) for edge in cloud.edges)
-        wanted = self.terms.num_selected(cloud)
-        if isinstance(self.policy, ResourceAware) and wanted > smallest:
-            raise ConfigurationError(
-                f"ResourceAware.num_selected = {wanted}: the smallest cell has {smallest} clients. "
-                f"Usual fix: at most {smallest}."
-            )
-        if isinstance(self.policy, ResourceAware) and num_at_once is not None and wanted > num_at_once:
-            raise ConfigurationError(
-                f"ResourceAware.num_selected = {wanted}: a plan gives each client a resource block to "
-                f"itself, and only {num_at_once} can send at once. Usual fix: more resource blocks, or none "
-                "for as many as there are."
-            )
         problem = self.terms.problem(cloud)
-        if (problem.min_power_w > problem.max_power_w).any():
-            raise ConfigurationError(
-                f"ResourceAware.lowest_power_dbm = {w_to_dbm(problem.min_power_w[0]):g}: above the highest "
-                f"power of some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Usual fix: a lower "
-                "one, or none."
-            )
         best_snr = 1e10 * self.terms.known_snr_per_w(cloud, 1, 0)
         hopeful = attrs.evolve(problem, snr_per_w=best_snr)
-        if not isinstance(self.policy, Unconstrained) and not exact.able(hopeful).any():
+        if self.policy.keeps_limits and not exact.able(hopeful).any():
             raise ConfigurationError(
                 f"RawHfl.deadline_s = {self.deadline_s:g} and RawHfl.energy_budget_j = "
                 f"{self.energy_budget_j[-1]:g}: no client can do one local round and upload within them, "

@@ -7,9 +7,9 @@ import torch
 from data_sets import loaded
 from torch import nn
 
-import cosim
 import models
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.data.synthetic import Synthetic
 from cosim.learning.combinations import assemble, mean, submodel
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import LocalTraining, Sgd
@@ -18,7 +18,7 @@ from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.submodels import draw_parts, even_counts
 from cosim.learning.workers import one_torch_thread
 
-DATA = loaded(cosim.Synthetic())
+DATA = loaded(Synthetic())
 NUM_CLIENTS = 5
 
 

@@ -9,13 +9,14 @@ import cosim
 import models
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.data.synthetic import Synthetic
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
 from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 
-DATA = loaded(cosim.Synthetic())
+DATA = loaded(Synthetic())
 SIZES = (10, 30, 25)
 
 
@@ -180,10 +181,10 @@ def test_runs_with_other_rules_are_other_runs():
 
 
 def test_over_the_air_all_weigh_the_same():
-    radio = cosim.Radio(sharing="over-the-air")
+    air = cosim.Radio(sharing=cosim.OverTheAir())
     with pytest.raises(ConfigurationError, match=r"EdgeTraining\.server = 'MeanBySamples': .*over the air"):
-        play(system(MeanBySamples(), radio=radio))
-    assert len(play(system(ServerMomentum(), radio=radio)).evaluations) == 6
+        play(system(MeanBySamples(), uplink=air))
+    assert len(play(system(ServerMomentum(), uplink=air)).evaluations) == 6
 
 
 def test_submodels_of_other_units_in_every_round_keep_no_state():

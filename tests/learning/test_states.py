@@ -13,6 +13,7 @@ import cosim
 import models
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.data.synthetic import Synthetic
 from cosim.learning.combinations import mean
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import LocalTraining, Sgd
@@ -21,7 +22,7 @@ from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.workers import one_torch_thread
 from cosim.nodes import RoundReport
 
-DATA = loaded(cosim.Synthetic())
+DATA = loaded(Synthetic())
 RATE, MOMENTUM, BATCH, STEPS = 0.1, 0.9, 8, 3
 NUM_CLIENTS = 3
 
@@ -206,7 +207,7 @@ def system(training: LocalTraining = RULE, **changes) -> cosim.System:
         model="mlp-12-8-4",
         data=cosim.Synthetic(),
         compute=cosim.Compute(time_jitter=0.2),
-        radio=cosim.Radio(bandwidth_hz=1e6),
+        uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6)),
         protocol=cosim.HFedAvg(num_global_rounds=6, training=edge),
         **changes,
     )

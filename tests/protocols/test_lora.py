@@ -17,7 +17,6 @@ from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
 import cosim
-import models
 from cosim import (
     Compute,
     EdgeTraining,
@@ -45,6 +44,7 @@ from cosim.learning.weights import cut
 from cosim.nodes import Cloud
 from cosim.records import Trace
 from cosim.simulation import Simulation
+from models.gpt2_lora import Gpt2Lora
 from scenarios.reproduce.hist import stand_in_texts
 
 LAYERS, WIDTH, CLASSES, TOKENS = 2, 64, 6, 128
@@ -95,7 +95,7 @@ def gpt2(folder: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def lora(gpt2: None) -> models.Gpt2Lora:
+def lora(gpt2: None) -> Gpt2Lora:
     return network_of(LORA.model)  # type: ignore[return-value]
 
 
@@ -105,7 +105,7 @@ def texts(gpt2: None, folder: Path) -> Dataset:
 
 
 @pytest.fixture
-def play(lora: models.Gpt2Lora, folder: Path):
+def play(lora: Gpt2Lora, folder: Path):
     return lambda system, **options: cosim.run(system, lora, data_dir=folder, num_workers=1, **options)
 
 
@@ -138,7 +138,7 @@ def test_parts_are_disjoint_and_what_they_add_to_a_token_adds_up(lora, num_cells
 # --- learning ---
 
 
-def played(system: System, lora: models.Gpt2Lora, texts: Dataset) -> tuple[Trace, Learner, Cloud, dict]:
+def played(system: System, lora: Gpt2Lora, texts: Dataset) -> tuple[Trace, Learner, Cloud, dict]:
     """The trace, the learner, the network of nodes and the global model."""
     sim = Simulation(system.seed)
     learner = Learner(lora, texts, num_workers=1)
@@ -146,7 +146,7 @@ def played(system: System, lora: models.Gpt2Lora, texts: Dataset) -> tuple[Trace
     return sim.trace, learner, cloud, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 
-def masked_sgd(lora: models.Gpt2Lora, weights: dict, masks: dict, texts: Dataset, samples) -> dict:
+def masked_sgd(lora: Gpt2Lora, weights: dict, masks: dict, texts: Dataset, samples) -> dict:
     """Steps of the whole network on all samples of a client, all ranks outside of a part switched off."""
     leaves = {name: values.clone().requires_grad_() for name, values in weights.items()}
     x_BT, y_B = torch.tensor(texts.train_x[samples]), torch.tensor(texts.train_y[samples])
@@ -160,7 +160,7 @@ def masked_sgd(lora: models.Gpt2Lora, weights: dict, masks: dict, texts: Dataset
 
 
 def by_hand(
-    system: System, lora: models.Gpt2Lora, texts: Dataset, cloud: Cloud, model: dict, late: Collection[str]
+    system: System, lora: Gpt2Lora, texts: Dataset, cloud: Cloud, model: dict, late: Collection[str]
 ) -> dict:
     """Algorithm 1 on whole networks; the updates of late clients are lost."""
     for global_round in range(1, ROUNDS + 1):

@@ -168,7 +168,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         pytest.param(
             (*RUN, f"{POLICY}.kind", "Greedy"),
             "RawHfl.policy = {'kind': 'Greedy'}",
-            "one of ResourceAware, CommonSteps, Unconstrained",
+            "one of CommonSteps, ResourceAware, Unconstrained",
             "the default is ResourceAware",
             id="policy",
         ),
