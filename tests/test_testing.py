@@ -70,7 +70,16 @@ def test_our_uplinks_keep_the_laws(uplink: Uplink) -> None:
     check_uplink(uplink)
 
 
-@pytest.mark.parametrize("split", [cosim.Shards(), cosim.CellIid(), cosim.Iid(), cosim.Dirichlet()])
+SPLITS = (
+    cosim.Shards(),
+    cosim.CellIid(),
+    cosim.Iid(),
+    cosim.Dirichlet(),
+    cosim.Sampled(num_samples=20),
+)
+
+
+@pytest.mark.parametrize("split", SPLITS, ids=lambda split: type(split).__name__)
 def test_our_splits_keep_the_laws(split: cosim.Split) -> None:
     check_data(cosim.Synthetic(split=split))
 

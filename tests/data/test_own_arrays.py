@@ -31,6 +31,7 @@ from cosim import (
 from cosim.configuration import from_dict, to_dict
 from cosim.learning.learner import Learner
 from cosim.simulation import Simulation
+from cosim.testing import check_data
 
 HERE = __name__
 
@@ -49,6 +50,12 @@ def pictures(data_dir):
 def torch_pictures(data_dir):
     """The same as torch has it."""
     return tuple(TensorDataset(torch.tensor(x), torch.tensor(y)) for x, y in pictures(data_dir))
+
+
+def mixture(data_dir):
+    """What the contract's own network takes."""
+    found = loaded(cosim.Synthetic())
+    return (found.train_x, found.train_y), (found.test_x, found.test_y)
 
 
 def quantities(data_dir):
@@ -204,6 +211,10 @@ def test_samples_of_several_axes_are_no_rows_of_a_table():
     for change in ({"train_y": None}, {"num_global_features": 1}):
         with pytest.raises(ConfigurationError, match="must be rows of features where train_y is None or"):
             attrs.evolve(found, **change)
+
+
+def test_arrays_keep_the_laws_of_data():
+    check_data(Arrays(source=f"{HERE}:mixture", split=Sampled(num_samples=20)))
 
 
 def test_it_reloads_and_copies_as_itself():
