@@ -46,7 +46,7 @@ def network():
 
 def system(num_clients=4):
     """The configuration."""
-    training = Patient(num_edge_rounds=1, num_local_steps=2, batch_size=5)
+    training = Patient(num_edge_rounds=1, num_local_steps=2, local=cosim.Sgd(batch_size=5))
     return cosim.System(
         num_cells=2,
         num_clients=num_clients,
@@ -133,11 +133,9 @@ def test_a_file_elsewhere_is_a_scenario_too_and_lies_in_runs_under_its_name(cosi
     (tmp_path / "mine.py").rename(tmp_path / "lab" / "mine.py")
     assert cosim("run", "lab/mine.py:paper_scale", "--quiet")[0] == 0
     assert config("runs/mine-paper_scale-1")["scenario"] == "mine:paper_scale"
-    words = ("--fading", "None", "--quiet")  # a choice that is called so, where the other is off
-    assert cosim("run", "lab/mine.py", "--paper-scale", "--evaluate-every", "NONE", *words)[0] == 0
+    assert cosim("run", "lab/mine.py", "--paper-scale", "--evaluate-every", "NONE", "--quiet")[0] == 0
     assert config("runs/mine-1")["system"]["num_clients"] == 6
     assert config("runs/mine-1")["system"]["evaluate_every"] is None
-    assert config("runs/mine-1")["system"]["radio"]["fading"] == "none"
 
 
 def test_another_kind_is_in_the_name_and_a_report_that_fails_spoils_nothing(cosim):

@@ -384,6 +384,7 @@ def makes_up(
                 summary=Summary("complete", len(shares) - 1, 0.0, None, total_j, 0, 0, 0.0),
                 spans=none,
                 transfers=none,
+                fates=none,
                 plans=pd.DataFrame(rows, columns=columns),
                 rounds=none,
                 evaluations=pd.DataFrame(numbers),
