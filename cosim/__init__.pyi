@@ -33,7 +33,7 @@ from cosim.protocols.protocol import Protocol
 from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
-from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
+from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.large_scale import LargeScale
@@ -108,6 +108,7 @@ __all__ = [
     "SamePower",
     "Sampled",
     "ServerUpdate",
+    "ServiceLaw",
     "Sgd",
     "Shards",
     "Simulation",

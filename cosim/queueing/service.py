@@ -1,4 +1,4 @@
-"""Service laws: how long a server works on one packet.
+"""Service laws: the port of how long a server works on one packet.
 
 Every law draws durations, and equilibrium residuals: what is left of a service that is met in progress at a
 random instant, of density (1 - B(t)) / E[B] where B is the law's distribution function.
@@ -17,20 +17,48 @@ Source: Wan et al., "How global observation works in federated learning" (VHFL),
 """
 
 import math
+from abc import ABC, abstractmethod
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, at_least, between, configuration, field, positive, refuse
+from cosim.configuration import (
+    ConfigurationError,
+    Port,
+    at_least,
+    between,
+    configuration,
+    field,
+    positive,
+    refuse,
+)
 
 Durations = NDArray[np.float64]
 """Durations in s, shape (draws,)."""
 
 
 @configuration
-class HyperExponential:
+class ServiceLaw(Port, ABC):
+    """How long a server works on one packet."""
+
+    @property
+    @abstractmethod
+    def mean_s(self) -> float:
+        """Mean duration."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, count: int) -> Durations:
+        """Durations in s, shape (count,)."""
+
+    @abstractmethod
+    def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
+        """What is left of services that are met in progress, in s, shape (count,)."""
+
+
+@configuration
+class HyperExponential(ServiceLaw):
     """Two exponential stages, of which a packet takes one: the idle network's or the busy network's.
 
     Attributes:
@@ -77,7 +105,7 @@ class HyperExponential:
 
 
 @configuration
-class Exponential:
+class Exponential(ServiceLaw):
     """Exponential durations.
 
     Attributes:
@@ -102,7 +130,7 @@ class Exponential:
 
 
 @configuration
-class Deterministic:
+class Deterministic(ServiceLaw):
     """Every service takes equally long.
 
     Attributes:
@@ -126,7 +154,7 @@ class Deterministic:
 
 
 @configuration
-class Erlang:
+class Erlang(ServiceLaw):
     """Several exponential stages, one after the other.
 
     Attributes:
@@ -153,7 +181,7 @@ class Erlang:
 
 
 @configuration
-class Empirical:
+class Empirical(ServiceLaw):
     """Measured durations, drawn independently and each with equal probability.
 
     The file is read when the configuration is made.
@@ -185,9 +213,6 @@ class Empirical:
         """Residuals in s, shape (count,): a uniform part of a duration that is met by its length."""
         met_s = rng.choice(self.durations_s, size=count, p=self.durations_s / self.durations_s.sum())
         return met_s * rng.random(count)
-
-
-ServiceLaw = HyperExponential | Exponential | Deterministic | Erlang | Empirical
 
 
 def _read_durations_s(path: str) -> Durations:

@@ -145,7 +145,10 @@ def test_a_load_below_1_is_not_warned_of():
         ({"packet_bits": 0}, r"PublicNetwork\.packet_bits = 0: must be at least 1"),
         ({"paths": "both"}, r"PublicNetwork\.paths = 'both': must be one of 'own', 'shared'"),
         ({"start": "full"}, r"PublicNetwork\.start = 'full': must be one of 'stationary', 'empty'"),
-        ({"service": {"kind": "Pareto"}}, r"PublicNetwork\.service .*HyperExponential, Exponential"),
+        (
+            {"service": {"kind": "Pareto"}},
+            r"PublicNetwork\.service .*Exponential, HyperExponential, or module:Class",
+        ),
     ],
 )
 def test_a_bad_field_is_refused(values, message):

@@ -1,0 +1,34 @@
+"""Relay: a station between clients and edge servers, which handles an upload before it lets it through."""
+
+import cosim
+from cosim.configuration import configuration, field, positive
+from lakeside.service import Gamma
+
+
+@configuration
+class Relay(cosim.Uplink):
+    """A relay in every cell.
+
+    Attributes:
+        handling: Law of the time for which a client waits. [no source]
+        rate_bps: Rate of a client. [no source]
+    """
+
+    handling: cosim.ServiceLaw = Gamma()
+    rate_bps: float = field(positive, default=1e5)
+
+    def links(self, sim, cells):
+        """The relay of each cell."""
+        return [RelayLink(sim, self) for _ in cells]
+
+
+class RelayLink(cosim.Link):
+    """The relay of a cell."""
+
+    def __init__(self, sim, relay):
+        self.sim, self.relay = sim, relay
+
+    def open(self, client, payload, tx_power_w, job):
+        """Begin; the wait of a job is drawn by its number."""
+        (wait_s,) = self.relay.handling.draw(self.sim.stream(client, "relay", job.number), 1)
+        return cosim.SteadyUpload(self.sim, payload.bits, self.relay.rate_bps, wait_s=float(wait_s))

@@ -1,0 +1,192 @@
+"""A distribution of somebody else's is as good as ours: every part of it, on every way, as itself.
+
+`distribution/lakeside` has one part for each port and a system of them. Nothing of ours knows it; this file
+puts it on the path, as its installation would. Commands run in new processes, and what they write is
+compared, table by table, with a run in Python.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import attrs
+import pytest
+
+import cosim
+from cosim.results import TABLES
+from cosim.testing import (
+    check_data,
+    check_local_training,
+    check_protocol,
+    check_uplink,
+    small_system,
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+DISTRIBUTION = ROOT / "tests/distribution"
+sys.path.append(str(DISTRIBUTION))
+
+import lakeside  # noqa: E402
+
+KINDS = {
+    "protocol": "lakeside.cyclic:Cyclic",
+    "protocol.training": "lakeside.turns:Turns",
+    "protocol.training.local": "lakeside.momentum:KeptMomentum",
+    "uplink": "lakeside.relay:Relay",
+    "uplink.handling": "lakeside.service:Gamma",
+    "data": "lakeside.bars:Bars",
+}
+"""Field -> what files call its part."""
+COMMAND = (
+    sys.executable,
+    "-c",
+    "from scenarios.command_line import main\nif __name__ == '__main__': main()",
+)
+OVER = ("--over", "rate_bps=5e4,1e5", "--seeds", "1", "--workers", "2")
+MANY = ("--num-global-rounds", "60")
+
+
+def begun(folder: Path, *words: str) -> "subprocess.Popen[str]":
+    """A command in a new process that has the distribution on its path."""
+    return subprocess.Popen(
+        [*COMMAND, *words],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{DISTRIBUTION}", "COLUMNS": "200"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def command(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of a command."""
+    process = begun(folder, *words)
+    output, errors = process.communicate(timeout=120)
+    return process.returncode, output, " ".join(errors.split())
+
+
+def same(one: cosim.Result, other: cosim.Result) -> bool:
+    """Whether all tables are equal, value for value."""
+    return all(getattr(one, name).equals(getattr(other, name)) for name in TABLES)
+
+
+@pytest.fixture(scope="module")
+def usual() -> cosim.Result:
+    """The system, run in Python."""
+    return cosim.run(lakeside.system())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run, `a`."""
+    parent = tmp_path_factory.mktemp("lake")
+    code, output, errors = command(parent, "run", "lakeside:system", "--out", "a", "--quiet")
+    assert code == 0, errors
+    assert "by the lake: " in output
+    return parent
+
+
+# --- Contracts ----------------------------------------------------------------------------------------------
+
+SMALL = small_system()
+CONTRACTS: dict[str, tuple[Callable[..., None], Sequence[object]]] = {
+    "protocol": (check_protocol, [lakeside.Cyclic(num_global_rounds=2, training=SMALL.protocol.training)]),
+    "selection": (
+        check_protocol,
+        [cosim.HFedAvg(num_global_rounds=2, training=lakeside.Turns(num_edge_rounds=2, num_participants=2))],
+    ),
+    "uplink": (check_uplink, [lakeside.Relay()]),
+    "service law": (check_uplink, [cosim.PublicNetwork(service=lakeside.Gamma())]),
+    "local training": (check_local_training, [lakeside.KeptMomentum(batch_size=4)]),
+    "data and network": (check_data, [lakeside.Bars(), lakeside.system()]),
+}
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_its_parts_keep_the_laws(name):
+    check, given = CONTRACTS[name]
+    check(*given)
+
+
+# --- Commands -----------------------------------------------------------------------------------------------
+
+
+def test_a_run_of_the_command_is_that_of_python(folder, usual):
+    assert same(cosim.Result.load(folder / "a"), usual)
+
+
+def test_files_name_every_part(folder):
+    written = json.loads((folder / "a/config.json").read_text())
+    assert written["scenario"] == "lakeside:system"
+    assert written["system"]["model"] == "lakeside:network"
+    for path, kind in KINDS.items():
+        found = written["system"]
+        for name in path.split("."):
+            found = found[name]
+        assert found["kind"] == kind
+
+
+def test_show_teaches_its_fields(folder):
+    code, output, errors = command(folder, "show", "lakeside:system", "--momentum", "0.25")
+    assert code == 0, errors
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines()]
+    values = {row[0]: row[1] for row in cells if len(row) > 2}
+    assert values["protocol.training.local.momentum"] == "0.25"
+    assert values["uplink.handling.duration_s"] == "0.02"
+    assert "data.noise" in values
+
+
+@pytest.mark.parametrize("executor", ["processes", "dask"])
+def test_a_study_plays_it_in_other_processes_and_a_report_shows_it(executor, folder):
+    words = ("--executor", executor, "--out", executor)
+    code, _, errors = command(folder, "study", "lakeside:system", *OVER, *words)
+    assert code == 0, errors
+    base = lakeside.system()
+    for number, rate_bps in enumerate((5e4, 1e5)):
+        there = cosim.Result.load(folder / executor / f"runs/design-{number:03d}-seed-1")
+        changed = attrs.evolve(base, uplink=attrs.evolve(base.uplink, rate_bps=rate_bps))
+        assert same(there, cosim.run(changed))
+    if executor == "processes":
+        code, _, errors = command(folder, "report", "processes", "a", "--out", "report.html")
+        assert code == 0, errors
+        page = (folder / "report.html").read_text()
+        assert all(kind in page for kind in KINDS.values())
+
+
+def test_killed_and_resumed_it_ends_as_an_uninterrupted_run(folder):
+    """With the state of the clients in the checkpoint; without its module it says what is missing."""
+    killed = begun(
+        folder, "run", "lakeside:system", *MANY, "--checkpoint-every", "1", "--out", "k", "--quiet"
+    )
+    end_s = time.monotonic() + 60.0
+    while not (folder / "k/checkpoint.npz").exists() and time.monotonic() < end_s:
+        time.sleep(0.01)
+    killed.kill()
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    assert cosim.Result.load(folder / "k").summary.status == "running"
+    code, _, errors = command(folder, "run", "--resume", "k", "--import", "lakeside", "--quiet")
+    assert code == 0, errors
+    base = lakeside.system()
+    whole = attrs.evolve(base, protocol=attrs.evolve(base.protocol, num_global_rounds=60))
+    assert same(cosim.Result.load(folder / "k"), cosim.run(whole))
+
+
+def test_a_file_is_read_with_its_module_and_refused_without(folder, usual):
+    words = ("run", "--config", "a/config.json", "--quiet")
+    code, _, errors = command(folder, *words, "--out", "b")
+    assert code == 2
+    assert errors.count("Usual fix") == 1
+    assert "the module lakeside" in errors
+    assert "is not loaded" in errors
+    assert "--import lakeside" in errors
+    assert not (folder / "b").exists()
+    code, output, errors = command(folder, *words, "--import", "lakeside", "--out", "b")
+    assert code == 0, errors
+    assert "by the lake: " in output
+    assert same(cosim.Result.load(folder / "b"), usual)
