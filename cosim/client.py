@@ -13,7 +13,7 @@ from cosim.codec import Payload
 from cosim.compute import Cpu
 from cosim.learning.pending import PendingState, PendingUpdate
 from cosim.records import DONE, Fate, Transfer
-from cosim.simulation import Dropped, Simulation, Story, outcome_of
+from cosim.simulation import Dropped, Process, Simulation, outcome_of
 from cosim.uplink import Job, Link
 
 
@@ -70,7 +70,7 @@ class Client:
         """The samples of this instant, indices into the training set, read-only."""
         return self.samples_now()
 
-    def local_round(self, sim: Simulation, work: Work) -> Story:
+    def local_round(self, sim: Simulation, work: Work) -> Process:
         """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`.
 
         Writes its `Fate` when it has ended.
@@ -91,7 +91,7 @@ class Client:
         )
         return outcome
 
-    def _job(self, sim: Simulation, work: Work) -> Story:
+    def _job(self, sim: Simulation, work: Work) -> Process:
         if work.energy_budget_j is not None:
             return (yield from self._job_within(sim, work, work.energy_budget_j))
         update = yield from self.train(sim, work)
@@ -101,7 +101,7 @@ class Client:
         (sent,) = yield from sim.with_deadline([self.send(sim, work)], work.upload_deadline_s)
         return sent if isinstance(sent, Dropped) else update
 
-    def _job_within(self, sim: Simulation, work: Work, budget_j: float) -> Story:
+    def _job_within(self, sim: Simulation, work: Work, budget_j: float) -> Process:
         """The same, stopping where the energy is spent."""
         train_w = self.cpu.at(work.frequency_hz).power_w
         start_s = sim.now_s
@@ -114,7 +114,7 @@ class Client:
         sent = yield from self.send(sim, work, left_j)
         return sent if isinstance(sent, Dropped) else update
 
-    def train(self, sim: Simulation, work: Work) -> Story:
+    def train(self, sim: Simulation, work: Work) -> Process:
         """Ask for the learning now, let the time it takes pass."""
         update = work.request(sim, self, work)
         cpu = self.cpu.at(work.frequency_hz)
@@ -127,7 +127,7 @@ class Client:
             self.states[self.name] = update.next_state
         return update
 
-    def send(self, sim: Simulation, work: Work, most_j: float | None = None) -> Story:
+    def send(self, sim: Simulation, work: Work, most_j: float | None = None) -> Process:
         """Upload until all bits are through or the upload is cut; without power while it waits its turn.
 
         Args:

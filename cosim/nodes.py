@@ -24,7 +24,7 @@ from cosim.learning.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.server_update import ServerUpdate
 from cosim.learning.submodels import NetworkShape, Part
 from cosim.records import Evaluation, Prediction, Round
-from cosim.simulation import Dropped, Simulation, Story
+from cosim.simulation import Dropped, Process, Simulation
 from cosim.topology import CLOUD, Topology
 from cosim.uplink import Job, Link
 
@@ -66,7 +66,7 @@ class EdgeServer:
         edge_round: int,
         least_s: float = 0.0,
         num_wanted: int | None = None,
-    ) -> Story:
+    ) -> Process:
         """Let each participant do its work.
 
         Args:
@@ -81,10 +81,10 @@ class EdgeServer:
         start_s = sim.now_s
         ends_s = start_s + (math.inf if deadline_s is None else deadline_s)
         self.link.begin_round(len(assignments), ends_s)
-        stories = [client.local_round(sim, work) for client, work in assignments]
+        processes = [client.local_round(sim, work) for client, work in assignments]
         pace = [sim.spend(self.name, "collect", least_s)] if least_s else []
-        outcomes = yield from sim.with_deadline([*stories, *pace], deadline_s)
-        outcomes = outcomes[: len(stories)]
+        outcomes = yield from sim.with_deadline([*processes, *pace], deadline_s)
+        outcomes = outcomes[: len(processes)]
         sim.trace.record(
             Round(
                 level="edge",
@@ -135,11 +135,11 @@ class EdgeServer:
         key = sim.key(self.name, "receiver noise", global_round, edge_round)
         return noisy_mean(updates, lambda: rate * deviation(), key)
 
-    def receive(self, sim: Simulation, bits: float) -> Story:
+    def receive(self, sim: Simulation, bits: float) -> Process:
         """Get a model from the cloud."""
         yield from sim.spend(self.name, "receive", self.backhaul.backhaul_s(bits))
 
-    def send(self, sim: Simulation, bits: float) -> Story:
+    def send(self, sim: Simulation, bits: float) -> Process:
         """Send the edge model to the cloud."""
         yield from sim.spend(self.name, "send", self.backhaul.backhaul_s(bits))
 

@@ -23,7 +23,7 @@ from cosim.codec import Payload
 from cosim.configuration import ConfigurationError
 from cosim.learning.pending import PendingModel
 from cosim.nodes import Cloud, EdgeServer
-from cosim.simulation import Event, Simulation, Story
+from cosim.simulation import Event, Process, Simulation
 from cosim.uplink import Job
 
 
@@ -89,7 +89,7 @@ class ComingRound:
             ]
         )
 
-    def chosen(self, sim: Simulation, choice: "Iterable[Client] | Story", rule: str) -> Story:
+    def chosen(self, sim: Simulation, choice: "Iterable[Client] | Process", rule: str) -> Process:
         """The clients that a rule chooses, in the order of their names.
 
         Args:
@@ -125,7 +125,7 @@ class ComingRound:
         return tuple(sorted(found, key=lambda client: client.name))
 
 
-def _events_of(process: Any, rule: str) -> Story:
+def _events_of(process: Any, rule: str) -> Process:
     """A rule that waits, step by step.
 
     Raises:

@@ -1,16 +1,16 @@
 """The clock: the only place where time passes.
 
-A *story* is a generator that yields from `spend` and from other stories; `together`, `with_deadline` and
-`first` run several stories side by side. The contract:
+A *process* is a generator that yields from `spend` and from other processes; `together`, `with_deadline` and
+`first` run several processes side by side. The contract:
 
 - Time never goes back; no duration is negative.
 - What arrives at exactly the deadline, in the clock's float64 (0.1 + 0.2 is later than 0.3), has arrived:
   an alarm comes after everything else of its instant but `end_of_instant`, and of several alarms the
-  innermost comes first, so that a story ending by its own alarm has still arrived.
+  innermost comes first, so that a process ending by its own alarm has still arrived.
 - Simultaneous events come in the order (time, priority, insertion). Nothing of what a run writes may hang
   on that insertion order: ties that matter (sums, who is first) go by node name. `shuffle_ties` puts
   simultaneous events into a random order, so that a test can show it.
-- An activity cut short writes its span and the energy it took up to the cut; the story around it ends, and
+- An activity cut short writes its span and the energy it took up to the cut; the process around it ends, and
   `Dropped(reason)` is what `with_deadline`, `first` or `together` return in its place.
 
 Randomness has names: `stream(node, purpose)` is a generator that depends on nothing but the run's seed and
@@ -42,12 +42,12 @@ from simpy.events import NORMAL
 
 from cosim.records import DONE, NO_JOB, Span, Trace
 
-Story = Generator[simpy.Event, Any, Any]
+Process = Generator[simpy.Event, Any, Any]
 Event = simpy.Event
 
 
 class Dropped(NamedTuple):
-    """What a story returns that was cut short, and why."""
+    """What a process returns that was cut short, and why."""
 
     reason: str
 
@@ -71,13 +71,13 @@ class Simulation:
         """Simulated time since the start."""
         return self._environment.now
 
-    def run(self, story: Story) -> Any:
-        """Play a story to its end and return its value."""
-        return self._environment.run(until=_Branch(self._environment, story))
+    def run(self, process: Process) -> Any:
+        """Play a process to its end and return its value."""
+        return self._environment.run(until=_Branch(self._environment, process))
 
     def spend(
         self, node: str, activity: str, until: float | Event, power_w: float = 0.0, job: int = NO_JOB
-    ) -> Story:
+    ) -> Process:
         """Let time pass for one node, for a duration in seconds or until an event has come.
 
         Writes one span with energy `power_w` times the time that passed; an activity that takes no time
@@ -112,14 +112,14 @@ class Simulation:
             energy_j = power_w * (end_s - start_s)
             self.trace.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))
 
-    def together(self, stories: Iterable[Story]) -> Story:
-        """Play stories side by side until all have ended; returns their values in the given order."""
-        return (yield from self.with_deadline(stories, None))
+    def together(self, processes: Iterable[Process]) -> Process:
+        """Play processes side by side until all have ended; returns their values in the given order."""
+        return (yield from self.with_deadline(processes, None))
 
     def with_deadline(
-        self, stories: Iterable[Story], deadline_s: float | None, reason: str = "deadline"
-    ) -> Story:
-        """Play stories side by side for at most `deadline_s` from now (None: without end).
+        self, processes: Iterable[Process], deadline_s: float | None, reason: str = "deadline"
+    ) -> Process:
+        """Play processes side by side for at most `deadline_s` from now (None: without end).
 
         Returns their values in the given order, with `Dropped(reason)` for each that was cut.
 
@@ -128,39 +128,39 @@ class Simulation:
         """
         if deadline_s is not None and not 0.0 < deadline_s < math.inf:
             raise ValueError(f"a deadline of {deadline_s} s: must be above 0 and finite, or None")
-        processes = [_Branch(self._environment, story) for story in stories]
-        ended = self._environment.all_of(processes)
+        branches = [_Branch(self._environment, process) for process in processes]
+        ended = self._environment.all_of(branches)
         try:
             if deadline_s is None:
                 yield ended
             else:
                 yield ended | _Alarm(self._environment, deadline_s)
-                yield from self._cut(processes, Dropped(reason))
+                yield from self._cut(branches, Dropped(reason))
         except simpy.Interrupt as cut:
-            yield from self._cut(processes, _reason(cut))
+            yield from self._cut(branches, _reason(cut))
             raise
-        return [process.taken() for process in processes]
+        return [branch.taken() for branch in branches]
 
-    def first(self, stories: Mapping[str, Story]) -> Story:
-        """Play named stories side by side until one has ended, and cut the others.
+    def first(self, processes: Mapping[str, Process]) -> Process:
+        """Play named processes side by side until one has ended, and cut the others.
 
         Returns the name and the value of the first; of several that end at once, the first by name.
         """
-        processes = {name: _Branch(self._environment, story) for name, story in stories.items()}
+        branches = {name: _Branch(self._environment, process) for name, process in processes.items()}
         try:
-            yield self._environment.any_of(processes.values())
+            yield self._environment.any_of(branches.values())
             yield _Alarm(self._environment, 0.0)
-            winner = min(name for name, process in processes.items() if process.triggered)
-            yield from self._cut(processes.values(), Dropped(f"{winner} was first"))
+            winner = min(name for name, branch in branches.items() if branch.triggered)
+            yield from self._cut(branches.values(), Dropped(f"{winner} was first"))
         except simpy.Interrupt as cut:
-            yield from self._cut(processes.values(), _reason(cut))
+            yield from self._cut(branches.values(), _reason(cut))
             raise
-        return winner, processes[winner].taken()
+        return winner, branches[winner].taken()
 
-    def _cut(self, processes: Iterable[simpy.Process], reason: Dropped) -> Story:
-        cut = [process for process in processes if process.is_alive]
-        for process in cut:
-            process.interrupt(reason)
+    def _cut(self, branches: Iterable[simpy.Process], reason: Dropped) -> Process:
+        cut = [branch for branch in branches if branch.is_alive]
+        for branch in cut:
+            branch.interrupt(reason)
         if cut:
             yield self._environment.all_of(cut)
 
@@ -198,10 +198,10 @@ class Simulation:
         return int.from_bytes(hashlib.blake2b(names.encode(), digest_size=8).digest(), "big") >> 1
 
 
-def outcome_of(story: Story) -> Story:
-    """Play a story to its end; where it is cut, `Dropped` comes out of it as its value."""
+def outcome_of(process: Process) -> Process:
+    """Play a process to its end; where it is cut, `Dropped` comes out of it as its value."""
     try:
-        return (yield from story)
+        return (yield from process)
     except simpy.Interrupt as cut:
         return _reason(cut)
 
@@ -213,21 +213,21 @@ def _reason(cut: simpy.Interrupt) -> Dropped:
 
 
 class _Branch(simpy.Process):
-    """A story that runs beside others, and how many stories are around it."""
+    """A process that runs beside others, and how many processes are around it."""
 
-    def __init__(self, environment: simpy.Environment, story: Story) -> None:
+    def __init__(self, environment: simpy.Environment, process: Process) -> None:
         around = environment.active_process
         self.depth: int = around.depth + 1 if isinstance(around, _Branch) else 0
-        super().__init__(environment, outcome_of(story))
+        super().__init__(environment, outcome_of(process))
 
     def taken(self) -> Any:
-        """The value of a story that has ended; events that outlive the story let go of it."""
+        """The value of a process that has ended; events that outlive the process let go of it."""
         value, self._value = self.value, None
         return value
 
 
 class _Alarm(simpy.Event):
-    """A timeout that comes after all other events of its instant, the alarms of inner stories included."""
+    """A timeout that comes after all other events of its instant, the alarms of inner processes included."""
 
     def __init__(self, environment: simpy.Environment, delay_s: float) -> None:
         super().__init__(environment)

@@ -1,4 +1,4 @@
-"""The clock's contract, line by line, and random trees of stories against a model of them without a clock."""
+"""The clock's contract, line by line, and random trees of processes against a model without a clock."""
 
 import gc
 import math
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim.records import DONE, Span
-from cosim.simulation import Dropped, Simulation, Story
+from cosim.simulation import Dropped, Process, Simulation
 
 TIE_ORDERS = (None, 0, 1, 2, 3, 4, 5)
 """Insertion order, and random orders of simultaneous events."""
@@ -32,7 +32,7 @@ def spans(sim: Simulation) -> list[Span]:
     return sorted(sim.trace.spans)
 
 
-# --- A model of trees of stories: when each ends, what it returns and writes, without events ---------------
+# --- A model of trees of processes: when each ends, what it returns and writes, without events --------------
 
 
 class Spend(NamedTuple):
@@ -85,25 +85,27 @@ def name_of(path: str, index: int) -> str:
     return f"{path}{'abcd'[index]}"
 
 
-def story_of(sim: Simulation, tree: Any, path: str, seen_s: list[float]) -> Any:
-    """The tree as a story on the clock; what runs side by side is started against the order of names."""
+def process_of(sim: Simulation, tree: Any, path: str, seen_s: list[float]) -> Any:
+    """The tree as a process on the clock; what runs side by side is started against the order of names."""
     seen_s.append(sim.now_s)
     below = [] if isinstance(tree, Spend) else [name_of(path, index) for index in range(len(tree.trees))]
-    stories = {n: story_of(sim, t, n, seen_s) for n, t in zip(below, getattr(tree, "trees", []), strict=True)}
+    processes = {
+        n: process_of(sim, t, n, seen_s) for n, t in zip(below, getattr(tree, "trees", []), strict=True)
+    }
     value: Any = path
     match tree:
         case Spend(duration_s, power_w):
             yield from sim.spend(path, "work", duration_s, power_w)
         case Then():
             value = []
-            for story in stories.values():
-                value.append((yield from story))
+            for process in processes.values():
+                value.append((yield from process))
         case Together():
-            value = yield from sim.together(stories.values())
+            value = yield from sim.together(processes.values())
         case Deadline(deadline_s, _):
-            value = yield from sim.with_deadline(stories.values(), deadline_s)
+            value = yield from sim.with_deadline(processes.values(), deadline_s)
         case First():
-            value = yield from sim.first(dict(reversed(stories.items())))
+            value = yield from sim.first(dict(reversed(processes.items())))
     seen_s.append(sim.now_s)
     return value
 
@@ -174,7 +176,7 @@ def spans_of(played: Played) -> list[Span]:
 def play(tree: Any, tie_order: int | None) -> tuple[Simulation, Any, list[float]]:
     sim = Simulation(seed=1, shuffle_ties=tie_order)
     seen_s: list[float] = []
-    return sim, sim.run(story_of(sim, tree, "", seen_s)), seen_s
+    return sim, sim.run(process_of(sim, tree, "", seen_s)), seen_s
 
 
 @given(tree=any_trees)
@@ -226,12 +228,12 @@ def test_a_deadline_that_cannot_come_is_refused(deadline_s):
 def test_an_activity_writes_one_span_with_its_exact_energy():
     sim = Simulation(seed=1)
 
-    def story():
+    def process():
         yield from sim.spend("a", "train", 0.1, power_w=0.3)
         yield from sim.spend("a", "send", 0.7, power_w=1.1)
         yield from sim.spend("a", "idle", 2)
 
-    sim.run(story())
+    sim.run(process())
     times_s = [0.0, 0.1, 0.1 + 0.7, 0.1 + 0.7 + 2]
     assert sim.trace.spans == [
         Span("a", "train", times_s[0], times_s[1], 0.3 * (times_s[1] - times_s[0]), DONE),
@@ -244,12 +246,12 @@ def test_what_takes_no_time_writes_no_span():
     sim = Simulation(seed=1)
     come = sim.event().succeed("news")
 
-    def story():
+    def process():
         yield from sim.spend("a", "blink", 0.0, power_w=5.0)
         yield from sim.spend("a", "blink", 0)
         return (yield from sim.spend("a", "listen", come, power_w=5.0))
 
-    assert sim.run(story()) == "news"
+    assert sim.run(process()) == "news"
     assert (sim.now_s, sim.trace.spans) == (0.0, [])
 
 
@@ -269,25 +271,25 @@ def test_an_activity_can_last_until_an_event_and_returns_its_value():
 def test_a_timer_comes_after_its_delay_and_takes_nobodys_time():
     sim = Simulation(seed=1)
 
-    def story():
+    def process():
         yield from sim.spend("a", "train", 1.0)
         timer, came_s = sim.timer(2.0), []
         timer.callbacks.append(lambda _: came_s.append(sim.now_s))
         yield from sim.spend("a", "train", 5.0)
         return came_s
 
-    assert sim.run(story()) == [3.0]
+    assert sim.run(process()) == [3.0]
     assert [span.node for span in sim.trace.spans] == ["a", "a"]
 
 
 def test_together_waits_for_the_last_and_keeps_the_given_order():
     sim = Simulation(seed=1)
 
-    def story(name, duration_s):
+    def process(name, duration_s):
         yield from sim.spend(name, "train", duration_s)
         return name
 
-    assert sim.run(sim.together([story("c", 3.0), story("a", 1.0), story("b", 2.0)])) == ["c", "a", "b"]
+    assert sim.run(sim.together([process("c", 3.0), process("a", 1.0), process("b", 2.0)])) == ["c", "a", "b"]
     assert sim.now_s == 3.0
     assert sim.run(sim.together([])) == []
 
@@ -295,13 +297,13 @@ def test_together_waits_for_the_last_and_keeps_the_given_order():
 def test_a_deadline_that_nobody_misses_ends_with_the_last_and_costs_nothing():
     sim = Simulation(seed=1)
 
-    def story():
+    def process():
         yield from sim.with_deadline([sim.spend("a", "train", 1.0), sim.spend("b", "train", 2.0)], 10.0)
         ended_s = sim.now_s
         yield from sim.spend("c", "train", 20.0)
         return ended_s
 
-    assert sim.run(story()) == 2.0
+    assert sim.run(process()) == 2.0
     assert (sim.now_s, {span.outcome for span in sim.trace.spans}) == (22.0, {DONE})
 
 
@@ -313,11 +315,11 @@ def test_a_deadline_that_nobody_misses_ends_with_the_last_and_costs_nothing():
 def test_what_arrives_at_exactly_the_deadline_has_arrived_and_one_ulp_later_has_not(tie_order, ends_s, value):
     sim = Simulation(seed=1, shuffle_ties=tie_order)
 
-    def story():
+    def process():
         yield from sim.spend("a", "send", ends_s, power_w=1.0)
         return "a"
 
-    assert sim.run(sim.with_deadline([story()], 3.0)) == [value]
+    assert sim.run(sim.with_deadline([process()], 3.0)) == [value]
     outcome = DONE if value == "a" else "deadline"
     assert sim.trace.spans == [Span("a", "send", 0.0, 3.0, 3.0, outcome)]
 
@@ -326,16 +328,16 @@ def test_what_arrives_at_exactly_the_deadline_has_arrived_and_one_ulp_later_has_
 def test_a_chain_without_delay_at_the_instant_of_the_deadline_still_arrives(tie_order):
     sim = Simulation(seed=1, shuffle_ties=tie_order)
 
-    def story(depth):
+    def process(depth):
         yield from sim.spend("a", "blink", 0.0)
         if depth:
-            yield from sim.together([story(depth - 1), sim.spend("b", "blink", 0.0)])
+            yield from sim.together([process(depth - 1), sim.spend("b", "blink", 0.0)])
             yield from sim.first({"x": sim.spend("x", "blink", 0.0), "y": sim.spend("y", "run", 9.0)})
         return depth
 
     def late():
         yield from sim.spend("a", "send", 3.0)
-        return (yield from story(5))
+        return (yield from process(5))
 
     assert sim.run(sim.with_deadline([late()], 3.0)) == [5]
     assert sim.now_s == 3.0
@@ -365,7 +367,7 @@ def test_what_an_event_at_the_instant_of_the_deadline_frees_has_arrived(tie_orde
 
 @every_tie_order
 def test_of_two_alarms_at_one_instant_the_inner_comes_first(tie_order):
-    """The story that an inner deadline ends at 3 s has arrived by the outer deadline of 3 s."""
+    """The process that an inner deadline ends at 3 s has arrived by the outer deadline of 3 s."""
     sim = Simulation(seed=1, shuffle_ties=tie_order)
 
     def cell():
@@ -407,7 +409,7 @@ def order_of_ends(tie_order: int | None) -> list[str]:
     sim = Simulation(seed=1, shuffle_ties=tie_order)
     acted = []
 
-    def story(name, duration_s):
+    def process(name, duration_s):
         yield from sim.spend(name, "work", duration_s)
         acted.append(name)
 
@@ -415,8 +417,8 @@ def order_of_ends(tie_order: int | None) -> list[str]:
         yield from sim.with_deadline([sim.spend("late", "work", 9.0)], 1.0)
         acted.append("alarm")
 
-    stories = [story(name, 2.0) for name in "fg"] + [cell()] + [story(name, 1.0) for name in "caebd"]
-    sim.run(sim.together(stories))
+    processes = [process(name, 2.0) for name in "fg"] + [cell()] + [process(name, 1.0) for name in "caebd"]
+    sim.run(sim.together(processes))
     return acted
 
 
@@ -535,11 +537,11 @@ def test_the_first_of_several_at_once_goes_by_name_and_the_losers_are_cut(tie_or
     sim = Simulation(seed=1, shuffle_ties=tie_order)
     durations_s = {"d": 2.0, "c": 2.0, "b": 2.0, "a": 5.0}
 
-    def story(name):
+    def process(name):
         yield from sim.spend(name, "run", durations_s[name], power_w=1.0)
         return name.upper()
 
-    assert sim.run(sim.first({name: story(name) for name in durations_s})) == ("b", "B")
+    assert sim.run(sim.first({name: process(name) for name in durations_s})) == ("b", "B")
     assert sim.now_s == 2.0
     assert [span.outcome for span in spans(sim)] == ["b was first", DONE, DONE, DONE]
     assert {span.energy_j for span in sim.trace.spans} == {2.0}
@@ -570,7 +572,7 @@ def test_a_bug_in_a_story_surfaces_as_itself(bug, where):
             raise bug
 
     others = [sim.spend("b", "work", 2.0), sim.spend("c", "work", 0.5)]
-    story = {
+    process = {
         "alone": broken,
         "together": lambda: sim.together([sim.together([*others, broken()])]),
         "deadline": lambda: sim.with_deadline([sim.with_deadline([broken(), *others], 1.0)], 3.0),
@@ -578,7 +580,7 @@ def test_a_bug_in_a_story_surfaces_as_itself(bug, where):
         "cleanup": lambda: sim.with_deadline([cleanup()], 1.0),
     }[where]()
     with pytest.raises(type(bug)) as caught:
-        sim.run(story)
+        sim.run(process)
     assert type(caught.value) is type(bug)
     assert caught.value.args == bug.args
 
@@ -597,11 +599,11 @@ def test_two_bugs_at_one_instant_surface_as_bugs():
 def test_a_dropped_story_is_a_value_and_no_exception():
     sim = Simulation(seed=1)
 
-    def story():
+    def process():
         (lost,) = yield from sim.with_deadline([sim.spend("a", "work", 2.0)], 1.0)
         return lost
 
-    assert sim.run(story()) == Dropped(reason="deadline")
+    assert sim.run(process()) == Dropped(reason="deadline")
 
 
 # --- Streams ----------------------------------------------------------------------------------------------
@@ -652,11 +654,11 @@ def test_a_stream_goes_on_and_an_indexed_stream_is_fresh():
 def test_streams_neither_move_the_clock_nor_hang_on_it():
     sim = Simulation(seed=1)
 
-    def story():
+    def process():
         yield from sim.spend("a", "work", 5.0)
         return sim.stream("a", "cpu").random()
 
-    assert sim.run(story()) == Simulation(seed=1).stream("a", "cpu").random()
+    assert sim.run(process()) == Simulation(seed=1).stream("a", "cpu").random()
     assert sim.now_s == 5.0
 
 
@@ -703,7 +705,7 @@ def test_the_end_of_an_instant_comes_after_all_else_of_it_alarms_included(tie_or
 
 
 class Value:
-    """Something that a story returns."""
+    """Something that a process returns."""
 
 
 @pytest.mark.parametrize("deadline_s", [None, 1.0, 3.0])
@@ -711,18 +713,18 @@ def test_nothing_but_the_reader_holds_what_stories_returned(deadline_s: float | 
     """Also at the very instant at which they end, and without the garbage collector."""
     returned: list[weakref.ref[Value]] = []
 
-    def story(sim: Simulation, duration_s: float) -> Story:
+    def process(sim: Simulation, duration_s: float) -> Process:
         yield from sim.spend("a", "work", duration_s)
         value = Value()
         returned.append(weakref.ref(value))
         return value
 
-    def reader(sim: Simulation) -> Story:
-        values = yield from sim.with_deadline([story(sim, 0.5), story(sim, 2.0)], deadline_s)
+    def reader(sim: Simulation) -> Process:
+        values = yield from sim.with_deadline([process(sim, 0.5), process(sim, 2.0)], deadline_s)
         assert isinstance(values[0], Value)
         values.clear()
         assert [reference() for reference in returned] == [None] * (1 if deadline_s == 1.0 else 2)
-        winner = yield from sim.first({"b": story(sim, 1.0), "c": story(sim, 2.0)})
+        winner = yield from sim.first({"b": process(sim, 1.0), "c": process(sim, 2.0)})
         assert winner[0] == "b"
         del winner
         assert returned[-1]() is None

@@ -18,7 +18,7 @@ from cosim.learning.server_update import Mean, ServerUpdate
 from cosim.learning.submodels import Part
 from cosim.nodes import Cloud, EdgeServer
 from cosim.selection import ComingRound
-from cosim.simulation import Dropped, Simulation, Story
+from cosim.simulation import Dropped, Process, Simulation
 from cosim.uplink import Job
 
 
@@ -64,7 +64,7 @@ class EdgeTraining(Port):
 
     def participants(
         self, sim: Simulation, edge: EdgeServer, coming: ComingRound
-    ) -> Iterable[Client] | Story:
+    ) -> Iterable[Client] | Process:
         """Who takes part in the coming edge round: clients, or a process that waits and returns them."""
         return edge.participants(sim, self.num_participants)
 
@@ -96,7 +96,7 @@ class EdgeTraining(Port):
         model: PendingModel,
         part: Part | None,
         global_round: int,
-    ) -> Story:
+    ) -> Process:
         """One cell's global round; returns the edge model as it reaches the cloud.
 
         Args:

@@ -15,7 +15,7 @@ from cosim.learning.combinations import mean_of_models
 from cosim.nodes import Cloud
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
-from cosim.simulation import Simulation, Story
+from cosim.simulation import Process, Simulation
 
 
 @configuration
@@ -42,7 +42,7 @@ class HFedAvg(Protocol):
         """Refuse what this network cannot play, before the clock starts."""
         self.training.check(cloud)
 
-    def play(self, sim: Simulation, cloud: Cloud) -> Story:
+    def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """All global rounds; returns the global model."""
         model = cloud.initial_model(sim)
         for global_round in range(1, self.num_global_rounds + 1):

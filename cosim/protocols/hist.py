@@ -24,7 +24,7 @@ from cosim.learning.submodels import Counts, Part, draw_parts, even_counts, prop
 from cosim.nodes import Cloud
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
-from cosim.simulation import Simulation, Story
+from cosim.simulation import Process, Simulation
 
 
 @configuration
@@ -129,7 +129,7 @@ class Hist(Protocol):
         fractions = [size / num_units for size in sizes]
         return proportional_counts(shape.num_units, fractions) | {widest: sizes}
 
-    def play(self, sim: Simulation, cloud: Cloud) -> Story:
+    def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """All global rounds; returns the global model."""
         model = cloud.initial_model(sim)
         for global_round in range(1, self.num_global_rounds + 1):

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 
 from cosim.configuration import Port, at_least, configuration, field
 from cosim.nodes import Cloud
-from cosim.simulation import Simulation, Story
+from cosim.simulation import Process, Simulation
 
 
 @configuration
@@ -57,5 +57,5 @@ class Protocol(Port, ABC):
         """
 
     @abstractmethod
-    def play(self, sim: Simulation, cloud: Cloud) -> Story:
+    def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """The whole run; returns the global model."""

@@ -38,7 +38,7 @@ from cosim.learning.pending import PendingModel
 from cosim.nodes import Cloud, EdgeServer
 from cosim.protocols.planning import Planner, Share, Terms
 from cosim.protocols.protocol import Protocol
-from cosim.simulation import Dropped, Simulation, Story
+from cosim.simulation import Dropped, Process, Simulation
 from cosim.uplink import Job
 
 
@@ -110,7 +110,7 @@ class RawHfl(Protocol):
                 "or fewer num_mini_batches."
             )
 
-    def play(self, sim: Simulation, cloud: Cloud) -> Story:
+    def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """All global rounds; returns the global model."""
         planner = Planner(sim, cloud, self.terms)
         model = cloud.initial_model(sim)
@@ -129,7 +129,7 @@ class RawHfl(Protocol):
         planner: Planner,
         model: PendingModel,
         global_round: int,
-    ) -> Story:
+    ) -> Process:
         """One cell's global round; returns the edge model as it reaches the cloud."""
         payload = cloud.payload()
         yield from edge.receive(sim, payload.bits)

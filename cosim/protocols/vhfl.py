@@ -28,7 +28,7 @@ from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.vertical import VerticalSgd
 from cosim.nodes import Cloud
 from cosim.protocols.protocol import Protocol
-from cosim.simulation import Dropped, Simulation, Story
+from cosim.simulation import Dropped, Process, Simulation
 from cosim.uplink import Job
 
 
@@ -85,7 +85,7 @@ class Vhfl(Protocol):
                 "global_features = false, or a vertical network."
             )
 
-    def play(self, sim: Simulation, cloud: Cloud) -> Story:
+    def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """All global rounds; returns the model, the server's part included."""
         (server,) = cloud.edges
         model = cloud.initial_model(sim)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from cosim.codec import Payload
-from cosim.simulation import Simulation, Story
+from cosim.simulation import Process, Simulation
 from cosim.testing.laws import broken
 from cosim.uplink import Cell, Job, Link, Uplink, Upload
 
@@ -49,7 +49,7 @@ def _whole(uplink: Uplink, bits: float) -> float:
     sim = Simulation(seed=1)
     link, (client,) = _link(uplink, sim, 1)
 
-    def story() -> Story:
+    def process() -> Process:
         upload = _opened(link, client, bits)
         _check_left(upload, bits, bits)
         if upload.granted is not None:
@@ -63,7 +63,7 @@ def _whole(uplink: Uplink, bits: float) -> float:
             raise broken("bits", where, "bits_left that rounds, once `done` has come")
         return ended_s
 
-    (ended_s,) = sim.run(sim.with_deadline([story()], LONGEST_S))
+    (ended_s,) = sim.run(sim.with_deadline([process()], LONGEST_S))
     return ended_s if isinstance(ended_s, float) else math.inf
 
 
@@ -72,7 +72,7 @@ def _cut(uplink: Uplink, after_s: float) -> None:
     sim = Simulation(seed=1)
     link, (cut, other) = _link(uplink, sim, 2)
 
-    def story() -> Story:
+    def process() -> Process:
         first, second = _opened(link, cut, BITS), _opened(link, other, BITS)
         left = BITS
         for _ in range(4):
@@ -86,13 +86,13 @@ def _cut(uplink: Uplink, after_s: float) -> None:
         yield from _sent(_opened(link, cut, BITS))
         return True
 
-    (ended,) = sim.run(sim.with_deadline([story()], LONGEST_S))
+    (ended,) = sim.run(sim.with_deadline([process()], LONGEST_S))
     if ended is not True:
         where = f"after an upload that was cut at {after_s:g} s, others never end"
         raise broken("cut", where, "something held that `close` does not free")
 
 
-def _sent(upload: Upload) -> Story:
+def _sent(upload: Upload) -> Process:
     if upload.granted is not None and not upload.granted.processed:
         yield upload.granted
     if not upload.done.processed:

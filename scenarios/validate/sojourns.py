@@ -26,7 +26,7 @@ from cosim.configuration import (
 )
 from cosim.queueing.arrays import simulate
 from cosim.queueing.station import Station
-from cosim.simulation import Event, Story
+from cosim.simulation import Event, Process
 from cosim.topology import client_name
 
 WEIGHT_BEYOND = 0.5
@@ -133,7 +133,7 @@ def messages_in_time(
     station = Station(sim, f"path-every-{every_s}", options.arrival_rate_per_s, law, "stationary")
     in_time = np.zeros(num_rounds)
 
-    def rounds() -> Story:
+    def rounds() -> Process:
         for number in range(num_rounds):
             yield from sim.spend("senders", "wait", every_s)
             for sender in range(num_senders):
@@ -156,7 +156,7 @@ def first_messages_in_time(
         for number in range(num_paths)
     ]
 
-    def start() -> Story:
+    def start() -> Process:
         yield from sim.spend("senders", "wait", after_s)
         for number, station in enumerate(stations):
             listen(sim, station, client_name(number), wait_s, in_time, number)

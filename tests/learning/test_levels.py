@@ -24,7 +24,7 @@ from cosim.learning.programs import sgd
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.weights import Weights
-from cosim.simulation import Simulation, Story
+from cosim.simulation import Process, Simulation
 
 DATA = loaded(Synthetic())
 NUM_STEPS = 4
@@ -199,11 +199,11 @@ class FedAsync:
         self.arrived: list[tuple[int, int]] = []
         self._num_clients, self._num_updates, self._share = num_clients, num_updates, share
 
-    def play(self, sim: Simulation) -> Story:
+    def play(self, sim: Simulation) -> Process:
         """Until enough has arrived."""
         yield from sim.together([self.client(sim, i) for i in range(self._num_clients)])
 
-    def client(self, sim: Simulation, i: int) -> Story:
+    def client(self, sim: Simulation, i: int) -> Process:
         """Train on the newest model, send, again."""
         for _ in range(self._num_updates // self._num_clients):
             version = len(self.arrived)

@@ -48,8 +48,8 @@ def play(
         yield from sim.spend(sending.sender, "wait", sending.time_s)
         messages[place] = station.send(sending.sender, sending.num_packets)
 
-    stories = [send(place, sending) for place, sending in enumerate(sendings)]
-    sim.run(sim.together([*stories, sim.spend("observer", "wait", horizon_s)]))
+    processes = [send(place, sending) for place, sending in enumerate(sendings)]
+    sim.run(sim.together([*processes, sim.spend("observer", "wait", horizon_s)]))
     return station, [messages[place] for place in range(len(sendings))]
 
 
@@ -244,8 +244,8 @@ def test_messages_sent_when_deadlines_and_races_end_queue_by_name_too(tie_order)
         yield from sim.spend(name, "work", 1.0)
         yield from sim.spend(name, "send", station.send(name, 1).done)
 
-    stories = [late("e"), plain("d"), races("c"), late("b"), races("a")]
-    sim.run(sim.together(stories))
+    processes = [late("e"), plain("d"), races("c"), late("b"), races("a")]
+    sim.run(sim.together(processes))
     assert [p.sender for p in packets_of(station)] == [*"abcde"]
 
 

@@ -54,11 +54,11 @@ def test_who_asks_at_one_instant_gets_a_block_by_name(order, names):
 def test_waiting_is_in_the_order_of_asking_and_takes_no_power():
     sim, log = Simulation(seed=1), {}
     blocks = BandOfBlocks(sim, 1, BLOCK_HZ)
-    stories = [
+    processes = [
         sender(sim, blocks, name, start_s, RATE_BPS, log)
         for name, start_s in (("c", 0.0), ("b", 0.25), ("a", 0.5))
     ]
-    sim.run(sim.together(stories))
+    sim.run(sim.together(processes))
     assert log == {"c": (0.0, 1.0), "b": (1.0, 2.0), "a": (2.0, 3.0)}
     waits = {span.node: span for span in sim.trace.spans if span.activity == "wait"}
     assert {name: (span.start_s, span.end_s, span.energy_j) for name, span in waits.items()} == {
@@ -75,8 +75,8 @@ def test_a_block_is_as_wide_whoever_else_sends():
         blocks = BandOfBlocks(sim, 4, BLOCK_HZ)
         blocks.begin_round(num_senders, math.inf)
         assert blocks.share_hz(num_senders) == BLOCK_HZ
-        stories = [sender(sim, blocks, f"c{i}", 0.0, 3 * RATE_BPS, log) for i in range(num_senders)]
-        sim.run(sim.together(stories))
+        processes = [sender(sim, blocks, f"c{i}", 0.0, 3 * RATE_BPS, log) for i in range(num_senders)]
+        sim.run(sim.together(processes))
         assert set(log.values()) == {(0.0, 3.0)}
 
 
@@ -102,9 +102,9 @@ def test_who_is_cut_while_waiting_holds_nothing():
         (found,) = yield from sim.with_deadline([sender(sim, blocks, "b", 0.0, RATE_BPS, log)], 0.5)
         return found
 
-    stories = [sender(sim, blocks, "a", 0.0, RATE_BPS, log), impatient()]
-    stories.append(sender(sim, blocks, "c", 0.75, RATE_BPS, log))
-    found = sim.run(sim.together(stories))
+    processes = [sender(sim, blocks, "a", 0.0, RATE_BPS, log), impatient()]
+    processes.append(sender(sim, blocks, "c", 0.75, RATE_BPS, log))
+    found = sim.run(sim.together(processes))
     assert found[1] == Dropped("deadline")
     assert log == {"a": (0.0, 1.0), "c": (1.0, 2.0)}
 

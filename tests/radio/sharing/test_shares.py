@@ -73,7 +73,7 @@ def play(
     coherence_time_s: float | None = None,
     tie_order: int | None = None,
 ) -> tuple[dict[str, Sent], CountedSimulation]:
-    """The jobs on the clock, each a story that waits for its start, sends and perhaps is cut."""
+    """The jobs on the clock, each a process that waits for its start, sends and perhaps is cut."""
     sim = CountedSimulation(seed=1, shuffle_ties=tie_order)
     band = DividedBand(sim, bandwidth_hz, redivided=redivided)
     band.begin_round(num_shares or len(jobs), math.inf)
