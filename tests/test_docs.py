@@ -7,6 +7,7 @@ which has imported the packages; commands pass through the real parser, with not
 import importlib
 import importlib.util
 import math
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -22,10 +23,12 @@ import pytest
 from scipy import stats
 
 import cosim
+import cosim.testing
 import models
 from analysis.studies import load
 from cosim import HyperExponential, Simulation
 from cosim.configuration import from_dict, is_configuration, to_dict
+from cosim.configuration.port import Port
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.data.traffic.table_files import read
 from cosim.queueing.station import Station
@@ -449,6 +452,30 @@ def test_who_sees_one_ring_only_learns_less(folder):
     printed = played(folder, "tutorial", "rings.py").printed
     iid, shards, sampled = (numbers(printed, f"{kind}: #%")[0] for kind in ("Iid", "Shards", "Sampled"))
     assert shards < 90.0 < min(iid, sampled)
+
+
+# --- Parts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", programs("parts"))
+def test_an_example_of_a_part_is_small_and_ends_with_its_contract(name):
+    lines = programs("parts")[name].splitlines()
+    assert len(lines) <= 40
+    contract = re.match(r"(check_\w+)\(", lines[-1])
+    assert contract
+    assert hasattr(cosim.testing, contract[1])
+
+
+def test_the_page_of_parts_has_every_port():
+    """Those that the engine has; the rules when a channel changes stand with fading."""
+    for module in pkgutil.walk_packages(cosim.__path__, "cosim."):
+        importlib.import_module(module.name)
+    ports = {cls for cls in Port.__subclasses__() if cls.__module__.startswith("cosim.")}
+    assert len(ports) > 12
+    named = set(re.findall(r"`cosim\.[\w.]*?(\w+)`", PAGES["parts"]))
+    assert {cls.__name__ for cls in ports} <= named
+    contracts = set(re.findall(r"`(check_\w+)`", PAGES["parts"]))
+    assert contracts == {name for name in cosim.testing.__all__ if name.startswith("check_")}
 
 
 # --- Randomness ---------------------------------------------------------------------------------------------

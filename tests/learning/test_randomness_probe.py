@@ -1,6 +1,8 @@
 """Forward passes that draw where no key reaches: found, named and refused before anything is trained."""
 
 import random
+import threading
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -138,3 +140,24 @@ def test_a_network_that_fails_in_training_mode_is_refused():
         ConfigurationError, match=r"not two of them in training mode \(one at a time\)\. Usual"
     ):
         Learner(OnlyOne(12, 4), DATA)
+
+
+class Accompanied(nn.Module):
+    """Another thread draws from Python's generator while it works, as many times as are left."""
+
+    left: ClassVar[list[int]] = []
+
+    def forward(self, x_BD):
+        if self.left and self.left.pop():
+            other = threading.Thread(target=random.random)
+            other.start()
+            other.join()
+        return x_BD
+
+
+@pytest.mark.parametrize("times", [[1], [0, 1], [1, 1, 0, 1, 1, 1]])
+def test_what_another_thread_draws_now_and_then_is_not_the_networks(times):
+    """The threads of a Dask worker do."""
+    Accompanied.left[:] = times
+    Learner(after_a_layer(Accompanied()), DATA)
+    assert not Accompanied.left
