@@ -76,10 +76,10 @@ def test_the_command_line_takes_the_scenario_as_one_of_ours(tmp_path):
         )
         assert done.returncode == 0, (line, done.stderr)
     results = [analysis.load(path) for path in sorted((tmp_path / "runs").iterdir())]
-    assert [result.config["system"]["radio"]["bandwidth_hz"] for result in results] == [2e6, 2e6]
+    assert [result.config["system"]["uplink"]["sharing"]["bandwidth_hz"] for result in results] == [2e6, 2e6]
     assert [result.config["system"]["seed"] for result in results] == [1, 2]
     runs = analysis.load(tmp_path / "studies" / "my_scenario-1")
-    mean_s = runs.groupby("radio.bandwidth_hz")["time_s"].mean()
+    mean_s = runs.groupby("uplink.sharing.bandwidth_hz")["time_s"].mean()
     assert mean_s[5e5] > mean_s[1e6] > results[0].summary.time_s
 
 

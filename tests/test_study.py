@@ -95,10 +95,10 @@ def test_a_kind_may_need_a_value_that_is_changed_with_it():
 def test_names_say_as_much_of_a_path_as_is_needed():
     grid = {
         "uplink.link.kind": ("LinkBudget",),
-        "uplink.split.kindlink.large_scale.environment": ("Iiduma",),
-        "data.split": ("iid",),
+        "uplink.link.large_scale.environment": ("uma",),
+        "data.split.kind": ("Iid",),
     }
-    assert designs(BASE, grid)[0].name == "link=LinkBudget, environment=uma, split=Iid, link=budgetiid"
+    assert designs(BASE, grid)[0].name == "link=LinkBudget, environment=uma, split=Iid"
     grid = {"compute.min_frequency_hz.values": ([1e9],), "compute.max_frequency_hz.values": ([2e9],)}
     words = "min_frequency_hz.values=[1000000000.0], max_frequency_hz.values=[2000000000.0]"
     assert designs(BASE, grid)[0].name == words
@@ -242,8 +242,8 @@ def test_a_network_that_there_is_not_is_a_design_that_cannot_run(tmp_path):
 @pytest.mark.parametrize(
     ("name", "path"),
     [
-        ("bandwidth_hz", "radio.bandwidth_hz"),
-        ("radio.bandwidth_hz", "radio.bandwidth_hz"),
+        ("bandwidth_hz", "uplink.sharing.bandwidth_hz"),
+        ("uplink.sharing.bandwidth_hz", "uplink.sharing.bandwidth_hz"),
         ("num_cells", "num_cells"),
         ("training.deadline_s", "protocol.training.deadline_s"),
         ("training.kind", "protocol.training.kind"),
@@ -261,7 +261,7 @@ def test_an_end_of_several_paths_is_refused_with_all_of_them():
     with pytest.raises(ConfigurationError, match=r"kind: may be data\.kind or .* or protocol\.kind or "):
         Study(BASE, {"kind": ("HFedAvg",)}, 1)
     with pytest.raises(ConfigurationError, match=r"given twice"):
-        Study(BASE, {"bandwidth_hz": (1e6,), "radio.bandwidth_hz": (2e6,)}, 1)
+        Study(BASE, {"bandwidth_hz": (1e6,), "uplink.sharing.bandwidth_hz": (2e6,)}, 1)
 
 
 def test_kinds_are_fields_and_keep_what_both_have(tmp_path):

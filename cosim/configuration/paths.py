@@ -1,4 +1,4 @@
-"""Paths: names of fields within a configuration, such as radio.bandwidth_hz.
+"""Paths: names of fields within a configuration, such as uplink.sharing.bandwidth_hz.
 
 A path that ends in kind names the class of a part.
 """

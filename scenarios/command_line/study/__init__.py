@@ -24,7 +24,7 @@ class Options:
     """How a study is carried out.
 
     Attributes:
-        over: A field and its values, such as radio.bandwidth_hz=5e6,10e6; again for another field: every
+        over: A field and its values, such as bandwidth_hz=5e6,10e6; again for another field: every
             combination is a design. A list of lists in JSON where a value is itself a list.
         seeds: Seeds of each design, from --seed on.
         out: Study folder, new or of this very study; none: the next free one under studies/.
