@@ -49,7 +49,7 @@ COMMAND = (
     "from scenarios.command_line import main\nif __name__ == '__main__': main()",
 )
 OVER = ("--over", "rate_bps=5e4,1e5", "--seeds", "1")
-MANY = ("--num-global-rounds", "60")
+MANY = ("--num-global-rounds", "30")
 
 
 def begun(folder: Path, *words: str) -> "subprocess.Popen[str]":
@@ -172,11 +172,11 @@ def test_killed_and_resumed_it_ends_as_an_uninterrupted_run(folder):
     assert killed.returncode == -signal.SIGKILL
     kept = Checkpoint.load(folder / "k")
     assert kept is not None
-    assert kept.global_round < 60
+    assert kept.global_round < 30
     code, _, errors = command(folder, "run", "--resume", "k", "--import", "lakeside", "--quiet")
     assert code == 0, errors
     base = lakeside.system()
-    whole = attrs.evolve(base, protocol=attrs.evolve(base.protocol, num_global_rounds=60))
+    whole = attrs.evolve(base, protocol=attrs.evolve(base.protocol, num_global_rounds=30))
     assert same(cosim.Result.load(folder / "k"), cosim.run(whole))
 
 
