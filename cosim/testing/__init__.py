@@ -23,7 +23,7 @@ Laws of runs (`check_system`):
 - *determinism*: the same seed gives the same tables and weights, with any number of workers, and with
   simultaneous events in any order;
 - *timing only*: without learning, spans, transfers, plans and rounds are the same;
-- *resume*: a run that is stopped after any round and goes on ends as if it never had been.
+- *resume*: a run that is stopped, at its beginning or halfway, and goes on ends as if it never had been.
 
 Usage::
 

@@ -325,9 +325,9 @@ def test_nothing_is_kept_for_models_that_are_read_once(monkeypatch: pytest.Monke
         train(*arguments)
 
     monkeypatch.setattr(sgd, "train_relu_layers", counting)
-    model = mean([an_update(start, i) for i in range(24)])
-    learner.weights(mean([an_update(model, i) for i in range(24)]))
-    assert len(alive) == 2 * 6
+    model = mean([an_update(start, i) for i in range(16)])
+    learner.weights(mean([an_update(model, i) for i in range(16)]))
+    assert len(alive) == 2 * 4
     # A cohort of four with its gradients, a model, and float64 sums: own, waiting, being added.
     assert max(alive) <= 2 * 4 + 1 + 2 * (1 + 1 + 1)
     assert num_live_weights() == before + 1
