@@ -33,14 +33,14 @@ class ComingRound:
 
     Attributes:
         model: What the cell is going to train.
+        job: Which rounds they are, and the number of the clients' jobs.
         payload: What an upload carries.
     """
 
     cloud: Cloud
     edge: EdgeServer
     model: PendingModel
-    global_round: int
-    edge_round: int
+    job: Job
     payload: Payload
 
     def losses(self, clients: Iterable[Client]) -> NDArray[np.float64]:
@@ -54,7 +54,7 @@ class ComingRound:
         """
         clients = tuple(clients)
         names = ",".join(client.name for client in clients)
-        key = f"losses {self.edge.name} {self.global_round} {self.edge_round} {names}"
+        key = f"losses {self.edge.name} {self.job.global_round} {self.job.edge_round} {names}"
         samples = [client.samples for client in clients]
         return self.cloud.journal.read(key, lambda: self.cloud.learner.losses(self.model, samples))
 
@@ -67,9 +67,9 @@ class ComingRound:
             ConfigurationError: An uplink of which nothing is known.
         """
         clients, link = tuple(clients), self.edge.link.known_to("ComingRound.known_snr")
-        share_hz, job = link.share_hz(max(1, len(clients))), Job(self.global_round, self.edge_round)
+        share_hz = link.share_hz(max(1, len(clients)))
         return np.array(
-            [client.tx_power_w * link.snr_per_w(client.name, share_hz, job) for client in clients]
+            [client.tx_power_w * link.snr_per_w(client.name, share_hz, self.job) for client in clients]
         )
 
     def upload_s(self, clients: Iterable[Client]) -> NDArray[np.float64]:
@@ -81,10 +81,9 @@ class ComingRound:
             ConfigurationError: An uplink of which nothing is known.
         """
         clients, link = tuple(clients), self.edge.link.known_to("ComingRound.upload_s")
-        job = Job(self.global_round, self.edge_round)
         return np.array(
             [
-                link.upload_s(client.name, self.payload, client.tx_power_w, len(clients), job)
+                link.upload_s(client.name, self.payload, client.tx_power_w, len(clients), self.job)
                 for client in clients
             ]
         )

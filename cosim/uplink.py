@@ -51,6 +51,11 @@ class Job(NamedTuple):
     edge_round: int
     number: int = NO_JOB
 
+    @classmethod
+    def of_round(cls, global_round: int, edge_round: int, num_edge_rounds: int) -> "Job":
+        """Everybody's in an edge round; global rounds are counted from 1, edge rounds from 0."""
+        return cls(global_round, edge_round, (global_round - 1) * num_edge_rounds + edge_round)
+
 
 class Cell(NamedTuple):
     """A cell as an uplink sees it; arrays have shape (clients,).

@@ -107,15 +107,14 @@ class EdgeTraining(Port):
         yield from edge.receive(sim, payload.bits)
         for edge_round in range(self.num_edge_rounds):
             request = cloud.request(model, self.num_local_steps, self.local)
+            job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
             coming = ComingRound(
                 cloud=cloud,
                 edge=edge,
                 model=model,
-                global_round=global_round,
-                edge_round=edge_round,
+                job=job,
                 payload=payload,
             )
-            job = Job(global_round, edge_round, (global_round - 1) * self.num_edge_rounds + edge_round)
             choice = self.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self).__name__)
             assignments = [

@@ -169,7 +169,7 @@ class RawHfl(Protocol):
     ) -> Work:
         """What one client does in an edge round."""
         return Work(
-            job=Job(global_round, edge_round, (global_round - 1) * self.num_edge_rounds + edge_round),
+            job=Job.of_round(global_round, edge_round, self.num_edge_rounds),
             request=cloud.request(model, share.num_steps, self.local_round),
             cycles=share.num_steps * cloud.step_cycles(share.client, self.local_round.batch_size),
             payload=payload,

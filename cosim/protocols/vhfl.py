@@ -115,7 +115,7 @@ class Vhfl(Protocol):
         num_steps = self.local.num_steps(num_samples, self.num_local_epochs)
         num_uploaded = cloud.shape.num_local_parameters + num_samples * cloud.shape.num_central_outputs
         return Work(
-            job=Job(global_round, 0, global_round - 1),
+            job=Job.of_round(global_round, 0, 1),
             request=cloud.request(model, num_steps, self.local),
             cycles=num_steps * cloud.step_cycles(client, self.local.batch_size, local_only=True),
             payload=cloud.codec.payload(num_uploaded),

@@ -10,6 +10,5 @@ class Turns(cosim.EdgeTraining):
 
     def participants(self, sim, edge, coming):
         """The next ones."""
-        number = (coming.global_round - 1) * self.num_edge_rounds + coming.edge_round
-        first = number * self.num_participants
+        first = coming.job.number * self.num_participants
         return [edge.clients[(first + i) % len(edge.clients)] for i in range(self.num_participants)]
