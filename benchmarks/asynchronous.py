@@ -20,12 +20,12 @@ import numpy as np
 
 import cosim
 import models
-from cosim.learning.combinations import mean
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
-from cosim.learning.pending import PendingModel, PendingUpdate
-from cosim.learning.submodels import NetworkShape
-from cosim.learning.weights import Weights
+from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.network.weights import Weights
 
 NUM_CLIENTS, NUM_ROUNDS, SHARE = 30, 20, 0.1
 NETWORKS = ("relu-64-32-10", "relu-64-300-10")

@@ -31,11 +31,11 @@ from torch import Tensor, nn
 
 import models
 from cosim.data.dataset import Dataset
-from cosim.learning.cohorts import WORKING_SETS, cohorts
-from cosim.learning.combinations import mean
+from cosim.learning.graph.cohorts import WORKING_SETS, cohorts
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
-from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.programs.sgd_steps import mini_batches
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE, LEARNING_RATE = 60, 20, 50, 0.01

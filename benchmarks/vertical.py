@@ -24,9 +24,9 @@ import torch
 import cosim
 import models
 from cosim.data.dataset import Dataset
-from cosim.learning.combinations import mean
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.pending import PendingUpdate
 from cosim.learning.programs.vertical import epoch_orders
 from cosim.learning.vertical import VerticalSgd
 from cosim.simulation import Simulation

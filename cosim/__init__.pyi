@@ -1,9 +1,8 @@
 from attrs import evolve
 
 from cosim.allocation.policies import CommonSteps, Policy, ResourceAware, Unconstrained
-from cosim.codec import Codec, Uncompressed
-from cosim.compute import Compute
 from cosim.configuration import ConfigurationError
+from cosim.configuration.values import PerClient, PerGroup
 from cosim.data.arrays import Arrays
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
@@ -23,9 +22,13 @@ from cosim.data.traffic.cell_traffic import CellTraffic
 from cosim.data.traffic.traffic import Traffic
 from cosim.data.traffic.traffic_csv import TrafficCsv
 from cosim.data.videos.video_requests import VideoRequests
+from cosim.devices.compute import Compute
+from cosim.devices.transmit_power import PowerRange, SamePower
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.vertical import VerticalSgd
+from cosim.links.codec import Codec, Uncompressed
+from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
@@ -47,10 +50,7 @@ from cosim.results import Result
 from cosim.running import run
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System
-from cosim.topology import Topology
-from cosim.transmit_power import PowerRange, SamePower
-from cosim.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
-from cosim.values import PerClient, PerGroup
+from cosim.topology.topology import Topology
 
 __all__ = [
     "Arrays",

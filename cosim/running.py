@@ -27,15 +27,16 @@ from cosim.configuration import ConfigurationError, check_reloads, from_dict, to
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
-from cosim.nodes import RoundReport
+from cosim.network import nodes_of
 from cosim.provenance import provenance, started_with
 from cosim.results import Result, add_provenance, alone_in, check_version, create_folder
+from cosim.servers.cloud import RoundReport
 from cosim.simulation import Simulation
 from cosim.system import System
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
-    from cosim.learning.named_networks import Builder
+    from cosim.learning.network.named import Builder
 
 _SAVE_EVERY_WALL_S = 15.0
 SCENARIO = r"[A-Za-z0-9_-]+|[A-Za-z0-9_.]+:[A-Za-z0-9_]+"
@@ -107,7 +108,7 @@ def run(
     with ExitStack() as alone:
         known = _stopped_run(folder, config, alone) if resume else None
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
-        cloud = system.build(sim, learner, data, writer.heard, known)
+        cloud = nodes_of(system, sim, learner, data, writer.heard, known)
         writer.journal = cloud.journal
         origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
@@ -138,7 +139,7 @@ def network_of(system: System, build: "Builder | None" = None) -> Any:
     Raises:
         ConfigurationError: There is none, or it is to bring weights, which a family cannot.
     """
-    from cosim.learning.named_networks import builder, built
+    from cosim.learning.network.named import builder, built
 
     if system.initial_weights == "network" and ":" not in system.model:
         raise ConfigurationError(
@@ -150,7 +151,7 @@ def network_of(system: System, build: "Builder | None" = None) -> Any:
 
 def configuration_of(system: System, network: Any, scenario: str | None) -> dict[str, Any]:
     """What config.json says of a run: scenario, system, and by what its network is known again."""
-    from cosim.learning.network_identity import identity, weights_hash
+    from cosim.learning.network.identity import identity, weights_hash
 
     known_by = identity(network)
     if system.initial_weights == "network" and system.evaluate_every is not None:

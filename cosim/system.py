@@ -7,21 +7,11 @@ Usage::
     system = System(num_cells=2, uplink=PublicNetwork(), protocol=HFedAvg())
 """
 
-from collections.abc import Callable, Sequence
-from functools import cache, partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
 
-from cosim.checkpoint import Checkpoint
-from cosim.client import Client
-from cosim.codec import Codec, Uncompressed
-from cosim.compute import Compute
 from cosim.configuration import (
-    ConfigurationError,
     at_least,
     between,
     check_fit,
@@ -33,18 +23,17 @@ from cosim.configuration import (
     refuse,
 )
 from cosim.data.data import Data
-from cosim.data.dataset import Dataset
 from cosim.data.pictures.fashion_mnist import FashionMnist
-from cosim.nodes import Cloud, EdgeServer, RoundReport
+from cosim.devices.compute import Compute
+from cosim.links.codec import Codec, Uncompressed
+from cosim.links.uplink import Uplink
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.radio.radio import Radio
-from cosim.simulation import Simulation
-from cosim.topology import Topology, client_name, edge_name, even_cells
-from cosim.uplink import Cell, Uplink
+from cosim.topology.topology import Topology, even_cells
 
 if TYPE_CHECKING:
-    from cosim.learning.learner import Learner
+    pass
 
 
 @configuration
@@ -102,90 +91,6 @@ class System:
     def sizes(self) -> tuple[int, ...]:
         """Clients of each cell."""
         return self.cell_sizes or even_cells(self.num_clients, self.num_cells)
-
-    def build(
-        self,
-        sim: Simulation,
-        learner: "Learner",
-        data: Callable[[], Dataset],
-        listener: Callable[[RoundReport], None],
-        known: Checkpoint | None = None,
-    ) -> Cloud:
-        """The nodes of this system on a clock; with a checkpoint, of a run that goes on from there.
-
-        Args:
-            data: Gives the data set, read before the clock starts where something is learned.
-
-        Raises:
-            ConfigurationError: Parts that do not fit together.
-        """
-        sizes = self.sizes()
-        held = cache(lambda: self.data.held(sim, data(), sizes))
-        if self.evaluate_every is not None or self.data.outline is None:
-            held()
-        graph = self.topology.graph(sizes, sim)
-        sample_flops = learner.flops.of() if self.compute.cycles_follow == "flops" else 0
-        cells, first = [], 0
-        for cell, size in enumerate(sizes):
-            edge, names = edge_name(cell), [client_name(number) for number in range(first, first + size)]
-            distance_m = np.array([graph.edges[edge, name]["distance_m"] for name in names])
-            powers_w = [self.compute.tx_power.highest_w(sim.stream(name, "transmit power")) for name in names]
-            cells.append(Cell(edge, tuple(names), distance_m, np.array(powers_w)))
-            first += size
-        links = self.uplink.links(sim, cells)
-        if len(links) != len(cells):
-            raise ConfigurationError(
-                f"{type(self.uplink).__name__}.links gives {len(links)} links for {len(cells)} cells. Usual "
-                "fix: one for each."
-            )
-        lowest_hz = self.compute.min_frequency_hz.of_clients(sizes)
-        highest_hz = self.compute.max_frequency_hz.of_clients(sizes)
-        edges, numbers, states = [], count(), {}
-        for cell, link, *range_hz in zip(cells, links, lowest_hz, highest_hz, strict=True):
-            clients = [
-                Client(
-                    name=name,
-                    edge=cell.edge,
-                    cpu=self.compute.cpu(low_hz, high_hz, sim.stream(name, "cpu"), sample_flops),
-                    link=link,
-                    tx_power_w=float(power_w),
-                    samples_now=partial(_held_now, held, next(numbers)),
-                    states=states,
-                )
-                for name, power_w, low_hz, high_hz in zip(
-                    cell.clients, cell.tx_power_w, *range_hz, strict=True
-                )
-            ]
-            edges.append(
-                EdgeServer(
-                    name=cell.edge,
-                    clients=tuple(clients),
-                    link=link,
-                    backhaul=self.topology,
-                    states=states,
-                )
-            )
-        cloud = Cloud(
-            edges=tuple(edges),
-            learner=learner,
-            shape=learner.shape,
-            num_global_rounds=self.protocol.num_global_rounds,
-            codec=self.codec,
-            cycles_follow=self.compute.cycles_follow,
-            evaluate_every=self.evaluate_every,
-            listener=listener,
-            known=known,
-            states=states,
-        )
-        self.protocol.check(cloud)
-        return cloud
-
-
-def _held_now(
-    held: Callable[[], Sequence[Callable[[], NDArray[np.int64]]]], number: int
-) -> NDArray[np.int64]:
-    """The samples of a client at this instant."""
-    return held()[number]()
 
 
 def _check_magnitudes(config: Any) -> None:

@@ -27,7 +27,7 @@ from cosim import (
     System,
 )
 from cosim.running import load_system
-from cosim.topology import client_name, edge_name
+from cosim.topology.topology import client_name, edge_name
 
 
 def system() -> System:

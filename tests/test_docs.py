@@ -32,7 +32,7 @@ from cosim.configuration.port import Port
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.data.traffic.table_files import read
 from cosim.queueing.station import Station
-from cosim.study import Study
+from cosim.studies.study import Study
 from cosim.units import unit_of
 from scenarios import command_line, reference
 from scenarios.command_line import looking, playing
@@ -56,7 +56,7 @@ PLAYER = """
 import os, runpy, sys
 from pathlib import Path
 
-import analysis.batch_means, analysis.studies, cosim.study, matplotlib.pyplot, models
+import analysis.batch_means, analysis.studies, cosim.studies.study, matplotlib.pyplot, models
 import scenarios.quickstart
 
 def play(script):

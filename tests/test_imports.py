@@ -29,7 +29,7 @@ BANNED = [
     ("cosim/learning/new.py", "import scenarios.hist", ENGINE),
     ("cosim/new.py", "", LAYERS),
     ("cosim/radio/new.py", "from cosim.running import run", LAYERS),
-    ("cosim/data/new.py", "from cosim.learning.levels import levels", LAYERS),
+    ("cosim/data/new.py", "from cosim.learning.graph.levels import levels", LAYERS),
     ("models/new.py", "from cosim.units import db_to_linear", MODELS),
     ("models/new.py", "import numpy as np", MODELS),
     ("analysis/new.py", "from cosim.system import System", ANALYSIS),
@@ -127,7 +127,7 @@ def test_new_dependency_is_banned_where_few_are_allowed(contract: str, own: set[
 def test_torch_is_imported_when_something_computes():
     """Configurations, the command line and times need none of it; it takes seconds to import."""
     code = (
-        "import sys, cosim, cosim.learning.combinations, cosim.executors\n"
+        "import sys, cosim, cosim.learning.graph.combinations, cosim.studies.executors\n"
         "from cosim.configuration import from_dict, to_dict\n"
         "for protocol in (cosim.Hist(), cosim.HFedAvg(), cosim.RawHfl(), cosim.Vhfl()):\n"
         "    system = cosim.System(protocol=protocol)\n"

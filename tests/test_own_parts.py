@@ -24,7 +24,7 @@ from analysis.report_designs import designs_of
 from cosim import configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
 from cosim.results import TABLES
-from cosim.study import Study
+from cosim.studies.study import Study
 from scenarios import command_line, rawhfl
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -41,8 +41,9 @@ from cosim import (
 )
 from cosim.configuration import from_dict, to_dict
 from cosim.learning.learner import Learner
-from cosim.nodes import Cloud, RoundReport
-from cosim.uplink import Job
+from cosim.links.uplink import Job
+from cosim.network import nodes_of
+from cosim.servers.cloud import Cloud, RoundReport
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
@@ -170,7 +171,7 @@ def draws(system: System) -> dict[str, tuple[float, ...]]:
     """Distance, frequency and gains of every client."""
     sim, dataset = Simulation(system.seed), loaded(system.data)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud: Cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    cloud: Cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
     graph = system.topology.graph(system.sizes(), Simulation(system.seed))
     return {
         client.name: (

@@ -6,6 +6,7 @@ import pytest
 
 import cosim
 from cosim.configuration import configuration
+from cosim.links.uplink import Link, SteadyUpload, Uplink
 from cosim.protocols.protocol import Protocol
 from cosim.records import Round
 from cosim.testing import (
@@ -18,7 +19,6 @@ from cosim.testing import (
     check_uplink,
     small_system,
 )
-from cosim.uplink import Link, SteadyUpload, Uplink
 from scenarios import rawhfl, vhfl
 
 SMALL = small_system()

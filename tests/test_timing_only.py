@@ -10,11 +10,11 @@ from torch import nn
 import cosim
 import models
 from cosim import Digits, Synthetic, evolve
-from cosim.learning.flops import TrainingFlops
 from cosim.learning.learner import Learner
-from cosim.learning.named_networks import network_of
+from cosim.learning.network.flops import TrainingFlops
+from cosim.learning.network.named import network_of
+from cosim.learning.network.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.nothing_learned import NothingLearned
-from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
 from cosim.results import TABLES
 from scenarios import command_line, hist
 

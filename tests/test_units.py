@@ -231,7 +231,7 @@ def test_the_walk_meets_what_it_should():
     assert walked >= {
         "cosim.records.Span",
         "cosim.radio.radio.Radio",
-        "cosim.compute.Cpu",
+        "cosim.devices.compute.Cpu",
         "analysis.closed_forms.round_latency.EdgeRoundLatency",
     }
 

@@ -68,12 +68,9 @@ from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning.cohorts import WORKING_SETS, cohorts, working_set
-from cosim.learning.dropout import dropping_layers
-from cosim.learning.flops import TrainingFlops
-from cosim.learning.levels import Level, Need, levels
-from cosim.learning.network_check import check_network
-from cosim.learning.pending import (
+from cosim.learning.graph.cohorts import WORKING_SETS, cohorts, working_set
+from cosim.learning.graph.levels import Level, Need, levels
+from cosim.learning.graph.pending import (
     InitialModel,
     PendingModel,
     PendingState,
@@ -81,10 +78,13 @@ from cosim.learning.pending import (
     PendingValue,
     StoredModel,
 )
+from cosim.learning.network.check import check_network
+from cosim.learning.network.dropout import dropping_layers
+from cosim.learning.network.flops import TrainingFlops
+from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.network.weights import WeightedSum, Weights, frozen_on, own_copy, own_weights
 from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
-from cosim.learning.submodels import NetworkShape
 from cosim.learning.training_set import TrainingSet
-from cosim.learning.weights import WeightedSum, Weights, frozen_on, own_copy, own_weights
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
 T = TypeVar("T")

@@ -13,12 +13,12 @@ from torch import nn
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning.dropout import dropping_layers
-from cosim.learning.flops import TrainingFlops, output_shape
+from cosim.learning.graph.pending import PendingModel, PendingValue
 from cosim.learning.learner import Learner
-from cosim.learning.network_check import check_outputs
-from cosim.learning.pending import PendingModel, PendingValue
-from cosim.learning.submodels import NetworkShape
+from cosim.learning.network.check import check_outputs
+from cosim.learning.network.dropout import dropping_layers
+from cosim.learning.network.flops import TrainingFlops, output_shape
+from cosim.learning.network.submodels import NetworkShape
 
 
 class NothingLearned(Learner):

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from torch import Tensor
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.randomness_probe import generator_states
-from cosim.learning.weights import Weights
+from cosim.learning.network.randomness_probe import generator_states
+from cosim.learning.network.weights import Weights
 
 GENERATOR_BITS = 63
 """A torch.Generator takes seeds that a signed whole number of 64 bits can hold."""

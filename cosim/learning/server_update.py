@@ -28,14 +28,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from cosim.configuration import Port, configuration
-from cosim.learning.pending import NextState, PendingModel, PendingState, PendingUpdate
-from cosim.learning.submodels import NetworkShape
+from cosim.learning.graph.pending import NextState, PendingModel, PendingState, PendingUpdate
+from cosim.learning.network.submodels import NetworkShape
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from cosim.learning.weights import Weights
+    from cosim.learning.network.weights import Weights
 
 
 @configuration
@@ -109,7 +109,7 @@ class ServerView:
         """The source of what is drawn, from its beginning."""
         import torch
 
-        from cosim.learning.dropout import stream_key
+        from cosim.learning.network.dropout import stream_key
         from cosim.learning.own_functions import GENERATOR_BITS
 
         seed = stream_key(self._key, "server update") % 2**GENERATOR_BITS

@@ -12,7 +12,7 @@ from cosim.data.dataset import Dataset
 from cosim.learning.scores import cross_entropy, squared_error
 
 if TYPE_CHECKING:
-    from cosim.learning.pending import PendingUpdate
+    from cosim.learning.graph.pending import PendingUpdate
 
 
 class TrainingSet:

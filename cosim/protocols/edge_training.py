@@ -10,16 +10,17 @@ or at the deadline. If nothing arrived the edge model stays, and the round's rec
 from collections.abc import Iterable
 from typing import Any
 
-from cosim.client import Client, Work
 from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, positive, refuse
+from cosim.devices.client import Client, Work
+from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training import LocalTraining, Sgd
-from cosim.learning.pending import PendingModel
+from cosim.learning.network.submodels import Part
 from cosim.learning.server_update import Mean, ServerUpdate
-from cosim.learning.submodels import Part
-from cosim.nodes import Cloud, EdgeServer
-from cosim.selection import ComingRound
+from cosim.links.uplink import Job
+from cosim.servers.cloud import Cloud
+from cosim.servers.edge import EdgeServer
+from cosim.servers.selection import ComingRound
 from cosim.simulation import Dropped, Process, Simulation
-from cosim.uplink import Job
 
 
 @configuration

@@ -11,10 +11,10 @@ as the HIST journal paper uses it (Section VI-B).
 """
 
 from cosim.configuration import configuration
-from cosim.learning.combinations import mean_of_models
-from cosim.nodes import Cloud
+from cosim.learning.graph.combinations import mean_of_models
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Process, Simulation
 
 

@@ -19,11 +19,11 @@ from typing import Literal
 
 from cosim.allocation.submodel_sizes import latency_optimal_sizes
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive, refuse
-from cosim.learning.combinations import assemble, submodel
-from cosim.learning.submodels import Counts, Part, draw_parts, even_counts, proportional_counts
-from cosim.nodes import Cloud
+from cosim.learning.graph.combinations import assemble, submodel
+from cosim.learning.network.submodels import Counts, Part, draw_parts, even_counts, proportional_counts
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Process, Simulation
 
 

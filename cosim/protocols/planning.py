@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from cosim.allocation import exact
 from cosim.allocation.policies import Policy
 from cosim.allocation.problem import Plan, Problem
-from cosim.client import Client
-from cosim.nodes import Cloud, EdgeServer
+from cosim.devices.client import Client
+from cosim.links.uplink import Job, KnownLink
 from cosim.records import Allotment
+from cosim.servers.cloud import Cloud
+from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
-from cosim.topology import uniform
-from cosim.uplink import Job, KnownLink
+from cosim.topology.topology import uniform
 
 
 class Share(NamedTuple):

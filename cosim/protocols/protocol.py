@@ -20,7 +20,7 @@ Usage::
 from abc import ABC, abstractmethod
 
 from cosim.configuration import Port, at_least, configuration, field
-from cosim.nodes import Cloud
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Process, Simulation
 
 

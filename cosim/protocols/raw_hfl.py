@@ -21,8 +21,6 @@ import attrs
 
 from cosim.allocation import exact
 from cosim.allocation.policies import Policy, ResourceAware
-from cosim.client import Work
-from cosim.codec import Payload
 from cosim.configuration import (
     ConfigurationError,
     at_least,
@@ -32,14 +30,17 @@ from cosim.configuration import (
     one_or_range,
     positive,
 )
-from cosim.learning.combinations import accumulate, mean_of_models
+from cosim.devices.client import Work
+from cosim.learning.graph.combinations import accumulate, mean_of_models
+from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training import LocalTraining, Sgd
-from cosim.learning.pending import PendingModel
-from cosim.nodes import Cloud, EdgeServer
+from cosim.links.codec import Payload
+from cosim.links.uplink import Job
 from cosim.protocols.planning import Planner, Share, Terms
 from cosim.protocols.protocol import Protocol
+from cosim.servers.cloud import Cloud
+from cosim.servers.edge import EdgeServer
 from cosim.simulation import Dropped, Process, Simulation
-from cosim.uplink import Job
 
 
 @configuration

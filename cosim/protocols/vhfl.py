@@ -21,15 +21,15 @@ Source: Wan et al., "How global observation works in federated learning", Sectio
 from collections.abc import Sequence
 from typing import Literal
 
-from cosim.client import Client, Work
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
-from cosim.learning.combinations import mean
-from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.devices.client import Client, Work
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.vertical import VerticalSgd
-from cosim.nodes import Cloud
+from cosim.links.uplink import Job
 from cosim.protocols.protocol import Protocol
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Dropped, Process, Simulation
-from cosim.uplink import Job
 
 
 @configuration

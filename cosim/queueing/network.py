@@ -21,13 +21,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from cosim.codec import Payload
 from cosim.configuration import at_least, configuration, field, not_negative
+from cosim.links.codec import Payload
+from cosim.links.uplink import Cell, Job, Link, Uplink, Upload
 from cosim.queueing.service import HyperExponential, ServiceLaw
 from cosim.queueing.start import Start, check_start
 from cosim.queueing.station import Message, Station
 from cosim.simulation import Event, Simulation
-from cosim.uplink import Cell, Job, Link, Uplink, Upload
 
 
 @configuration

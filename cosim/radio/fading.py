@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, at_least, configuration, field
+from cosim.links.uplink import Job
 from cosim.radio.redrawn import Block, EveryGlobalRound, Redrawn
 from cosim.simulation import Simulation
-from cosim.uplink import Job
 
 
 class BlockFading(ABC):

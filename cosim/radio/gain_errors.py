@@ -7,8 +7,8 @@ gets through. Both are redrawn in every edge round. No source: ours.
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.links.uplink import Job
 from cosim.simulation import Simulation
-from cosim.uplink import Job
 
 
 class GainErrors:

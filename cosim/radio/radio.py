@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.codec import Payload
 from cosim.configuration import between, configuration, field, refuse
+from cosim.links.codec import Payload
+from cosim.links.uplink import Cell, Job, KnownLink, Link, Uplink, Upload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import BlockFading, Fading, Rayleigh
 from cosim.radio.gain_errors import GainErrors
@@ -23,7 +24,6 @@ from cosim.radio.propagation.mean_snr import CellSnr, Propagation
 from cosim.radio.sharing.band import Band, Sharing
 from cosim.radio.sharing.shares import FixedShares
 from cosim.simulation import Simulation
-from cosim.uplink import Cell, Job, KnownLink, Link, Uplink, Upload
 
 
 @configuration

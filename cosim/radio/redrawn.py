@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 
 from cosim.configuration import Port, at_least, configuration, field
-from cosim.uplink import Job
+from cosim.links.uplink import Job
 
 Block = tuple[int, ...]
 

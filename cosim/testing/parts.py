@@ -6,11 +6,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from cosim.codec import Codec
 from cosim.data.data import Data
-from cosim.learning.combinations import mean
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.local_training import LocalTraining
-from cosim.learning.pending import PendingUpdate
+from cosim.links.codec import Codec
+from cosim.links.uplink import Uplink
 from cosim.protocols.protocol import Protocol
 from cosim.running import network_of, run
 from cosim.simulation import Simulation
@@ -18,7 +19,6 @@ from cosim.system import System
 from cosim.testing.laws import broken
 from cosim.testing.runs import check_system, small_system
 from cosim.testing.uploads import check_uploads
-from cosim.uplink import Uplink
 
 
 def check_protocol(protocol: Protocol, system: System | None = None, network: Any = None) -> None:

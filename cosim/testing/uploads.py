@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from cosim.codec import Payload
+from cosim.links.codec import Payload
+from cosim.links.uplink import Cell, Job, Link, Uplink, Upload
 from cosim.simulation import Process, Simulation
 from cosim.testing.laws import broken
-from cosim.uplink import Cell, Job, Link, Uplink, Upload
 
 NUM_VALUES = 1000
 BITS = 32.0 * NUM_VALUES

@@ -9,9 +9,9 @@ import attrs
 from rich.table import Table
 
 from analysis.plots import overview
-from cosim.nodes import RoundReport
 from cosim.results import Result
 from cosim.running import check_network, configuration_of, network_of, run
+from cosim.servers.cloud import RoundReport
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_picture
 from scenarios.command_line.progress import progress_of

@@ -17,10 +17,10 @@ import attrs
 import docstring_parser
 
 import cosim
-from cosim import study
 from cosim.configuration import is_configuration, kinds_of
 from cosim.records import Allotment, Evaluation, Fate, Prediction, Round, Span, Transfer
 from cosim.results import Summary
+from cosim.studies import study
 from cosim.units import unit_of
 from scenarios import command_line
 from scenarios.command_line import looking, run

@@ -10,8 +10,8 @@ from typing import Any
 import analysis
 import cosim
 import models
-from cosim import study
 from cosim.configuration import is_configuration
+from cosim.studies import study
 
 
 def functions() -> Iterator[str]:
@@ -21,7 +21,7 @@ def functions() -> Iterator[str]:
         name: getattr(cosim, name) for name in cosim.__all__ if not is_configuration(getattr(cosim, name))
     }
     yield f"### cosim\n\n{_members('cosim', public)}"
-    yield f"### cosim.study\n\n{_members('cosim.study', {'Study': study.Study})}"
+    yield f"### cosim.studies.study\n\n{_members('cosim.studies.study', {'Study': study.Study})}"
     yield f"### models\n\n{_members('models', {'build': models.build})}"
     yield f"### analysis\n\n{_members('analysis', {'load': analysis.load})}"
     for info in pkgutil.walk_packages(analysis.__path__, "analysis."):

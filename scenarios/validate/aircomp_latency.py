@@ -20,8 +20,9 @@ from analysis.closed_forms.over_the_air import AirEdgeRoundLatency, global_round
 from analysis.closed_forms.round_latency import EdgeRoundLatency
 from cosim.configuration import at_least, configuration, field, not_empty, not_negative
 from cosim.learning.learner import Learner
-from cosim.learning.named_networks import network_of
-from cosim.nodes import Cloud
+from cosim.learning.network.named import network_of
+from cosim.network import nodes_of
+from cosim.servers.cloud import Cloud
 from scenarios.command_line.console import console
 from scenarios.validate.round_latency import blank_dataset, compare
 
@@ -76,8 +77,8 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
 def simulate(system: cosim.System) -> tuple[Cloud, cosim.Result]:
     """The network, and what it did."""
     sim, dataset = cosim.Simulation(system.seed), blank_dataset(system.num_clients)
-    cloud = system.build(
-        sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
+    cloud = nodes_of(
+        system, sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
     )
     sim.run(system.protocol.play(sim, cloud))
     return cloud, cosim.Result.of(sim.trace, {}, system.num_clients, "complete", None)

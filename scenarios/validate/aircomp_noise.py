@@ -27,13 +27,15 @@ from analysis.closed_forms.over_the_air import AirDistortion
 from analysis.statistics import Interval, familywise
 from cosim.allocation.beamforming import receive_beams
 from cosim.configuration import at_least, configuration, field, not_negative
-from cosim.learning.combinations import mean
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
-from cosim.learning.pending import PendingUpdate
-from cosim.nodes import Cloud, EdgeServer
+from cosim.links.uplink import Job
+from cosim.network import nodes_of
 from cosim.radio.radio import RadioLink
-from cosim.uplink import Job
+from cosim.servers.cloud import Cloud
+from cosim.servers.edge import EdgeServer
 from scenarios.command_line.console import console
 
 __all__ = ["Options", "main"]
@@ -97,7 +99,7 @@ def network_of(of: cosim.System) -> tuple[cosim.Simulation, Cloud]:
     sim = cosim.Simulation(of.seed)
     dataset = of.data.load(sim, None)
     learner = Learner(models.build(of.model), dataset, num_workers=1)
-    return sim, of.build(sim, learner, lambda: dataset, lambda report: None)
+    return sim, nodes_of(of, sim, learner, lambda: dataset, lambda report: None)
 
 
 def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int) -> NDArray[np.float64]:

@@ -26,12 +26,13 @@ import models
 from analysis.closed_forms.planned_upload import PlannedUpload
 from analysis.statistics import Interval, binomial, familywise, t_interval
 from cosim.configuration import at_least, configuration, field, not_negative
-from cosim.learning.combinations import accumulate
+from cosim.learning.graph.combinations import accumulate
+from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
-from cosim.learning.pending import PendingUpdate
-from cosim.nodes import Cloud
-from cosim.uplink import Job
+from cosim.links.uplink import Job
+from cosim.network import nodes_of
+from cosim.servers.cloud import Cloud
 from scenarios.command_line.console import console
 
 __all__ = ["Options", "main"]
@@ -117,7 +118,7 @@ def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
     """The network, and what it did."""
     sim = cosim.Simulation(of.seed)
     dataset = of.data.load(sim, None)
-    cloud = of.build(sim, Learner(models.build(of.model), dataset), lambda: dataset, lambda report: None)
+    cloud = nodes_of(of, sim, Learner(models.build(of.model), dataset), lambda: dataset, lambda report: None)
     sim.run(of.protocol.play(sim, cloud))
     return cloud, cosim.Result.of(sim.trace, {}, of.num_clients, "complete", None)
 

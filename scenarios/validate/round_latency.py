@@ -21,10 +21,11 @@ from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim.configuration import at_least, configuration, field, not_empty, not_negative
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
-from cosim.learning.named_networks import network_of
-from cosim.nodes import Cloud
+from cosim.learning.network.named import network_of
+from cosim.links.uplink import Job
+from cosim.network import nodes_of
 from cosim.radio.radio import RadioLink
-from cosim.uplink import Job
+from cosim.servers.cloud import Cloud
 from scenarios.command_line.console import console
 
 TOLERANCE = 1e-9
@@ -70,8 +71,8 @@ def simulate(system: cosim.System) -> tuple[Cloud, np.ndarray]:
     """The network, and the duration in s of every global round, shape (rounds,)."""
     sim = cosim.Simulation(system.seed)
     dataset = blank_dataset(system.num_clients)
-    cloud = system.build(
-        sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
+    cloud = nodes_of(
+        system, sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
     )
     sim.run(system.protocol.play(sim, cloud))
     rounds = [row for row in sim.trace.rounds if row.level == "global"]

@@ -27,7 +27,7 @@ from cosim.configuration import (
 from cosim.queueing.arrays import simulate
 from cosim.queueing.station import Station
 from cosim.simulation import Event, Process
-from cosim.topology import client_name
+from cosim.topology.topology import client_name
 
 WEIGHT_BEYOND = 0.5
 """The alpha_1 of what the formula does not cover."""

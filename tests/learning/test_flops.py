@@ -10,7 +10,7 @@ import models
 from cosim import Synthetic
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
-from cosim.learning.submodels import draw_parts
+from cosim.learning.network.submodels import draw_parts
 
 DATA = loaded(Synthetic())
 RNG = np.random.default_rng(1)

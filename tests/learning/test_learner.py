@@ -13,15 +13,15 @@ import models
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.learning import learner as learner_module
-from cosim.learning.cohorts import WORKING_SETS, WorkingSet, cohorts
-from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models, submodel
+from cosim.learning.graph.cohorts import WORKING_SETS, WorkingSet, cohorts
+from cosim.learning.graph.combinations import accumulate, assemble, mean, mean_of_models, submodel
+from cosim.learning.graph.levels import levels
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.levels import levels
 from cosim.learning.local_training import Sgd
-from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.network.submodels import draw_parts, even_counts
 from cosim.learning.programs import sgd
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.learning.submodels import draw_parts, even_counts
 
 NUM_FEATURES, NUM_CLASSES = 12, 4
 

@@ -14,16 +14,16 @@ from torch import nn
 import models
 from cosim import Synthetic
 from cosim.learning import learner as learner_module
-from cosim.learning.cohorts import WORKING_SETS, WorkingSet
-from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models, submodel
+from cosim.learning.graph.cohorts import WORKING_SETS, WorkingSet
+from cosim.learning.graph.combinations import accumulate, assemble, mean, mean_of_models, submodel
+from cosim.learning.graph.levels import levels
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.levels import levels
 from cosim.learning.local_training import Sgd
-from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.network.submodels import NetworkShape, draw_parts, even_counts
+from cosim.learning.network.weights import Weights
 from cosim.learning.programs import sgd
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
-from cosim.learning.weights import Weights
 from cosim.simulation import Process, Simulation
 
 DATA = loaded(Synthetic())

@@ -10,12 +10,12 @@ from torch import nn
 import models
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
 from cosim.data.synthetic import Synthetic
-from cosim.learning.combinations import assemble, mean, submodel
+from cosim.learning.graph.combinations import assemble, mean, submodel
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import LocalTraining, Sgd
-from cosim.learning.pending import PendingModel, PendingUpdate
+from cosim.learning.network.submodels import draw_parts, even_counts
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.learning.submodels import draw_parts, even_counts
 from cosim.learning.workers import one_torch_thread
 
 DATA = loaded(Synthetic())

@@ -11,7 +11,7 @@ import torch
 import models
 from cosim import ConfigurationError
 from cosim.learning import named_networks
-from cosim.learning.named_networks import network_of
+from cosim.learning.network.named import network_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

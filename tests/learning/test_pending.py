@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.combinations import accumulate, assemble, mean, mean_of_models
+from cosim.learning.graph.combinations import accumulate, assemble, mean, mean_of_models
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training import Sgd
-from cosim.learning.pending import PendingModel, PendingUpdate
-from cosim.learning.submodels import Part
+from cosim.learning.network.submodels import Part
 
 GOOD = {
     "client": "c",

@@ -11,11 +11,11 @@ from torch import nn
 import models
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning.cohorts import WORKING_SETS, cohorts
-from cosim.learning.combinations import accumulate, mean
+from cosim.learning.graph.cohorts import WORKING_SETS, cohorts
+from cosim.learning.graph.combinations import accumulate, mean
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
-from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.programs import recurring_rows
 from cosim.learning.programs.recurring_rows import draws, train_on_rows
 from cosim.learning.programs.sgd_steps import mini_batches

@@ -14,12 +14,12 @@ from cosim import ConfigurationError, Sgd, Synthetic
 from cosim.data.dataset import Dataset
 from cosim.data.traffic.traffic import Traffic, generate
 from cosim.data.traffic.traffic_samples import samples as traffic_samples
-from cosim.learning.combinations import accumulate, mean, submodel
+from cosim.learning.graph.combinations import accumulate, mean, submodel
+from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.pending import PendingUpdate
+from cosim.learning.network.submodels import NetworkShape, draw_parts, even_counts
+from cosim.learning.network.weights import assembled, cut, initial_weights
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
-from cosim.learning.weights import assembled, cut, initial_weights
 
 DATA = loaded(Synthetic())
 

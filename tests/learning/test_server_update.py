@@ -10,10 +10,10 @@ import models
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
 from cosim.data.synthetic import Synthetic
-from cosim.learning.combinations import mean
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
-from cosim.learning.pending import PendingModel, PendingUpdate
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 
 DATA = loaded(Synthetic())

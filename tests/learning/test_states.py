@@ -14,13 +14,13 @@ import models
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
 from cosim.data.synthetic import Synthetic
-from cosim.learning.combinations import mean
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import LocalTraining, Sgd
-from cosim.learning.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.workers import one_torch_thread
-from cosim.nodes import RoundReport
+from cosim.servers.cloud import RoundReport
 
 DATA = loaded(Synthetic())
 RATE, MOMENTUM, BATCH, STEPS = 0.1, 0.9, 8, 3

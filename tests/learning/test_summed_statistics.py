@@ -10,11 +10,11 @@ from torch.nn.functional import conv2d
 
 import models
 from cosim import ConfigurationError, Digits, Sgd
-from cosim.learning.combinations import assemble, mean, submodel
+from cosim.learning.graph.combinations import assemble, mean, submodel
+from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.pending import PendingUpdate
-from cosim.learning.submodels import NetworkShape, draw_parts, even_counts
-from cosim.learning.weights import assembled, cut
+from cosim.learning.network.submodels import NetworkShape, draw_parts, even_counts
+from cosim.learning.network.weights import assembled, cut
 
 NETWORK = models.build("resnet18grey-4-8-10")
 SHAPE = NetworkShape.of(NETWORK)

@@ -6,8 +6,8 @@ from torch import nn
 
 import models
 from cosim.configuration import ConfigurationError
-from cosim.learning.submodels import NetworkShape, Part
-from cosim.learning.weights import WeightedSum, assembled, cut, initial_weights
+from cosim.learning.network.submodels import NetworkShape, Part
+from cosim.learning.network.weights import WeightedSum, assembled, cut, initial_weights
 
 
 def test_initial_weights_follow_the_key_and_move_no_global_generator():

@@ -28,7 +28,7 @@ from cosim import (
     evolve,
 )
 from cosim.checkpoint import Checkpoint
-from cosim.learning.submodels import NetworkShape
+from cosim.learning.network.submodels import NetworkShape
 
 TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10))
 RESNET = System(

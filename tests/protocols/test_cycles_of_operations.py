@@ -27,6 +27,7 @@ from cosim import (
 )
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
+from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.simulation import Simulation
 
@@ -65,7 +66,7 @@ def played(model: str, compute: Compute, protocol: HFedAvg | Hist | RawHfl, **fi
     system = evolve(system, **fields)
     sim = Simulation(system.seed)
     learner = Learner(models.build(model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
     return sim.trace
 

@@ -36,10 +36,11 @@ from cosim import (
     Topology,
     evolve,
 )
+from cosim.learning.graph.pending import PendingModel
 from cosim.learning.learner import Learner
-from cosim.learning.pending import PendingModel
-from cosim.nodes import Cloud
+from cosim.network import nodes_of
 from cosim.records import Trace
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
 PARAMETERS = 12 * 8 + 8 * 4
@@ -61,7 +62,7 @@ class Played(NamedTuple):
 def play(system: System) -> Played:
     sim, dataset = Simulation(system.seed), loaded(system.data)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
     model = sim.run(system.protocol.play(sim, cloud))
     return Played(sim.trace, learner, cloud, model)
 

@@ -26,8 +26,9 @@ from cosim import (
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.nodes import Cloud
+from cosim.network import nodes_of
 from cosim.records import Trace
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
 RATE = 0.1
@@ -67,7 +68,7 @@ def play(system: System) -> tuple[Trace, Learner, Cloud, Matrices]:
     """The trace, the learner, the network and the global model's two matrices."""
     sim, dataset = Simulation(system.seed), loaded(system.data)
     learner = Learner(models.build(system.model), dataset, num_workers=2)
-    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
     return sim.trace, learner, cloud, matrices(learner.weights(sim.run(system.protocol.play(sim, cloud))))
 
 

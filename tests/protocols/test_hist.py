@@ -25,8 +25,9 @@ from cosim import (
     evolve,
 )
 from cosim.learning.learner import Learner
-from cosim.nodes import Cloud
+from cosim.network import nodes_of
 from cosim.records import Trace
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
 RATE = 0.1
@@ -69,7 +70,7 @@ def play(system: System) -> tuple[Trace, Learner, Cloud, list[np.ndarray]]:
     """The trace, the learner, the network and the global model's matrices."""
     sim, dataset = Simulation(system.seed), loaded(system.data)
     learner = Learner(models.build(system.model), dataset, num_workers=2)
-    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
     weights = learner.weights(sim.run(system.protocol.play(sim, cloud)))
     return sim.trace, learner, cloud, list(weights.values())
 

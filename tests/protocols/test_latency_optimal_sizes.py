@@ -30,10 +30,11 @@ from cosim import (
     evolve,
 )
 from cosim.learning.learner import Learner
-from cosim.nodes import Cloud
+from cosim.links.uplink import Job
+from cosim.network import nodes_of
 from cosim.records import Trace
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
-from cosim.uplink import Job
 
 UNITS, CELLS, ROUNDS, H = 10, 3, 4, 3
 PARAMETERS = UNITS * (12 + 4)
@@ -72,8 +73,8 @@ def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
 
 def play(system: System) -> tuple[Trace, Cloud]:
     sim, dataset = Simulation(system.seed), loaded(Synthetic())
-    cloud = system.build(
-        sim, Learner(models.build(system.model), dataset), lambda: dataset, lambda report: None
+    cloud = nodes_of(
+        system, sim, Learner(models.build(system.model), dataset), lambda: dataset, lambda report: None
     )
     sim.run(system.protocol.play(sim, cloud))
     return sim.trace, cloud

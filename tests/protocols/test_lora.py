@@ -38,11 +38,12 @@ from cosim.checkpoint import Checkpoint
 from cosim.data.dataset import Dataset
 from cosim.data.texts.newsgroups_files import TEST, TRAIN
 from cosim.learning.learner import Learner
-from cosim.learning.named_networks import network_of
-from cosim.learning.submodels import NetworkShape, Part, draw_parts, even_counts
-from cosim.learning.weights import cut
-from cosim.nodes import Cloud
+from cosim.learning.network.named import network_of
+from cosim.learning.network.submodels import NetworkShape, Part, draw_parts, even_counts
+from cosim.learning.network.weights import cut
+from cosim.network import nodes_of
 from cosim.records import Trace
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 from models.gpt2_lora import Gpt2Lora
 from scenarios.reproduce.hist import stand_in_texts
@@ -142,7 +143,7 @@ def played(system: System, lora: Gpt2Lora, texts: Dataset) -> tuple[Trace, Learn
     """The trace, the learner, the network of nodes and the global model."""
     sim = Simulation(system.seed)
     learner = Learner(lora, texts, num_workers=1)
-    cloud = system.build(sim, learner, lambda: texts, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: texts, lambda report: None)
     return sim.trace, learner, cloud, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 

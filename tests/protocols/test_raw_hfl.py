@@ -40,8 +40,9 @@ from cosim import (
 )
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.nodes import Cloud
+from cosim.network import nodes_of
 from cosim.records import Trace
+from cosim.servers.cloud import Cloud
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 BASE = System(
@@ -88,7 +89,7 @@ def play(system: System, shuffle_ties: int | None = None) -> Played:
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     dataset = system.data.load(sim, None)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
     model = sim.run(system.protocol.play(sim, cloud))
     return Played(sim.trace, cloud, learner, model)
 
@@ -391,7 +392,7 @@ def test_clients_train_on_what_was_asked_by_then():
     sim = Simulation(1)
     dataset = system.data.load(sim, None)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
     seen = []
     original = type(cloud.edges[0].clients[0]).train
 

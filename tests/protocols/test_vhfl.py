@@ -29,10 +29,11 @@ from cosim import (
     run,
 )
 from cosim.data.dataset import Dataset
-from cosim.learning.combinations import mean
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.pending import PendingUpdate
 from cosim.learning.vertical import VerticalSgd
+from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.simulation import Simulation
 
@@ -83,7 +84,7 @@ def system(paths: str = "shared", **knobs: object) -> System:
 def play(system: System, shuffle_ties: int | None = None) -> tuple[Trace, Learner, dict[str, np.ndarray]]:
     sim, data = Simulation(system.seed, shuffle_ties=shuffle_ties), dataset()
     learner = Learner(models.build(system.model), data, num_workers=1)
-    cloud = system.build(sim, learner, lambda: data, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: data, lambda report: None)
     return sim.trace, learner, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 
@@ -215,7 +216,7 @@ def test_any_protocol_may_go_through_the_queues():
     sim, loaded = Simulation(3), data.load(Simulation(3), None)
     learner = Learner(models.build(hist.model), loaded, num_workers=1)
     hist = evolve(hist, data=data, evaluate_every=None)
-    cloud = hist.build(sim, learner, lambda: loaded, lambda report: None)
+    cloud = nodes_of(hist, sim, learner, lambda: loaded, lambda report: None)
     sim.run(hist.protocol.play(sim, cloud))
     assert sim.now_s == pytest.approx(2 * (4e-3 + SERVICE_S), rel=1e-12)
 
@@ -271,7 +272,7 @@ def test_dropout_is_refused_where_clients_share_a_program():
     network, data = nn.Sequential(nn.Linear(7, 1), nn.Dropout(0.2)), dataset()
     learner = Learner(network, data, num_workers=1)
     with pytest.raises(ConfigurationError, match=r"dropout in 1, and VHFL .* Usual fix: Hist or HFedAvg"):
-        system().build(Simulation(1), learner, lambda: data, lambda report: None)
+        nodes_of(system(), Simulation(1), learner, lambda: data, lambda report: None)
 
 
 def test_natural_split_needs_as_many_clients_as_cells():

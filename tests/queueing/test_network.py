@@ -7,12 +7,12 @@ import attrs
 import numpy as np
 import pytest
 
-from cosim.codec import Payload
 from cosim.configuration import ConfigurationError, from_dict, to_dict
+from cosim.links.codec import Payload
+from cosim.links.uplink import Cell, Job
 from cosim.queueing.network import PublicNetwork, QueueLink
 from cosim.queueing.service import Deterministic, HyperExponential
 from cosim.simulation import Dropped, Simulation
-from cosim.uplink import Cell, Job
 
 CLIENTS = ("client-2", "client-1", "client-10")
 

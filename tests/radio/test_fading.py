@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cosim.links.uplink import Job
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
 from cosim.simulation import Simulation
-from cosim.uplink import Job
 
 SIGNIFICANCE = 0.001
 SIGMAS = stats.norm.ppf(1.0 - SIGNIFICANCE / 2.0)

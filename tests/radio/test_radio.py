@@ -25,9 +25,9 @@ from cosim import (
     Simulation,
     Uncompressed,
 )
+from cosim.links.uplink import Cell, Job
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.propagation.link_budget import Budget
-from cosim.uplink import Cell, Job
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 STILL = Radio(fading=NoFading())

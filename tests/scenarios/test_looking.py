@@ -9,7 +9,7 @@ import pytest
 import cosim
 from analysis.chrome_trace import spans
 from cosim import EdgeTraining, Hist, Sgd, Synthetic, System
-from cosim.study import Study
+from cosim.studies.study import Study
 from scenarios.command_line import main
 from scenarios.command_line.console import console
 

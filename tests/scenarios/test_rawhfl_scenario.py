@@ -29,8 +29,9 @@ from cosim import (
 )
 from cosim.configuration import to_dict
 from cosim.learning.learner import Learner
-from cosim.learning.named_networks import network_of
-from cosim.nodes import Cloud
+from cosim.learning.network.named import network_of
+from cosim.network import nodes_of
+from cosim.servers.cloud import Cloud
 from scenarios import rawhfl
 from scenarios.command_line import main, playing
 from scenarios.command_line.console import console
@@ -97,7 +98,7 @@ def built(system: System) -> Cloud:
     sim = Simulation(system.seed)
     dataset = system.data.load(sim, None)
     learner = Learner(network_of(system.model), dataset, num_workers=1)
-    return system.build(sim, learner, lambda: dataset, lambda report: None)
+    return nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
 
 
 def test_the_model_and_its_upload_are_the_papers() -> None:

@@ -17,9 +17,9 @@ import cosim
 from analysis.closed_forms.planned_upload import PlannedUpload
 from analysis.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
+from cosim.links.uplink import Job
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.link_budget import Budget
-from cosim.uplink import Job
 from scenarios.command_line.console import console
 from scenarios.validate import csi_error as validation
 from scenarios.validate.csi_error import Options, Point

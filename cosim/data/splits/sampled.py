@@ -14,7 +14,7 @@ from cosim.configuration import at_least, configuration, field
 from cosim.data.dataset import Dataset
 from cosim.data.splits.split import Samples, Split
 from cosim.simulation import Simulation
-from cosim.topology import client_name
+from cosim.topology.topology import client_name
 
 
 @configuration

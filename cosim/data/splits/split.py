@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, Port, configuration
 from cosim.data.dataset import Dataset
 from cosim.simulation import Simulation
-from cosim.topology import CLOUD
+from cosim.topology.topology import CLOUD
 
 Samples = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from cosim.data.dataset import Dataset
 from cosim.data.traffic.traffic import Traffic, generate
 from cosim.data.traffic.traffic_data import TrafficData
 from cosim.simulation import Simulation
-from cosim.topology import CLOUD
+from cosim.topology.topology import CLOUD
 
 
 @configuration

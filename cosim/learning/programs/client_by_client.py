@@ -4,9 +4,9 @@ Every update is a cohort of its own. The function gets a `ClientView`, and the v
 the end are what comes out. Of a rule that keeps a state it returns the next one. Gradients are switched on;
 the network is in training mode.
 
-Randomness: dropout layers draw from the update's key (`cosim.learning.dropout`), mini-batches as well, and
-what the function draws itself it draws from `client.generator`; draws from generators that all threads share
-are refused (`cosim.learning.own_functions`).
+Randomness: dropout layers draw from the update's key (`cosim.learning.network.dropout`), mini-batches as
+well, and what the function draws itself it draws from `client.generator`; draws from generators that all
+threads share are refused (`cosim.learning.own_functions`).
 
 Scope and limitations: slower than a batched program where networks are small, about as fast where a client is
 trained alone anyway (convolutions, dropout, frozen layers). Of a part of a network, the module keeps the
@@ -19,12 +19,12 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from cosim.learning.dropout import keyed_dropout, stream_key
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.network.dropout import keyed_dropout, stream_key
+from cosim.learning.network.weights import Weights, frozen_on, own_copy
 from cosim.learning.own_functions import GENERATOR_BITS, kept_copies, no_shared_draws
-from cosim.learning.pending import PendingUpdate
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.training_set import TrainingSet
-from cosim.learning.weights import Weights, frozen_on, own_copy
 
 
 class ClientView:

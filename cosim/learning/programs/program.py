@@ -5,9 +5,9 @@ from typing import Protocol
 
 from torch import nn
 
-from cosim.learning.pending import PendingUpdate
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.network.weights import Weights
 from cosim.learning.training_set import TrainingSet
-from cosim.learning.weights import Weights
 
 
 class Program(Protocol):

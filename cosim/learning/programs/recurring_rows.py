@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from cosim.learning.pending import PendingUpdate
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.network.weights import Weights
 from cosim.learning.programs.sgd_steps import ReluLayer, descend, forward, mini_batches, relu_layers_of
-from cosim.learning.weights import Weights
 
 ROWS_APART = 4
 """Clients train together when their numbers of rows, over this and rounded up, are equal: a matrix product

@@ -14,8 +14,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from cosim.learning.dropout import keyed_dropout
-from cosim.learning.pending import PendingUpdate
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.network.dropout import keyed_dropout
+from cosim.learning.network.weights import Weights
 from cosim.learning.programs.recurring_rows import program_on_rows, train_on_rows
 from cosim.learning.programs.sgd_steps import (
     mini_batches,
@@ -25,7 +26,6 @@ from cosim.learning.programs.sgd_steps import (
     train_relu_layers,
 )
 from cosim.learning.training_set import TrainingSet
-from cosim.learning.weights import Weights
 
 
 class SgdProgram:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
+from cosim.learning.network.weights import Weights
 from cosim.learning.scores import cross_entropy
-from cosim.learning.weights import Weights
 
 ReluLayers = Sequence[tuple[str, str | None]]
 """What a network declares: the names of every layer's weight, shape (outputs, inputs), and bias, or None."""

@@ -31,11 +31,11 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.pending import PendingUpdate
-from cosim.learning.submodels import CENTRAL, LOCAL
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.network.submodels import CENTRAL, LOCAL
+from cosim.learning.network.weights import Weights
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.vertical import VerticalSgd
-from cosim.learning.weights import Weights
 
 
 class VerticalProgram:

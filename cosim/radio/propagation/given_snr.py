@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import attrs
 
 from cosim.configuration import between, configuration, field
+from cosim.configuration.values import PerGroup, Values, each
+from cosim.links.uplink import Cell, Job
 from cosim.radio.propagation.mean_snr import CellSnr, MeanSnr, Propagation
 from cosim.simulation import Simulation
 from cosim.units import db_to_linear
-from cosim.uplink import Cell, Job
-from cosim.values import PerGroup, Values, each
 
 
 @configuration

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field, refuse
+from cosim.links.uplink import Cell, Job
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.mean_snr import CellSnr, MeanSnr, Propagation
 from cosim.radio.redrawn import Block, Redrawn
 from cosim.simulation import Simulation
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
-from cosim.uplink import Cell, Job
 
 Gains = NDArray[np.float64]
 

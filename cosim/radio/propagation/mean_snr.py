@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from cosim.configuration import Port, configuration
+from cosim.links.uplink import Cell, Job
 from cosim.simulation import Simulation
-from cosim.uplink import Cell, Job
 
 
 class MeanSnr(ABC):

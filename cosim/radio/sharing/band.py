@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.codec import Payload
 from cosim.configuration import Port, configuration
+from cosim.links.codec import Payload
+from cosim.links.uplink import Upload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.simulation import Simulation
-from cosim.uplink import Upload
 
 Vectors = NDArray[np.complex128]
 

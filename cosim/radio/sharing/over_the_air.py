@@ -22,14 +22,14 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 from weakref import WeakSet
 
-from cosim.codec import Payload
 from cosim.configuration import configuration, field, positive
+from cosim.links.codec import Payload
+from cosim.links.uplink import Upload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.band import Band, Sharing, Vectors
 from cosim.radio.sharing.reception import Reception
 from cosim.simulation import Event, Simulation
-from cosim.uplink import Upload
 
 
 @configuration

@@ -11,13 +11,13 @@ Scope and limitations: the shares are equal; guard bands, framing and retransmis
 import math
 from collections.abc import Callable, Sequence
 
-from cosim.codec import Payload
 from cosim.configuration import configuration, field, positive
+from cosim.links.codec import Payload
+from cosim.links.uplink import Upload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.band import Band, Sharing
 from cosim.simulation import Event, Simulation
-from cosim.uplink import Upload
 
 
 @configuration

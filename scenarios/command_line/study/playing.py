@@ -8,9 +8,9 @@ from attrs import evolve
 
 from analysis.studies import METRICS, compared, is_tight
 from cosim.configuration import ConfigurationError
-from cosim.designs import Design, value_at
 from cosim.running import network_of
-from cosim.study import Study
+from cosim.studies.designs import Design, value_at
+from cosim.studies.study import Study
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
 from scenarios.command_line.progress import Show, progress_of

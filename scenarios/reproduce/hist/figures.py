@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 import cosim
 from analysis.plots import curves
-from cosim.learning.named_networks import network_of
-from cosim.learning.submodels import NetworkShape
+from cosim.learning.network.named import network_of
+from cosim.learning.network.submodels import NetworkShape
 from scenarios.command_line.console import save_picture, save_table
 from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Claim, show_claims

@@ -14,7 +14,7 @@ from rich.table import Table
 
 import cosim
 from analysis.plots import bars
-from cosim.learning.submodels import NetworkShape
+from cosim.learning.network.submodels import NetworkShape
 from scenarios.command_line.console import console, save_picture, save_table
 from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Claim, play_all, show_claims

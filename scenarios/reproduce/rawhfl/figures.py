@@ -17,7 +17,7 @@ import cosim
 from analysis.statistics import t_interval
 from cosim.checkpoint import Checkpoint
 from cosim.learning.learner import Learner
-from cosim.learning.named_networks import network_of
+from cosim.learning.network.named import network_of
 from cosim.running import load_system
 from scenarios import rawhfl
 from scenarios.command_line.console import made, save_picture, save_table

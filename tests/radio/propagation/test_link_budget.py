@@ -19,10 +19,10 @@ from cosim import (
     Rayleigh,
     Simulation,
 )
+from cosim.links.uplink import Cell, Job
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.propagation.link_budget import Budget
 from cosim.radio.radio import RadioLink
-from cosim.uplink import Cell, Job
 
 CLIENTS = ("client-0000", "client-0001", "client-0002")
 DISTANCE_M = np.array([60.0, 150.0, 390.0])

@@ -22,6 +22,7 @@ from cosim import (
     System,
 )
 from cosim.learning.learner import Learner
+from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.simulation import Simulation
 
@@ -65,7 +66,7 @@ def play(
     )
     sim, dataset = Simulation(1, shuffle_ties=order), loaded(Synthetic())
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
     return sim.trace
 
@@ -164,7 +165,7 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
     )
     sim, dataset = Simulation(1), loaded(Synthetic())
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    sim.run(system.protocol.play(sim, system.build(sim, learner, lambda: dataset, lambda report: None)))
+    sim.run(system.protocol.play(sim, nodes_of(system, sim, learner, lambda: dataset, lambda report: None)))
     assert [row.num_arrived for row in sim.trace.rounds if row.level == "edge"] == [2] * 12
 
 

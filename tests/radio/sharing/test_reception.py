@@ -30,11 +30,12 @@ from cosim import (
     evolve,
 )
 from cosim.learning.learner import Learner
-from cosim.nodes import Cloud
+from cosim.links.uplink import Job
+from cosim.network import nodes_of
 from cosim.radio.sharing import reception as room
 from cosim.radio.sharing.reception import Reception
+from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
-from cosim.uplink import Job
 
 RATE = 0.02
 SNR_DB = 7.0
@@ -70,7 +71,7 @@ def system(**radio) -> System:
 def play(system: System, num_workers: int = 1) -> tuple[Simulation, Cloud, dict[str, np.ndarray]]:
     sim, dataset = Simulation(system.seed), loaded(Synthetic())
     learner = Learner(models.build(system.model), dataset, num_workers=num_workers)
-    cloud = system.build(sim, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
     model = sim.run(system.protocol.play(sim, cloud))
     return sim, cloud, learner.weights(model)
 

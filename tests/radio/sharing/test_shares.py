@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosim.codec import Payload
+from cosim.links.codec import Payload
+from cosim.links.uplink import Job as Round
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import FlatSnr
@@ -16,7 +17,6 @@ from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound
 from cosim.radio.sharing.shares import DividedBand
 from cosim.records import Span
 from cosim.simulation import Dropped, Simulation
-from cosim.uplink import Job as Round
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 TIE_ORDERS = (None, 0, 1, 2, 3)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from cosim.codec import Payload
-from cosim.compute import Cpu
-from cosim.learning.pending import PendingState, PendingUpdate
+from cosim.devices.compute import Cpu
+from cosim.learning.graph.pending import PendingState, PendingUpdate
+from cosim.links.codec import Payload
+from cosim.links.uplink import Job, Link
 from cosim.records import DONE, Fate, Transfer
 from cosim.simulation import Dropped, Process, Simulation, outcome_of
-from cosim.uplink import Job, Link
 
 
 @attrs.frozen(kw_only=True)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from cosim.configuration import ConfigurationError
 from cosim.simulation import Simulation
-from cosim.topology import CLOUD, Topology, client_name, edge_name, even_cells
+from cosim.topology.topology import CLOUD, Topology, client_name, edge_name, even_cells
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 SIGNIFICANCE = 0.001

@@ -18,13 +18,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.client import Client
-from cosim.codec import Payload
 from cosim.configuration import ConfigurationError
-from cosim.learning.pending import PendingModel
-from cosim.nodes import Cloud, EdgeServer
+from cosim.devices.client import Client
+from cosim.learning.graph.pending import PendingModel
+from cosim.links.codec import Payload
+from cosim.links.uplink import Job
+from cosim.servers.cloud import Cloud
+from cosim.servers.edge import EdgeServer
 from cosim.simulation import Event, Process, Simulation
-from cosim.uplink import Job
 
 
 @attrs.frozen(kw_only=True, eq=False)

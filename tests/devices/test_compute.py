@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cosim.compute import Compute, Cpu
 from cosim.configuration import ConfigurationError
+from cosim.devices.compute import Compute, Cpu
 from cosim.simulation import Simulation
 
 SIGNIFICANCE = 0.001

@@ -11,7 +11,7 @@ import pytest
 from distributed import Client
 
 from cosim import ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
-from cosim.study import Study
+from cosim.studies.study import Study
 from scenarios.command_line.study.executor import pool
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from cosim.learning.dropout import dropping_layers
-from cosim.learning.pending import PendingUpdate
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.network.dropout import dropping_layers
 
 FLOAT32_BYTES = 4
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)

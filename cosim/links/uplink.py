@@ -34,8 +34,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.codec import Payload
 from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.links.codec import Payload
 from cosim.records import NO_JOB
 from cosim.simulation import Event, Simulation
 

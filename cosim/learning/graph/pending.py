@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from cosim.configuration import refuse
 from cosim.learning.local_training import LocalTraining
-from cosim.learning.submodels import NetworkShape
+from cosim.learning.network.submodels import NetworkShape
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from cosim.learning.weights import Weights
+    from cosim.learning.network.weights import Weights
 
 
 class PendingValue:
@@ -192,7 +192,7 @@ class InitialModel(PendingModel):
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
-        from cosim.learning.weights import initial_weights
+        from cosim.learning.network.weights import initial_weights
 
         return initial_weights(self.network, self.key)
 

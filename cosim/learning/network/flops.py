@@ -19,8 +19,8 @@ from torch.func import functional_call
 from torch.utils.flop_counter import FlopCounterMode
 
 from cosim.data.dataset import Dataset
-from cosim.learning.submodels import LOCAL, NetworkShape, Part, Shapes
-from cosim.learning.weights import kept_modes
+from cosim.learning.network.submodels import LOCAL, NetworkShape, Part, Shapes
+from cosim.learning.network.weights import kept_modes
 
 
 class TrainingFlops:

@@ -6,7 +6,8 @@ A client's processor runs at a frequency f up to its own highest one: cycles tak
 The cycles of a local step on the whole model are fixed (HIST journal, Section VI-C) or counted by the bits of
 its mini-batch (RawHFL paper, eq. 10), both whatever the network; a step on a part costs the share that its
 size is of the whole (HIST journal, Section IV-A). Or they are counted by the floating-point operations of
-the training, of this network or part of it, and of every sample of the mini-batch (`cosim.learning.flops`).
+the training, of this network or part of it, and of every sample of the mini-batch
+(`cosim.learning.network.flops`).
 
 Scope and limitations: the highest frequency of a client is drawn once and stays, and it runs at that one
 unless a protocol asks for another; idle processors take no power. A mini-batch counts as full, also where a
@@ -29,9 +30,9 @@ from cosim.configuration import (
     positive,
     refuse,
 )
-from cosim.topology import uniform
-from cosim.transmit_power import SamePower, TransmitPower
-from cosim.values import PerGroup, Values, each
+from cosim.configuration.values import PerGroup, Values, each
+from cosim.devices.transmit_power import SamePower, TransmitPower
+from cosim.topology.topology import uniform
 
 CyclesFollow = Literal["parameters", "flops"]
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.submodels import NetworkShape, Part
+from cosim.learning.network.submodels import NetworkShape, Part
 
 Weights = dict[str, Tensor]
 """Tensor name -> its values: the network's trained parameters in their order, then its running statistics."""

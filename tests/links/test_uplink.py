@@ -21,7 +21,7 @@ from cosim import (
     Uncompressed,
     Uplink,
 )
-from cosim.uplink import Cell, Job
+from cosim.links.uplink import Cell, Job
 
 CLIENTS = ("a", "b", "c")
 NUM_VALUES, BITS = 1000, 32_000

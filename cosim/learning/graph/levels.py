@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import attrs
 
-from cosim.learning.pending import PendingState, PendingUpdate, PendingValue
-from cosim.learning.weights import WeightedSum, Weights
+from cosim.learning.graph.pending import PendingState, PendingUpdate, PendingValue
+from cosim.learning.network.weights import WeightedSum, Weights
 
 
 def levels(*values: PendingValue) -> Iterator[list[PendingValue]]:

@@ -29,12 +29,12 @@ import attrs
 import pandas as pd
 
 from cosim.configuration import ConfigurationError, check_reloads, to_dict
-from cosim.designs import Design, Grid, designs, with_full_paths
-from cosim.executors import played, pool
 from cosim.files import write_json, write_table
-from cosim.learning.named_networks import Builder, builder
+from cosim.learning.network.named import Builder, builder
 from cosim.results import Result, check_version
 from cosim.running import network_of, run
+from cosim.studies.designs import Design, Grid, designs, with_full_paths
+from cosim.studies.executors import played, pool
 from cosim.system import System
 
 COLUMNS = {

@@ -30,9 +30,9 @@ from cosim import (
     run,
     running,
 )
-from cosim.designs import designs
-from cosim.executors import MOST_ATTEMPTS
-from cosim.study import Study
+from cosim.studies.designs import designs
+from cosim.studies.executors import MOST_ATTEMPTS
+from cosim.studies.study import Study
 from scenarios import quickstart
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.pending import PendingModel, PendingUpdate
-from cosim.learning.submodels import NetworkShape, Part
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.network.submodels import NetworkShape, Part
 
 if TYPE_CHECKING:
-    from cosim.learning.weights import Weights
+    from cosim.learning.network.weights import Weights
 
 
 class UpdateSum(PendingModel):
@@ -75,7 +75,7 @@ class GradientStep(PendingModel):
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
-        from cosim.learning.weights import WeightedSum
+        from cosim.learning.network.weights import WeightedSum
 
         assert update_sum is not None
         running = WeightedSum()
@@ -96,7 +96,7 @@ class ModelSum(PendingModel):
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
-        from cosim.learning.weights import WeightedSum
+        from cosim.learning.network.weights import WeightedSum
 
         running = WeightedSum()
         for factor, weights in zip(self.factors, models, strict=True):
@@ -116,7 +116,7 @@ class Submodel(PendingModel):
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
-        from cosim.learning.weights import cut
+        from cosim.learning.network.weights import cut
 
         return cut(models[0], shape, self.part)
 
@@ -135,7 +135,7 @@ class AssembledModel(PendingModel):
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
-        from cosim.learning.weights import assembled
+        from cosim.learning.network.weights import assembled
 
         num_parts = len(self.parts)
         base = models[num_parts] if len(models) > num_parts else None

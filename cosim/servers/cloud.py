@@ -1,147 +1,27 @@
-"""Servers: what edge servers and the cloud do, and the time that it takes them.
+"""Cloud: the server that holds the learner and closes global rounds."""
 
-An edge server lets its participants (`cosim.client`) play a round and keeps what arrives in time; the cloud
-holds the learner and closes global rounds.
-"""
-
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import attrs
-import numpy as np
 
 from cosim.checkpoint import Checkpoint
-from cosim.client import Client, Request, Work
-from cosim.codec import Codec, Payload
-from cosim.compute import CyclesFollow
+from cosim.devices.client import Client, Request, Work
+from cosim.devices.compute import CyclesFollow
 from cosim.journal import Journal
-from cosim.learning.combinations import mean, noisy_mean
+from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.local_training import LocalTraining
-from cosim.learning.pending import PendingModel, PendingState, PendingUpdate
-from cosim.learning.server_update import ServerUpdate
-from cosim.learning.submodels import NetworkShape, Part
+from cosim.learning.network.submodels import NetworkShape, Part
+from cosim.links.codec import Codec, Payload
 from cosim.records import Evaluation, Prediction, Round
-from cosim.simulation import Dropped, Process, Simulation
-from cosim.topology import CLOUD, Topology
-from cosim.uplink import Job, Link
+from cosim.servers.edge import EdgeServer
+from cosim.simulation import Simulation
+from cosim.topology.topology import CLOUD
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class EdgeServer:
-    """The server of one cell.
-
-    Attributes:
-        clients: In the order of their names.
-        link: What they send over.
-        states: What each node of the run keeps, by name.
-    """
-
-    name: str
-    clients: tuple[Client, ...]
-    link: Link
-    backhaul: Topology
-    states: dict[str, PendingState] = attrs.field(factory=dict)
-
-    def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
-        """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
-        if num_participants is None or num_participants == len(self.clients):
-            return self.clients
-        rng = sim.stream(self.name, "participants")
-        chosen = rng.choice(len(self.clients), size=num_participants, replace=False)
-        return tuple(self.clients[index] for index in np.sort(chosen))
-
-    def edge_round(
-        self,
-        sim: Simulation,
-        assignments: Sequence[tuple[Client, Work]],
-        deadline_s: float | None,
-        *,
-        global_round: int,
-        edge_round: int,
-        least_s: float = 0.0,
-        num_wanted: int | None = None,
-    ) -> Process:
-        """Let each participant do its work.
-
-        Args:
-            assignments: Participants in the order of their names, possibly none.
-            deadline_s: When late updates are dropped; None: never.
-            least_s: How long the round lasts at least, though all have arrived.
-            num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
-
-        Returns:
-            For each participant its update, or `Dropped`, in the same order.
-        """
-        start_s = sim.now_s
-        ends_s = start_s + (math.inf if deadline_s is None else deadline_s)
-        self.link.begin_round(len(assignments), ends_s)
-        processes = [client.local_round(sim, work) for client, work in assignments]
-        pace = [sim.spend(self.name, "collect", least_s)] if least_s else []
-        outcomes = yield from sim.with_deadline([*processes, *pace], deadline_s)
-        outcomes = outcomes[: len(processes)]
-        sim.trace.record(
-            Round(
-                level="edge",
-                node=self.name,
-                global_round=global_round,
-                edge_round=edge_round,
-                start_s=start_s,
-                end_s=sim.now_s,
-                num_wanted=len(assignments) if num_wanted is None else num_wanted,
-                num_participants=len(assignments),
-                num_arrived=sum(not isinstance(outcome, Dropped) for outcome in outcomes),
-            )
-        )
-        return outcomes
-
-    def moved(
-        self,
-        sim: Simulation,
-        rule: ServerUpdate,
-        model: PendingModel,
-        updates: Sequence[PendingUpdate],
-        global_round: int,
-        edge_round: int,
-    ) -> PendingModel:
-        """What a rule makes of a model and the updates of an edge round."""
-        received = self.mean(sim, updates, rule.weights(updates), global_round, edge_round)
-        key = sim.key(self.name, "server update", global_round, edge_round)
-        model, state = rule.moved(model, received, self.states.get(self.name), key)
-        if state is not None:
-            self.states[self.name] = state
-        return model
-
-    def mean(
-        self,
-        sim: Simulation,
-        updates: Sequence[PendingUpdate],
-        weights: Sequence[float] | None,
-        global_round: int,
-        edge_round: int,
-    ) -> PendingModel:
-        """The mean of the updates of an edge round, with noise where only their mean arrives."""
-        senders = {update.client for update in updates}
-        powers_w = {client.name: client.tx_power_w for client in self.clients if client.name in senders}
-        deviation = self.link.deviation_of_mean(powers_w, Job(global_round, edge_round))
-        if deviation is None:
-            return mean(updates, weights)
-        rate = updates[0].training.learning_rate
-        key = sim.key(self.name, "receiver noise", global_round, edge_round)
-        return noisy_mean(updates, lambda: rate * deviation(), key)
-
-    def receive(self, sim: Simulation, bits: float) -> Process:
-        """Get a model from the cloud."""
-        yield from sim.spend(self.name, "receive", self.backhaul.backhaul_s(bits))
-
-    def send(self, sim: Simulation, bits: float) -> Process:
-        """Send the edge model to the cloud."""
-        yield from sim.spend(self.name, "send", self.backhaul.backhaul_s(bits))
 
 
 class RoundReport(NamedTuple):
@@ -195,7 +75,7 @@ class Cloud:
     def step_cycles(
         self, client: Client, batch_size: int, part: Part | None = None, *, local_only: bool = False
     ) -> float:
-        """Cycles of one local step of a client, by the rule of `cosim.compute`.
+        """Cycles of one local step of a client, by the rule of `cosim.devices.compute`.
 
         Args:
             batch_size: Samples in its mini-batch.
