@@ -35,7 +35,7 @@ from cosim.studies.executors import MOST_ATTEMPTS
 from cosim.studies.study import Study
 from scenarios import quickstart
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BASE = System(
     seed=4,
     num_cells=2,

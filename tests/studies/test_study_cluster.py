@@ -14,7 +14,7 @@ from cosim import ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
 from cosim.studies.study import Study
 from scenarios.command_line.study.executor import pool
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BASE = System(
     num_cells=2,
     num_clients=8,
