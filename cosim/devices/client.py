@@ -18,7 +18,7 @@ from cosim.simulation import Dropped, Process, Simulation, outcome_of
 
 
 @attrs.frozen(kw_only=True)
-class Work:
+class Assignment:
     """What a client is asked to do in one edge round.
 
     Attributes:
@@ -42,7 +42,7 @@ class Work:
     energy_budget_j: float | None = None
 
 
-Request = Callable[[Simulation, "Client", Work], PendingUpdate]
+Request = Callable[[Simulation, "Client", Assignment], PendingUpdate]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -70,20 +70,20 @@ class Client:
         """The samples of this instant, indices into the training set, read-only."""
         return self.samples_now()
 
-    def local_round(self, sim: Simulation, work: Work) -> Process:
+    def local_round(self, sim: Simulation, assignment: Assignment) -> Process:
         """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`.
 
         Writes its `Fate` when it has ended.
         """
         start_s = sim.now_s
-        outcome = yield from outcome_of(self._job(sim, work))
+        outcome = yield from outcome_of(self._job(sim, assignment))
         sim.trace.record(
             Fate(
                 client=self.name,
                 edge=self.edge,
-                job=work.job.number,
-                global_round=work.job.global_round,
-                edge_round=work.job.edge_round,
+                job=assignment.job.number,
+                global_round=assignment.job.global_round,
+                edge_round=assignment.job.edge_round,
                 start_s=start_s,
                 end_s=sim.now_s,
                 outcome=outcome.reason if isinstance(outcome, Dropped) else DONE,
@@ -91,56 +91,56 @@ class Client:
         )
         return outcome
 
-    def _job(self, sim: Simulation, work: Work) -> Process:
-        if work.energy_budget_j is not None:
-            return (yield from self._job_within(sim, work, work.energy_budget_j))
-        update = yield from self.train(sim, work)
-        if work.upload_deadline_s is None:
-            yield from self.send(sim, work)
+    def _job(self, sim: Simulation, assignment: Assignment) -> Process:
+        if assignment.energy_budget_j is not None:
+            return (yield from self._job_within(sim, assignment, assignment.energy_budget_j))
+        update = yield from self.train(sim, assignment)
+        if assignment.upload_deadline_s is None:
+            yield from self.send(sim, assignment)
             return update
-        (sent,) = yield from sim.with_deadline([self.send(sim, work)], work.upload_deadline_s)
+        (sent,) = yield from sim.with_deadline([self.send(sim, assignment)], assignment.upload_deadline_s)
         return sent if isinstance(sent, Dropped) else update
 
-    def _job_within(self, sim: Simulation, work: Work, budget_j: float) -> Process:
+    def _job_within(self, sim: Simulation, assignment: Assignment, budget_j: float) -> Process:
         """The same, stopping where the energy is spent."""
-        train_w = self.cpu.at(work.frequency_hz).power_w
+        train_w = self.cpu.at(assignment.frequency_hz).power_w
         start_s = sim.now_s
         (update,) = yield from sim.with_deadline(
-            [self.train(sim, work)], _seconds(budget_j, train_w), "energy budget"
+            [self.train(sim, assignment)], _seconds(budget_j, train_w), "energy budget"
         )
         left_j = budget_j - train_w * (sim.now_s - start_s)
         if isinstance(update, Dropped) or left_j <= 0.0:
             return Dropped("energy budget")
-        sent = yield from self.send(sim, work, left_j)
+        sent = yield from self.send(sim, assignment, left_j)
         return sent if isinstance(sent, Dropped) else update
 
-    def train(self, sim: Simulation, work: Work) -> Process:
+    def train(self, sim: Simulation, assignment: Assignment) -> Process:
         """Ask for the learning now, let the time it takes pass."""
-        update = work.request(sim, self, work)
-        cpu = self.cpu.at(work.frequency_hz)
-        duration_s = cpu.duration_s(work.cycles)
+        update = assignment.request(sim, self, assignment)
+        cpu = self.cpu.at(assignment.frequency_hz)
+        duration_s = cpu.duration_s(assignment.cycles)
         if cpu.time_jitter:
-            rng = sim.stream(self.name, "time jitter", work.job.global_round, work.job.edge_round)
+            rng = sim.stream(self.name, "time jitter", assignment.job.global_round, assignment.job.edge_round)
             duration_s *= math.exp(cpu.time_jitter * rng.standard_normal())
-        yield from sim.spend(self.name, "train", duration_s, cpu.power_w, work.job.number)
+        yield from sim.spend(self.name, "train", duration_s, cpu.power_w, assignment.job.number)
         if update.training.keeps_state:
             self.states[self.name] = update.next_state
         return update
 
-    def send(self, sim: Simulation, work: Work, most_j: float | None = None) -> Process:
+    def send(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
         """Upload until all bits are through or the upload is cut; without power while it waits its turn.
 
         Args:
             most_j: Energy after which it stops and returns `Dropped`; None: without limit.
         """
-        tx_power_w = self.tx_power_w if work.tx_power_w is None else work.tx_power_w
+        tx_power_w = self.tx_power_w if assignment.tx_power_w is None else assignment.tx_power_w
         send_w = tx_power_w + self.cpu.static_power_w
         start_s = sim.now_s
-        upload = self.link.open(self.name, work.payload, tx_power_w, work.job)
+        upload = self.link.open(self.name, assignment.payload, tx_power_w, assignment.job)
         try:
             if upload.granted is not None:
-                yield from sim.spend(self.name, "wait", upload.granted, job=work.job.number)
-            sending = sim.spend(self.name, "send", upload.done, send_w, work.job.number)
+                yield from sim.spend(self.name, "wait", upload.granted, job=assignment.job.number)
+            sending = sim.spend(self.name, "send", upload.done, send_w, assignment.job.number)
             if most_j is None:
                 yield from sending
             else:
@@ -148,19 +148,19 @@ class Client:
                 return sent
         finally:
             upload.close()
-            payload_bits = int(work.payload.bits)
+            payload_bits = int(assignment.payload.bits)
             sim.trace.record(
                 Transfer(
                     client=self.name,
                     edge=self.edge,
-                    global_round=work.job.global_round,
-                    edge_round=work.job.edge_round,
+                    global_round=assignment.job.global_round,
+                    edge_round=assignment.job.edge_round,
                     start_s=start_s,
                     end_s=sim.now_s,
                     payload_bits=payload_bits,
                     sent_bits=payload_bits - upload.bits_left,
                     arrived=upload.done.processed,
-                    job=work.job.number,
+                    job=assignment.job.number,
                 )
             )
 

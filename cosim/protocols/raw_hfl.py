@@ -30,7 +30,7 @@ from cosim.configuration import (
     one_or_range,
     positive,
 )
-from cosim.devices.client import Work
+from cosim.devices.client import Assignment
 from cosim.learning.graph.combinations import accumulate, mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training import LocalTraining, Sgd
@@ -136,10 +136,12 @@ class RawHfl(Protocol):
         yield from edge.receive(sim, payload.bits)
         for edge_round in range(self.num_edge_rounds):
             shares = planner.shares(edge, global_round, edge_round)
-            work = [self.work(cloud, share, model, payload, global_round, edge_round) for share in shares]
+            asked = [
+                self.assignment(cloud, share, model, payload, global_round, edge_round) for share in shares
+            ]
             outcomes = yield from edge.edge_round(
                 sim,
-                [(share.client, asked) for share, asked in zip(shares, work, strict=True)],
+                [(share.client, one) for share, one in zip(shares, asked, strict=True)],
                 self.deadline_s if self.gives_up else None,
                 global_round=global_round,
                 edge_round=edge_round,
@@ -159,7 +161,7 @@ class RawHfl(Protocol):
         yield from edge.send(sim, payload.bits)
         return model
 
-    def work(
+    def assignment(
         self,
         cloud: Cloud,
         share: Share,
@@ -167,9 +169,9 @@ class RawHfl(Protocol):
         payload: Payload,
         global_round: int,
         edge_round: int,
-    ) -> Work:
+    ) -> Assignment:
         """What one client does in an edge round."""
-        return Work(
+        return Assignment(
             job=Job.of_round(global_round, edge_round, self.num_edge_rounds),
             request=cloud.request(model, share.num_steps, self.local_round),
             cycles=share.num_steps * cloud.step_cycles(share.client, self.local_round.batch_size),

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
-from cosim.devices.client import Client, Work
+from cosim.devices.client import Client, Assignment
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.vertical import VerticalSgd
@@ -92,7 +92,9 @@ class Vhfl(Protocol):
         for global_round in range(1, self.num_global_rounds + 1):
             start_s = sim.now_s
             senders = server.participants(sim, self.num_senders)
-            assignments = [(client, self.work(cloud, client, model, global_round)) for client in senders]
+            assignments = [
+                (client, self.assignment(cloud, client, model, global_round)) for client in senders
+            ]
             deadline_s = self.waiting_time_s if self.waits_from == "broadcast" else None
             outcomes = yield from server.edge_round(
                 sim, assignments, deadline_s, global_round=global_round, edge_round=0
@@ -109,12 +111,12 @@ class Vhfl(Protocol):
             return model
         return mean(updates, weights=[len(update.samples) for update in updates])
 
-    def work(self, cloud: Cloud, client: Client, model: PendingModel, global_round: int) -> Work:
+    def assignment(self, cloud: Cloud, client: Client, model: PendingModel, global_round: int) -> Assignment:
         """What one client does in a global round; its upload holds weights and a gradient per sample."""
         num_samples = len(client.samples)
         num_steps = self.local.num_steps(num_samples, self.num_local_epochs)
         num_uploaded = cloud.shape.num_local_parameters + num_samples * cloud.shape.num_central_outputs
-        return Work(
+        return Assignment(
             job=Job.of_round(global_round, 0, 1),
             request=cloud.request(model, num_steps, self.local),
             cycles=num_steps * cloud.step_cycles(client, self.local.batch_size, local_only=True),

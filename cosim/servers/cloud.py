@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from cosim.checkpoint import Checkpoint
-from cosim.devices.client import Client, Request, Work
+from cosim.devices.client import Client, Request, Assignment
 from cosim.devices.compute import CyclesFollow
 from cosim.journal import Journal
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
@@ -103,10 +103,10 @@ class Cloud:
         update = partial(PendingUpdate, start=start, num_steps=num_steps, training=training)
         if self.evaluate_every is None:
             stand_in = update(client=self.name, samples=[0], key=0)
-            return lambda sim, client, work: stand_in
+            return lambda sim, client, assignment: stand_in
 
-        def of_client(sim: Simulation, client: Client, work: Work) -> PendingUpdate:
-            key = sim.key(client.name, "mini-batches", work.job.global_round, work.job.edge_round)
+        def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
+            key = sim.key(client.name, "mini-batches", assignment.job.global_round, assignment.job.edge_round)
             state = client.states.get(client.name) if training.keeps_state else None
             return update(client=client.name, samples=client.samples, key=key, state=state)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from cosim.devices.client import Client, Work
+from cosim.devices.client import Client, Assignment
 from cosim.learning.graph.combinations import mean, noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.server_update import ServerUpdate
@@ -43,7 +43,7 @@ class EdgeServer:
     def edge_round(
         self,
         sim: Simulation,
-        assignments: Sequence[tuple[Client, Work]],
+        assignments: Sequence[tuple[Client, Assignment]],
         deadline_s: float | None,
         *,
         global_round: int,
@@ -51,7 +51,7 @@ class EdgeServer:
         least_s: float = 0.0,
         num_wanted: int | None = None,
     ) -> Process:
-        """Let each participant do its work.
+        """Let each participant do what it is assigned.
 
         Args:
             assignments: Participants in the order of their names, possibly none.
@@ -65,7 +65,7 @@ class EdgeServer:
         start_s = sim.now_s
         ends_s = start_s + (math.inf if deadline_s is None else deadline_s)
         self.link.begin_round(len(assignments), ends_s)
-        processes = [client.local_round(sim, work) for client, work in assignments]
+        processes = [client.local_round(sim, assignment) for client, assignment in assignments]
         pace = [sim.spend(self.name, "collect", least_s)] if least_s else []
         outcomes = yield from sim.with_deadline([*processes, *pace], deadline_s)
         outcomes = outcomes[: len(processes)]

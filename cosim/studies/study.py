@@ -16,7 +16,7 @@ Usage::
     study = Study(system, {"uplink.sharing.bandwidth_hz": (5e6, 10e6)}, seeds=10)
     runs = study.run("studies/bandwidth")
 
-Validation: tests/test_study.py.
+Validation: tests/studies/test_study.py.
 """
 
 import json
