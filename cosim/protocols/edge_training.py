@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, positive, refuse
-from cosim.devices.client import Client, Assignment
+from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.network.submodels import Part

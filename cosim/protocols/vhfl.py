@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
-from cosim.devices.client import Client, Assignment
+from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.vertical import VerticalSgd

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from cosim.checkpoint import Checkpoint
-from cosim.devices.client import Client, Request, Assignment
+from cosim.devices.client import Assignment, Client, Request
 from cosim.devices.compute import CyclesFollow
 from cosim.journal import Journal
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from cosim.devices.client import Client, Assignment
+from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.combinations import mean, noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.server_update import ServerUpdate
