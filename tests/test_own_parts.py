@@ -5,10 +5,8 @@ comes out is compared with what a file, a stopped run, a study in other processe
 """
 
 import json
-import multiprocessing
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import attrs
@@ -123,16 +121,15 @@ def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, ca
 def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_path):
     """And a report takes a part and its base for two designs, not for seeds of one."""
     results = []
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        for name, (own, base) in SYSTEMS.items():
-            if name == "policy":
-                continue  # its study is below, by kind
-            runs = Study(own, {}, seeds=1).run(tmp_path / name, executor=process)
-            assert list(runs["status"]) == ["complete"], runs["error"].tolist()
-            played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
-            assert same(played, in_memory[name]), name
-            if name in ("selection", "public network"):
-                results += [played, run(base)]
+    for name, (own, base) in SYSTEMS.items():
+        if name == "policy":
+            continue  # its study is below, by kind
+        runs = Study(own, {}, seeds=1).run(tmp_path / name, num_workers=1)
+        assert list(runs["status"]) == ["complete"], runs["error"].tolist()
+        played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
+        assert same(played, in_memory[name]), name
+        if name in ("selection", "public network"):
+            results += [played, run(base)]
     assert len(designs_of(results)) == 4
 
 

@@ -1,7 +1,7 @@
 """Executors: where the runs of a study are played, and what becomes of those whose worker dies.
 
-Processes of this machine are started afresh (spawn) and end with the process that started them; any other
-`concurrent.futures.Executor` is used as it is.
+Processes of this machine are forked from a server that has nothing but the engine loaded, so they start at
+once. They end with the process that asked for them. Any other `concurrent.futures.Executor` is used as it is.
 """
 
 import multiprocessing
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from multiprocessing.context import ForkServerContext
 from typing import Any
 
 from cosim.learning.workers import num_cores
@@ -33,9 +34,9 @@ def pool(executor: Executor | None, num_workers: int | None) -> Iterator[Callabl
         own.append(
             ProcessPoolExecutor(
                 max_workers=num_workers or num_cores(),
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_end_with,
-                initargs=(os.getpid(),),
+                mp_context=_clean_processes(),
+                initializer=_begin,
+                initargs=(os.getpid(), dict(os.environ)),
             )
         )
         return own[-1]
@@ -47,15 +48,36 @@ def pool(executor: Executor | None, num_workers: int | None) -> Iterator[Callabl
             used.shutdown(wait=True, cancel_futures=True)
 
 
-def _end_with(parent: int) -> None:
-    """Let this process end when its parent has, so that nobody holds a run that a new study wants."""
+def _clean_processes() -> ForkServerContext:
+    """Processes that know nothing of this one but what they are sent."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["cosim.running", "cosim.learning.learner"])
+    return context
+
+
+def _begin(asker: int, environment: dict[str, str]) -> None:
+    """Let this process see the environment of the one that asked for it, and end when that one has.
+
+    So nobody holds a run that a new study wants.
+    """
+    os.environ.clear()
+    os.environ.update(environment)
+    server = os.getppid()
 
     def watch() -> None:
-        while os.getppid() == parent:
+        while os.getppid() == server and _is_alive(asker):
             time.sleep(0.5)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def played(

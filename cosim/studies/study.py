@@ -8,8 +8,8 @@ what is missing, also within a run (`cosim.checkpoint`). A run that fails is a r
 The folder holds `study.json` (what was asked), `runs/` (one run folder each) and `runs.parquet` (one row per
 run, with its folder), written anew whenever a run has ended.
 
-Scope and limitations: one machine's processes are started afresh (spawn), so a script that runs a study needs
-`if __name__ == "__main__":`. Each run learns on one thread.
+Scope and limitations: one machine's processes know nothing of the one that asks, so a script that runs a
+study needs `if __name__ == "__main__":`. Each run learns on one thread.
 
 Usage::
 

@@ -5,9 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
@@ -155,8 +154,7 @@ def test_the_table_is_the_same_on_any_executor(tmp_path):
     study.run(tmp_path / "here", executor=Here())
     for num_workers in (1, 2):
         out = tmp_path / f"{num_workers} workers"
-        with ProcessPoolExecutor(num_workers, mp_context=get_context("spawn")) as pool:
-            study.run(out, executor=pool)
+        study.run(out, num_workers=num_workers)
         assert bytes_of(out) == bytes_of(tmp_path / "here")
 
 
