@@ -8,7 +8,6 @@ Usage::
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,6 @@ _MOST_WARNINGS = 5
 _ASKED = (
     ("scenario", "scenario"),
     ("protocol", "protocol.kind"),
-    ("global rounds asked for", "protocol.num_global_rounds"),
     ("clients", "num_clients"),
     ("cells", "num_cells"),
     ("data", "data.kind"),
@@ -33,6 +31,7 @@ def asked(designs: Sequence[Design], remarks: Sequence[str] = ()) -> str:
     runs = [run for design in designs for run in design.runs]
     seeds = ", ".join(dict.fromkeys(str(seed_of(run)) for run in runs))
     rows = [(words, _values(designs, name)) for words, name in _ASKED]
+    rows.append(("end of a run", ", ".join(dict.fromkeys(map(_end_of, designs)))))
     if len(designs) > 1:
         rows.append(("designs", f"{len(designs)}, which differ in {_differences(designs)}"))
     rows.append(("runs", f"{len(runs)}, seeds {seeds}"))
@@ -44,6 +43,14 @@ def _values(designs: Sequence[Design], name: str) -> str:
         return "unknown"
     found = ways(designs, name)
     return ", ".join("none" if value == "null" else value for value in found)
+
+
+def _end_of(design: Design) -> str:
+    """When its runs are over, such as AfterRounds (num_global_rounds = 40)."""
+    lead = "end."
+    knobs = {name.removeprefix(lead): value for name, value in design.fields.items() if name.startswith(lead)}
+    kind = knobs.pop("kind", "unknown")
+    return f"{kind} ({', '.join(f'{name} = {value}' for name, value in knobs.items())})" if knobs else kind
 
 
 def _differences(designs: Sequence[Design]) -> str:
@@ -70,10 +77,9 @@ def _of_run(design: Design, run: Result) -> list[str]:
     name = f"The run {run.folder.name if run.folder else 'without a folder'} (seed {seed_of(run)})"
     if run.summary.status != "complete":
         use = "its numbers stand for what it did until then" if counted else "not counted"
-        wanted: Any = design.fields.get("protocol.num_global_rounds", "unknown")
         said.append(
-            f"{name} is not complete: {run.summary.status} after {run.summary.num_global_rounds} of {wanted} "
-            f"global rounds; {use}."
+            f"{name} is not complete: {run.summary.status} after {run.summary.num_global_rounds} global "
+            f"rounds, and asked for {_end_of(design)}; {use}."
         )
     elif not counted:
         said.append(f"{name} repeats a seed of its design; not counted.")

@@ -63,8 +63,8 @@ def main() -> None:
     asked = parser.parse_args()
 
     base = hist.system()
-    protocol = cosim.evolve(base.protocol, num_global_rounds=asked.num_global_rounds)
-    fixed = cosim.evolve(base, protocol=protocol, evaluate_every=None)
+    end = cosim.AfterRounds(num_global_rounds=asked.num_global_rounds)
+    fixed = cosim.evolve(base, end=end, evaluation=cosim.Never())
     redivided = cosim.evolve(fixed, uplink=cosim.Radio(sharing=cosim.RedividedShares()))
     num_edge_rounds = len(cosim.run(fixed, models.build(fixed.model)).rounds) - asked.num_global_rounds
     ways: dict[str, Callable[[], int]] = {

@@ -48,11 +48,17 @@ from cosim.radio.sharing.resource_blocks import ResourceBlocks
 from cosim.radio.sharing.shares import FixedShares, RedividedShares
 from cosim.results import Result
 from cosim.running import run
+from cosim.servers.end import AfterRounds, AfterSeconds, AfterUpdates, AfterVersions, End
+from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System
 from cosim.topology.topology import Topology
 
 __all__ = [
+    "AfterRounds",
+    "AfterSeconds",
+    "AfterUpdates",
+    "AfterVersions",
     "Arrays",
     "CellIid",
     "CellTraffic",
@@ -70,9 +76,13 @@ __all__ = [
     "Dropped",
     "EdgeTraining",
     "Empirical",
+    "End",
     "Erlang",
+    "EvaluationTimes",
     "EveryEdgeRound",
     "EveryGlobalRound",
+    "EverySeconds",
+    "EveryVersions",
     "Exponential",
     "FashionMnist",
     "FixedShares",
@@ -89,6 +99,7 @@ __all__ = [
     "Mean",
     "MeanBySamples",
     "Natural",
+    "Never",
     "Newsgroups20",
     "NoFading",
     "OverTheAir",

@@ -1,9 +1,9 @@
 """Checkpoint: what a stopped run needs to go on, kept in its folder as `checkpoint.npz`.
 
 Weights never move the clock, so a run is replayed rather than restored: the same configuration plays the same
-events again, learning nothing, up to the checkpoint's global round; from there it goes on with the stored
-weights, and with what clients and servers had kept, and ends bit for bit where an uninterrupted run ends.
-After the last round the checkpoint is the trained model.
+events again, learning nothing, up to the checkpoint's version of the model. From there it goes on with the
+stored weights, and with what clients and servers had kept, and ends bit for bit where an uninterrupted run
+ends. After the last version the checkpoint is the trained model.
 
 Usage::
 
@@ -33,17 +33,17 @@ _KINDS = {kind.__name__: kind for kind in (Evaluation, Prediction)}
 
 @attrs.frozen(kw_only=True, eq=False)
 class Checkpoint:
-    """The state of a run after a global round.
+    """The state of a run when its global model had a new version.
 
     Attributes:
-        global_round: The round, from 0 (before the first).
+        version: Which of the global model; 0 is the initial one.
         weights: Parameter name -> values of the global model, float32.
         states: Node -> name -> values of what it keeps from one training to its next.
-        evaluations: All evaluations up to this round.
+        evaluations: All evaluations up to this version.
         journal: What events have read from weights (`cosim.journal`).
     """
 
-    global_round: int
+    version: int
     weights: dict[str, NDArray[np.float32]]
     evaluations: list[Evaluation | Prediction]
     states: Mapping[str, dict[str, NDArray[Any]]] = attrs.field(factory=dict)
@@ -57,7 +57,7 @@ class Checkpoint:
         for node, tensors in self.states.items():
             arrays |= {f"state.{node}.{name}": values for name, values in tensors.items()}
         arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
-        arrays |= {"round": self.global_round, "kind": kind, "evaluations": rows}
+        arrays |= {"version": self.version, "kind": kind, "evaluations": rows}
         if (folder / FILE).exists() and _is_sound(folder / FILE):
             # A copy, so that there is a last one at every instant.
             replace(folder / BEFORE, lambda partial: shutil.copyfile(folder / FILE, partial))
@@ -87,7 +87,7 @@ class Checkpoint:
             if not before.exists():
                 raise
             found = cls._read(before)
-            warnings.warn(f"{error} Taken is the one before, of round {found.global_round}.", stacklevel=2)
+            warnings.warn(f"{error} Taken is the one before, of version {found.version}.", stacklevel=2)
             return found
 
     @classmethod
@@ -99,7 +99,7 @@ class Checkpoint:
                 kind = _KINDS[str(arrays["kind"])]
                 rows = [kind._make(row) for row in arrays["evaluations"].tolist()]
                 return cls(
-                    global_round=int(arrays["round"]),
+                    version=int(arrays["version"]),
                     weights=_beginning_with("weights.", arrays),
                     states=_by_node(_beginning_with("state.", arrays)),
                     evaluations=[row._replace(global_round=int(row.global_round)) for row in rows],

@@ -13,7 +13,7 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.devices.client import Client
 from cosim.links.uplink import Cell
-from cosim.servers.cloud import Cloud, RoundReport
+from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 from cosim.system import System
@@ -28,7 +28,7 @@ def nodes_of(
     sim: Simulation,
     learner: "Learner",
     data: Callable[[], Dataset],
-    listener: Callable[[RoundReport], None],
+    listener: Callable[[VersionReport], None],
     known: Checkpoint | None = None,
 ) -> Cloud:
     """The nodes of a system on a clock; with a checkpoint, of a run that goes on from there.
@@ -41,7 +41,7 @@ def nodes_of(
     """
     sizes = system.sizes()
     held = cache(lambda: system.data.held(sim, data(), sizes))
-    if system.evaluate_every is not None or system.data.outline is None:
+    if system.evaluation.learns or system.data.outline is None:
         held()
     graph = system.topology.graph(sizes, sim)
     sample_flops = learner.flops.of() if system.compute.cycles_follow == "flops" else 0
@@ -87,10 +87,10 @@ def nodes_of(
         edges=tuple(edges),
         learner=learner,
         shape=learner.shape,
-        num_global_rounds=system.protocol.num_global_rounds,
+        end=system.end,
         codec=system.codec,
         cycles_follow=system.compute.cycles_follow,
-        evaluate_every=system.evaluate_every,
+        evaluation=system.evaluation,
         listener=listener,
         known=known,
         states=states,

@@ -114,7 +114,13 @@ class Result:
 
     @classmethod
     def of(
-        cls, trace: Trace, config: dict[str, Any], num_clients: int, status: str, folder: Path | None
+        cls,
+        trace: Trace,
+        config: dict[str, Any],
+        num_clients: int,
+        status: str,
+        time_s: float,
+        folder: Path | None,
     ) -> "Result":
         """The tables of a trace."""
         frames: dict[str, Any] = {name: _frame(name, getattr(trace, name)) for name in TABLES}
@@ -128,7 +134,7 @@ class Result:
         summary = Summary(
             status=status,
             num_global_rounds=len(global_rounds),
-            time_s=float(global_rounds["end_s"].max()) if len(global_rounds) else 0.0,
+            time_s=time_s,
             accuracy=_last(evaluations, "accuracy"),
             test_mse=_last(evaluations, "test_mse"),
             energy_j=float(spans["energy_j"].sum()),

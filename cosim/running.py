@@ -30,8 +30,9 @@ from cosim.learning.workers import num_cores
 from cosim.network import nodes_of
 from cosim.provenance import provenance, started_with
 from cosim.results import Result, add_provenance, alone_in, check_version, create_folder
-from cosim.servers.cloud import RoundReport
-from cosim.simulation import Simulation
+from cosim.servers.cloud import Cloud, VersionReport
+from cosim.servers.end import REASON
+from cosim.simulation import Process, Simulation
 from cosim.system import System
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def run(
     data_dir: str | Path | None = None,
     num_workers: int | None = None,
     device: str = "cpu",
-    listener: Callable[[RoundReport], None] = lambda report: None,
+    listener: Callable[[VersionReport], None] = lambda report: None,
     shuffle_ties: int | None = None,
     resume: bool | Literal["as found"] = False,
     checkpoint_every: int | None = None,
@@ -68,12 +69,12 @@ def run(
         data_dir: Folder of the data set's files; None looks in the usual places.
         num_workers: Threads that learn; None: one per available core. The results do not depend on it.
         device: "cpu" or "cuda".
-        listener: Hears of every global round as it ends.
+        listener: Hears of every version of the global model as it is made.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
         resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a
             run that is complete, and begin one where there is none.
-        checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
-            one that was kept, besides every 15 seconds, as the tables; None: only then.
+        checkpoint_every: Keep the model of an evaluation when it is so many versions (global rounds) after
+            the last one that was kept, besides every 15 seconds, as the tables; None: only then.
 
     Raises:
         ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
@@ -98,7 +99,7 @@ def run(
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     num_workers = num_cores() if num_workers is None else num_workers
     data = cache(partial(system.data.load, sim, None if data_dir is None else Path(data_dir)))
-    if system.evaluate_every is None:
+    if not system.evaluation.learns:
         learner: Learner = NothingLearned(network, system.data.outline or data())
     else:
         brings_weights = system.initial_weights == "network"
@@ -120,7 +121,8 @@ def run(
         status = "failed"
         try:
             with interrupts_kept():
-                sim.run(system.protocol.play(sim, cloud))
+                sim.run(_played(sim, system, cloud))
+            writer.time_s = sim.now_s
             status = "complete"
         except KeyboardInterrupt:
             status = "interrupted"
@@ -128,6 +130,16 @@ def run(
         finally:
             final = writer.save(status)
     return writer.with_what_was_learned(final)
+
+
+def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
+    """The protocol, until the run is over."""
+    process, latest_s = system.protocol.play(sim, cloud), system.end.latest_s
+    if latest_s is None:
+        yield from process
+    else:
+        yield from sim.with_deadline([process], latest_s, REASON)
+    cloud.finish(sim)
 
 
 def network_of(system: System, build: "Builder | None" = None) -> Any:
@@ -146,7 +158,7 @@ def network_of(system: System, build: "Builder | None" = None) -> Any:
             f"System.initial_weights = 'network': {system.model} brings no weights of its own. Usual fix: "
             "drawn, or a function of yours that returns a network, as System.model = 'module:function'."
         )
-    return built(system.model, build or builder(system.model), values=system.evaluate_every is not None)
+    return built(system.model, build or builder(system.model), values=system.evaluation.learns)
 
 
 def configuration_of(system: System, network: Any, scenario: str | None) -> dict[str, Any]:
@@ -154,7 +166,7 @@ def configuration_of(system: System, network: Any, scenario: str | None) -> dict
     from cosim.learning.network.identity import identity, weights_hash
 
     known_by = identity(network)
-    if system.initial_weights == "network" and system.evaluate_every is not None:
+    if system.initial_weights == "network" and system.evaluation.learns:
         known_by["weights"] = weights_hash(network)
     return {"scenario": scenario, "system": to_dict(system), "network": known_by}
 
@@ -164,9 +176,11 @@ class _Writer:
 
     Attributes:
         journal: What the event side reads from weights.
+        time_s: How far the run has come.
     """
 
     journal: Journal
+    time_s: float = 0.0
 
     def __init__(
         self,
@@ -176,22 +190,23 @@ class _Writer:
         config: dict[str, Any],
         folder: Path | None,
         known: Checkpoint | None,
-        listener: Callable[[RoundReport], None],
+        listener: Callable[[VersionReport], None],
         checkpoint_every: int | None,
     ) -> None:
         self._sim, self._learner, self._listener = sim, learner, listener
         self._checkpoint_every = checkpoint_every
         self._config, self._num_clients, self._folder = config, system.num_clients, folder
-        self._replayed = known.global_round if known else -1
-        self._evaluated: RoundReport | None = None
-        self._kept_round = self._replayed
+        self._replayed = known.version if known else -1
+        self._evaluated: VersionReport | None = None
+        self._kept = self._replayed
         self._saved = time.monotonic()
 
-    def heard(self, report: RoundReport) -> None:
-        """Take note of a global round that has ended; what is only replayed is not saved again."""
-        if report.global_round >= self._replayed:
+    def heard(self, report: VersionReport) -> None:
+        """Take note of a new version; what is only replayed is not saved again."""
+        self.time_s = report.progress.time_s
+        if report.version >= self._replayed:
             self._evaluated = report if report.evaluation else self._evaluated
-            num_new = report.global_round - max(self._kept_round, 0)
+            num_new = report.version - max(self._kept, 0)
             if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
                 self._keep_model()
             if time.monotonic() - self._saved > _SAVE_EVERY_WALL_S:
@@ -201,7 +216,9 @@ class _Writer:
 
     def save(self, status: str) -> Result:
         """Write what there is; returns the tables."""
-        result = Result.of(self._sim.trace, self._config, self._num_clients, status, self._folder)
+        result = Result.of(
+            self._sim.trace, self._config, self._num_clients, status, self.time_s, self._folder
+        )
         self._keep_model()
         result.save()
         return result
@@ -209,16 +226,16 @@ class _Writer:
     def _keep_model(self) -> None:
         """Save the last evaluated model, unless it is kept already."""
         evaluated = self._evaluated
-        if self._folder is None or evaluated is None or evaluated.global_round == self._kept_round:
+        if self._folder is None or evaluated is None or evaluated.version == self._kept:
             return
         Checkpoint(
-            global_round=evaluated.global_round,
+            version=evaluated.version,
             weights=self._learner.weights(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
             evaluations=self._sim.trace.evaluations,
             journal=self.journal.numbers,
         ).save(self._folder)
-        self._kept_round = evaluated.global_round
+        self._kept = evaluated.version
 
     def with_what_was_learned(self, result: Result) -> Result:
         """The tables with the model of the last evaluation, and the network that has its weights."""

@@ -30,6 +30,8 @@ from cosim.links.uplink import Uplink
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.radio.radio import Radio
+from cosim.servers.end import AfterRounds, End
+from cosim.servers.evaluation_times import EvaluationTimes, EveryVersions
 from cosim.topology.topology import Topology, even_cells
 
 if TYPE_CHECKING:
@@ -57,8 +59,9 @@ class System:
         codec: What an upload is on the air. [HIST journal, Section VI-B: uncompressed]
         uplink: How updates travel. [HIST journal, Section IV-A: by radio]
         protocol: Who trains what, and how it is combined.
-        evaluate_every: Global rounds between evaluations on the test set (the first and the last model
-            always); none: timing only, nothing is learned. [no source]
+        end: When the run is over.
+        evaluation: Which versions of the global model are evaluated on the test set, besides the first and
+            the last; Never: timing only, nothing is learned.
     """
 
     seed: int = field(not_negative, default=1)
@@ -73,7 +76,8 @@ class System:
     codec: Codec = Uncompressed()
     uplink: Uplink = Radio()
     protocol: Protocol = Hist()
-    evaluate_every: int | None = field(at_least(1), default=1)
+    end: End = AfterRounds()
+    evaluation: EvaluationTimes = EveryVersions()
 
     def __attrs_post_init__(self) -> None:
         _check_magnitudes(self)

@@ -13,6 +13,7 @@ other defaults are those of the HIST journal paper, Section VI-D.
 from rich.table import Table
 
 from cosim import (
+    AfterRounds,
     Compute,
     EdgeTraining,
     EveryEdgeRound,
@@ -40,10 +41,10 @@ def system() -> System:
             fading=Rayleigh(redrawn=EveryEdgeRound()),
         ),
         protocol=Hist(
-            num_global_rounds=25,
             submodel_sizes="latency-optimal",
             training=EdgeTraining(num_local_steps=40, local=Sgd(learning_rate=0.01)),
         ),
+        end=AfterRounds(num_global_rounds=25),
     )
 
 

@@ -6,7 +6,18 @@ deadline that the slowest do not always meet. Takes seconds.
     cosim run quickstart
 """
 
-from cosim import Digits, EdgeTraining, EveryEdgeRound, FixedShares, Hist, Radio, Rayleigh, Sgd, System
+from cosim import (
+    AfterRounds,
+    Digits,
+    EdgeTraining,
+    EveryEdgeRound,
+    FixedShares,
+    Hist,
+    Radio,
+    Rayleigh,
+    Sgd,
+    System,
+)
 
 
 def system() -> System:
@@ -18,7 +29,6 @@ def system() -> System:
         data=Digits(),
         uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6), fading=Rayleigh(redrawn=EveryEdgeRound())),
         protocol=Hist(
-            num_global_rounds=40,
             training=EdgeTraining(
                 num_edge_rounds=3,
                 num_local_steps=20,
@@ -26,4 +36,5 @@ def system() -> System:
                 deadline_s=0.022,
             ),
         ),
+        end=AfterRounds(num_global_rounds=40),
     )

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from analysis.closed_forms.request_model import RequestPrediction
 from cosim import (
+    AfterRounds,
     Compute,
     EveryEdgeRound,
     LargeScale,
@@ -44,7 +45,7 @@ MODEL = "mlp-43-512-256-256"
 def system() -> System:
     """The configuration."""
     paper = paper_scale()
-    return evolve(paper, protocol=evolve(paper.protocol, num_global_rounds=25))
+    return evolve(paper, end=AfterRounds(num_global_rounds=25))
 
 
 def paper_scale() -> System:
@@ -72,6 +73,7 @@ def paper_scale() -> System:
             fading=NoFading(),
         ),
         protocol=RawHfl(),
+        end=AfterRounds(num_global_rounds=100),  # RawHFL paper, Section V-A
     )
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import t_interval
 from cosim import (
+    AfterRounds,
     CellTraffic,
     Compute,
     HyperExponential,
@@ -48,13 +49,13 @@ def system() -> System:
         ),
         uplink=network,
         protocol=Vhfl(
-            num_global_rounds=100,
             num_local_epochs=5,
             local=VerticalSgd(central_learning_rate=2.0),
             num_senders=NUM_SENDERS,
             num_needed=NUM_NEEDED,
             waiting_time_s=sojourn(network).waiting_time_s(NUM_NEEDED / NUM_SENDERS),
         ),
+        end=AfterRounds(num_global_rounds=100),
     )
 
 

@@ -11,13 +11,16 @@ import pytest
 import cosim
 import models
 from cosim import (
+    AfterRounds,
     CellTraffic,
     ConfigurationError,
     EdgeTraining,
     EveryEdgeRound,
+    EveryVersions,
     GivenSnr,
     HFedAvg,
     Hist,
+    Never,
     OverTheAir,
     PerGroup,
     Radio,
@@ -41,21 +44,25 @@ HIST = System(
     num_clients=5,
     model="relu-12-8-4",
     data=Synthetic(),
-    protocol=Hist(num_global_rounds=6, training=TRAINING),
+    protocol=Hist(training=TRAINING),
+    end=AfterRounds(num_global_rounds=6),
 )
 TRAFFIC = CellTraffic(num_cells=5)
 SYSTEMS = {
     "hist": HIST,
-    "hfedavg": evolve(HIST, protocol=HFedAvg(num_global_rounds=6, training=TRAINING)),
-    "raw-hfl": evolve(HIST, protocol=RawHfl(num_global_rounds=6, num_edge_rounds=2, max_local_rounds=3)),
+    "hfedavg": evolve(HIST, protocol=HFedAvg(training=TRAINING), end=AfterRounds(num_global_rounds=6)),
+    "raw-hfl": evolve(
+        HIST, protocol=RawHfl(num_edge_rounds=2, max_local_rounds=3), end=AfterRounds(num_global_rounds=6)
+    ),
     "vhfl": evolve(
         HIST,
         num_cells=1,
         data=TRAFFIC,
         model="vertical-9-12-4-3",
-        protocol=Vhfl(num_global_rounds=6, num_local_epochs=1),
+        protocol=Vhfl(num_local_epochs=1),
+        end=AfterRounds(num_global_rounds=6),
     ),
-    "every second round": evolve(HIST, evaluate_every=2),
+    "every second round": evolve(HIST, evaluation=EveryVersions(num_versions=2)),
     "over the air": evolve(
         HIST,
         uplink=Radio(
@@ -74,7 +81,7 @@ class Stopped(BaseException):
 
 def stop_at(global_round: int):
     def listener(report):
-        if report.global_round == global_round:
+        if report.version == global_round:
             raise Stopped
 
     return listener
@@ -104,7 +111,7 @@ def test_stopped_and_resumed_it_ends_where_an_uninterrupted_run_ends(tmp_path, n
     play(system, tmp_path / "stopped", resume=True)
     assert tables(tmp_path / "stopped") == tables(tmp_path / "whole")
     found, wanted = (Checkpoint.load(tmp_path / part) for part in ("stopped", "whole"))
-    assert found.global_round == wanted.global_round == 6
+    assert found.version == wanted.version == 6
     for parameter, values in wanted.weights.items():
         np.testing.assert_array_equal(found.weights[parameter], values)
 
@@ -158,7 +165,7 @@ def test_provenance_names_every_process(tmp_path):
 
 
 def test_timing_only_runs_keep_no_weights(tmp_path):
-    play(evolve(HIST, evaluate_every=None), tmp_path / "a")
+    play(evolve(HIST, evaluation=Never()), tmp_path / "a")
     assert Checkpoint.load(tmp_path / "a") is None
 
 
@@ -200,7 +207,7 @@ main(resume) if not ended else sys.exit(os.waitstatus_to_exitcode(status))
 def test_killed_at_many_moments_it_ends_where_an_uninterrupted_run_ends(tmp_path):
     """Real processes, killed at random moments and while they write; each goes on where the last stopped."""
     arguments = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--quiet", "--workers", "1"]
-    arguments += ["--protocol.num-global-rounds", "200", "--checkpoint-every", "1"]
+    arguments += ["--num-global-rounds", "200", "--checkpoint-every", "1"]
     with pytest.raises(SystemExit) as done:
         main([*arguments, "--out", str(tmp_path / "whole")])
     assert done.value.code == 0
@@ -212,7 +219,7 @@ def test_killed_at_many_moments_it_ends_where_an_uninterrupted_run_ends(tmp_path
     assert num_halved >= 2
     assert tables(folder) == tables(tmp_path / "whole")
     found, wanted = (Checkpoint.load(path) for path in (folder, tmp_path / "whole"))
-    assert found.global_round == wanted.global_round == 200
+    assert found.version == wanted.version == 200
     for parameter, values in wanted.weights.items():
         np.testing.assert_array_equal(found.weights[parameter], values)
 
@@ -222,7 +229,7 @@ def test_a_checkpoint_is_kept_every_so_many_global_rounds(tmp_path):
     kept = {}
 
     def listener(report):
-        kept[report.global_round] = checkpoint_round(tmp_path / "a")
+        kept[report.version] = checkpoint_round(tmp_path / "a")
 
     with pytest.raises(ConfigurationError, match="checkpoint_every = 0: must be at least 1"):
         play(HIST, tmp_path / "a", checkpoint_every=0)
@@ -230,13 +237,18 @@ def test_a_checkpoint_is_kept_every_so_many_global_rounds(tmp_path):
     assert kept == {0: -1, 1: -1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 6}
     kept.clear()
     (tmp_path / "a").rename(tmp_path / "b")
-    play(evolve(HIST, evaluate_every=3), tmp_path / "a", listener=listener, checkpoint_every=1)
+    play(
+        evolve(HIST, evaluation=EveryVersions(num_versions=3)),
+        tmp_path / "a",
+        listener=listener,
+        checkpoint_every=1,
+    )
     assert kept == {0: -1, 1: -1, 2: -1, 3: 3, 4: 3, 5: 3, 6: 6}
 
 
 def checkpoint_round(folder: Path) -> int:
     checkpoint = Checkpoint.load(folder)
-    return -1 if checkpoint is None else checkpoint.global_round
+    return -1 if checkpoint is None else checkpoint.version
 
 
 def test_two_processes_do_not_play_one_run(tmp_path):
@@ -244,11 +256,11 @@ def test_two_processes_do_not_play_one_run(tmp_path):
     refused = []
 
     def listener(report):
-        if report.global_round == 2 and not refused:
+        if report.version == 2 and not refused:
             with pytest.raises(ConfigurationError, match="another process plays this run") as error:
                 play(HIST, tmp_path / "a", resume=True)
             refused.append(error)
-        if report.global_round == 3:
+        if report.version == 3:
             raise Stopped
 
     with pytest.raises(Stopped):
@@ -298,7 +310,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
     middle = len(sound) // 2
     for damaged in (sound[:-100], sound[:middle] + bytes([sound[middle] ^ 255]) + sound[middle + 1 :], b""):
         last.write_bytes(damaged)
-        with pytest.warns(UserWarning, match=r"checkpoint\.npz: damaged.*the one before, of round 2"):
+        with pytest.warns(UserWarning, match=r"checkpoint\.npz: damaged.*the one before, of version 2"):
             assert checkpoint_round(tmp_path / "s") == 2
     with pytest.warns(UserWarning, match="the one before"):
         play(HIST, tmp_path / "s", resume=True)

@@ -18,6 +18,7 @@ import attrs
 import pytest
 
 import cosim
+from cosim import AfterRounds
 from cosim.checkpoint import Checkpoint
 from cosim.results import TABLES
 from cosim.testing import (
@@ -96,10 +97,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 SMALL = small_system()
 CONTRACTS: dict[str, tuple[Callable[..., None], Sequence[object]]] = {
-    "protocol": (check_protocol, [lakeside.Cyclic(num_global_rounds=2, training=SMALL.protocol.training)]),
+    "protocol": (check_protocol, [lakeside.Cyclic(training=SMALL.protocol.training)]),
     "selection": (
         check_protocol,
-        [cosim.HFedAvg(num_global_rounds=2, training=lakeside.Turns(num_edge_rounds=2, num_participants=2))],
+        [cosim.HFedAvg(training=lakeside.Turns(num_edge_rounds=2, num_participants=2))],
     ),
     "uplink": (check_uplink, [lakeside.Relay()]),
     "service law": (check_uplink, [cosim.PublicNetwork(service=lakeside.Gamma())]),
@@ -172,11 +173,11 @@ def test_killed_and_resumed_it_ends_as_an_uninterrupted_run(folder):
     assert killed.returncode == -signal.SIGKILL
     kept = Checkpoint.load(folder / "k")
     assert kept is not None
-    assert kept.global_round < 30
+    assert kept.version < 30
     code, _, errors = command(folder, "run", "--resume", "k", "--import", "lakeside", "--quiet")
     assert code == 0, errors
     base = lakeside.system()
-    whole = attrs.evolve(base, protocol=attrs.evolve(base.protocol, num_global_rounds=30))
+    whole = attrs.evolve(base, end=AfterRounds(num_global_rounds=30))
     assert same(cosim.Result.load(folder / "k"), cosim.run(whole))
 
 

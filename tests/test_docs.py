@@ -375,7 +375,7 @@ def duty_cycled(folder: Path, protocol, **changes) -> cosim.System:
         data=cosim.Digits(split=cosim.Iid()),
         uplink=link,
         protocol=protocol,
-        evaluate_every=None,
+        evaluation=cosim.Never(),
     )
     return cosim.evolve(standard, **changes)
 
@@ -383,7 +383,7 @@ def duty_cycled(folder: Path, protocol, **changes) -> cosim.System:
 def test_a_duty_cycle_that_is_cut_is_silent_for_what_was_sent(folder):
     """Transfer by transfer: when it may begin, what is through at the cut, how long it must be silent."""
     training = cosim.EdgeTraining(num_edge_rounds=6, deadline_s=2.0)
-    system = duty_cycled(folder, cosim.HFedAvg(num_global_rounds=5, training=training))
+    system = duty_cycled(folder, cosim.HFedAvg(training=training), end=cosim.AfterRounds(num_global_rounds=5))
     transfers = cosim.run(system, models.build(system.model)).transfers
     ends = set()
     for _, own in transfers.groupby("client"):
@@ -401,7 +401,7 @@ def test_a_duty_cycle_that_is_cut_is_silent_for_what_was_sent(folder):
 
 def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
     """VHFL runs over it, files and studies have it as itself; plans refuse it."""
-    vhfl = duty_cycled(folder, cosim.Vhfl(num_global_rounds=2), num_cells=1)
+    vhfl = duty_cycled(folder, cosim.Vhfl(), num_cells=1, end=cosim.AfterRounds(num_global_rounds=2))
     done = cosim.run(vhfl, models.build(vhfl.model), out=tmp_path / "run")
     assert len(done.transfers) == 12
     again = from_dict(cosim.System, to_dict(vhfl))
@@ -425,8 +425,9 @@ def test_the_fastest_are_chosen(folder):
         num_clients=20,
         model="relu-64-32-10",
         data=cosim.Digits(),
-        protocol=cosim.HFedAvg(num_global_rounds=2, training=rule),
-        evaluate_every=None,
+        protocol=cosim.HFedAvg(training=rule),
+        end=cosim.AfterRounds(num_global_rounds=2),
+        evaluation=cosim.Never(),
     )
     transfers = cosim.run(system, models.build(system.model)).transfers
     for cell in (0, 1):

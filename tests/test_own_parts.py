@@ -19,7 +19,7 @@ from torch import nn
 import cosim
 import models
 from analysis.report_designs import designs_of
-from cosim import configuration
+from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
 from cosim.results import TABLES
 from cosim.studies.study import Study
@@ -34,7 +34,8 @@ BASE = cosim.System(
     num_clients=8,
     model="relu-64-8-10",
     data=cosim.Digits(),
-    protocol=cosim.HFedAvg(num_global_rounds=2, training=TRAINING),
+    protocol=cosim.HFedAvg(training=TRAINING),
+    end=cosim.AfterRounds(num_global_rounds=2),
 )
 QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
 
@@ -46,8 +47,8 @@ def trained_by(kind: type) -> cosim.System:
 
 def planned_by(policy) -> cosim.System:
     usual = rawhfl.system()
-    protocol = attrs.evolve(usual.protocol, num_global_rounds=1, num_edge_rounds=2, policy=policy)
-    return attrs.evolve(usual, protocol=protocol)
+    protocol = attrs.evolve(usual.protocol, num_edge_rounds=2, policy=policy)
+    return attrs.evolve(usual, protocol=protocol, end=cosim.AfterRounds(num_global_rounds=1))
 
 
 SYSTEMS = {
@@ -67,7 +68,7 @@ SYSTEMS = {
         attrs.evolve(BASE, data=cosim.Digits(split=cosim.Iid())),
     ),
     "protocol": (
-        attrs.evolve(BASE, protocol=own_parts.Rested(num_global_rounds=2, training=TRAINING)),
+        attrs.evolve(BASE, protocol=own_parts.Rested(training=TRAINING)),
         BASE,
     ),
     "policy": (planned_by(own_parts.Rough()), planned_by(cosim.CommonSteps())),
@@ -102,7 +103,7 @@ def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, ca
     system, _ = SYSTEMS[name]
 
     def stop(report) -> None:
-        if report.global_round == (0 if name == "policy" else 1):
+        if report.version == (0 if name == "policy" else 1):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -237,7 +238,7 @@ def test_a_class_that_nobody_finds_again_runs_in_memory_and_is_not_saved(tmp_pat
     class Local(cosim.EdgeTraining):
         """Within a function."""
 
-    system = attrs.evolve(trained_by(Local), evaluate_every=None)
+    system = attrs.evolve(trained_by(Local), evaluation=Never())
     assert run(system).summary.status == "complete"
     for attempt in (
         lambda: run(system, out=tmp_path / "run"),
@@ -419,7 +420,7 @@ def test_links_are_known_to_rules_as_they_will_be(monkeypatch):
         return edge.clients
 
     monkeypatch.setattr(own_parts.Hardest, "participants", look)
-    transfers = run(attrs.evolve(trained_by(own_parts.Hardest), evaluate_every=None)).transfers
+    transfers = run(attrs.evolve(trained_by(own_parts.Hardest), evaluation=Never())).transfers
     for row in transfers.itertuples():
         expected = known[row.client, row.global_round, row.edge_round]
         assert row.end_s - row.start_s == pytest.approx(expected, rel=1e-9)
@@ -428,12 +429,12 @@ def test_links_are_known_to_rules_as_they_will_be(monkeypatch):
 
 def test_a_rule_that_reads_losses_is_refused_where_nothing_is_learned():
     with pytest.raises(ConfigurationError, match="only times are asked for"):
-        run(attrs.evolve(trained_by(own_parts.Hardest), evaluate_every=None))
+        run(attrs.evolve(trained_by(own_parts.Hardest), evaluation=Never()))
 
 
 def test_what_is_known_of_links_is_refused_where_there_is_none():
     def asked(system):
-        return run(attrs.evolve(system, evaluate_every=None))
+        return run(attrs.evolve(system, evaluation=Never()))
 
     class Curious(cosim.EdgeTraining):
         """Asks a queue for its rate."""
@@ -539,7 +540,7 @@ def test_a_result_has_the_trained_weights_and_the_network(tmp_path):
     for name, values in result.weights.items():
         np.testing.assert_array_equal(loaded.weights[name], values)
         np.testing.assert_array_equal(result.network.state_dict()[name].numpy(), values)
-    timing = run(attrs.evolve(BASE, evaluate_every=None))
+    timing = run(attrs.evolve(BASE, evaluation=Never()))
     assert timing.weights is None
     assert timing.network is None
     assert isinstance(result.spans, pd.DataFrame)

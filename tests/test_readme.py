@@ -94,7 +94,7 @@ def test_every_file_that_is_named_is_there():
 
 def test_a_study_makes_a_picture(tmp_path):
     """A smaller scenario than the README's, else word for word."""
-    code = STUDY.replace("quickstart.system()", "cosim.evolve(quickstart.system(), evaluate_every=None)")
+    code = STUDY.replace("quickstart.system()", "cosim.evolve(quickstart.system(), evaluation=cosim.Never())")
     pasted("import cosim\n" + code, tmp_path)
     assert (tmp_path / "energy.png").read_bytes().startswith(b"\x89PNG")
     runs = analysis.load(tmp_path / "studies" / "energy")

@@ -17,14 +17,18 @@ from data_sets import loaded
 
 import models
 from cosim import (
+    AfterRounds,
     Compute,
     ConfigurationError,
     EdgeTraining,
+    EvaluationTimes,
+    EveryVersions,
     FashionMnist,
     FixedShares,
     GivenSnr,
     HFedAvg,
     Hist,
+    Never,
     NoFading,
     PerGroup,
     Radio,
@@ -43,7 +47,7 @@ from cosim.configuration import from_dict, to_dict
 from cosim.learning.learner import Learner
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
-from cosim.servers.cloud import Cloud, RoundReport
+from cosim.servers.cloud import Cloud, VersionReport
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
@@ -64,11 +68,11 @@ TINY = System(
     data=Synthetic(),
     uplink=Radio(sharing=RedividedShares(bandwidth_hz=1e6)),
     protocol=Hist(
-        num_global_rounds=3,
         training=EdgeTraining(
             num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), deadline_s=0.0015
         ),
     ),
+    end=AfterRounds(num_global_rounds=3),
 )
 ALL_ALIKE = evolve(
     TINY,
@@ -95,14 +99,17 @@ def rows(result: Result) -> dict[str, list[tuple[object, ...]]]:
 def small(system: System) -> System:
     """A scenario in about a second: few rounds, and data that come with the code."""
     if isinstance(system.protocol, Vhfl):
-        protocol = evolve(system.protocol, num_global_rounds=5, num_local_epochs=1)
+        protocol = evolve(system.protocol, num_local_epochs=1)
+        system = evolve(system, end=AfterRounds(num_global_rounds=5))
         traffic = evolve(system.data.traffic, num_days=4)
         return evolve(system, protocol=protocol, data=evolve(system.data, traffic=traffic))
     if isinstance(system.protocol, RawHfl):
-        protocol = evolve(system.protocol, num_global_rounds=2, num_edge_rounds=2, max_local_rounds=3)
-        return evolve(system, protocol=protocol)
+        protocol = evolve(system.protocol, num_edge_rounds=2, max_local_rounds=3)
+        return evolve(system, protocol=protocol, end=AfterRounds(num_global_rounds=2))
     training = evolve(system.protocol.training, num_local_steps=4)
-    system = evolve(system, protocol=evolve(system.protocol, num_global_rounds=3, training=training))
+    system = evolve(
+        system, protocol=evolve(system.protocol, training=training), end=AfterRounds(num_global_rounds=3)
+    )
     if isinstance(system.data, FashionMnist):
         system = evolve(system, data=Synthetic(split=system.data.split), model="relu-12-24-4")
     return system
@@ -126,11 +133,11 @@ def tables_of_seed(seed: int, folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", catalogue("run"))
-@pytest.mark.parametrize("evaluate_every", [1, None], ids=["learning", "timing only"])
+@pytest.mark.parametrize("evaluation", [EveryVersions(), Never()], ids=["learning", "timing only"])
 def test_order_of_simultaneous_events_changes_no_table_of_a_scenario(
-    name: str, evaluate_every: int | None
+    name: str, evaluation: EvaluationTimes
 ) -> None:
-    system = evolve(small(find("run", name).system()), evaluate_every=evaluate_every)
+    system = evolve(small(find("run", name).system()), evaluation=evaluation)
     expected = rows(play(system))
     assert len(expected["spans"]) > 100
     for order in range(3):
@@ -141,7 +148,7 @@ def test_order_of_simultaneous_events_changes_no_table_of_a_scenario(
 def test_learning_moves_no_row_but_the_evaluations(name: str) -> None:
     """A timing-only run has the very rows of a run that learns."""
     system = small(find("run", name).system())
-    learned, timed = (rows(play(evolve(system, evaluate_every=every))) for every in (1, None))
+    learned, timed = (rows(play(evolve(system, evaluation=times))) for times in (EveryVersions(), Never()))
     assert len(learned["spans"]) > 100
     assert learned.pop("evaluations") != timed.pop("evaluations")
     assert learned == timed
@@ -157,7 +164,8 @@ def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneou
     system = evolve(
         ALL_ALIKE,
         uplink=evolve(ALL_ALIKE.uplink, sharing=sharing(bandwidth_hz=1e6)),
-        protocol=protocol(num_global_rounds=3, training=training),
+        protocol=protocol(training=training),
+        end=AfterRounds(num_global_rounds=3),
     )
     expected = rows(play(system))
     for order in range(4):
@@ -192,7 +200,7 @@ def test_another_client_or_bandwidth_moves_nobody_elses_draws() -> None:
     assert {name: another[name] for name in before} == before
     wider = draws(evolve(TINY, uplink=evolve(TINY.uplink, sharing=RedividedShares(bandwidth_hz=7e6))))
     assert wider == before
-    quieter = draws(evolve(TINY, evaluate_every=None, protocol=HFedAvg()))
+    quieter = draws(evolve(TINY, evaluation=Never(), protocol=HFedAvg()))
     assert quieter == before
     assert not set(draws(evolve(TINY, seed=2)).values()) & set(before.values())
 
@@ -293,7 +301,7 @@ def test_number_of_workers_is_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damaged", sorted(FILES - {"provenance.json", "checkpoint.npz"}))
 @pytest.mark.parametrize("how", ["missing", "cut short"])
 def test_damaged_folder_is_refused(damaged: str, how: str, tmp_path: Path) -> None:
-    play(evolve(TINY, evaluate_every=None), out=tmp_path / "a")
+    play(evolve(TINY, evaluation=Never()), out=tmp_path / "a")
     path = tmp_path / "a" / damaged
     content = path.read_bytes()
     path.unlink()
@@ -307,7 +315,7 @@ def test_damaged_folder_is_refused(damaged: str, how: str, tmp_path: Path) -> No
 def test_a_folder_of_a_newer_version_is_refused(
     written_by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    play(evolve(TINY, evaluate_every=None), out=tmp_path / "a")
+    play(evolve(TINY, evaluation=Never()), out=tmp_path / "a")
     path = tmp_path / "a" / "provenance.json"
     origin = json.loads(path.read_text())
     own = origin["versions"]["cosim"]
@@ -338,8 +346,8 @@ def test_a_folder_of_a_newer_version_is_refused(
 
 
 def test_interrupted_run_keeps_what_was_finished(tmp_path: Path) -> None:
-    def interrupt(report: RoundReport) -> None:
-        if report.global_round == 2:
+    def interrupt(report: VersionReport) -> None:
+        if report.version == 2:
             raise KeyboardInterrupt
 
     complete = play(TINY, out=tmp_path / "complete")
@@ -400,8 +408,8 @@ def test_a_full_disk_is_one_clear_error_and_leaves_the_old_files(tmp_path: Path)
     assert tables(tmp_path / "a") == tables(tmp_path / "b")
 
 
-SHORT = ["run", "quickstart", "--protocol.num-global-rounds", "20", "--evaluate-every", "None", "--quiet"]
-LONG = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--protocol.num-global-rounds", "1000"]
+SHORT = ["run", "quickstart", "--num-global-rounds", "20", "--evaluation.kind", "Never", "--quiet"]
+LONG = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--num-global-rounds", "1000"]
 
 
 def started(out: Path, before: str = "") -> "subprocess.Popen[str]":
@@ -443,8 +451,8 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.
     class Held:
         pass
 
-    def listener(report: RoundReport) -> None:
-        if report.global_round == 1:
+    def listener(report: VersionReport) -> None:
+        if report.version == 1:
             held = Held()
             weakref.finalize(held, signal.raise_signal, signal.SIGINT)
             del held
@@ -453,7 +461,7 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     with pytest.raises(KeyboardInterrupt):
-        play(evolve(TINY, protocol=evolve(TINY.protocol, num_global_rounds=100)), listener=listener)
+        play(evolve(TINY, end=AfterRounds(num_global_rounds=100)), listener=listener)
 
 
 def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
@@ -474,9 +482,9 @@ def test_tables_are_saved_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(importlib.import_module("cosim.running"), "_SAVE_EVERY_WALL_S", 0.0)
     heard = []
 
-    def look(report: RoundReport) -> None:
+    def look(report: VersionReport) -> None:
         time.sleep(0.001)
-        if report.global_round:
+        if report.version:
             heard.append(Result.load(tmp_path / "a").summary)
 
     play(TINY, out=tmp_path / "a", listener=look)
@@ -491,7 +499,7 @@ def test_tables_are_saved_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 # Repeating a run from its folder.
 
 
-@pytest.mark.parametrize("protocol", [TINY.protocol, HFedAvg(num_global_rounds=2)], ids=["hist", "hfedavg"])
+@pytest.mark.parametrize("protocol", [TINY.protocol, HFedAvg()], ids=["hist", "hfedavg"])
 def test_config_json_repeats_the_run_exactly(
     protocol: Hist | HFedAvg, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

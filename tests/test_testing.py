@@ -29,22 +29,24 @@ SLOW = cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6))
 def small_vhfl() -> cosim.System:
     system = vhfl.system()
     traffic = attrs.evolve(system.data.traffic, num_days=9)
-    protocol = attrs.evolve(
-        system.protocol, num_global_rounds=3, num_local_epochs=2, num_senders=3, num_needed=2
-    )
+    protocol = attrs.evolve(system.protocol, num_local_epochs=2, num_senders=3, num_needed=2)
+    end = cosim.AfterRounds(num_global_rounds=3)
     data = attrs.evolve(system.data, num_cells=4, traffic=traffic)
-    return attrs.evolve(system, num_clients=4, data=data, protocol=protocol)
+    return attrs.evolve(system, num_clients=4, data=data, protocol=protocol, end=end)
 
 
 def small_rawhfl() -> cosim.System:
     system = rawhfl.system()
-    protocol = attrs.evolve(system.protocol, num_global_rounds=2, num_edge_rounds=2, max_local_rounds=3)
+    protocol = attrs.evolve(system.protocol, num_edge_rounds=2, max_local_rounds=3)
+    end = cosim.AfterRounds(num_global_rounds=2)
     data = attrs.evolve(system.data, num_users=8)
-    return attrs.evolve(system, num_cells=2, num_clients=8, data=data, protocol=protocol)
+    return attrs.evolve(system, num_cells=2, num_clients=8, data=data, protocol=protocol, end=end)
 
 
 OURS = {
-    "HIST": attrs.evolve(SMALL, protocol=cosim.Hist(num_global_rounds=3, training=TRAINING)),
+    "HIST": attrs.evolve(
+        SMALL, protocol=cosim.Hist(training=TRAINING), end=cosim.AfterRounds(num_global_rounds=3)
+    ),
     "VHFL": small_vhfl(),
     "RawHFL": small_rawhfl(),
 }
@@ -183,7 +185,7 @@ class Hasty(cosim.HFedAvg):
     """Takes no time for what it does where nothing is learned."""
 
     def play(self, sim, cloud):
-        yield from sim.spend(cloud.name, "idle", 0.0 if cloud.evaluate_every is None else 1.0)
+        yield from sim.spend(cloud.name, "idle", 1.0 if cloud.evaluation.learns else 0.0)
         return (yield from super().play(sim, cloud))
 
 
@@ -221,7 +223,7 @@ PLANTED = {
 
 
 def test_jobs_of_one_number_are_caught() -> None:
-    protocol = cosim.HFedAvg(num_global_rounds=2, training=AlwaysTheFirst(num_edge_rounds=2))
+    protocol = cosim.HFedAvg(training=AlwaysTheFirst(num_edge_rounds=2))
     with pytest.raises(BrokenLaw, match="jobs: client and number must name one job"):
         check_protocol(protocol)
 
@@ -229,7 +231,7 @@ def test_jobs_of_one_number_are_caught() -> None:
 @pytest.mark.parametrize("kind", PLANTED, ids=lambda kind: kind.__name__)
 def test_a_protocol_that_breaks_a_law_is_caught(kind: type[Protocol]) -> None:
     with pytest.raises(BrokenLaw, match=PLANTED[kind]):
-        check_protocol(kind(num_global_rounds=2, training=TRAINING))
+        check_protocol(kind(training=TRAINING))
 
 
 class Cable(Uplink):

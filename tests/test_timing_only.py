@@ -9,7 +9,7 @@ from torch import nn
 
 import cosim
 import models
-from cosim import Digits, Synthetic, evolve
+from cosim import Digits, Never, Synthetic, evolve
 from cosim.learning.learner import Learner
 from cosim.learning.network.flops import TrainingFlops
 from cosim.learning.network.named import network_of
@@ -20,7 +20,11 @@ from scenarios import command_line, hist
 
 SMALL = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=cosim.Sgd(batch_size=4))
 PICTURES = evolve(
-    hist.system(), num_cells=2, num_clients=4, protocol=cosim.Hist(num_global_rounds=2, training=SMALL)
+    hist.system(),
+    num_cells=2,
+    num_clients=4,
+    protocol=cosim.Hist(training=SMALL),
+    end=cosim.AfterRounds(num_global_rounds=2),
 )
 TEXTS = evolve(PICTURES, model="gpt2lora-4-20", data=cosim.Newsgroups20(split=cosim.Iid()))
 COLOURS = evolve(PICTURES, model="resnet18-16-10", data=cosim.Cifar10())
@@ -29,7 +33,7 @@ COLOURS = evolve(PICTURES, model="resnet18-16-10", data=cosim.Cifar10())
 def timing(system: cosim.System, data_dir: Path | None) -> cosim.Result:
     network = network_of(system.model, values=False)
     assert all(tensor.is_meta for tensor in (*network.parameters(), *network.buffers()))
-    return cosim.run(evolve(system, evaluate_every=None), network, data_dir=data_dir)
+    return cosim.run(evolve(system, evaluation=Never()), network, data_dir=data_dir)
 
 
 @pytest.mark.parametrize("system", [PICTURES, TEXTS, COLOURS], ids=["pictures", "texts", "colours"])
@@ -47,7 +51,7 @@ def test_neither_files_nor_weights_are_needed(system, cycles_follow, tmp_path, m
 
 def test_the_tables_are_those_of_a_run_that_learns(fashion_mnist):
     for protocol in (cosim.Hist, cosim.HFedAvg):
-        system = evolve(PICTURES, protocol=protocol(num_global_rounds=2, training=SMALL))
+        system = evolve(PICTURES, protocol=protocol(training=SMALL))
         learned = cosim.run(system, models.build(system.model))
         for name in set(TABLES) - {"evaluations"}:
             assert getattr(timing(system, None), name).equals(getattr(learned, name))
@@ -55,11 +59,11 @@ def test_the_tables_are_those_of_a_run_that_learns(fashion_mnist):
 
 def test_what_samples_decide_is_missed_before_the_clock_starts(tmp_path):
     """In VHFL an upload holds a gradient for each sample."""
-    protocol = cosim.Vhfl(num_global_rounds=1, num_local_epochs=1)
+    protocol = cosim.Vhfl(num_local_epochs=1)
     vhfl = evolve(PICTURES, num_cells=1, protocol=protocol, model="relu-784-4-10")
     with pytest.raises(cosim.ConfigurationError):
         cosim.run(
-            evolve(vhfl, evaluate_every=None), models.build(vhfl.model), data_dir=tmp_path, out=tmp_path / "x"
+            evolve(vhfl, evaluation=Never()), models.build(vhfl.model), data_dir=tmp_path, out=tmp_path / "x"
         )
     assert not (tmp_path / "x").exists()
 
@@ -121,10 +125,10 @@ def test_a_data_set_of_ones_own_is_asked_itself():
 def test_the_command_needs_no_files_either(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
-    words = ["run", "hist", "--evaluate-every", "None", "--data-dir", "empty", "--quiet"]
-    words += ["--protocol.num-global-rounds", "2", "--protocol.kind", "HFedAvg"]
+    words = ["run", "hist", "--evaluation.kind", "Never", "--data-dir", "empty", "--quiet"]
+    words += ["--num-global-rounds", "2", "--protocol.kind", "HFedAvg"]
     with pytest.raises(SystemExit) as ended:
         command_line.main(words)
     assert ended.value.code == 0, capsys.readouterr().err
-    assert "hist-HFedAvg: 2 global rounds" in capsys.readouterr().out
+    assert "hist-HFedAvg-Never: 2 global rounds" in capsys.readouterr().out
     assert (tmp_path / "runs/hist-HFedAvg-1/summary.json").exists()

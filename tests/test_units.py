@@ -93,6 +93,8 @@ NO_UNIT = {
 OTHER_UNIT = {
     "bits_per_client": "bits, and a mean over clients",
     "bits": "its whole name is the unit",
+    "done": "that of Counted.what",
+    "of": "that of Counted.what",
     "cycles": "its whole name is the unit",
     "values": "that of the field they are for",
     "loss_nats": "nats are of no other quantity",

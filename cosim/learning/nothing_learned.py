@@ -47,7 +47,7 @@ class NothingLearned(Learner):
 
     def _resolve(self, *values: PendingValue) -> NoReturn:
         raise ConfigurationError(
-            "System.evaluate_every = None: only times are asked for, so nobody learns, and something wants "
-            "to read weights, a rule that asks for losses for instance. Usual fix: evaluate_every = 1, or a "
+            "System.evaluation = Never: only times are asked for, so nobody learns, and something wants "
+            "to read weights, a rule that asks for losses for instance. Usual fix: EveryVersions, or a "
             "rule that goes without."
         )

@@ -10,8 +10,12 @@ Source: Liu et al., "Hierarchical federated learning with quantization", IEEE Tr
 as the HIST journal paper uses it (Section VI-B).
 """
 
+from functools import partial
+
 from cosim.configuration import configuration
 from cosim.learning.graph.combinations import mean_of_models
+from cosim.learning.graph.pending import PendingModel
+from cosim.learning.server_update import Mean, ServerUpdate
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
@@ -24,9 +28,12 @@ class HFedAvg(Protocol):
 
     Attributes:
         training: What a cell does in a global round.
+        server: The rule by which the cloud moves its model, towards the mean of the edge models. [HIST
+            journal, eq. 1: their mean]
     """
 
     training: EdgeTraining = EdgeTraining()
+    server: ServerUpdate = Mean()
 
     @property
     def gives_up(self) -> bool:
@@ -43,11 +50,11 @@ class HFedAvg(Protocol):
         self.training.check(cloud)
 
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """All global rounds; returns the global model."""
-        model = cloud.initial_model(sim)
-        for global_round in range(1, self.num_global_rounds + 1):
-            start_s = sim.now_s
-            cells = [self.training.play(sim, cloud, edge, model, None, global_round) for edge in cloud.edges]
-            model = mean_of_models((yield from sim.together(cells)))
-            model = cloud.close_round(sim, global_round, start_s, model)
-        return model
+        """Global rounds until the run is over; returns the global model."""
+        return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
+
+    def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
+        """Every cell's training, and the cloud's step; returns the next global model."""
+        cells = [self.training.play(sim, cloud, edge, model, None, number) for edge in cloud.edges]
+        received = mean_of_models((yield from sim.together(cells)))
+        return cloud.moved(sim, self.server, model, received, number)

@@ -15,11 +15,13 @@ where clients wait for resource blocks they are refused.
 Source: HIST journal paper, Section II; conference paper, Section III.
 """
 
+from functools import partial
 from typing import Literal
 
 from cosim.allocation.submodel_sizes import latency_optimal_sizes
-from cosim.configuration import ConfigurationError, at_least, configuration, field, positive, refuse
+from cosim.configuration import ConfigurationError, configuration, field, positive, refuse
 from cosim.learning.graph.combinations import assemble, submodel
+from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Counts, Part, draw_parts, even_counts, proportional_counts
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
@@ -32,7 +34,6 @@ class Hist(Protocol):
     """Hierarchical independent submodel training.
 
     Attributes:
-        num_global_rounds: Global rounds. [no source]
         training: What a cell does in a global round.
         submodel_sizes: Equal parts, or parts that make the slowest cell of a global round as fast as can be.
             [HIST journal, Section VI-B: equal]
@@ -42,7 +43,6 @@ class Hist(Protocol):
             [HIST journal, Section VI-B: equal]
     """
 
-    num_global_rounds: int = field(at_least(1), default=40)
     training: EdgeTraining = EdgeTraining()
     submodel_sizes: Literal["equal", "latency-optimal"] = "equal"
     largest_submodel: float = field(positive, default=1.5)
@@ -130,15 +130,14 @@ class Hist(Protocol):
         return proportional_counts(shape.num_units, fractions) | {widest: sizes}
 
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """All global rounds; returns the global model."""
-        model = cloud.initial_model(sim)
-        for global_round in range(1, self.num_global_rounds + 1):
-            start_s = sim.now_s
-            parts = self.parts(sim, cloud, global_round)
-            cells = [
-                self.training.play(sim, cloud, edge, submodel(model, part), part, global_round)
-                for edge, part in zip(cloud.edges, parts, strict=True)
-            ]
-            model = assemble(parts, (yield from sim.together(cells)))
-            model = cloud.close_round(sim, global_round, start_s, model)
-        return model
+        """Global rounds until the run is over; returns the global model."""
+        return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
+
+    def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
+        """Every cell trains its part; returns what they make together."""
+        parts = self.parts(sim, cloud, number)
+        cells = [
+            self.training.play(sim, cloud, edge, submodel(model, part), part, number)
+            for edge, part in zip(cloud.edges, parts, strict=True)
+        ]
+        return assemble(parts, (yield from sim.together(cells)))

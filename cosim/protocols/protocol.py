@@ -4,22 +4,21 @@ Usage::
 
     @configuration
     class FedAvg(Protocol):
-        \"\"\"Federated averaging in one cell: rounds until the end, with everybody.\"\"\"
+        \"\"\"Federated averaging in one cell, with everybody.\"\"\"
 
         training: EdgeTraining = EdgeTraining(num_edge_rounds=1)
 
         def play(self, sim, cloud):
-            model = cloud.initial_model(sim)
-            for number in range(1, self.num_global_rounds + 1):
-                start_s = sim.now_s
-                model = yield from self.training.play(sim, cloud, cloud.edges[0], model, None, number)
-                model = cloud.close_round(sim, number, start_s, model)
-            return model
+            def one_round(model, number):
+                return self.training.play(sim, cloud, cloud.edges[0], model, None, number)
+
+            return cloud.global_rounds(sim, one_round)
 """
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
-from cosim.configuration import Port, at_least, configuration, field
+from cosim.configuration import Port, configuration
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Process, Simulation
 
@@ -29,10 +28,10 @@ class Protocol(Port, ABC):
     """Who works when, and what the server makes of what arrives.
 
     Attributes:
-        num_global_rounds: Global rounds. [no source]
+        plays_rounds: Whether it closes global rounds; a class says so.
     """
 
-    num_global_rounds: int = field(at_least(1), default=10)
+    plays_rounds: ClassVar[bool] = True
 
     @property
     def gives_up(self) -> bool:

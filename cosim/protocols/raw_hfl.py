@@ -17,6 +17,8 @@ able clients takes those that it has (num_participants below num_wanted).
 Source: RawHFL paper, Sections III-A and V.
 """
 
+from functools import partial
+
 import attrs
 
 from cosim.allocation import exact
@@ -48,7 +50,6 @@ class RawHfl(Protocol):
     """Resource-aware hierarchical federated learning.
 
     Attributes:
-        num_global_rounds: Global rounds K. [RawHFL, Section V-A]
         num_edge_rounds: Edge rounds E in a global round. [RawHFL, Section V-A]
         max_local_rounds: Most local rounds L of a client in an edge round. [RawHFL, Section V-A]
         num_mini_batches: Mini-batches n whose mean gradient makes a local round. [RawHFL, Section V-A]
@@ -61,7 +62,6 @@ class RawHfl(Protocol):
             Section IV-A: close to 1]
     """
 
-    num_global_rounds: int = field(at_least(1), default=100)
     num_edge_rounds: int = field(at_least(1), default=4)
     max_local_rounds: int = field(between(1, 10_000), default=50)
     num_mini_batches: int = field(at_least(1), default=10)
@@ -112,15 +112,16 @@ class RawHfl(Protocol):
             )
 
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """All global rounds; returns the global model."""
+        """Global rounds until the run is over; returns the global model."""
         planner = Planner(sim, cloud, self.terms)
-        model = cloud.initial_model(sim)
-        for global_round in range(1, self.num_global_rounds + 1):
-            start_s = sim.now_s
-            cells = [self.cell(sim, cloud, edge, planner, model, global_round) for edge in cloud.edges]
-            model = mean_of_models((yield from sim.together(cells)))
-            model = cloud.close_round(sim, global_round, start_s, model)
-        return model
+        return cloud.global_rounds(sim, partial(self.global_round, sim, cloud, planner))
+
+    def global_round(
+        self, sim: Simulation, cloud: Cloud, planner: Planner, model: PendingModel, number: int
+    ) -> Process:
+        """What every cell plans and trains; returns the mean of the edge models."""
+        cells = [self.cell(sim, cloud, edge, planner, model, number) for edge in cloud.edges]
+        return mean_of_models((yield from sim.together(cells)))
 
     def cell(
         self,

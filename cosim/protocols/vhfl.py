@@ -19,6 +19,7 @@ Source: Wan et al., "How global observation works in federated learning", Sectio
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
@@ -37,7 +38,6 @@ class Vhfl(Protocol):
     """Vertical-horizontal federated learning.
 
     Attributes:
-        num_global_rounds: Global rounds. [no source]
         num_local_epochs: Local epochs E_l in a global round. [VHFL, Section V-D: 20]
         local: The rule by which clients train. [VHFL, Algorithm 1]
         num_senders: Clients K_0 that may upload in a global round, drawn uniformly; none: all. [no source]
@@ -49,7 +49,6 @@ class Vhfl(Protocol):
             upload]
     """
 
-    num_global_rounds: int = field(at_least(1), default=40)
     num_local_epochs: int = field(at_least(1), default=20)
     local: VerticalSgd = VerticalSgd()
     num_senders: int | None = field(at_least(1), default=None)
@@ -86,23 +85,19 @@ class Vhfl(Protocol):
             )
 
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """All global rounds; returns the model, the server's part included."""
+        """Global rounds until the run is over; returns the global model."""
+        return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
+
+    def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
+        """Whoever may send trains and sends; returns the next model, the server's part included."""
         (server,) = cloud.edges
-        model = cloud.initial_model(sim)
-        for global_round in range(1, self.num_global_rounds + 1):
-            start_s = sim.now_s
-            senders = server.participants(sim, self.num_senders)
-            assignments = [
-                (client, self.assignment(cloud, client, model, global_round)) for client in senders
-            ]
-            deadline_s = self.waiting_time_s if self.waits_from == "broadcast" else None
-            outcomes = yield from server.edge_round(
-                sim, assignments, deadline_s, global_round=global_round, edge_round=0
-            )
-            model = self.moved(model, outcomes)
-            del outcomes  # their weights need not outlive the mean
-            model = cloud.close_round(sim, global_round, start_s, model)
-        return model
+        senders = server.participants(sim, self.num_senders)
+        assignments = [(client, self.assignment(cloud, client, model, number)) for client in senders]
+        deadline_s = self.waiting_time_s if self.waits_from == "broadcast" else None
+        outcomes = yield from server.edge_round(
+            sim, assignments, deadline_s, global_round=number, edge_round=0
+        )
+        return self.moved(model, outcomes)
 
     def moved(self, model: PendingModel, outcomes: Sequence[PendingUpdate | Dropped]) -> PendingModel:
         """The model after a global round: the mean of what arrived (eqs. 10, 17), itself if nothing did."""

@@ -14,27 +14,43 @@ from cosim.journal import Journal
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape, Part
+from cosim.learning.server_update import ServerUpdate
 from cosim.links.codec import Codec, Payload
 from cosim.records import Evaluation, Prediction, Round
 from cosim.servers.edge import EdgeServer
-from cosim.simulation import Simulation
+from cosim.servers.end import End, Progress
+from cosim.servers.evaluation_times import EvaluationTimes
+from cosim.simulation import Process, Simulation
 from cosim.topology.topology import CLOUD
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
 
 
-class RoundReport(NamedTuple):
-    """What a listener hears when a global round has ended.
+class VersionReport(NamedTuple):
+    """What a listener hears of a new version of the global model, again if it turns out to be the last.
 
     With an evaluation, the model and what the nodes keep (`states`) are computed.
     """
 
-    global_round: int
-    time_s: float
+    progress: Progress
     evaluation: Evaluation | Prediction | None
     model: PendingModel
     states: Mapping[str, PendingState]
+
+    @property
+    def version(self) -> int:
+        """The version; the global round, where each makes one."""
+        return self.progress.version
+
+
+@attrs.define
+class _Standing:
+    """How far a run has come: its last version, the last that was evaluated, rounds whose updates count."""
+
+    last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel(), {}))
+    evaluated: Progress | None = None
+    num_rounds: int = 0
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -50,23 +66,46 @@ class Cloud:
     edges: tuple[EdgeServer, ...]
     learner: "Learner"
     shape: NetworkShape
-    num_global_rounds: int
+    end: End
     codec: Codec
     cycles_follow: CyclesFollow
-    evaluate_every: int | None
-    listener: Callable[[RoundReport], None]
+    evaluation: EvaluationTimes
+    listener: Callable[[VersionReport], None]
     known: Checkpoint | None = None
     states: dict[str, PendingState] = attrs.field(factory=dict)
     journal: Journal = attrs.field(
         default=attrs.Factory(lambda self: Journal(self.known.journal if self.known else {}), takes_self=True)
     )
     name: str = CLOUD
+    _standing: _Standing = attrs.field(factory=_Standing, init=False)
     _shares: WeakKeyDictionary[Part, float] = attrs.field(factory=WeakKeyDictionary, init=False)
 
+    @property
+    def progress(self) -> Progress:
+        """How far the run has come."""
+        return self._standing.last.progress
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run is over, so that a protocol returns its model."""
+        return self.end.is_reached(self.progress)
+
     def initial_model(self, sim: Simulation) -> PendingModel:
-        """The global model before the first round, evaluated as round 0."""
+        """The global model before anything is learned, its version 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
-        return self._report(sim, 0, model)
+        return self._new_version(sim, Progress(), model)
+
+    def global_rounds(self, sim: Simulation, one_round: Callable[[PendingModel, int], Process]) -> Process:
+        """Global rounds, one after the other, until the run is over; returns the global model.
+
+        Args:
+            one_round: Plays a global round from a model, with its number, from 1; returns the next model.
+        """
+        model = self.initial_model(sim)
+        while not self.is_over:
+            start_s, number = sim.now_s, self.progress.num_global_rounds + 1
+            model = self.close_round(sim, number, start_s, (yield from one_round(model, number)))
+        return model
 
     def payload(self, part: Part | None = None) -> Payload:
         """What an update of a part is on its way; of None: of the whole model."""
@@ -101,7 +140,7 @@ class Cloud:
         Where nothing is learned one update stands for all, since nobody will read it.
         """
         update = partial(PendingUpdate, start=start, num_steps=num_steps, training=training)
-        if self.evaluate_every is None:
+        if not self.evaluation.learns:
             stand_in = update(client=self.name, samples=[0], key=0)
             return lambda sim, client, assignment: stand_in
 
@@ -120,24 +159,69 @@ class Cloud:
         sim.trace.record(
             Round("global", self.name, global_round, -1, start_s, sim.now_s, num_edges, num_edges, num_edges)
         )
-        return self._report(sim, global_round, model)
+        return self.new_version(sim, model, num_global_rounds=global_round)
 
-    def _report(self, sim: Simulation, global_round: int, model: PendingModel) -> PendingModel:
-        known = self.known if self.known and global_round <= self.known.global_round else None
-        if known and global_round == known.global_round:
+    def moved(
+        self, sim: Simulation, rule: ServerUpdate, model: PendingModel, received: PendingModel, number: int
+    ) -> PendingModel:
+        """What a rule makes of the global model and the mean of what the cells have sent in a round."""
+        key = sim.key(self.name, "server update", number)
+        model, state = rule.moved(model, received, self.states.get(self.name), key)
+        if state is not None:
+            self.states[self.name] = state
+        return model
+
+    def new_version(
+        self, sim: Simulation, model: PendingModel, *, num_global_rounds: int | None = None
+    ) -> PendingModel:
+        """Take note of the next version of the global model; returns the model to go on with.
+
+        Args:
+            num_global_rounds: Rounds that have ended with it; None: no more than before.
+        """
+        before, rounds, standing = self.progress, sim.trace.rounds, self._standing
+        arrived = sum(row.num_arrived for row in rounds[standing.num_rounds :] if row.level == "edge")
+        standing.num_rounds = len(rounds)
+        progress = Progress(
+            version=before.version + 1,
+            num_global_rounds=before.num_global_rounds if num_global_rounds is None else num_global_rounds,
+            num_updates=before.num_updates + arrived,
+            time_s=sim.now_s,
+        )
+        return self._new_version(sim, progress, model)
+
+    def _new_version(self, sim: Simulation, progress: Progress, model: PendingModel) -> PendingModel:
+        standing, known = self._standing, self.known
+        if known and progress.version == known.version:
             model = self.learner.stored_model(known.weights)
             self.states.clear()
             self.states.update({name: self.learner.stored_state(of) for name, of in known.states.items()})
-        if self.evaluate_every is None:
+        if not self.evaluation.learns:
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
-        evaluation = None
-        last = global_round == self.num_global_rounds
-        if self.evaluate_every is not None and (last or global_round % self.evaluate_every == 0):
-            if known:
-                evaluation = next(row for row in known.evaluations if row.global_round == global_round)
-            else:
-                self.learner.compute(model, *self.states.values())
-                evaluation = self.learner.evaluate(model).record(sim.now_s, global_round)
-            sim.trace.record(evaluation)
-        self.listener(RoundReport(global_round, sim.now_s, evaluation, model, dict(self.states)))
+        standing.last = VersionReport(progress, None, model, dict(self.states))
+        last = standing.evaluated
+        if last is None or self.is_over or self.evaluation.is_due(progress, last):
+            self._evaluate(sim)
+        self.listener(standing.last)
         return model
+
+    def _evaluate(self, sim: Simulation) -> None:
+        """Evaluate the last version, where anything is learned."""
+        standing, known = self._standing, self.known
+        progress, _, model, states = standing.last
+        standing.evaluated = progress
+        if not self.evaluation.learns:
+            return
+        if known and progress.version <= known.version:
+            evaluation = next(row for row in known.evaluations if row.global_round == progress.version)
+        else:
+            self.learner.compute(model, *states.values())
+            evaluation = self.learner.evaluate(model).record(progress.time_s, progress.version)
+        sim.trace.record(evaluation)
+        standing.last = standing.last._replace(evaluation=evaluation)
+
+    def finish(self, sim: Simulation) -> None:
+        """Evaluate the last version where nobody knew that it would be the last."""
+        if self.evaluation.learns and self._standing.evaluated != self.progress:
+            self._evaluate(sim)
+            self.listener(self._standing.last)

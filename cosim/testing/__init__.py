@@ -31,7 +31,7 @@ Usage::
     from mine import MyProtocol
 
     def test_my_protocol_keeps_the_laws():
-        check_protocol(MyProtocol(num_global_rounds=3))
+        check_protocol(MyProtocol())
 
 Scope and limitations: the laws say what no part may do; whether a part does what its author means is for a
 test with arithmetic in it. Learning is played on small synthetic classes.

@@ -14,6 +14,7 @@ from cosim.links.codec import Codec
 from cosim.links.uplink import Uplink
 from cosim.protocols.protocol import Protocol
 from cosim.running import network_of, run
+from cosim.servers.evaluation_times import Never
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.laws import broken
@@ -45,7 +46,7 @@ def check_uplink(uplink: Uplink) -> None:
     if not uplink.loses_updates:
         system = attrs.evolve(small_system(), uplink=uplink)
         check_system(system)
-        rounds = run(attrs.evolve(system, evaluate_every=None)).rounds
+        rounds = run(attrs.evolve(system, evaluation=Never())).rounds
         deadline_s = 0.7 * float(rounds["end_s"].iloc[0])
     check_system(attrs.evolve(small_system(deadline_s), uplink=uplink))
 

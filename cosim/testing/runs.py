@@ -16,6 +16,8 @@ from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.results import Result
 from cosim.running import run
+from cosim.servers.end import AfterRounds
+from cosim.servers.evaluation_times import Never
 from cosim.system import System
 from cosim.testing.laws import LAWS, broken, same_tables
 
@@ -32,7 +34,8 @@ def small_system(deadline_s: float | None = None) -> System:
         num_clients=5,
         model="relu-12-8-4",
         data=Synthetic(),
-        protocol=HFedAvg(num_global_rounds=3, training=training),
+        protocol=HFedAvg(training=training),
+        end=AfterRounds(num_global_rounds=3),
     )
 
 
@@ -54,7 +57,7 @@ def check_system(system: System, network: Any = None) -> None:
         again = run(system, network, num_workers=2, shuffle_ties=ties)
         order = "" if ties is None else ", with simultaneous events in another order"
         same_tables(f"determinism{order}", usual, again, TIMES)
-    if system.evaluate_every is None:
+    if not system.evaluation.learns:
         return
     _timing_only(system, network, usual)
     for stop_after in sorted({0, usual.summary.num_global_rounds // 2}):
@@ -80,7 +83,7 @@ def round_trip(system: System) -> None:
 
 def _timing_only(system: System, network: Any, usual: Result) -> None:
     try:
-        timed = run(attrs.evolve(system, evaluate_every=None), network)
+        timed = run(attrs.evolve(system, evaluation=Never()), network)
     except ConfigurationError as error:
         if "only times are asked for" in str(error):
             return  # a part that reads losses says so
@@ -90,7 +93,7 @@ def _timing_only(system: System, network: Any, usual: Result) -> None:
 
 def _resume(system: System, network: Any, usual: Result, stop_after: int) -> None:
     def listener(report: Any) -> None:
-        if report.global_round == stop_after:
+        if report.version == stop_after:
             raise KeyboardInterrupt
 
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ from rich.table import Table
 from analysis.plots import overview
 from cosim.results import Result
 from cosim.running import check_network, configuration_of, network_of, run
-from cosim.servers.cloud import RoundReport
+from cosim.servers.cloud import VersionReport
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_picture
 from scenarios.command_line.progress import progress_of
@@ -66,12 +66,12 @@ def played(
     resume: bool | Literal["as found"] = False,
 ) -> Result:
     """The result of a system, with progress on the way."""
-    with progress_of(title, "rounds", options.quiet) as show:
+    with progress_of(title, options.quiet) as show:
 
-        def ended(report: RoundReport) -> None:
+        def ended(report: VersionReport) -> None:
             reached = report.evaluation.headline if report.evaluation else "no evaluation"
-            words = f"simulated {report.time_s:.4g} s, {reached}"
-            show(report.global_round, system.protocol.num_global_rounds, words)
+            words = f"simulated {report.progress.time_s:.4g} s, {reached}"
+            show(system.end.counted(report.progress), words)
 
         return run(
             system,

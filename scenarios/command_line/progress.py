@@ -5,42 +5,48 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from cosim.servers.end import Counted
 from scenarios.command_line.console import console
 
-Show = Callable[[int, int, str], None]
-"""Takes how many are done, of how many, and words on them."""
+Show = Callable[[Counted, str], None]
+"""Takes how much is done, and words on it."""
 
 
 @contextmanager
-def progress_of(name: str, what: str, quiet: bool = False) -> Iterator[Show]:
-    """A function that shows how far something has come.
-
-    Args:
-        what: What is counted, such as rounds.
-    """
+def progress_of(name: str, quiet: bool = False) -> Iterator[Show]:
+    """A function that shows how far something has come."""
     if quiet:
-        yield lambda done, total, words: None
+        yield lambda counted, words: None
     elif console.is_terminal:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=28),
-            MofNCompleteColumn(),
-            TextColumn(f"{what}, {{task.fields[words]}}"),
+            TextColumn("{task.fields[words]}"),
             TimeRemainingColumn(compact=True),
         )
         with Progress(*columns, console=console) as bar:
             task = bar.add_task(name, total=None, words="")
-            yield lambda done, total, words: bar.update(task, completed=done, total=total, words=words)
+
+            def update(counted: Counted, words: str) -> None:
+                done, of, _ = counted
+                bar.update(task, completed=done, total=of, words=f"{_told(counted)}, {words}")
+
+            yield update
     else:
         started, last = time.monotonic(), -1
 
-        def line(done: int, total: int, words: str) -> None:
+        def line(counted: Counted, words: str) -> None:
             nonlocal last
-            if done * 10 // total > last:
-                last = done * 10 // total
+            tenths = min(10, int(counted.done * 10 // counted.of))
+            if tenths > last:
+                last = tenths
                 wall_s = time.monotonic() - started
-                print(f"{name}: {done} of {total} {what}, {words}, {wall_s:.0f} s", file=sys.stderr)
+                print(f"{name}: {_told(counted)}, {words}, {wall_s:.0f} s", file=sys.stderr)
 
         yield line
+
+
+def _told(counted: Counted) -> str:
+    return f"{counted.done:g} of {counted.of:g} {counted.what}"

@@ -67,6 +67,12 @@ def play_all(figure: str, systems: dict[str, cosim.System], options: Options) ->
     return results
 
 
+def num_rounds(system: cosim.System) -> int:
+    """Global rounds that a system plays."""
+    assert isinstance(system.end, cosim.AfterRounds)
+    return system.end.num_global_rounds
+
+
 def show_claims(figure: str, folder: Path, claims: Sequence[Claim]) -> int:
     """Print the claims beside the paper's, and where the files are; returns the exit code."""
     table = Table(title=f"{figure}: the paper and this run", title_justify="left")

@@ -49,7 +49,6 @@ class Options:
 
 def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
     """What is clocked, nothing learned; slow processors in the first half of the cells."""
-    rounds = options.num_global_rounds
     return {
         name: cosim.System(
             seed=options.seed,
@@ -61,14 +60,15 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
                 fading=cosim.Rayleigh(redrawn=cosim.EveryEdgeRound()),
             ),
             protocol=protocol,
-            evaluate_every=None,
+            end=cosim.AfterRounds(num_global_rounds=options.num_global_rounds),
+            evaluation=cosim.Never(),
         )
         for name, protocol in (
-            ("HFedAvg", cosim.HFedAvg(num_global_rounds=rounds)),
-            ("HIST", cosim.Hist(num_global_rounds=rounds)),
+            ("HFedAvg", cosim.HFedAvg()),
+            ("HIST", cosim.Hist()),
             (
                 "HIST, optimal sizes",
-                cosim.Hist(num_global_rounds=rounds, submodel_sizes="latency-optimal"),
+                cosim.Hist(submodel_sizes="latency-optimal"),
             ),
         )
     }
@@ -81,7 +81,7 @@ def simulate(system: cosim.System) -> tuple[Cloud, cosim.Result]:
         system, sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
     )
     sim.run(system.protocol.play(sim, cloud))
-    return cloud, cosim.Result.of(sim.trace, {}, system.num_clients, "complete", None)
+    return cloud, cosim.Result.of(sim.trace, {}, system.num_clients, "complete", sim.now_s, None)
 
 
 def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdgeRoundLatency]:
@@ -137,7 +137,7 @@ def compared(system: cosim.System) -> dict[str, dict[str, tuple[float, str]]]:
     protocol = system.protocol
     assert isinstance(protocol, cosim.Hist | cosim.HFedAvg)
     num_edge_rounds = protocol.training.num_edge_rounds
-    predicted = [cells(system, cloud, number) for number in range(1, protocol.num_global_rounds + 1)]
+    predicted = [cells(system, cloud, number) for number in range(1, cloud.progress.num_global_rounds + 1)]
     rounds = result.rounds.assign(duration_s=result.rounds["end_s"] - result.rounds["start_s"])
     edge_s = rounds[rounds["level"] == "edge"].sort_values(["global_round", "edge_round", "node"])
     global_s = rounds[rounds["level"] == "global"]["duration_s"].to_numpy()

@@ -90,7 +90,8 @@ def system(point: Point, options: Options, place: int) -> cosim.System:
             link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(point.snr_db,))),
             fading=cosim.Rayleigh(num_antennas=ANTENNAS, redrawn=cosim.EveryEdgeRound()),
         ),
-        protocol=cosim.HFedAvg(num_global_rounds=1),
+        protocol=cosim.HFedAvg(),
+        end=cosim.AfterRounds(num_global_rounds=1),
     )
 
 

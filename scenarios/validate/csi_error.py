@@ -104,13 +104,13 @@ def system(point: Point, options: Options, place: int = 0) -> cosim.System:
             outage_probability=point.outage_probability,
         ),
         protocol=cosim.RawHfl(
-            num_global_rounds=1,
             num_edge_rounds=options.num_edge_rounds,
             max_local_rounds=5,
             energy_budget_j=(point.energy_budget_j,),
             policy=cosim.ResourceAware(margin_db=point.margin_db, num_repeated=NUM_CLIENTS),
         ),
-        evaluate_every=None,
+        end=cosim.AfterRounds(num_global_rounds=1),
+        evaluation=cosim.Never(),
     )
 
 
@@ -120,7 +120,7 @@ def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
     dataset = of.data.load(sim, None)
     cloud = nodes_of(of, sim, Learner(models.build(of.model), dataset), lambda: dataset, lambda report: None)
     sim.run(of.protocol.play(sim, cloud))
-    return cloud, cosim.Result.of(sim.trace, {}, of.num_clients, "complete", None)
+    return cloud, cosim.Result.of(sim.trace, {}, of.num_clients, "complete", sim.now_s, None)
 
 
 def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[PlannedUpload]:

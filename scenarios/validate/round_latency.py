@@ -49,15 +49,14 @@ class Options:
 
 def timing_only(num_cells: int, num_global_rounds: int, seed: int) -> cosim.System:
     """The scenario `hist` without learning."""
-    protocol = cosim.Hist(num_global_rounds=num_global_rounds)
     data = cosim.FashionMnist(split=cosim.Iid())
     return cosim.System(
         num_cells=num_cells,
-        protocol=protocol,
         seed=seed,
         data=data,
         uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=BANDWIDTH_HZ)),
-        evaluate_every=None,
+        end=cosim.AfterRounds(num_global_rounds=num_global_rounds),
+        evaluation=cosim.Never(),
     )
 
 
@@ -87,7 +86,7 @@ def predict(
     assert isinstance(protocol, cosim.Hist)
     model_bits = system.codec.bits(cloud.shape.num_parameters())
     latencies_s = []
-    for global_round in range(1, protocol.num_global_rounds + 1):
+    for global_round in range(1, cloud.progress.num_global_rounds + 1):
         parts = protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
         cells = []
         for edge, part in zip(cloud.edges, parts, strict=True):

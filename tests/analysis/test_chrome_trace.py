@@ -37,7 +37,7 @@ def result_of(*rows: Any, **system: Any) -> cosim.Result:
     for row in rows:
         trace.record(row)
     config = {"scenario": "by hand", "system": system}
-    return cosim.Result.of(trace, config, num_clients=3, status="interrupted", folder=None)
+    return cosim.Result.of(trace, config, num_clients=3, status="interrupted", time_s=0.0, folder=None)
 
 
 def by_hand() -> cosim.Result:
@@ -73,7 +73,8 @@ def hist() -> cosim.Result:
         data=cosim.Synthetic(),
         topology=cosim.Topology(backhaul_delay_s=1e-4),
         uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6)),
-        protocol=cosim.Hist(num_global_rounds=3, training=training),
+        protocol=cosim.Hist(training=training),
+        end=cosim.AfterRounds(num_global_rounds=3),
     )
     return cosim.run(system, models.build(system.model), scenario="tiny")
 
@@ -81,15 +82,23 @@ def hist() -> cosim.Result:
 def over_the_public_network() -> cosim.Result:
     base = vhfl.system()
     data = cosim.evolve(base.data, traffic=cosim.Traffic(num_days=4))
-    protocol = cosim.evolve(base.protocol, num_global_rounds=20, num_local_epochs=1)
-    system = cosim.evolve(base, data=data, protocol=protocol, evaluate_every=10)
+    protocol = cosim.evolve(base.protocol, num_local_epochs=1)
+    system = cosim.evolve(
+        base,
+        data=data,
+        protocol=protocol,
+        end=cosim.AfterRounds(num_global_rounds=20),
+        evaluation=cosim.EveryVersions(num_versions=10),
+    )
     return cosim.run(system)
 
 
 def with_plans() -> cosim.Result:
     base = rawhfl.system()
-    protocol = cosim.evolve(base.protocol, num_global_rounds=2, num_edge_rounds=2, max_local_rounds=3)
-    system = cosim.evolve(base, protocol=protocol, evaluate_every=None)
+    protocol = cosim.evolve(base.protocol, num_edge_rounds=2, max_local_rounds=3)
+    system = cosim.evolve(
+        base, protocol=protocol, end=cosim.AfterRounds(num_global_rounds=2), evaluation=cosim.Never()
+    )
     return cosim.run(system)
 
 

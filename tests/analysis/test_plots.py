@@ -24,7 +24,8 @@ def result() -> cosim.Result:
         uplink=cosim.Radio(
             sharing=cosim.FixedShares(bandwidth_hz=2e5), fading=cosim.Rayleigh(redrawn=cosim.EveryEdgeRound())
         ),
-        protocol=cosim.Hist(num_global_rounds=3, training=training),
+        protocol=cosim.Hist(training=training),
+        end=cosim.AfterRounds(num_global_rounds=3),
     )
     made = cosim.run(system, models.build(system.model))
     assert 0 < made.summary.num_dropped < made.summary.num_updates

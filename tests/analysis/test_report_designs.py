@@ -9,6 +9,7 @@ import cosim
 from analysis.report import report
 from analysis.report_designs import designs_of, in_words
 from cosim import (
+    AfterRounds,
     FixedShares,
     Hist,
     Radio,
@@ -22,7 +23,8 @@ SYSTEM = System(
     model="relu-12-8-4",
     data=Synthetic(),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
-    protocol=Hist(num_global_rounds=2),
+    protocol=Hist(),
+    end=AfterRounds(num_global_rounds=2),
 )
 
 
@@ -100,7 +102,7 @@ def test_repeated_and_incomplete_runs_do_not_count(result):
     assert design.counted == (runs[0],)
     html = report(runs)
     assert "repeats a seed of its design; not counted" in html
-    assert "is not complete: interrupted after 2 of 2 global rounds; not counted" in html
+    assert "is not complete: interrupted after 2 global rounds, and asked for AfterRounds (num_global_rounds = 2); not counted" in html
     assert designs_of([stopped])[0].counted == (stopped,)
 
 

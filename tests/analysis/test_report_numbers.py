@@ -11,6 +11,7 @@ from scipy import stats
 import cosim
 from analysis.report import report
 from cosim import (
+    AfterRounds,
     Compute,
     EdgeTraining,
     FixedShares,
@@ -31,11 +32,11 @@ SYSTEM = System(
     compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
-        num_global_rounds=4,
         training=EdgeTraining(
             num_edge_rounds=3, num_local_steps=2, local=Sgd(batch_size=10), deadline_s=0.0012
         ),
     ),
+    end=AfterRounds(num_global_rounds=4),
 )
 
 

@@ -358,7 +358,7 @@ SYSTEMS = [
     cosim.System(),
     cosim.System(protocol=cosim.HFedAvg()),
     cosim.System(protocol=cosim.Hist(submodel_fractions=(0.1, 0.2, 0.3, 0.4))),
-    cosim.System(num_cells=2, num_clients=5, cell_sizes=(2, 3), evaluate_every=None),
+    cosim.System(num_cells=2, num_clients=5, cell_sizes=(2, 3), evaluation=cosim.Never()),
     cosim.System(seed=0, topology=cosim.Topology(backhaul_delay_s=0.1, backhaul_rate_bps=1e9)),
     cosim.System(
         compute=cosim.Compute(

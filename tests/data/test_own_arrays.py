@@ -17,6 +17,7 @@ from torch.utils.data import TensorDataset
 
 import cosim
 from cosim import (
+    AfterRounds,
     Arrays,
     ConfigurationError,
     Dataset,
@@ -24,6 +25,7 @@ from cosim import (
     EdgeTraining,
     HFedAvg,
     Iid,
+    Never,
     Sampled,
     Sgd,
     Shards,
@@ -112,9 +114,8 @@ BASE = cosim.System(
     num_cells=2,
     num_clients=6,
     data=Arrays(source=f"{HERE}:pictures", split=Shards()),
-    protocol=HFedAvg(
-        num_global_rounds=2, training=EdgeTraining(num_local_steps=4, local=Sgd(learning_rate=0.1))
-    ),
+    protocol=HFedAvg(training=EdgeTraining(num_local_steps=4, local=Sgd(learning_rate=0.1))),
+    end=cosim.AfterRounds(num_global_rounds=2),
 )
 
 
@@ -154,7 +155,7 @@ def test_a_network_learns_from_pictures_what_it_learns_from_rows():
     assert of_pictures.evaluations.equals(of_rows.evaluations)
     assert of_pictures.spans.equals(of_rows.spans)
     assert of_pictures.summary.accuracy > 0.2
-    timed = cosim.run(attrs.evolve(BASE, evaluate_every=None), Convolutional(folds=False))
+    timed = cosim.run(attrs.evolve(BASE, evaluation=Never()), Convolutional(folds=False))
     assert timed.spans.equals(of_pictures.spans)
 
 
@@ -299,7 +300,8 @@ def test_a_population_larger_than_the_data_set_learns_and_only_participants_draw
         BASE,
         num_clients=2000,
         data=Digits(split=Sampled(num_samples=60)),
-        protocol=HFedAvg(num_global_rounds=3, training=training),
+        protocol=HFedAvg(training=training),
+        end=AfterRounds(num_global_rounds=3),
     )
     result = cosim.run(system, Flat(declares=True), num_workers=1)
     assert set(asked) == set(result.transfers["client"])

@@ -259,7 +259,8 @@ def test_a_run_gives_the_same_tables_with_any_number_of_workers():
         num_clients=8,
         model="convolutional",
         data=cosim.Digits(),
-        protocol=cosim.HFedAvg(num_global_rounds=2),
+        protocol=cosim.HFedAvg(),
+        end=cosim.AfterRounds(num_global_rounds=2),
     )
     runs = [
         cosim.run(system, Convolutional(side=(8, 8), num_classes=10), num_workers=num_workers)

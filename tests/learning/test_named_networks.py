@@ -81,7 +81,7 @@ def test_a_users_own_models_beside_the_script_is_one_clear_sentence(tmp_path):
         "training = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=cosim.Sgd(batch_size=5))\n"
         "data = cosim.Digits()\n"
         "system = cosim.System(num_cells=1, num_clients=2, model=sys.argv[1], data=data,\n"
-        "    protocol=cosim.HFedAvg(num_global_rounds=1, training=training))\n"
+        "    protocol=cosim.HFedAvg(training=training), end=cosim.AfterRounds(num_global_rounds=1))\n"
         "print(type(cosim.run(system, out=sys.argv[2]).network).__name__)\n"
     )
 

@@ -7,6 +7,7 @@ from data_sets import loaded
 
 import cosim
 import models
+from cosim import EveryVersions
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
 from cosim.data.synthetic import Synthetic
@@ -138,7 +139,8 @@ def system(server: ServerUpdate, **changes) -> cosim.System:
         num_clients=5,
         model="mlp-12-8-4",
         data=cosim.Synthetic(),
-        protocol=cosim.HFedAvg(num_global_rounds=5, training=edge),
+        protocol=cosim.HFedAvg(training=edge),
+        end=cosim.AfterRounds(num_global_rounds=5),
         **changes,
     )
 
@@ -153,11 +155,11 @@ class Stopped(BaseException):
 
 @pytest.mark.parametrize("evaluate_every", [1, 2])
 def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, evaluate_every):
-    played = system(ServerMomentum(), evaluate_every=evaluate_every)
+    played = system(ServerMomentum(), evaluation=EveryVersions(num_versions=evaluate_every))
     play(played, out=tmp_path / "whole", num_workers=2)
 
     def listener(report):
-        if report.global_round == 3:
+        if report.version == 3:
             raise Stopped
 
     with pytest.raises(Stopped):

@@ -11,6 +11,7 @@ from torch import nn
 
 import cosim
 import models
+from cosim import EveryVersions, Never
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
 from cosim.data.synthetic import Synthetic
@@ -20,7 +21,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.workers import one_torch_thread
-from cosim.servers.cloud import RoundReport
+from cosim.servers.cloud import VersionReport
 
 DATA = loaded(Synthetic())
 RATE, MOMENTUM, BATCH, STEPS = 0.1, 0.9, 8, 3
@@ -208,7 +209,8 @@ def system(training: LocalTraining = RULE, **changes) -> cosim.System:
         data=cosim.Synthetic(),
         compute=cosim.Compute(time_jitter=0.2),
         uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6)),
-        protocol=cosim.HFedAvg(num_global_rounds=6, training=edge),
+        protocol=cosim.HFedAvg(training=edge),
+        end=cosim.AfterRounds(num_global_rounds=6),
         **changes,
     )
 
@@ -224,13 +226,13 @@ class Stopped(BaseException):
 @pytest.mark.parametrize("evaluate_every", [1, 2])
 @pytest.mark.parametrize("rounds", [(1,), (3,), (2, 5)])
 def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, rounds, evaluate_every):
-    played = system(evaluate_every=evaluate_every)
+    played = system(evaluation=EveryVersions(num_versions=evaluate_every))
     whole = play(played, out=tmp_path / "whole")
     assert 0 < whole.summary.num_dropped < whole.summary.num_updates
     for attempt, stop in enumerate(rounds):
 
-        def listener(report: RoundReport, stop: int = stop) -> None:
-            if report.global_round == stop:
+        def listener(report: VersionReport, stop: int = stop) -> None:
+            if report.version == stop:
                 raise Stopped
 
         with pytest.raises(Stopped):
@@ -256,10 +258,12 @@ def test_tables_do_not_depend_on_workers_nor_on_a_folder(tmp_path):
 
 def test_a_client_keeps_what_it_has_trained_to_the_end():
     """Before an upload begins a training has ended; one that the deadline cuts leaves nothing."""
-    reports: list[RoundReport] = []
+    reports: list[VersionReport] = []
     edge = cosim.evolve(system().protocol.training, num_edge_rounds=1, deadline_s=0.0016)
     result = play(
-        cosim.evolve(system(), protocol=cosim.HFedAvg(num_global_rounds=1, training=edge)),
+        cosim.evolve(
+            system(), protocol=cosim.HFedAvg(training=edge), end=cosim.AfterRounds(num_global_rounds=1)
+        ),
         listener=reports.append,
     )
     spans = result.spans
@@ -277,4 +281,4 @@ def test_submodels_of_other_units_in_every_round_keep_no_state():
 
 
 def test_times_alone_compute_no_state():
-    assert play(system(evaluate_every=None)).spans.equals(play(system()).spans)
+    assert play(system(evaluation=Never())).spans.equals(play(system()).spans)

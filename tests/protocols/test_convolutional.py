@@ -9,15 +9,18 @@ import pytest
 import cosim
 import models
 from cosim import (
+    AfterRounds,
     Compute,
     ConfigurationError,
     Digits,
     EdgeTraining,
+    EveryVersions,
     FashionMnist,
     GivenSnr,
     HFedAvg,
     Hist,
     Iid,
+    Never,
     NoFading,
     OverTheAir,
     PerClient,
@@ -38,7 +41,8 @@ RESNET = System(
     data=Digits(split=Iid()),
     compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
     uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
-    protocol=Hist(num_global_rounds=2, training=TRAINING),
+    protocol=Hist(training=TRAINING),
+    end=AfterRounds(num_global_rounds=2),
 )
 
 
@@ -65,7 +69,7 @@ def half(name: str) -> tuple[int, int, int, int]:
 
 
 def test_uploads_hold_the_running_statistics_and_steps_cost_the_trained_parameters():
-    result = play(evolve(RESNET, evaluate_every=None))
+    result = play(evolve(RESNET, evaluation=Never()))
     parameters, values, whole_parameters, whole_values = half(RESNET.model)
     assert values - parameters == (whole_values - whole_parameters) - 2 * 2 * (2 + 4 + 8 + 16) // 2
     assert set(result.transfers["payload_bits"]) == {32 * values}
@@ -95,13 +99,13 @@ def resnet_flops(inner_share: float) -> float:
 
 def test_steps_cost_the_operations_where_the_user_asks_for_it():
     """Convolutions of early stages hold few parameters and compute much."""
-    by_flops = evolve(RESNET, compute=evolve(RESNET.compute, cycles_follow="flops"), evaluate_every=None)
+    by_flops = evolve(RESNET, compute=evolve(RESNET.compute, cycles_follow="flops"), evaluation=Never())
     training = play(by_flops).spans.query("activity == 'train'")
     seconds = 2 * 0.125 * resnet_flops(0.5) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
     parameters, _, whole_parameters, _ = half(RESNET.model)
     assert abs(resnet_flops(0.5) / resnet_flops(1.0) - parameters / whole_parameters) > 1e-3
-    whole = evolve(by_flops, protocol=HFedAvg(num_global_rounds=1, training=TRAINING))
+    whole = evolve(by_flops, protocol=HFedAvg(training=TRAINING), end=AfterRounds(num_global_rounds=1))
     training = play(whole).spans.query("activity == 'train'")
     seconds = 2 * 0.125 * resnet_flops(1.0) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
@@ -156,7 +160,13 @@ def test_lenet_goes_over_the_air_too():
     """A part of 60 of the 120 units in each of two cells, a symbol for each value."""
     radio = evolve(RESNET.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(20.0,))))
     result = play(
-        evolve(RESNET, model="lenet5-10", data=FashionMnist(split=Iid()), uplink=radio, evaluate_every=2)
+        evolve(
+            RESNET,
+            model="lenet5-10",
+            data=FashionMnist(split=Iid()),
+            uplink=radio,
+            evaluation=EveryVersions(num_versions=2),
+        )
     )
     airtime_s = (
         (3506 + 341 * 60)
@@ -172,7 +182,7 @@ def test_lenet_goes_over_the_air_too():
 def test_batches_of_one_and_vertical_epochs_are_refused():
     for protocol, words in (
         (evolve(RESNET.protocol, training=evolve(TRAINING, local=Sgd(batch_size=1))), "batch_size = 1"),
-        (cosim.Vhfl(num_global_rounds=1), "the epochs of VHFL do not move them"),
+        (cosim.Vhfl(), "the epochs of VHFL do not move them"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             play(evolve(RESNET, num_cells=1, protocol=protocol))
@@ -184,7 +194,7 @@ class Stopped(BaseException):
 
 def test_a_stopped_run_goes_on_with_its_running_statistics(tmp_path: Path):
     def stop(report):
-        if report.global_round == 1:
+        if report.version == 1:
             raise Stopped
 
     play(RESNET, out=tmp_path / "whole")

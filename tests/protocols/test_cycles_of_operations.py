@@ -11,11 +11,13 @@ import pytest
 
 import models
 from cosim import (
+    AfterRounds,
     Compute,
     EdgeTraining,
     GivenSnr,
     HFedAvg,
     Hist,
+    Never,
     NoFading,
     PerGroup,
     Radio,
@@ -61,7 +63,8 @@ def played(model: str, compute: Compute, protocol: HFedAvg | Hist | RawHfl, **fi
         compute=compute,
         uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
         protocol=protocol,
-        evaluate_every=None,
+        end=AfterRounds(num_global_rounds=1),
+        evaluation=Never(),
     )
     system = evolve(system, **fields)
     sim = Simulation(system.seed)
@@ -96,7 +99,7 @@ def lenet5(num_units: int) -> int:
     return 2 * (2 * first + 3 * (second + 16 * 4 * 4 * num_units + num_units * 84 + 84 * 10))
 
 
-WHOLE = HFedAvg(num_global_rounds=1, training=TRAINING)
+WHOLE = HFedAvg(training=TRAINING)
 BY_HAND = {
     "relu-784-30-10": 2 * (2 * 23_520 + 3 * 300),
     "relu-784-300-10": 2 * (2 * 235_200 + 3 * 3_000),
@@ -136,7 +139,7 @@ def test_a_step_takes_its_mini_batch():
 )
 def test_a_part_takes_what_its_own_layers_take(model, operations):
     """Three quarters and one of the units of the first hidden dense layer; what is not cut costs both all."""
-    hist = Hist(num_global_rounds=1, training=TRAINING, submodel_fractions=(0.75, 0.25))
+    hist = Hist(training=TRAINING, submodel_fractions=(0.75, 0.25))
     trace = played(model, BY_FLOPS, hist)
     for edge, flops in zip(("edge-00", "edge-01"), operations, strict=True):
         seconds, _ = training(trace, edge)
@@ -145,7 +148,7 @@ def test_a_part_takes_what_its_own_layers_take(model, operations):
 
 def test_plans_count_operations_too():
     """RawHFL, M steps of 10 mini-batches: the span and the plan take what arithmetic says."""
-    protocol = RawHfl(num_global_rounds=1, num_edge_rounds=1, max_local_rounds=4, policy=Unconstrained())
+    protocol = RawHfl(num_edge_rounds=1, max_local_rounds=4, policy=Unconstrained())
     trace = played("relu-784-30-10", BY_FLOPS, evolve(protocol, local=Sgd(batch_size=BATCH)))
     seconds, _ = training(trace)
     assert seconds == pytest.approx(

@@ -12,6 +12,7 @@ from scipy import stats
 
 import models
 from cosim import (
+    AfterRounds,
     CoherenceTime,
     Compute,
     ConfigurationError,
@@ -23,6 +24,7 @@ from cosim import (
     HFedAvg,
     Hist,
     Iid,
+    Never,
     NoFading,
     PerClient,
     PerGroup,
@@ -95,20 +97,21 @@ def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio
             | radio
         ),
         protocol=HFedAvg(
-            num_global_rounds=1,
             training=EdgeTraining(
                 num_edge_rounds=1, num_local_steps=STEPS, local=Sgd(batch_size=10, learning_rate=0.1)
             ),
         ),
+        end=AfterRounds(num_global_rounds=1),
     )
 
 
 def changed(system: System, num_global_rounds: int | None = None, **training: object) -> System:
     protocol = system.protocol
-    rounds = protocol.num_global_rounds if num_global_rounds is None else num_global_rounds
+    end = system.end if num_global_rounds is None else AfterRounds(num_global_rounds=num_global_rounds)
     return evolve(
         system,
-        protocol=evolve(protocol, num_global_rounds=rounds, training=evolve(protocol.training, **training)),
+        protocol=evolve(protocol, training=evolve(protocol.training, **training)),
+        end=end,
     )
 
 
@@ -248,7 +251,7 @@ def test_participants_are_drawn_anew_and_uniformly() -> None:
     """Each of the ten pairs of five clients comes up equally often; a wrong theory must fail."""
     num_rounds = 400
     system = changed(one_cell((3e9,) * 5, (1.0,) * 5), num_edge_rounds=num_rounds, num_participants=2)
-    trace = play(evolve(system, evaluate_every=None)).trace
+    trace = play(evolve(system, evaluation=Never())).trace
     pairs: dict[int, list[str]] = {}
     for row in trace.transfers:
         pairs.setdefault(row.edge_round, []).append(row.client)
@@ -331,7 +334,8 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
             link=GivenSnr(snr_db=PerGroup(values=(5.0, 15.0))),
             fading=Rayleigh(num_antennas=1, redrawn=redrawn),
         ),
-        protocol=kind(num_global_rounds=3, training=training),
+        protocol=kind(training=training),
+        end=AfterRounds(num_global_rounds=3),
     )
 
 

@@ -9,6 +9,7 @@ from data_sets import loaded
 
 import models
 from cosim import (
+    AfterRounds,
     Compute,
     EdgeTraining,
     FixedShares,
@@ -54,13 +55,13 @@ def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch
             fading=NoFading(),
         ),
         protocol=HFedAvg(
-            num_global_rounds=2,
             training=EdgeTraining(
                 num_edge_rounds=num_edge_rounds,
                 num_local_steps=STEPS,
                 local=Sgd(batch_size=batch_size, learning_rate=RATE),
             ),
         ),
+        end=AfterRounds(num_global_rounds=2),
     )
 
 
@@ -111,7 +112,7 @@ def batches(
 def by_hand(system: System, cloud: Cloud, model: Matrices) -> Matrices:
     """The textbook's loops."""
     dataset, names, training = loaded(Synthetic()), Simulation(system.seed), system.protocol.training
-    for global_round in range(1, system.protocol.num_global_rounds + 1):
+    for global_round in range(1, system.end.num_global_rounds + 1):
         cells = []
         for edge in cloud.edges:
             edge_model = model
@@ -156,7 +157,7 @@ def test_global_model_is_that_of_the_loop_by_hand(
 def test_cells_weigh_the_same_whatever_their_size() -> None:
     """The loop that weighs cells by their clients is another model."""
     played = system((1, 4), num_edge_rounds=1, batch_size=240)
-    played = evolve(played, protocol=evolve(played.protocol, num_global_rounds=1))
+    played = evolve(played, end=AfterRounds(num_global_rounds=1))
     _, learner, cloud, found = play(played)
     assert_close(found, by_hand(played, cloud, initial(learner, played.seed)))
     flat = evolve(played, num_cells=1, cell_sizes=None)
@@ -173,7 +174,7 @@ def test_a_cell_of_which_nothing_arrived_sends_the_model_it_got() -> None:
     )
     played = evolve(system((2, 2), 1, 300), compute=slow)
     training = evolve(played.protocol.training, deadline_s=1.0)
-    played = evolve(played, protocol=HFedAvg(num_global_rounds=1, training=training))
+    played = evolve(played, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
     trace, learner, cloud, found = play(played)
     arrived = {row.node: row.num_arrived for row in trace.rounds if row.level == "edge"}
     assert arrived == {"edge-00": 2, "edge-01": 0}

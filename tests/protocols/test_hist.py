@@ -8,6 +8,7 @@ from data_sets import loaded
 
 import models
 from cosim import (
+    AfterRounds,
     Compute,
     ConfigurationError,
     EdgeTraining,
@@ -57,12 +58,12 @@ def system(
             fading=NoFading(),
         ),
         protocol=Hist(
-            num_global_rounds=2,
             submodel_fractions=submodel_fractions,
             training=EdgeTraining(
                 num_edge_rounds=2, num_local_steps=STEPS, local=Sgd(batch_size=batch_size, learning_rate=RATE)
             ),
         ),
+        end=AfterRounds(num_global_rounds=2),
     )
 
 
@@ -101,7 +102,7 @@ def masked_step(layers: list[np.ndarray], mask: np.ndarray, x: np.ndarray, y: np
 def by_hand(system: System, cloud: Cloud, model: list[np.ndarray]) -> list[np.ndarray]:
     """Algorithm 1 on full networks: a cell changes its own units; the rest is the mean over cells."""
     dataset, training = loaded(Synthetic()), system.protocol.training
-    for global_round in range(1, system.protocol.num_global_rounds + 1):
+    for global_round in range(1, system.end.num_global_rounds + 1):
         parts = system.protocol.parts(Simulation(system.seed), cloud, global_round)
         masks, cells = [], []
         for edge, part in zip(cloud.edges, parts, strict=True):
@@ -149,7 +150,9 @@ def test_global_model_is_that_of_masked_whole_networks(
 
 def test_one_cell_is_hfedavg() -> None:
     alone = system(num_cells=1, batch_size=10)
-    whole = evolve(alone, protocol=HFedAvg(num_global_rounds=2, training=alone.protocol.training))
+    whole = evolve(
+        alone, protocol=HFedAvg(training=alone.protocol.training), end=AfterRounds(num_global_rounds=2)
+    )
     (trace, _, _, found), (whole_trace, _, _, wanted) = play(alone), play(whole)
     for values, others in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(values, others)
@@ -161,7 +164,9 @@ def test_one_cell_is_hfedavg() -> None:
 def test_bits_computing_and_airtime_are_one_nth(num_cells: int) -> None:
     """Without fading and with everybody alike, HIST's rounds take exactly 1/N of HFedAvg's."""
     part = system(num_cells)
-    whole = evolve(part, protocol=HFedAvg(num_global_rounds=2, training=part.protocol.training))
+    whole = evolve(
+        part, protocol=HFedAvg(training=part.protocol.training), end=AfterRounds(num_global_rounds=2)
+    )
     (trace, _, _, _), (whole_trace, _, _, _) = play(part), play(whole)
     assert {row.payload_bits for row in trace.transfers} == {UNITS * BITS_PER_UNIT // num_cells}
     assert {row.payload_bits for row in whole_trace.transfers} == {UNITS * BITS_PER_UNIT}
@@ -205,7 +210,10 @@ def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
     )
     training = evolve(played.protocol.training, deadline_s=0.5)
     played = evolve(
-        played, compute=compute, protocol=evolve(played.protocol, num_global_rounds=1, training=training)
+        played,
+        compute=compute,
+        protocol=evolve(played.protocol, training=training),
+        end=AfterRounds(num_global_rounds=1),
     )
     trace, learner, cloud, (first, last) = play(played)
     assert {(row.node, row.num_arrived) for row in trace.rounds if row.level == "edge"} == {

@@ -10,6 +10,7 @@ import cosim
 import models
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim import (
+    AfterRounds,
     Compute,
     ConfigurationError,
     EdgeTraining,
@@ -17,6 +18,7 @@ from cosim import (
     GivenSnr,
     Hist,
     Iid,
+    Never,
     NoFading,
     OverTheAir,
     PerGroup,
@@ -60,14 +62,14 @@ def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
         protocol=Hist(
             **(
                 {
-                    "num_global_rounds": ROUNDS,
                     "submodel_sizes": "latency-optimal",
                     "training": EdgeTraining(num_edge_rounds=2, num_local_steps=H, local=Sgd(batch_size=10)),
                 }
                 | protocol
             )
         ),
-        evaluate_every=None,
+        end=AfterRounds(num_global_rounds=ROUNDS),
+        evaluation=Never(),
     )
 
 

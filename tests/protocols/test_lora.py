@@ -18,12 +18,15 @@ from torch.nn.functional import cross_entropy
 
 import cosim
 from cosim import (
+    AfterRounds,
     Compute,
     EdgeTraining,
+    EveryVersions,
     GivenSnr,
     HFedAvg,
     Hist,
     Iid,
+    Never,
     Newsgroups20,
     NoFading,
     OverTheAir,
@@ -59,11 +62,11 @@ LORA = System(
     compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
     uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
     protocol=Hist(
-        num_global_rounds=ROUNDS,
         training=EdgeTraining(
             num_edge_rounds=EDGE_ROUNDS, num_local_steps=STEPS, local=Sgd(batch_size=4, learning_rate=RATE)
         ),
     ),
+    end=AfterRounds(num_global_rounds=ROUNDS),
 )
 RANKS = {"edge-00": 3, "edge-01": 2}
 """What the cells get of five."""
@@ -237,15 +240,15 @@ def seconds_by_cell(result: cosim.Result) -> dict[str, float]:
 
 def test_uploads_and_steps_follow_the_ranks(play):
     """All that is trained is cut, so a part of r of 5 ranks sends and computes r fifths."""
-    result = play(evolve(LORA, evaluate_every=None))
+    result = play(evolve(LORA, evaluation=Never()))
     bits = result.transfers.groupby("edge")["payload_bits"].agg(["min", "max"])
     for edge, ranks in RANKS.items():
         assert set(bits.loc[edge]) == {32 * LAYERS * ranks * (WIDTH + 3 * WIDTH)}
     assert seconds_by_cell(result) == pytest.approx(
         {edge: STEPS * 1e6 * ranks / RANK / 1e9 for edge, ranks in RANKS.items()}, rel=1e-9
     )
-    hfedavg = HFedAvg(num_global_rounds=1, training=LORA.protocol.training)
-    whole = play(evolve(LORA, evaluate_every=None, protocol=hfedavg))
+    hfedavg = HFedAvg(training=LORA.protocol.training)
+    whole = play(evolve(LORA, evaluation=Never(), protocol=hfedavg, end=AfterRounds(num_global_rounds=1)))
     assert set(whole.transfers["payload_bits"]) == {32 * LAYERS * RANK * (WIDTH + 3 * WIDTH)}
 
 
@@ -262,7 +265,7 @@ def training_flops(ranks: int) -> int:
 
 
 def test_by_operations_the_frozen_layers_cost_every_cell_nearly_the_same(lora, texts, play):
-    result = play(evolve(LORA, evaluate_every=None, compute=evolve(LORA.compute, cycles_follow="flops")))
+    result = play(evolve(LORA, evaluation=Never(), compute=evolve(LORA.compute, cycles_follow="flops")))
     learner = Learner(lora, texts, num_workers=1)
     shape = learner.shape
     parts = draw_parts(shape.num_units, even_counts(shape.num_units, 2), np.random.default_rng(1))
@@ -303,13 +306,13 @@ class Stopped(BaseException):
 
 def test_a_stopped_run_goes_on_bit_for_bit_and_keeps_adapters_only(play, tmp_path):
     def stop(report):
-        if report.global_round == 1:
+        if report.version == 1:
             raise Stopped
 
     play(LORA, out=tmp_path / "whole")
     with pytest.raises(Stopped):
         play(LORA, out=tmp_path / "stopped", listener=stop)
-    assert Checkpoint.load(tmp_path / "stopped").global_round == 1
+    assert Checkpoint.load(tmp_path / "stopped").version == 1
     play(LORA, out=tmp_path / "stopped", resume=True)
     found, wanted = (Checkpoint.load(tmp_path / name) for name in ("stopped", "whole"))
     assert wanted.weights.keys() == {f"adapters.{layer}.{n}" for layer in range(LAYERS) for n in "AB"}
@@ -339,7 +342,9 @@ def test_all_threads_share_the_frozen_weights_and_none_changes_them(folder):
             met.wait(timeout=60.0)
 
     own.register_forward_pre_hook(look)
-    cosim.run(evolve(LORA, evaluate_every=ROUNDS), own, data_dir=folder, num_workers=2)
+    cosim.run(
+        evolve(LORA, evaluation=EveryVersions(num_versions=ROUNDS)), own, data_dir=folder, num_workers=2
+    )
     assert len(seen) == 2
     assert len({module for module, _ in seen.values()}) == 2
     assert all(found == places for _, found in seen.values())

@@ -10,15 +10,18 @@ import torch
 
 import models
 from cosim import (
+    AfterRounds,
     CommonSteps,
     Compute,
     ConfigurationError,
     EdgeTraining,
     EveryEdgeRound,
+    EveryVersions,
     HFedAvg,
     Iid,
     LargeScale,
     LinkBudget,
+    Never,
     NoFading,
     PerGroup,
     PowerRange,
@@ -68,12 +71,12 @@ BASE = System(
         fading=NoFading(),
     ),
     protocol=RawHfl(
-        num_global_rounds=3,
         num_edge_rounds=2,
         max_local_rounds=5,
         local=Sgd(batch_size=4, learning_rate=0.01),
     ),
-    evaluate_every=None,
+    end=AfterRounds(num_global_rounds=3),
+    evaluation=Never(),
 )
 """A round has 10 mini-batches of 4; an upload of 128 x 50,000 bits."""
 
@@ -159,7 +162,7 @@ def test_simultaneous_events_may_come_in_any_order(name, order):
 def test_who_waits_for_a_block_pays_nothing_for_it():
     """HFedAvg with more clients than blocks: spans of waiting before sending, without energy."""
     training = EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=4))
-    system = evolve(BASE, protocol=HFedAvg(num_global_rounds=1, training=training))
+    system = evolve(BASE, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
     spans = play(evolve(system, uplink=evolve(BASE.uplink, sharing=ResourceBlocks(num_blocks=1)))).trace.spans
     waits = [span for span in spans if span.activity == "wait"]
     assert len(waits) == 5  # all but the first of each cell
@@ -244,7 +247,9 @@ def test_late_updates_are_cut_at_the_deadline_and_cost_what_was_sent():
 
 def test_jitter_multiplies_training_times():
     calm = with_policy(Unconstrained(), sharing=ResourceBlocks(num_blocks=4))
-    calm = evolve(calm, protocol=evolve(calm.protocol, num_global_rounds=150, num_edge_rounds=1))
+    calm = evolve(
+        calm, protocol=evolve(calm.protocol, num_edge_rounds=1), end=AfterRounds(num_global_rounds=150)
+    )
     shaken = evolve(calm, compute=evolve(calm.compute, time_jitter=0.2))
     ratios = []
     of = {}
@@ -286,7 +291,9 @@ def test_cells_with_too_few_able_clients_take_those_they_have(solver):
     far = evolve(BASE, topology=Topology(cell_radius_m=1800.0, min_distance_m=1000.0))
     quiet = evolve(BASE.compute, tx_power=PowerRange(lowest_dbm=0.0, highest_dbm=10.0))
     system = with_policy(ResourceAware(solver=solver), evolve(far, compute=quiet))
-    system = evolve(system, protocol=evolve(system.protocol, num_global_rounds=6, deadline_s=60.0))
+    system = evolve(
+        system, protocol=evolve(system.protocol, deadline_s=60.0), end=AfterRounds(num_global_rounds=6)
+    )
     rows = [row for row in play(system).trace.rounds if row.level == "edge"]
     able: dict[tuple[str, int, int], int] = {}
     for plan in play(system).trace.plans:
@@ -322,7 +329,7 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
     plans = {(p.client, p.global_round, p.edge_round): p for p in played.trace.plans if p.is_selected}
     arrived = {(t.client, t.global_round, t.edge_round): t.arrived for t in played.trace.transfers}
     counts = {client.name: [0, 0] for edge in played.cloud.edges for client in edge.clients}
-    for k in range(1, protocol.num_global_rounds + 1):
+    for k in range(1, system.end.num_global_rounds + 1):
         edges = []
         for edge in played.cloud.edges:
             model = dict(whole)
@@ -371,7 +378,7 @@ def test_the_model_is_that_of_algorithm_1(policy, radio, success):
             system.protocol, local=Sgd(batch_size=4, learning_rate=0.1), success_probability=success
         ),
     )
-    played = play(evolve(system, evaluate_every=3))
+    played = play(evolve(system, evaluation=EveryVersions(num_versions=3)))
     found = played.learner.weights(played.model)
     lost = sum(not transfer.arrived for transfer in played.trace.transfers)
     assert (lost > 3) == bool(radio.get("csi_error_db"))

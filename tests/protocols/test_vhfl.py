@@ -6,6 +6,7 @@ from torch import nn
 
 import models
 from cosim import (
+    AfterRounds,
     CellTraffic,
     Compute,
     ConfigurationError,
@@ -15,6 +16,7 @@ from cosim import (
     GivenSnr,
     Hist,
     Iid,
+    Never,
     NoFading,
     PerGroup,
     PublicNetwork,
@@ -61,9 +63,9 @@ def dataset() -> Dataset:
     )
 
 
-def system(paths: str = "shared", **knobs: object) -> System:
+def system(paths: str = "shared", num_global_rounds: int = 2, **knobs: object) -> System:
     """Three clients, no background traffic, 0.3 s of service for every message."""
-    defaults = {"num_global_rounds": 2, "num_local_epochs": 2, "local": VerticalSgd(batch_size=10)}
+    defaults = {"num_local_epochs": 2, "local": VerticalSgd(batch_size=10)}
     return System(
         seed=3,
         num_cells=1,
@@ -78,6 +80,7 @@ def system(paths: str = "shared", **knobs: object) -> System:
             start="empty",
         ),
         protocol=Vhfl(**(defaults | knobs)),  # type: ignore[arg-type]
+        end=AfterRounds(num_global_rounds=num_global_rounds),
     )
 
 
@@ -211,11 +214,13 @@ def test_any_protocol_may_go_through_the_queues():
     """HIST, two edge rounds: the queue takes the place of band and channel."""
     base = system("own")
     training = EdgeTraining(num_edge_rounds=2, num_local_steps=4, local=Sgd(batch_size=5))
-    hist = evolve(base, model="relu-12-8-4", protocol=Hist(num_global_rounds=1, training=training))
+    hist = evolve(
+        base, model="relu-12-8-4", protocol=Hist(training=training), end=AfterRounds(num_global_rounds=1)
+    )
     data = Synthetic(split=Iid())
     sim, loaded = Simulation(3), data.load(Simulation(3), None)
     learner = Learner(models.build(hist.model), loaded, num_workers=1)
-    hist = evolve(hist, data=data, evaluate_every=None)
+    hist = evolve(hist, data=data, evaluation=Never())
     cloud = nodes_of(hist, sim, learner, lambda: loaded, lambda report: None)
     sim.run(hist.protocol.play(sim, cloud))
     assert sim.now_s == pytest.approx(2 * (4e-3 + SERVICE_S), rel=1e-12)

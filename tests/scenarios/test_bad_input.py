@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cosim import (
+    AfterRounds,
     CellTraffic,
     ConfigurationError,
     EdgeTraining,
@@ -46,10 +47,11 @@ SMALL = tuple(
         topology=Topology(backhaul_rate_bps=1e6),
         uplink=Radio(link=link, fading=Rayleigh(num_antennas=2)),
         protocol=protocol,
+        end=AfterRounds(num_global_rounds=rounds),
     )
-    for cell_sizes, model, link, protocol in (
-        (None, "relu-12-8-4", GivenSnr(), Hist(num_global_rounds=1, training=TRAINING)),
-        ((1, 3), "mlp-12-6-4", LinkBudget(), HFedAvg(num_global_rounds=2, training=TRAINING)),
+    for cell_sizes, model, link, protocol, rounds in (
+        (None, "relu-12-8-4", GivenSnr(), Hist(training=TRAINING), 1),
+        ((1, 3), "mlp-12-6-4", LinkBudget(), HFedAvg(training=TRAINING), 2),
     )
 )
 QUEUED = System(
@@ -58,7 +60,8 @@ QUEUED = System(
     model="vertical-9-12-6-4",
     data=CellTraffic(num_cells=4, traffic=Traffic(num_days=2)),
     uplink=PublicNetwork(),
-    protocol=Vhfl(num_global_rounds=2, num_local_epochs=1, num_senders=3, waiting_time_s=5.0),
+    protocol=Vhfl(num_local_epochs=1, num_senders=3, waiting_time_s=5.0),
+    end=AfterRounds(num_global_rounds=2),
 )
 SYSTEMS = (*SMALL, QUEUED)
 
@@ -131,7 +134,7 @@ def outcome(path: Path) -> str:
     """Play a config.json as `cosim run --config` does; "refused", "complete" or "long"."""
     try:
         _, system, _ = read_config(path, "--config")
-        if isinstance(system.data, FashionMnist) or system.protocol.num_global_rounds > 10:
+        if isinstance(system.data, FashionMnist) or system.end.num_global_rounds > 10:
             return "long"  # a default has come in for what was deleted: legal, and minutes
         result = run(system, num_workers=1)
     except ConfigurationError as error:
@@ -141,7 +144,7 @@ def outcome(path: Path) -> str:
         message.encode()
         return "refused"
     assert result.summary.status == "complete"
-    assert result.summary.num_global_rounds == system.protocol.num_global_rounds
+    assert result.summary.num_global_rounds == system.end.num_global_rounds
     training = getattr(system.protocol, "training", system.protocol)
     assert len(result.transfers) > 0 or getattr(training, "deadline_s", 1.0) is not None
     for table in (result.spans, result.transfers, result.rounds, result.evaluations):

@@ -12,10 +12,12 @@ import attrs
 import pytest
 
 from cosim import (
+    AfterRounds,
     Compute,
     EdgeTraining,
     FixedShares,
     Hist,
+    Never,
     Radio,
     Result,
     Sgd,
@@ -38,9 +40,9 @@ TINY = System(
     data=Synthetic(),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
-        num_global_rounds=2,
         training=EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
+    end=AfterRounds(num_global_rounds=2),
 )
 Call = Callable[..., tuple[int, str, str]]
 
@@ -184,7 +186,7 @@ def test_run_with_the_overrides_of_the_manual(cosim: Call, tmp_path: Path) -> No
             "--out",
             "X",
         ),
-        *("--protocol.num-global-rounds", "2", "--num-clients", "6", "--workers", "1"),
+        *("--num-global-rounds", "2", "--num-clients", "6", "--workers", "1"),
     )
     assert code == 0
     assert (tmp_path / "X" / "overview.png").exists()
@@ -198,7 +200,7 @@ def test_run_with_the_overrides_of_the_manual(cosim: Call, tmp_path: Path) -> No
         num_clients=6,
         seed=7,
         uplink=evolve(chosen.uplink, sharing=FixedShares(bandwidth_hz=5e6)),
-        protocol=evolve(chosen.protocol, num_global_rounds=2),
+        end=AfterRounds(num_global_rounds=2),
     )
     assert from_dict(System, result.config["system"]) == expected
     assert result.config["scenario"] == "quickstart"
@@ -215,7 +217,7 @@ def test_runs_without_out_take_the_next_free_folder(cosim: Call, tmp_path: Path)
 def test_options_of_nothing_and_of_lists_reach_the_run(cosim: Call, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"scenario": None, "system": to_dict(TINY)}))
     code, _, errors = cosim(
-        *("run", "--config", "config.json", "--out", "X", "--quiet", "--evaluate-every", "None"),
+        *("run", "--config", "config.json", "--out", "X", "--quiet", "--evaluation.kind", "Never"),
         *("--cell-sizes", "1", "3", "--protocol.submodel-fractions", "0.25", "0.75"),
         *("--protocol.training.deadline-s", "0.5"),
     )
@@ -224,7 +226,7 @@ def test_options_of_nothing_and_of_lists_reach_the_run(cosim: Call, tmp_path: Pa
     training = evolve(TINY.protocol.training, deadline_s=0.5)
     assert system == evolve(
         TINY,
-        evaluate_every=None,
+        evaluation=Never(),
         cell_sizes=(1, 3),
         protocol=evolve(TINY.protocol, submodel_fractions=(0.25, 0.75), training=training),
     )

@@ -64,7 +64,7 @@ def reached(accuracies: list[float]) -> cosim.Result:
         for client in ("a", "b") if number else ():
             sent = Transfer(client, "edge", number, 0, number - 0.5, float(number), 100, 100.0, True)
             trace.record(sent)
-    return cosim.Result.of(trace, {}, 2, "complete", None)
+    return cosim.Result.of(trace, {}, 2, "complete", 1.0, None)
 
 
 # --- bits and what the paper counts ---
@@ -205,13 +205,12 @@ def test_hist_and_hfedavg_differ_in_what_a_cell_trains_alone(name, quick, tmp_pa
             assert isinstance(hfedavg.protocol, cosim.HFedAvg)
             assert hist.protocol.training == hfedavg.protocol.training
             assert hist.protocol.training.num_edge_rounds == 5
-            assert hist.protocol == cosim.Hist(
-                num_global_rounds=setting.rounds["HIST", num_cells], training=hist.protocol.training
-            )
-            assert hfedavg.protocol.num_global_rounds == setting.rounds["HFedAvg", num_cells]
-            assert hist.protocol.num_global_rounds > hfedavg.protocol.num_global_rounds
+            assert hist.protocol == cosim.Hist(training=hist.protocol.training)
+            assert hist.end.num_global_rounds == setting.rounds["HIST", num_cells]
+            assert hfedavg.end.num_global_rounds == setting.rounds["HFedAvg", num_cells]
+            assert hist.end.num_global_rounds > hfedavg.end.num_global_rounds
             assert (hist.num_cells, hist.data.split, hist.seed) == (num_cells, DEALT[split], 7)
-            assert cosim.evolve(hist, protocol=hfedavg.protocol) == hfedavg
+            assert cosim.evolve(hist, protocol=hfedavg.protocol, end=hfedavg.end) == hfedavg
     training, num_clients = hist.protocol.training, hist.num_clients
     if quick and name != "hist-table1":
         printed = " ".join(capsys.readouterr().out.split())
@@ -254,9 +253,8 @@ def test_every_upload_counts_what_it_holds(name, tmp_path, monkeypatch, request)
     }[name]
     whole = {"hist-table1": 44_426, "hist-table2": resnet_values(8, 1.0), "hist-table3": 2 * 16 * 256}[name]
     for title, system in systems.items():
-        once = cosim.evolve(system.protocol, num_global_rounds=1)
         played = cosim.run(
-            cosim.evolve(system, evaluate_every=None, protocol=once),
+            cosim.evolve(system, evaluation=cosim.Never(), end=cosim.AfterRounds(num_global_rounds=1)),
             models.build(system.model),
             data_dir=tmp_path / "stand-in" if name == "hist-table3" else None,
         )
@@ -347,9 +345,9 @@ def test_a_stopped_reproduction_goes_on_and_ends_where_a_whole_one_does(reproduc
 
         def listener(report):
             heard(report)
-            if report.global_round == 1:
+            if report.version == 1:
                 played.append((options["out"].name, was_there))
-            if report.global_round == 2 and stops and stops.pop(0):
+            if report.version == 2 and stops and stops.pop(0):
                 raise KeyboardInterrupt
 
         return real(system, network, listener=listener, **options)

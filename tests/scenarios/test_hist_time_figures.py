@@ -92,9 +92,7 @@ def test_the_four_systems_differ_in_sharing_and_protocol_only():
 
 def test_the_scenario_is_the_papers_setting():
     """V_0 = 1e6 cycles, H = 40, E = 5, 15 kHz and 1/14 ms; one edge round by eqs. 37 and 38."""
-    made = cosim.evolve(
-        aircomp.system(), protocol=cosim.evolve(aircomp.system().protocol, num_global_rounds=1)
-    )
+    made = cosim.evolve(aircomp.system(), end=cosim.AfterRounds(num_global_rounds=1))
     result = timing_only(made)
     sends = result.spans[(result.spans["activity"] == "send") & result.spans["node"].str.startswith("client")]
     parameters = result.transfers["payload_bits"] / 32
@@ -115,7 +113,8 @@ def test_the_scenarios_report_adds_up(tmp_path):
         made,
         model="relu-12-24-4",
         data=cosim.Synthetic(),
-        protocol=cosim.evolve(made.protocol, num_global_rounds=2, training=training),
+        protocol=cosim.evolve(made.protocol, training=training),
+        end=cosim.AfterRounds(num_global_rounds=2),
     )
     result = cosim.run(made, out=tmp_path / "a")
     table = aircomp.report(result)

@@ -24,7 +24,7 @@ def test_other_kinds_come_with_their_defaults():
         rawhfl.system(), ["--seed", "3", "--protocol.policy.kind", "CommonSteps", "--out=x"]
     )
     assert system.protocol.policy == CommonSteps()
-    assert system.protocol.num_global_rounds == rawhfl.system().protocol.num_global_rounds
+    assert system.end == rawhfl.system().end
     assert rest == ["--seed", "3", "--out=x"]
     other, _ = with_kinds(vhfl.system(), ["--uplink.service.kind=Exponential"])
     assert other.uplink.service == Exponential()
@@ -32,10 +32,7 @@ def test_other_kinds_come_with_their_defaults():
 
 def test_a_kind_within_a_kind():
     arguments = ["--protocol.kind", "RawHfl", "--protocol.policy.kind", "Unconstrained"]
-    rounds = Hist().num_global_rounds
-    assert with_kinds(System(), arguments)[0].protocol == RawHfl(
-        policy=Unconstrained(), num_global_rounds=rounds
-    )
+    assert with_kinds(System(), arguments)[0].protocol == RawHfl(policy=Unconstrained())
     with pytest.raises(ConfigurationError, match=r"--protocol\.policy\.kind: Hist has no part 'policy'"):
         with_kinds(System(), arguments[2:])
 
@@ -48,13 +45,13 @@ def test_a_kind_that_does_not_fit_yet_waits_for_the_options_that_follow():
 
 
 def test_another_kind_keeps_what_both_have():
-    """Rounds and training; what only the one has is gone, and what only the other has is its default."""
+    """The training; what only the one has is gone, and what only the other has is its default."""
     training = EdgeTraining(num_edge_rounds=2, local=Sgd(learning_rate=0.3))
-    before = System(protocol=Hist(num_global_rounds=7, training=training, largest_submodel=2.0))
+    before = System(protocol=Hist(training=training, largest_submodel=2.0))
     system, _ = with_kinds(before, ["--protocol.kind", "HFedAvg"])
-    assert system.protocol == HFedAvg(num_global_rounds=7, training=training)
+    assert system.protocol == HFedAvg(training=training)
     again, _ = with_kinds(system, ["--protocol.kind", "Hist"])
-    assert again.protocol == Hist(num_global_rounds=7, training=training)
+    assert again.protocol == Hist(training=training)
 
 
 def test_without_such_options_nothing_changes():

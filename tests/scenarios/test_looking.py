@@ -8,7 +8,7 @@ import pytest
 
 import cosim
 from analysis.chrome_trace import spans
-from cosim import EdgeTraining, Hist, Sgd, Synthetic, System
+from cosim import AfterRounds, EdgeTraining, Hist, Sgd, Synthetic, System
 from cosim.studies.study import Study
 from scenarios.command_line import main
 from scenarios.command_line.console import console
@@ -19,9 +19,9 @@ SYSTEM = System(
     model="relu-12-8-4",
     data=Synthetic(),
     protocol=Hist(
-        num_global_rounds=2,
         training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
+    end=AfterRounds(num_global_rounds=2),
 )
 
 

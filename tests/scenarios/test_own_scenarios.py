@@ -53,7 +53,8 @@ def system(num_clients=4):
         model="mine:network",
         initial_weights="network",
         data=cosim.Digits(),
-        protocol=cosim.HFedAvg(num_global_rounds=3, training=training),
+        protocol=cosim.HFedAvg(training=training),
+        end=cosim.AfterRounds(num_global_rounds=3),
     )
 
 
@@ -133,9 +134,9 @@ def test_a_file_elsewhere_is_a_scenario_too_and_lies_in_runs_under_its_name(cosi
     (tmp_path / "mine.py").rename(tmp_path / "lab" / "mine.py")
     assert cosim("run", "lab/mine.py:paper_scale", "--quiet")[0] == 0
     assert config("runs/mine-paper_scale-1")["scenario"] == "mine:paper_scale"
-    assert cosim("run", "lab/mine.py", "--paper-scale", "--evaluate-every", "NONE", "--quiet")[0] == 0
+    assert cosim("run", "lab/mine.py", "--paper-scale", "--evaluation.kind", "Never", "--quiet")[0] == 0
     assert config("runs/mine-1")["system"]["num_clients"] == 6
-    assert config("runs/mine-1")["system"]["evaluate_every"] is None
+    assert config("runs/mine-1")["system"]["evaluation"] == {"kind": "Never"}
 
 
 def test_another_kind_is_in_the_name_and_a_report_that_fails_spoils_nothing(cosim):
@@ -183,7 +184,7 @@ def test_a_stopped_run_says_how_it_goes_on_and_remembers_its_options(cosim, monk
     def stops(*arguments, listener, **options):
         def heard(report):
             listener(report)
-            if report.global_round == 2:
+            if report.version == 2:
                 raise KeyboardInterrupt
 
         return run(*arguments, listener=heard, **options)

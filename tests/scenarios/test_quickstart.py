@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cosim import Result, evolve
+from cosim import AfterRounds, Result, evolve
 from cosim.records import DONE
 from scenarios.command_line.playing import play
 from scenarios.command_line.run import Options
@@ -25,7 +25,7 @@ def assert_consistent(result: Result, output: str) -> None:
     summary = result.summary
     edge_rounds = result.rounds[result.rounds["level"] == "edge"]
     training = result.config["system"]["protocol"]["training"]
-    num_rounds = result.config["system"]["protocol"]["num_global_rounds"]
+    num_rounds = result.config["system"]["end"]["num_global_rounds"]
     num_updates = num_rounds * training["num_edge_rounds"] * result.config["system"]["num_clients"]
     num_cut = int((result.spans["outcome"] != DONE).sum())
     assert (summary.num_global_rounds, summary.num_updates) == (num_rounds, num_updates)
@@ -57,7 +57,7 @@ def test_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = system()
-    small = evolve(whole, num_cells=2, num_clients=6, protocol=evolve(whole.protocol, num_global_rounds=2))
+    small = evolve(whole, num_cells=2, num_clients=6, end=AfterRounds(num_global_rounds=2))
     play("quickstart", small, Options(out=tmp_path / "a", quiet=True))
     output = capsys.readouterr()
     assert output.err == ""

@@ -19,7 +19,7 @@ POLICY = "--protocol.policy"
 REQUESTS = "--data"
 SMALL = ("--model", "mlp-43-8-256", "--workers", "1", f"{REQUESTS}.num-test-requests", "10")
 RUN = ("run", "rawhfl", "--out", "X", "--quiet", *SMALL)
-FEW_STEPS = ("--protocol.num-global-rounds", "1", "--protocol.max-local-rounds", "5")
+FEW_STEPS = ("--num-global-rounds", "1", "--protocol.max-local-rounds", "5")
 
 
 @pytest.fixture
@@ -314,7 +314,7 @@ def test_cells_short_of_able_clients_take_those_they_have(command: Call, solver:
 def test_a_deadline_that_some_can_meet_is_played(command: Call) -> None:
     """A local round takes from 320 x 1408 x 25 / 2e9 = 5.6 ms to 15 ms; refused is only what nobody can."""
     tight = ("--protocol.deadline-s", "0.009", "--codec.bits-per-parameter", "1")
-    result, _ = short(command, *tight, "--evaluate-every", "None")
+    result, _ = short(command, *tight, "--evaluation.kind", "Never")
     assert 0 < result.plans["is_able"].sum() < len(result.plans) / 2
     rounds = result.rounds[result.rounds["level"] == "edge"]
     assert dict(rounds.set_index(["node", "edge_round"])["num_participants"]) == possible(result.plans, 4, 2)
@@ -354,7 +354,7 @@ def test_where_nobody_trains_the_model_stays(command: Call, arguments: tuple[str
 
 def test_as_many_blocks_as_clients_are_used_and_no_more(command: Call) -> None:
     """As `ResourceAware.num_selected` says: by default the smallest cell is the limit too."""
-    result, _ = short(command, "--uplink.sharing.num-blocks", "13", "--evaluate-every", "None")
+    result, _ = short(command, "--uplink.sharing.num-blocks", "13", "--evaluation.kind", "Never")
     rounds = result.rounds[result.rounds["level"] == "edge"]
     assert set(rounds["num_wanted"]) == set(rounds["num_participants"]) == {12}
 

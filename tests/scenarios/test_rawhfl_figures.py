@@ -141,12 +141,12 @@ def test_systems_have_their_seed_rounds_and_v(v: tuple[float, ...]) -> None:
     options = Options(num_global_rounds=7)
     for name, change in ALGORITHMS.items():
         system = system_of(name, options, 5, v)
-        expected: dict[str, Any] = {"seed": 5, "protocol.num_global_rounds": 7}
+        expected: dict[str, Any] = {"seed": 5, "end.num_global_rounds": 7}
         if v == (0.3,):
             expected["data.similar_probability"] = [0.3]
         assert differences(change(rawhfl.paper_scale()), system) == expected
         timing = system_of(name, options, 5, v, learns=False)
-        assert differences(system, timing) == {"evaluate_every": None}
+        assert differences(system, timing) == {"evaluation.kind": "Never"}
 
 
 def test_forms() -> None:
@@ -242,7 +242,7 @@ def test_label_ranks_are_those_of_a_forward_pass(tmp_path: Path) -> None:
     result = cosim.run(system, out=tmp_path / "a")
     checkpoint = Checkpoint.load(tmp_path / "a")
     assert checkpoint is not None
-    assert checkpoint.global_round == 2
+    assert checkpoint.version == 2
     layers = [torch.tensor(values) for values in checkpoint.weights.values()]
     assert [tuple(layer.shape) for layer in layers] == [(8, 43), (8,), (256, 8), (256,)]
     dataset = system.data.load(Simulation(1), None)
@@ -369,8 +369,9 @@ def makes_up(
             protocol, seed = system.protocol, system.seed
             assert isinstance(protocol, cosim.RawHfl)
             name, v = name_of(label), system.data.similar_probability
-            shares = np.linspace(0.0, 1.0, protocol.num_global_rounds + 1)
-            total_j = edge_round_j(name, v, seed) * protocol.num_global_rounds * protocol.num_edge_rounds
+            num_rounds = system.end.num_global_rounds
+            shares = np.linspace(0.0, 1.0, num_rounds + 1)
+            total_j = edge_round_j(name, v, seed) * num_rounds * protocol.num_edge_rounds
             numbers = {"global_round": range(len(shares)), "accuracy": accuracy(name, v, seed) * shares}
             numbers |= {"loss_nats": 1.0, "energy_j": total_j * shares}
             rows = [

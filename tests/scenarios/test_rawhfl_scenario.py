@@ -10,10 +10,12 @@ import pytest
 from rich.table import Table
 
 from cosim import (
+    AfterRounds,
     CommonSteps,
     EveryEdgeRound,
     HFedAvg,
     Iid,
+    Never,
     NoFading,
     RawHfl,
     ResourceAware,
@@ -54,7 +56,7 @@ ROWS = (
 def tiny(num_global_rounds: int = 2, policy: Any = None, **protocol: Any) -> System:
     """The scenario with 2 cells of 5 and 4 clients, 3 edge rounds and a small model."""
     base = rawhfl.system()
-    changes = {"policy": policy or ResourceAware(), "num_global_rounds": num_global_rounds} | protocol
+    changes = {"policy": policy or ResourceAware()} | protocol
     return evolve(
         base,
         num_cells=2,
@@ -63,6 +65,7 @@ def tiny(num_global_rounds: int = 2, policy: Any = None, **protocol: Any) -> Sys
         data=evolve(base.data, num_users=9),
         uplink=evolve(base.uplink, sharing=ResourceBlocks(num_blocks=3)),
         protocol=evolve(base.protocol, num_edge_rounds=3, max_local_rounds=7, **changes),
+        end=AfterRounds(num_global_rounds=num_global_rounds),
     )
 
 
@@ -88,7 +91,7 @@ def with_requests(result: Result, **requests: Any) -> Result:
 @pytest.fixture(scope="module")
 def timed() -> Result:
     """One global round without learning."""
-    return play(evolve(tiny(1), evaluate_every=None))
+    return play(evolve(tiny(1), evaluation=Never()))
 
 
 # Its configuration.
@@ -110,7 +113,10 @@ def test_the_model_and_its_upload_are_the_papers() -> None:
     assert dataset.num_features == 1 + 8 + 1 + 32 + 1
     assert dataset.num_classes == 8 * 32
     timing = evolve(
-        system, protocol=evolve(system.protocol, num_global_rounds=1, num_edge_rounds=1), evaluate_every=None
+        system,
+        protocol=evolve(system.protocol, num_edge_rounds=1),
+        end=AfterRounds(num_global_rounds=1),
+        evaluation=Never(),
     )
     uploads = play(timing).transfers
     assert set(uploads["payload_bits"]) == {PARAMETERS * (32 + 1)} == {7_248_384}
@@ -170,8 +176,8 @@ def test_devices_and_places_are_drawn_from_the_papers_ranges() -> None:
 
 def test_the_papers_size_differs_in_the_global_rounds_only() -> None:
     usual, paper = rawhfl.system(), rawhfl.paper_scale()
-    assert (usual.protocol.num_global_rounds, paper.protocol.num_global_rounds) == (25, 100)
-    assert evolve(paper, protocol=evolve(paper.protocol, num_global_rounds=25)) == usual
+    assert (usual.end.num_global_rounds, paper.end.num_global_rounds) == (25, 100)
+    assert evolve(paper, end=AfterRounds(num_global_rounds=25)) == usual
 
 
 class Captured(Exception):
@@ -191,7 +197,7 @@ def test_the_command_line_has_both_sizes(
     name, system = caught.value.args
     assert name == "rawhfl"
     base = rawhfl.paper_scale()
-    assert system == evolve(base, seed=3, protocol=evolve(base.protocol, num_global_rounds=rounds))
+    assert system == evolve(base, seed=3, end=AfterRounds(num_global_rounds=rounds))
 
 
 # What it reports.
@@ -208,7 +214,7 @@ def test_report_is_that_of_the_tables(
                 *("run", "rawhfl", "--quiet", "--out", str(tmp_path / "X"), "--workers", "1"),
                 *("--model", "mlp-43-8-256", "--num-clients", "16", "--data.num-users", "16"),
                 *("--uplink.sharing.num-blocks", "2"),
-                *("--protocol.num-global-rounds", "2", "--protocol.energy-budget-j", "1e-7", "2e-5"),
+                *("--num-global-rounds", "2", "--protocol.energy-budget-j", "1e-7", "2e-5"),
             ]
         )
     assert ended.value.code == 0
@@ -246,7 +252,7 @@ def test_report_is_that_of_the_tables(
 
 def test_who_takes_the_most_steps_is_said_so() -> None:
     """H-FedAvg-UB: 9 clients, 3 edge rounds, 7 steps each, at full speed and power."""
-    system = evolve(tiny(1, Unconstrained()), evaluate_every=None)
+    system = evolve(tiny(1, Unconstrained()), evaluation=Never())
     system = evolve(
         system, uplink=evolve(system.uplink, sharing=ResourceBlocks(num_blocks=5))
     )  # nobody waits for one
@@ -352,7 +358,7 @@ def test_predictions_are_of_the_users_of_the_seed() -> None:
 def without_plans() -> System:
     system = tiny()
     training = evolve(HFedAvg().training, num_edge_rounds=1, num_local_steps=2)
-    return evolve(system, protocol=HFedAvg(num_global_rounds=1, training=training))
+    return evolve(system, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
 
 
 def without_requests() -> System:
@@ -361,6 +367,6 @@ def without_requests() -> System:
 
 @pytest.mark.parametrize("make", [without_plans, without_requests])
 def test_one_line_where_there_is_nothing_to_report(make: Any) -> None:
-    assert isinstance(rawhfl.report(play(evolve(tiny(1, CommonSteps()), evaluate_every=None))), Table)
-    said = rawhfl.report(play(evolve(make(), evaluate_every=None)))
+    assert isinstance(rawhfl.report(play(evolve(tiny(1, CommonSteps()), evaluation=Never()))), Table)
+    said = rawhfl.report(play(evolve(make(), evaluation=Never())))
     assert said == "No plans, or no video requests: nothing to compare."

@@ -8,7 +8,7 @@ from scenarios.command_line import main
 from scenarios.command_line.console import console
 from scenarios.command_line.study import grid
 
-SMALL = ("--model", "relu-64-4-10", "--protocol.num-global-rounds", "2", "--num-clients", "8")
+SMALL = ("--model", "relu-64-4-10", "--num-global-rounds", "2", "--num-clients", "8")
 
 
 @pytest.fixture(autouse=True)

@@ -104,7 +104,7 @@ def test_every_curve_has_the_same_seeds_and_rounds(name: str, quick: bool, monke
         if quick or name != "fig6":
             assert list(curves) == CURVES[name]
         assert list(curves) == list(seeds[0])
-        assert len({system.protocol.num_global_rounds for system in curves.values()}) == 1
+        assert len({system.end.num_global_rounds for system in curves.values()}) == 1
         for curve, system in curves.items():
             assert attrs.evolve(system, seed=7) == seeds[0][curve]
 
@@ -122,12 +122,12 @@ def test_fig4_differs_in_what_the_server_observes(monkeypatch: Patch) -> None:
 def test_fig5_differs_in_what_is_observed_and_in_who_trains(monkeypatch: Patch) -> None:
     for curves in by_seed(systems_of("fig5", Options(), monkeypatch)):
         cloud, vertical, horizontal = curves["cloud training"], curves["VHFL"], curves["horizontal FL"]
-        rounds = cosim.evolve(vhfl.system().protocol, num_global_rounds=150)
-        assert vertical == cosim.evolve(vhfl.system(), seed=vertical.seed, protocol=rounds)
+        rounds = cosim.AfterRounds(num_global_rounds=150)
+        assert vertical == cosim.evolve(vhfl.system(), seed=vertical.seed, end=rounds)
         features = attrs.evolve(horizontal.data, global_features=True)
         assert not horizontal.data.global_features
         assert attrs.evolve(horizontal, model=vertical.model, data=features) == vertical
-        assert (cloud.num_clients, cloud.data.split, cloud.protocol.num_global_rounds) == (
+        assert (cloud.num_clients, cloud.data.split, cloud.end.num_global_rounds) == (
             1,
             cosim.Iid(),
             150,
@@ -152,11 +152,10 @@ def test_fig6_differs_in_one_knob(
         for curve, system in curves.items():
             protocol = attrs.evolve(
                 base.protocol,
-                num_global_rounds=system.protocol.num_global_rounds,
                 num_needed=None,
                 **knobs[curve],  # type: ignore[arg-type]
             )
-            assert system == attrs.evolve(base, seed=system.seed, protocol=protocol)
+            assert system == attrs.evolve(base, seed=system.seed, protocol=protocol, end=system.end)
 
 
 def test_systems_of_a_seed_share_their_data(monkeypatch: Patch) -> None:
@@ -194,7 +193,7 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
         protocol.local.learning_rate,
     )
     timing = [
-        cosim.run(cosim.evolve(system, evaluate_every=None))
+        cosim.run(cosim.evolve(system, evaluation=cosim.Never()))
         for system in (
             cosim.evolve(vertical, protocol=cosim.evolve(protocol, num_senders=None, num_needed=None)),
             cloud,
@@ -209,7 +208,7 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
 def test_queues_and_senders_of_a_seed_are_the_same() -> None:
     """What the server observes moves no upload; it only makes it longer, by 8 gradients for each sample."""
     results = [
-        cosim.run(cosim.evolve(make(3, 20), evaluate_every=None))
+        cosim.run(cosim.evolve(make(3, 20), evaluation=cosim.Never()))
         for make in (vhfl_figures.vhfl_system, vhfl_figures.horizontal_system)
     ]
     bits = ["payload_bits", "sent_bits"]
@@ -237,13 +236,18 @@ def test_systems_of_one_network_start_from_the_same_weights(monkeypatch: Patch) 
 
 def tiny(system: cosim.System) -> cosim.System:
     """Four days of traffic, two rounds, at most two epochs."""
-    protocol = cosim.evolve(system.protocol, num_global_rounds=2)
+    protocol = system.protocol
     if isinstance(protocol, cosim.Vhfl):
         protocol = cosim.evolve(protocol, num_local_epochs=min(2, protocol.num_local_epochs))
     else:
         protocol = cosim.evolve(protocol, training=cosim.evolve(protocol.training, num_local_steps=4))
     traffic = cosim.Traffic(num_days=4)
-    return cosim.evolve(system, protocol=protocol, data=cosim.evolve(system.data, traffic=traffic))
+    return cosim.evolve(
+        system,
+        protocol=protocol,
+        data=cosim.evolve(system.data, traffic=traffic),
+        end=cosim.AfterRounds(num_global_rounds=2),
+    )
 
 
 @pytest.mark.parametrize("name", CURVES)
@@ -310,13 +314,13 @@ def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[s
     def play(figure: str, systems: dict[str, cosim.System], options: Options) -> dict[str, cosim.Result]:
         results = {}
         for label, system in systems.items():
-            rounds = np.arange(system.protocol.num_global_rounds + 1)
+            rounds = np.arange(system.end.num_global_rounds + 1)
             taken[label] = courses[label.rpartition(", ")[0]](system.seed, rounds)
             trace = Trace()
             for number, value in enumerate(taken[label]):
                 trace.record(Prediction(float(number), number, 0.9 * value, value, 2.0 * value))
             config = {"scenario": figure, "system": to_dict(system)}
-            results[label] = cosim.Result.of(trace, config, system.num_clients, "complete", None)
+            results[label] = cosim.Result.of(trace, config, system.num_clients, "complete", 1.0, None)
         return results
 
     monkeypatch.setattr(FIGURES[name], "play_all", play)

@@ -15,9 +15,11 @@ from scipy import stats
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import t_interval
 from cosim import (
+    AfterRounds,
     Compute,
     Deterministic,
     HFedAvg,
+    Never,
     PerGroup,
     PublicNetwork,
     Radio,
@@ -50,10 +52,9 @@ def timing_only(num_global_rounds: int, step_cycles: float = FAST, seed: int = 1
             min_frequency_hz=PerGroup(values=(1e9,)),
             max_frequency_hz=PerGroup(values=(2e9,)),
         ),
-        protocol=evolve(
-            base.protocol, **({"num_global_rounds": num_global_rounds, "num_local_epochs": 1} | knobs)
-        ),
-        evaluate_every=None,
+        protocol=evolve(base.protocol, **({"num_local_epochs": 1} | knobs)),
+        end=AfterRounds(num_global_rounds=num_global_rounds),
+        evaluation=Never(),
     )
 
 
@@ -111,8 +112,8 @@ def test_updates_that_arrive_are_those_of_the_table_of_rounds(
         main(
             [
                 *("run", "vhfl", "--quiet", "--out", str(tmp_path / "X"), "--workers", "1"),
-                *("--data.traffic.num-days", "4", "--evaluate-every", "30"),
-                *("--protocol.num-global-rounds", "30", "--protocol.num-local-epochs", "1"),
+                *("--data.traffic.num-days", "4", "--evaluation.num-versions", "30"),
+                *("--num-global-rounds", "30", "--protocol.num-local-epochs", "1"),
                 *("--protocol.num-senders", "None", "--protocol.num-needed", "None"),
             ]
         )
@@ -247,7 +248,7 @@ def without_the_public(system: System) -> System:
 
 
 def another_protocol(system: System) -> System:
-    return evolve(system, protocol=HFedAvg(num_global_rounds=1))
+    return evolve(system, protocol=HFedAvg(), end=AfterRounds(num_global_rounds=1))
 
 
 @pytest.mark.filterwarnings("ignore:PublicNetwork. a load of rho = 1")

@@ -14,6 +14,7 @@ import pytest
 
 import models
 from cosim import (
+    AfterRounds,
     ConfigurationError,
     EdgeTraining,
     FixedShares,
@@ -42,9 +43,9 @@ BASE = System(
     model="relu-12-8-4",
     data=Synthetic(),
     protocol=Hist(
-        num_global_rounds=3,
         training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
     ),
+    end=AfterRounds(num_global_rounds=3),
 )
 GRID = {"uplink.sharing.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}
 
@@ -278,7 +279,7 @@ def test_kinds_are_fields_and_keep_what_both_have(tmp_path):
     assert "'kind' must be one of HFedAvg, Hist" in str(found[4].error)
     (_, averaged) = designs(BASE, {"protocol.kind": ("Hist", "HFedAvg")})
     assert averaged.system is not None
-    assert averaged.system.protocol == HFedAvg(num_global_rounds=3, training=BASE.protocol.training)
+    assert averaged.system.protocol == HFedAvg(training=BASE.protocol.training)
     with pytest.raises(ConfigurationError, match=r"seed\.kind: there is no field|Known here: none"):
         designs(BASE, {"seed.kind": ("A",)})
 
@@ -286,7 +287,7 @@ def test_kinds_are_fields_and_keep_what_both_have(tmp_path):
 def test_another_study_in_the_folder_is_refused(tmp_path):
     Study(BASE, GRID, 1).run(tmp_path / "s", executor=Here())
     before = bytes_of(tmp_path / "s")
-    other = evolve(BASE, protocol=HFedAvg(num_global_rounds=2))
+    other = evolve(BASE, protocol=HFedAvg(), end=AfterRounds(num_global_rounds=2))
     for study in (
         Study(other, GRID, 1),
         Study(BASE, {"num_cells": (1, 2)}, 1),
@@ -334,7 +335,7 @@ def test_a_run_that_kills_its_workers_fails_in_the_end(tmp_path):
 @pytest.mark.parametrize("wait_s", [4.0])
 def test_killed_at_any_instant_it_ends_as_an_uninterrupted_one(wait_s, tmp_path):
     """The whole command, SIGKILL, the same command again."""
-    small = {"protocol.num-global-rounds": "15", "model": "relu-64-8-10", "num-clients": "8"}
+    small = {"end.num-global-rounds": "15", "model": "relu-64-8-10", "num-clients": "8"}
     options = [word for name, value in small.items() for word in (f"--{name}", value)]
     arguments = ["study", "quickstart", "--over", "num_cells=1,2", "--seeds", "3", "--workers", "2", *options]
     code = "from scenarios.command_line import main\nif __name__ == '__main__': main()"
@@ -351,7 +352,7 @@ def test_killed_at_any_instant_it_ends_as_an_uninterrupted_one(wait_s, tmp_path)
         base,
         num_clients=8,
         model="relu-64-8-10",
-        protocol=evolve(base.protocol, num_global_rounds=15),
+        end=AfterRounds(num_global_rounds=15),
     )
     study = Study(base, {"num_cells": (1, 2)}, 3)
     study.run(tmp_path / "whole", scenario="quickstart", executor=Here())

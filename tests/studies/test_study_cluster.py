@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from cosim import ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
+from cosim import AfterRounds, ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
 from cosim.studies.study import Study
 from scenarios.command_line.study.executor import pool
 
@@ -21,9 +21,9 @@ BASE = System(
     model="relu-64-16-10",
     data=Digits(),
     protocol=Hist(
-        num_global_rounds=12,
         training=EdgeTraining(num_edge_rounds=2, num_local_steps=5, local=Sgd(batch_size=10)),
     ),
+    end=AfterRounds(num_global_rounds=12),
 )
 STUDY = Study(BASE, {"num_cells": (1, 2)}, 4)
 

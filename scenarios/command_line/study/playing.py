@@ -7,8 +7,10 @@ import pandas as pd
 from attrs import evolve
 
 from analysis.studies import METRICS, compared, is_tight
+from cosim import Never
 from cosim.configuration import ConfigurationError
 from cosim.running import network_of
+from cosim.servers.end import Counted
 from cosim.studies.designs import Design, value_at
 from cosim.studies.study import Study
 from cosim.system import System
@@ -26,7 +28,7 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
         title: What folder and progress call it; None: as the scenario.
     """
     title = title or scenario
-    base = evolve(base, evaluate_every=None) if options.timing_only else base
+    base = evolve(base, evaluation=Never()) if options.timing_only else base
     study = Study(base, grid(options.over), options.seeds, options.target)
     found = study.designs
     if all(design.system is None for design in found):
@@ -39,7 +41,7 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
     most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
     with (
         pool(options.executor, options.workers) as (executor, num_at_once),
-        progress_of(title, "runs") as show,
+        progress_of(title) as show,
     ):
         runs = study.run(
             out,
@@ -65,7 +67,8 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
 def told(show: Show, num_at_once: int, runs: pd.DataFrame, num_wanted: int) -> None:
     """Show how many runs have ended, run and have failed."""
     num_left, num_failed = (int((runs["status"] == status).sum()) for status in ("waiting", "failed"))
-    show(len(runs) - num_left, num_wanted, f"{min(num_left, num_at_once)} running, {num_failed} failed")
+    played = Counted(len(runs) - num_left, num_wanted, "runs")
+    show(played, f"{min(num_left, num_at_once)} running, {num_failed} failed")
 
 
 def is_base(base: System, design: Design) -> bool:

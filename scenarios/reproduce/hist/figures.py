@@ -70,7 +70,8 @@ def hist_system(
         seed=options.seed,
         num_cells=num_cells,
         data=cosim.FashionMnist(split=DEALT[split]),
-        protocol=protocol(num_global_rounds=num_global_rounds, training=training),
+        protocol=protocol(training=training),
+        end=cosim.AfterRounds(num_global_rounds=num_global_rounds),
     )
 
 

@@ -121,9 +121,12 @@ def system(setting: Setting, name: str, num_cells: int, split: str) -> cosim.Sys
     """One run: HIST, or HFedAvg where every cell trains the whole model."""
     base = setting.base
     kind = cosim.Hist if name == "HIST" else cosim.HFedAvg
-    protocol = kind(num_global_rounds=setting.rounds[name, num_cells], training=base.protocol.training)  # type: ignore[union-attr]
     return cosim.evolve(
-        base, num_cells=num_cells, data=cosim.evolve(base.data, split=DEALT[split]), protocol=protocol
+        base,
+        num_cells=num_cells,
+        data=cosim.evolve(base.data, split=DEALT[split]),
+        protocol=kind(training=base.protocol.training),  # type: ignore[union-attr]
+        end=cosim.AfterRounds(num_global_rounds=setting.rounds[name, num_cells]),
     )
 
 

@@ -17,7 +17,7 @@ import cosim
 from analysis.statistics import t_interval
 from scenarios.command_line.console import made, save_picture, save_table
 from scenarios.reproduce import figures
-from scenarios.reproduce.figures import Claim, play_all, show_claims
+from scenarios.reproduce.figures import Claim, num_rounds, play_all, show_claims
 
 Floats = NDArray[np.float64]
 Sizes = Literal["equal", "latency-optimal"]
@@ -90,9 +90,9 @@ def system(
         fading = cosim.Rayleigh(redrawn=cosim.EveryEdgeRound())
         radio = cosim.evolve(radio, sharing=cosim.OverTheAir(), fading=fading)
     if algorithm in (OMA_HIST, AIR_HIST):
-        protocol = cosim.Hist(num_global_rounds=num_global_rounds, training=training, submodel_sizes=sizes)
+        protocol = cosim.Hist(training=training, submodel_sizes=sizes)
     else:
-        protocol = cosim.HFedAvg(num_global_rounds=num_global_rounds, training=training)
+        protocol = cosim.HFedAvg(training=training)
     compute = cosim.Compute()
     if alike:
         slowest_hz, fastest_hz = cosim.PerGroup(values=(2e9,)), cosim.PerGroup(values=(4e9,))
@@ -105,6 +105,7 @@ def system(
         compute=compute,
         uplink=radio,
         protocol=protocol,
+        end=cosim.AfterRounds(num_global_rounds=num_global_rounds),
     )
 
 
@@ -115,7 +116,7 @@ Runs = dict[str, list[pd.DataFrame]]
 def play_seeds(folder: str, systems: Mapping[str, Callable[[int], cosim.System]], options: Options) -> Runs:
     """Run every label with every seed, what has not been run yet."""
     labels = {
-        f"{label}, K={make(seed).protocol.num_global_rounds}, seed {seed}": make(seed)
+        f"{label}, K={num_rounds(make(seed))}, seed {seed}": make(seed)
         for label, make in systems.items()
         for seed in options.every_seed
     }
@@ -137,7 +138,7 @@ def at_other_times(learned: Sequence[pd.DataFrame], systems: Sequence[cosim.Syst
 
 def timing_only(system: cosim.System) -> cosim.Result:
     """The clock without learning."""
-    return cosim.run(cosim.evolve(system, evaluate_every=None), num_workers=1)
+    return cosim.run(cosim.evolve(system, evaluation=cosim.Never()), num_workers=1)
 
 
 def round_durations_s(system: cosim.System) -> Floats:

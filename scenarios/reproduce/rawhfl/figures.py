@@ -22,7 +22,7 @@ from cosim.running import load_system
 from scenarios import rawhfl
 from scenarios.command_line.console import made, save_picture, save_table
 from scenarios.reproduce import figures
-from scenarios.reproduce.figures import Claim, play_all, show_claims
+from scenarios.reproduce.figures import Claim, num_rounds, play_all, show_claims
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -121,8 +121,8 @@ def system_of(
             base,
             seed=seed,
             data=cosim.evolve(base.data, similar_probability=v),
-            protocol=cosim.evolve(base.protocol, num_global_rounds=options.rounds),
-            evaluate_every=1 if learns else None,
+            end=cosim.AfterRounds(num_global_rounds=options.rounds),
+            evaluation=cosim.EveryVersions() if learns else cosim.Never(),
         )
     )
 
@@ -165,10 +165,11 @@ class Runs:
 
     def edge_round_j(self, algorithm: str) -> Floats:
         """Energy of an edge round, all cells together, mean over the rounds; shape (seeds,)."""
-        protocol = system_of(algorithm, self.options, self.options.seed).protocol
+        system = system_of(algorithm, self.options, self.options.seed)
+        protocol = system.protocol
         assert isinstance(protocol, cosim.RawHfl)
         total_j = np.array([result.summary.energy_j for result in self.of[algorithm]])
-        return total_j / (protocol.num_global_rounds * protocol.num_edge_rounds)
+        return total_j / (num_rounds(system) * protocol.num_edge_rounds)
 
     def frame(self) -> pd.DataFrame:
         """All evaluations."""
@@ -205,11 +206,7 @@ def popularity_ranks(system: cosim.System) -> Whole:
     assert isinstance(protocol, cosim.RawHfl)
     requests = requests_of(system)
     dataset, log = requests.load(sim, None), requests.log(sim)
-    sim.run(
-        sim.spend(
-            "users", "watch", protocol.num_global_rounds * protocol.num_edge_rounds * protocol.deadline_s
-        )
-    )
+    sim.run(sim.spend("users", "watch", num_rounds(system) * protocol.num_edge_rounds * protocol.deadline_s))
     num_videos = dataset.num_classes or 0
     counts = np.bincount(log.samples(range(requests.num_users)) % num_videos, minlength=num_videos)
     rank = np.empty(num_videos, dtype=np.int64)

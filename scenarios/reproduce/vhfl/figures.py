@@ -31,8 +31,7 @@ MEASURES = {
 def vhfl_system(seed: int, num_global_rounds: int) -> cosim.System:
     """The scenario `vhfl`."""
     base = vhfl.system()
-    protocol = cosim.evolve(base.protocol, num_global_rounds=num_global_rounds)
-    return cosim.evolve(base, seed=seed, protocol=protocol)
+    return cosim.evolve(base, seed=seed, end=cosim.AfterRounds(num_global_rounds=num_global_rounds))
 
 
 def horizontal_system(seed: int, num_global_rounds: int) -> cosim.System:
@@ -58,7 +57,8 @@ def cloud_system(seed: int, num_global_rounds: int) -> cosim.System:
         num_clients=1,
         uplink=cosim.Radio(),
         data=cosim.evolve(base.data, split=cosim.Iid()),
-        protocol=cosim.HFedAvg(num_global_rounds=num_global_rounds, training=training),
+        protocol=cosim.HFedAvg(training=training),
+        end=cosim.AfterRounds(num_global_rounds=num_global_rounds),
     )
 
 

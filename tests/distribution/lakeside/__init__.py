@@ -24,7 +24,8 @@ def system():
         model="lakeside:network",
         data=Bars(),
         uplink=Relay(),
-        protocol=Cyclic(num_global_rounds=3, training=training),
+        protocol=Cyclic(training=training),
+        end=cosim.AfterRounds(num_global_rounds=3),
     )
 
 

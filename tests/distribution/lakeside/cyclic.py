@@ -24,11 +24,11 @@ class Cyclic(cosim.Protocol):
         self.training.check(cloud)
 
     def play(self, sim, cloud):
-        """All global rounds."""
-        model = cloud.initial_model(sim)
-        for global_round in range(1, self.num_global_rounds + 1):
-            start_s = sim.now_s
+        """Global rounds until the run is over."""
+
+        def one_round(model, number):
             for edge in cloud.edges:
-                model = yield from self.training.play(sim, cloud, edge, model, None, global_round)
-            model = cloud.close_round(sim, global_round, start_s, model)
-        return model
+                model = yield from self.training.play(sim, cloud, edge, model, None, number)
+            return model
+
+        return cloud.global_rounds(sim, one_round)

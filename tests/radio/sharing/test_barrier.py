@@ -5,6 +5,7 @@ from data_sets import loaded
 
 import models
 from cosim import (
+    AfterRounds,
     CoherenceTime,
     Compute,
     ConfigurationError,
@@ -12,6 +13,7 @@ from cosim import (
     HFedAvg,
     Hist,
     Iid,
+    Never,
     OverTheAir,
     PerClient,
     Radio,
@@ -54,7 +56,6 @@ def play(
         ),
         uplink=Radio(sharing=OverTheAir(bandwidth_hz=1e6, **symbols)),
         protocol=HFedAvg(
-            num_global_rounds=1,
             training=EdgeTraining(
                 num_edge_rounds=num_edge_rounds,
                 num_local_steps=STEPS,
@@ -62,7 +63,8 @@ def play(
                 deadline_s=deadline_s,
             ),
         ),
-        evaluate_every=None,
+        end=AfterRounds(num_global_rounds=1),
+        evaluation=Never(),
     )
     sim, dataset = Simulation(1, shuffle_ties=order), loaded(Synthetic())
     learner = Learner(models.build(system.model), dataset, num_workers=1)
@@ -158,10 +160,10 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
         data=Synthetic(split=Iid()),
         uplink=Radio(sharing=OverTheAir()),
         protocol=Hist(
-            num_global_rounds=3,
             training=EdgeTraining(num_edge_rounds=2, local=Sgd(batch_size=10), num_participants=2),
         ),
-        evaluate_every=None,
+        end=AfterRounds(num_global_rounds=3),
+        evaluation=Never(),
     )
     sim, dataset = Simulation(1), loaded(Synthetic())
     learner = Learner(models.build(system.model), dataset, num_workers=1)

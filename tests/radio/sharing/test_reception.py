@@ -10,6 +10,7 @@ from scipy import stats
 
 import models
 from cosim import (
+    AfterRounds,
     EdgeTraining,
     EveryEdgeRound,
     FixedShares,
@@ -18,6 +19,7 @@ from cosim import (
     Hist,
     Iid,
     LinkBudget,
+    Never,
     OverTheAir,
     PerClient,
     PerGroup,
@@ -59,12 +61,12 @@ def system(**radio) -> System:
             **radio,
         ),
         protocol=Hist(
-            num_global_rounds=1,
             submodel_fractions=(0.25, 0.75),
             training=EdgeTraining(
                 num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=20, learning_rate=RATE)
             ),
         ),
+        end=AfterRounds(num_global_rounds=1),
     )
 
 
@@ -183,9 +185,11 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
         raise AssertionError("a beam was formed")
 
     monkeypatch.setattr(room, "receive_beams", fail)
-    base = evolve(system(), evaluate_every=None)
+    base = evolve(system(), evaluation=Never())
     sim, dataset = Simulation(base.seed), loaded(Synthetic())
-    cloud = base.build(sim, Learner(models.build(base.model), dataset), lambda: dataset, lambda report: None)
+    cloud = nodes_of(
+        base, sim, Learner(models.build(base.model), dataset), lambda: dataset, lambda report: None
+    )
     sim.run(base.protocol.play(sim, cloud))
     assert sim.trace.spans == full.spans
 
@@ -193,7 +197,9 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
 @pytest.mark.parametrize("protocol", [Hist, HFedAvg])
 def test_without_noise_to_speak_of_over_the_air_is_the_mean(protocol):
     base = system(link=GivenSnr(snr_db=PerGroup(values=(200.0,))))
-    base = evolve(base, protocol=protocol(num_global_rounds=2, training=base.protocol.training))
+    base = evolve(
+        base, protocol=protocol(training=base.protocol.training), end=AfterRounds(num_global_rounds=2)
+    )
     noisy, clean = play(base)[2], without_noise(base)
     for name, values in clean.items():
         np.testing.assert_allclose(noisy[name], values, atol=1e-6)

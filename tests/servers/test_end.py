@@ -1,0 +1,150 @@
+"""When a run is over, and which versions are evaluated: against arithmetic, and through a stop."""
+
+import attrs
+import numpy as np
+import pytest
+
+import cosim
+from cosim.servers.end import REASON, Progress
+from cosim.testing import check_system, small_system
+
+USUAL = attrs.evolve(small_system(), end=cosim.AfterRounds(num_global_rounds=6))
+"""Five clients in two cells, two edge rounds in a global round, all arrive: ten updates each."""
+
+
+@pytest.fixture(scope="module")
+def usual() -> cosim.Result:
+    return cosim.run(USUAL)
+
+
+def ends_s(result: cosim.Result) -> np.ndarray:
+    """Ends of the global rounds."""
+    return result.rounds.loc[result.rounds["level"] == "global", "end_s"].to_numpy()
+
+
+def ended_by(end: cosim.End, **fields: object) -> cosim.Result:
+    return cosim.run(attrs.evolve(USUAL, end=end, **fields))
+
+
+@pytest.mark.parametrize(
+    ("end", "num_rounds"),
+    [
+        (cosim.AfterRounds(num_global_rounds=2), 2),
+        (cosim.AfterVersions(num_versions=2), 2),
+        (cosim.AfterUpdates(num_updates=20), 2),
+        (cosim.AfterUpdates(num_updates=21), 3),
+        (cosim.AfterUpdates(num_updates=1), 1),
+    ],
+    ids=str,
+)
+def test_a_run_is_over_with_the_round_that_does_it(end, num_rounds, usual):
+    """Its tables are the beginning of those of a longer run, and its last model is evaluated."""
+    result = ended_by(end)
+    assert len(ends_s(result)) == num_rounds
+    assert result.summary.time_s == ends_s(usual)[num_rounds - 1]
+    assert result.spans.equals(usual.spans.iloc[: len(result.spans)])
+    assert result.evaluations.equals(usual.evaluations.iloc[: num_rounds + 1])
+
+
+def test_at_its_instant_everything_is_cut_and_paid_for(usual):
+    """In the middle of the fourth round: three versions, whose last is the trained model."""
+    third_s, fourth_s = ends_s(usual)[2:4]
+    middle_s = third_s + 0.4 * (fourth_s - third_s)
+    result = ended_by(cosim.AfterSeconds(duration_s=middle_s), evaluation=cosim.EveryVersions(num_versions=2))
+    assert result.summary.status == "complete"
+    assert result.summary.time_s == middle_s
+    assert list(ends_s(result)) == list(ends_s(usual)[:3])
+    assert result.evaluations["time_s"].tolist() == [0.0, ends_s(usual)[1], third_s]
+    kept = usual.evaluations.iloc[[0, 2, 3]].reset_index(drop=True)
+    assert result.evaluations["loss_nats"].tolist() == kept["loss_nats"].tolist()
+
+    cut = result.spans[result.spans["outcome"] == REASON]
+    under_way = usual.spans[(usual.spans["start_s"] < middle_s) & (usual.spans["end_s"] > middle_s)]
+    assert len(cut) == len(under_way) > 0
+    assert set(cut["end_s"]) == {middle_s}
+    part = (middle_s - under_way["start_s"]) / (under_way["end_s"] - under_way["start_s"])
+    expected = dict(zip(under_way["node"], under_way["energy_j"] * part, strict=True))
+    for node, energy_j in zip(cut["node"], cut["energy_j"], strict=True):
+        assert energy_j == pytest.approx(expected[node], rel=1e-12)
+    assert set(result.fates.loc[result.fates["end_s"] == middle_s, "outcome"]) == {REASON}
+
+
+def test_a_round_that_ends_at_the_very_instant_counts(usual):
+    result = ended_by(cosim.AfterSeconds(duration_s=ends_s(usual)[1]))
+    assert list(ends_s(result)) == list(ends_s(usual)[:2])
+    assert REASON not in set(result.spans["outcome"])
+
+
+def test_before_the_first_round_has_ended_the_initial_model_is_the_trained_one(usual):
+    result = ended_by(cosim.AfterSeconds(duration_s=ends_s(usual)[0] / 2))
+    assert result.evaluations.shape[0] == 1
+    assert result.weights is not None
+    initial = ended_by(cosim.AfterRounds(num_global_rounds=1))
+    assert result.summary.accuracy == initial.evaluations["accuracy"].iloc[0]
+
+
+def test_evaluations_come_with_the_first_version_at_or_after_each_multiple(usual):
+    """An interval of 0.4 of the whole has two multiples before the end."""
+    interval_s = 0.4 * usual.summary.time_s
+    result = ended_by(USUAL.end, evaluation=cosim.EverySeconds(interval_s=interval_s))
+    due = [min(end_s for end_s in ends_s(usual) if end_s >= k * interval_s) for k in (1, 2)]
+    assert result.evaluations["time_s"].tolist() == [0.0, *due, usual.summary.time_s]
+
+
+@pytest.mark.parametrize(
+    ("times", "due"),
+    [
+        (cosim.EverySeconds(interval_s=2.0), [2, 4, 5]),
+        (cosim.EveryVersions(num_versions=2), [2, 4]),
+        (cosim.Never(), []),
+    ],
+    ids=["seconds", "versions", "never"],
+)
+def test_what_is_due(times, due):
+    """Versions at 1.0, 2.0, 3.9, 4.0 and 8.5 s; several multiples in between make one evaluation."""
+    last, found = Progress(), []
+    for version, time_s in enumerate((1.0, 2.0, 3.9, 4.0, 8.5), 1):
+        progress = Progress(version=version, time_s=time_s)
+        if times.is_due(progress, last):
+            last = progress
+            found.append(version)
+    assert found == due
+
+
+def test_ends_and_evaluation_times_keep_the_laws():
+    """Times, energy, determinism, timing only, resume and round trip."""
+    time_s = 0.7 * cosim.run(attrs.evolve(USUAL, evaluation=cosim.Never())).summary.time_s
+    check_system(
+        attrs.evolve(
+            USUAL,
+            end=cosim.AfterSeconds(duration_s=time_s),
+            evaluation=cosim.EverySeconds(interval_s=time_s / 3),
+        )
+    )
+
+
+def test_rounds_do_not_end_a_protocol_that_has_none():
+    class Roundless(cosim.HFedAvg):
+        plays_rounds = False
+
+    with pytest.raises(cosim.ConfigurationError, match="Roundless plays no global rounds") as refused:
+        attrs.evolve(USUAL, protocol=Roundless())
+    assert "AfterSeconds" in str(refused.value)
+    assert attrs.evolve(USUAL, protocol=Roundless(), end=cosim.AfterVersions(num_versions=1)).end
+
+
+def test_a_protocol_that_returns_early_has_its_last_version_evaluated():
+    class Short(cosim.HFedAvg):
+        def play(self, sim, cloud):
+            model = cloud.initial_model(sim)
+            for number in (1, 2, 3):
+                start_s = sim.now_s
+                model = yield from self.global_round(sim, cloud, model, number)
+                model = cloud.close_round(sim, number, start_s, model)
+            return model
+
+    protocol = Short(training=USUAL.protocol.training)
+    system = attrs.evolve(USUAL, protocol=protocol, evaluation=cosim.EveryVersions(num_versions=2))
+    result = cosim.run(system)
+    assert len(result.evaluations) == 3  # versions 0, 2 and 3
+    assert result.evaluations["time_s"].iloc[-1] == result.summary.time_s
