@@ -34,6 +34,7 @@ from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.protocols.raw_hfl import RawHfl
+from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal, SubmodelSizes
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
@@ -48,12 +49,14 @@ from cosim.radio.sharing.resource_blocks import ResourceBlocks
 from cosim.radio.sharing.shares import FixedShares, RedividedShares
 from cosim.results import Result
 from cosim.running import run
+from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System
 from cosim.topology.topology import Topology
 
 __all__ = [
     "Arrays",
+    "AtLeast",
     "CellIid",
     "CellTraffic",
     "Cifar10",
@@ -64,18 +67,22 @@ __all__ = [
     "ConfigurationError",
     "Data",
     "Dataset",
+    "Deadline",
     "Deterministic",
     "Digits",
     "Dirichlet",
     "Dropped",
     "EdgeTraining",
     "Empirical",
+    "EqualSizes",
     "Erlang",
     "EveryEdgeRound",
     "EveryGlobalRound",
     "Exponential",
     "FashionMnist",
+    "FirstK",
     "FixedShares",
+    "Fractions",
     "GivenSnr",
     "HFedAvg",
     "Hist",
@@ -83,6 +90,7 @@ __all__ = [
     "Iid",
     "KnownLink",
     "LargeScale",
+    "LatencyOptimal",
     "Link",
     "LinkBudget",
     "LocalTraining",
@@ -115,6 +123,7 @@ __all__ = [
     "Split",
     "SplitData",
     "SteadyUpload",
+    "SubmodelSizes",
     "Synthetic",
     "System",
     "Topology",
@@ -124,9 +133,12 @@ __all__ = [
     "Unconstrained",
     "Uplink",
     "Upload",
+    "UploadDeadline",
     "VerticalSgd",
     "Vhfl",
     "VideoRequests",
+    "WaitForAll",
+    "Waiting",
     "evolve",
     "run",
 ]

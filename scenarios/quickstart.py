@@ -6,7 +6,18 @@ deadline that the slowest do not always meet. Takes seconds.
     cosim run quickstart
 """
 
-from cosim import Digits, EdgeTraining, EveryEdgeRound, FixedShares, Hist, Radio, Rayleigh, Sgd, System
+from cosim import (
+    Deadline,
+    Digits,
+    EdgeTraining,
+    EveryEdgeRound,
+    FixedShares,
+    Hist,
+    Radio,
+    Rayleigh,
+    Sgd,
+    System,
+)
 
 
 def system() -> System:
@@ -23,7 +34,7 @@ def system() -> System:
                 num_edge_rounds=3,
                 num_local_steps=20,
                 local=Sgd(batch_size=10, learning_rate=0.1),
-                deadline_s=0.022,
+                waiting=Deadline(after_s=0.022),
             ),
         ),
     )

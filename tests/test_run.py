@@ -19,6 +19,7 @@ import models
 from cosim import (
     Compute,
     ConfigurationError,
+    Deadline,
     EdgeTraining,
     FashionMnist,
     FixedShares,
@@ -66,7 +67,7 @@ TINY = System(
     protocol=Hist(
         num_global_rounds=3,
         training=EdgeTraining(
-            num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), deadline_s=0.0015
+            num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), waiting=Deadline(after_s=0.0015)
         ),
     ),
 )

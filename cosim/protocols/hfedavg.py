@@ -12,35 +12,14 @@ as the HIST journal paper uses it (Section VI-B).
 
 from cosim.configuration import configuration
 from cosim.learning.graph.combinations import mean_of_models
-from cosim.protocols.edge_training import EdgeTraining
-from cosim.protocols.protocol import Protocol
+from cosim.protocols.hierarchical import Hierarchical
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Process, Simulation
 
 
 @configuration
-class HFedAvg(Protocol):
-    """Hierarchical federated averaging.
-
-    Attributes:
-        training: What a cell does in a global round.
-    """
-
-    training: EdgeTraining = EdgeTraining()
-
-    @property
-    def gives_up(self) -> bool:
-        """Whether an update that never comes is given up."""
-        return self.training.deadline_s is not None
-
-    @property
-    def takes_sums(self) -> bool:
-        """Means are all it takes."""
-        return True
-
-    def check(self, cloud: Cloud) -> None:
-        """Refuse what this network cannot play, before the clock starts."""
-        self.training.check(cloud)
+class HFedAvg(Hierarchical):
+    """Hierarchical federated averaging."""
 
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """All global rounds; returns the global model."""

@@ -68,7 +68,7 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
             ("HIST", cosim.Hist(num_global_rounds=rounds)),
             (
                 "HIST, optimal sizes",
-                cosim.Hist(num_global_rounds=rounds, submodel_sizes="latency-optimal"),
+                cosim.Hist(num_global_rounds=rounds, submodel_sizes=cosim.LatencyOptimal()),
             ),
         )
     }

@@ -11,6 +11,7 @@ import models
 from cosim import (
     Compute,
     ConfigurationError,
+    Deadline,
     Digits,
     EdgeTraining,
     FashionMnist,
@@ -18,6 +19,7 @@ from cosim import (
     HFedAvg,
     Hist,
     Iid,
+    LatencyOptimal,
     NoFading,
     OverTheAir,
     PerClient,
@@ -105,7 +107,7 @@ def test_steps_cost_the_operations_where_the_user_asks_for_it():
     training = play(whole).spans.query("activity == 'train'")
     seconds = 2 * 0.125 * resnet_flops(1.0) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
-    planned = evolve(by_flops, protocol=evolve(RESNET.protocol, submodel_sizes="latency-optimal"))
+    planned = evolve(by_flops, protocol=evolve(RESNET.protocol, submodel_sizes=LatencyOptimal()))
     with pytest.raises(ConfigurationError, match=r"plans by parameters, and Compute\.cycles_follow"):
         play(planned)
 
@@ -121,7 +123,7 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
             min_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
             max_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
         ),
-        protocol=evolve(RESNET.protocol, training=evolve(TRAINING, deadline_s=0.05)),
+        protocol=evolve(RESNET.protocol, training=evolve(TRAINING, waiting=Deadline(after_s=0.05))),
     )
     result = play(system)
     late = result.spans[result.spans["outcome"] == "deadline"]

@@ -19,6 +19,7 @@ from torch.nn.functional import cross_entropy
 import cosim
 from cosim import (
     Compute,
+    Deadline,
     EdgeTraining,
     GivenSnr,
     HFedAvg,
@@ -32,6 +33,7 @@ from cosim import (
     Radio,
     Sgd,
     System,
+    WaitForAll,
     evolve,
 )
 from cosim.checkpoint import Checkpoint
@@ -199,7 +201,7 @@ def test_global_model_is_that_of_masked_whole_networks(lora, texts, has_deadline
     training = evolve(
         LORA.protocol.training,
         local=Sgd(batch_size=SAMPLES, learning_rate=RATE),
-        deadline_s=0.05 if has_deadline else None,
+        waiting=Deadline(after_s=0.05) if has_deadline else WaitForAll(),
     )
     system = evolve(
         LORA,

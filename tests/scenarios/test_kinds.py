@@ -9,6 +9,7 @@ from cosim import (
     Exponential,
     HFedAvg,
     Hist,
+    LatencyOptimal,
     RawHfl,
     Sgd,
     System,
@@ -50,7 +51,9 @@ def test_a_kind_that_does_not_fit_yet_waits_for_the_options_that_follow():
 def test_another_kind_keeps_what_both_have():
     """Rounds and training; what only the one has is gone, and what only the other has is its default."""
     training = EdgeTraining(num_edge_rounds=2, local=Sgd(learning_rate=0.3))
-    before = System(protocol=Hist(num_global_rounds=7, training=training, largest_submodel=2.0))
+    before = System(
+        protocol=Hist(num_global_rounds=7, training=training, submodel_sizes=LatencyOptimal(largest=2.0))
+    )
     system, _ = with_kinds(before, ["--protocol.kind", "HFedAvg"])
     assert system.protocol == HFedAvg(num_global_rounds=7, training=training)
     again, _ = with_kinds(system, ["--protocol.kind", "Hist"])

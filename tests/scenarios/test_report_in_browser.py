@@ -26,6 +26,7 @@ import cosim
 from analysis.report import report, write
 from cosim import (
     Compute,
+    Deadline,
     EdgeTraining,
     FixedShares,
     Hist,
@@ -44,7 +45,8 @@ SYSTEM = System(
     compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
-        num_global_rounds=3, training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, deadline_s=0.0012)
+        num_global_rounds=3,
+        training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, waiting=Deadline(after_s=0.0012)),
     ),
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
