@@ -205,7 +205,6 @@ class SideBySide:
         self._environment = environment
         self._depth = _depth(environment)
         self._branches = {name: _Branch(environment, process) for name, process in processes.items()}
-        self._all_ended = environment.all_of(self._branches.values())
 
     def __len__(self) -> int:
         return len(self._branches)
@@ -225,7 +224,7 @@ class SideBySide:
         """
         if within_s is not None and not 0.0 <= within_s < math.inf:
             raise ValueError(f"to wait within {within_s} s: must be 0 or above and finite, or None")
-        until: Event = self._all_ended
+        until: Event = self._environment.all_of(self._branches.values())
         if num_arrived is not None:
             until |= self._arrival(num_arrived)
         if within_s is not None:
