@@ -34,6 +34,7 @@ from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.protocols.raw_hfl import RawHfl
+from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal, SubmodelSizes
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
@@ -50,6 +51,7 @@ from cosim.results import Result
 from cosim.running import run
 from cosim.servers.end import AfterRounds, AfterSeconds, AfterUpdates, AfterVersions, End
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
+from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System
 from cosim.topology.topology import Topology
@@ -60,6 +62,7 @@ __all__ = [
     "AfterUpdates",
     "AfterVersions",
     "Arrays",
+    "AtLeast",
     "CellIid",
     "CellTraffic",
     "Cifar10",
@@ -70,6 +73,7 @@ __all__ = [
     "ConfigurationError",
     "Data",
     "Dataset",
+    "Deadline",
     "Deterministic",
     "Digits",
     "Dirichlet",
@@ -77,6 +81,7 @@ __all__ = [
     "EdgeTraining",
     "Empirical",
     "End",
+    "EqualSizes",
     "Erlang",
     "EvaluationTimes",
     "EveryEdgeRound",
@@ -85,7 +90,9 @@ __all__ = [
     "EveryVersions",
     "Exponential",
     "FashionMnist",
+    "FirstK",
     "FixedShares",
+    "Fractions",
     "GivenSnr",
     "HFedAvg",
     "Hist",
@@ -93,6 +100,7 @@ __all__ = [
     "Iid",
     "KnownLink",
     "LargeScale",
+    "LatencyOptimal",
     "Link",
     "LinkBudget",
     "LocalTraining",
@@ -126,6 +134,7 @@ __all__ = [
     "Split",
     "SplitData",
     "SteadyUpload",
+    "SubmodelSizes",
     "Synthetic",
     "System",
     "Topology",
@@ -135,9 +144,12 @@ __all__ = [
     "Unconstrained",
     "Uplink",
     "Upload",
+    "UploadDeadline",
     "VerticalSgd",
     "Vhfl",
     "VideoRequests",
+    "WaitForAll",
+    "Waiting",
     "evolve",
     "run",
 ]

@@ -3,6 +3,7 @@
 Everything reported about a run (latency, energy, dropped updates, bits) is read off these rows.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 DONE = "done"
@@ -150,3 +151,13 @@ class Trace:
     def record(self, row: Row) -> None:
         """Keep one row."""
         self._lists[type(row)].append(row)  # type: ignore[arg-type]
+
+    def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
+        """Say of jobs that have just ended why their servers have dropped them, by client and number."""
+        left = dict(reasons)
+        for place in reversed(range(len(self.fates))):
+            if not left:
+                return
+            fate = self.fates[place]
+            if reason := left.pop((fate.client, fate.job), None):
+                self.fates[place] = fate._replace(outcome=reason)

@@ -7,7 +7,7 @@ other defaults are those of the HIST journal paper, Section VI-D.
     cosim run aircomp
     cosim run aircomp --uplink.link.snr-db.values -20
     cosim run aircomp --uplink.sharing.kind FixedShares   # the same without AirComp
-    cosim run aircomp --protocol.submodel-sizes equal --protocol.training.deadline-s 0.0075
+    cosim run aircomp --protocol.submodel-sizes.kind EqualSizes --waiting.kind Deadline --after-s 0.0075
 """
 
 from rich.table import Table
@@ -19,6 +19,7 @@ from cosim import (
     EveryEdgeRound,
     GivenSnr,
     Hist,
+    LatencyOptimal,
     OverTheAir,
     PerGroup,
     Radio,
@@ -41,7 +42,7 @@ def system() -> System:
             fading=Rayleigh(redrawn=EveryEdgeRound()),
         ),
         protocol=Hist(
-            submodel_sizes="latency-optimal",
+            submodel_sizes=LatencyOptimal(),
             training=EdgeTraining(num_local_steps=40, local=Sgd(learning_rate=0.01)),
         ),
         end=AfterRounds(num_global_rounds=25),

@@ -8,6 +8,7 @@ deadline that the slowest do not always meet. Takes seconds.
 
 from cosim import (
     AfterRounds,
+    Deadline,
     Digits,
     EdgeTraining,
     EveryEdgeRound,
@@ -33,7 +34,7 @@ def system() -> System:
                 num_edge_rounds=3,
                 num_local_steps=20,
                 local=Sgd(batch_size=10, learning_rate=0.1),
-                deadline_s=0.022,
+                waiting=Deadline(after_s=0.022),
             ),
         ),
         end=AfterRounds(num_global_rounds=40),

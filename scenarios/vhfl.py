@@ -22,6 +22,7 @@ from cosim import (
     PublicNetwork,
     Result,
     System,
+    UploadDeadline,
     VerticalSgd,
     Vhfl,
 )
@@ -53,7 +54,7 @@ def system() -> System:
             local=VerticalSgd(central_learning_rate=2.0),
             num_senders=NUM_SENDERS,
             num_needed=NUM_NEEDED,
-            waiting_time_s=sojourn(network).waiting_time_s(NUM_NEEDED / NUM_SENDERS),
+            waiting=UploadDeadline(after_s=sojourn(network).waiting_time_s(NUM_NEEDED / NUM_SENDERS)),
         ),
         end=AfterRounds(num_global_rounds=100),
     )
@@ -76,8 +77,7 @@ def report(result: Result) -> Table | str:
     protocol, network = system.protocol, system.uplink
     if (
         not isinstance(protocol, Vhfl)
-        or protocol.waiting_time_s is None
-        or protocol.waits_from != "upload"
+        or not isinstance(protocol.waiting, UploadDeadline)
         or not isinstance(network, PublicNetwork)
         or network.paths != "own"
         or not isinstance(network.service, HyperExponential)
@@ -90,12 +90,12 @@ def report(result: Result) -> Table | str:
             "counts from the upload."
         )
     num_senders = protocol.num_senders or system.num_clients
-    success_rate = float(sojourn(network).success_rate(protocol.waiting_time_s))
+    success_rate = float(sojourn(network).success_rate(protocol.waiting.after_s))
     table = Table(title="Updates that arrive in a global round", title_justify="left")
     for heading in ("T_p", "gamma (Theorem 2)", "needed K", "gamma K_0", "arrived", "verdict"):
         table.add_column(heading)
     row = (
-        f"{protocol.waiting_time_s:.4g} s",
+        f"{protocol.waiting.after_s:.4g} s",
         f"{success_rate:.4f}",
         f"{protocol.num_needed or num_senders}",
         f"{success_rate * num_senders:.3f} of {num_senders}",

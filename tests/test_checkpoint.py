@@ -14,12 +14,14 @@ from cosim import (
     AfterRounds,
     CellTraffic,
     ConfigurationError,
+    Deadline,
     EdgeTraining,
     EveryEdgeRound,
     EveryVersions,
     GivenSnr,
     HFedAvg,
     Hist,
+    LatencyOptimal,
     Never,
     OverTheAir,
     PerGroup,
@@ -38,7 +40,9 @@ from cosim.learning.learner import Learner
 from scenarios.command_line import main
 
 ROOT = Path(__file__).parents[1]
-TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), deadline_s=0.002)
+TRAINING = EdgeTraining(
+    num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), waiting=Deadline(after_s=0.002)
+)
 HIST = System(
     num_cells=2,
     num_clients=5,
@@ -70,7 +74,7 @@ SYSTEMS = {
             link=GivenSnr(snr_db=PerGroup(values=(0.0,))),
             fading=Rayleigh(redrawn=EveryEdgeRound()),
         ),
-        protocol=evolve(HIST.protocol, submodel_sizes="latency-optimal"),
+        protocol=evolve(HIST.protocol, submodel_sizes=LatencyOptimal()),
     ),
 }
 

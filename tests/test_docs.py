@@ -382,7 +382,7 @@ def duty_cycled(folder: Path, protocol, **changes) -> cosim.System:
 
 def test_a_duty_cycle_that_is_cut_is_silent_for_what_was_sent(folder):
     """Transfer by transfer: when it may begin, what is through at the cut, how long it must be silent."""
-    training = cosim.EdgeTraining(num_edge_rounds=6, deadline_s=2.0)
+    training = cosim.EdgeTraining(num_edge_rounds=6, waiting=cosim.Deadline(after_s=2.0))
     system = duty_cycled(folder, cosim.HFedAvg(training=training), end=cosim.AfterRounds(num_global_rounds=5))
     transfers = cosim.run(system, models.build(system.model)).transfers
     ends = set()
@@ -410,7 +410,7 @@ def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
     runs = Study(vhfl, {}, 1).run(tmp_path / "study", num_workers=1)
     played_there = cosim.Result.load(tmp_path / "study" / runs["folder"].iloc[0])
     pd.testing.assert_frame_equal(played_there.transfers, done.transfers)
-    planned = duty_cycled(folder, cosim.Hist(submodel_sizes="latency-optimal"))
+    planned = duty_cycled(folder, cosim.Hist(submodel_sizes=cosim.LatencyOptimal()))
     for system in (planned, cosim.evolve(planned, protocol=cosim.RawHfl())):
         with pytest.raises(cosim.ConfigurationError, match="of a DutyCycledLink none are known"):
             cosim.run(system, models.build(system.model))
@@ -581,7 +581,7 @@ def test_the_reference_has_every_field():
         cosim.System(protocol=cosim.HFedAvg(), uplink=law),
         cosim.System(uplink=cosim.Radio(sharing=cosim.OverTheAir(), link=cosim.LinkBudget())),
         cosim.System(compute=cosim.Compute(tx_power=cosim.PowerRange())),
-        cosim.System(protocol=cosim.Vhfl(waiting_time_s=1.0)),
+        cosim.System(protocol=cosim.Vhfl(waiting=cosim.UploadDeadline(after_s=1.0))),
         cosim.System(protocol=cosim.RawHfl(policy=cosim.CommonSteps())),
     ]
     todo, seen = list(systems), set()

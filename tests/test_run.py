@@ -20,6 +20,7 @@ from cosim import (
     AfterRounds,
     Compute,
     ConfigurationError,
+    Deadline,
     EdgeTraining,
     EvaluationTimes,
     EveryVersions,
@@ -69,7 +70,7 @@ TINY = System(
     uplink=Radio(sharing=RedividedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         training=EdgeTraining(
-            num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), deadline_s=0.0015
+            num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), waiting=Deadline(after_s=0.0015)
         ),
     ),
     end=AfterRounds(num_global_rounds=3),

@@ -57,6 +57,14 @@ class First(NamedTuple):
     trees: list[Any]
 
 
+class FirstK(NamedTuple):
+    """The first so many that arrive, and who comes within a time after that."""
+
+    num: int
+    grace_s: float
+    trees: list[Any]
+
+
 durations_s = st.sampled_from([0, 0.0, 0.5, 1, 1.0, 2.0, 3.0]) | st.floats(0.0, 4.0)
 deadlines_s = st.sampled_from([0.5, 1, 1.0, 2.0, 3.0]) | st.floats(0.0, 4.0, exclude_min=True)
 
@@ -69,6 +77,7 @@ def trees_of(spends: st.SearchStrategy[Any], deadlines: st.SearchStrategy[float]
             | st.builds(Together, several)
             | st.builds(Deadline, deadlines, several)
             | st.builds(First, st.lists(trees, min_size=1, max_size=4))
+            | st.builds(FirstK, st.integers(1, 5), st.just(0.0) | deadlines, several)
         )
 
     return st.recursive(spends, above, max_leaves=12)
@@ -106,6 +115,12 @@ def process_of(sim: Simulation, tree: Any, path: str, seen_s: list[float]) -> An
             value = yield from sim.with_deadline(processes.values(), deadline_s)
         case First():
             value = yield from sim.first(dict(reversed(processes.items())))
+        case FirstK(num, grace_s, _):
+            branches = sim.side_by_side(dict(reversed(processes.items())))
+            yield from branches.wait(num_arrived=num)
+            if grace_s:
+                yield from branches.wait(within_s=grace_s)
+            value = yield from branches.cut("late", most=None if grace_s else num)
     seen_s.append(sim.now_s)
     return value
 
@@ -158,8 +173,23 @@ def model_of(tree: Any, path: str, start_s: float) -> Played:
             winner = min(range(len(names)), key=lambda index: (played[index].end_s, names[index]))
             played = [p.cut(played[winner].end_s, f"{names[winner]} was first") for p in played]
             return Played(played[winner].end_s, (names[winner], played[winner].value), parts_of(played))
+        if isinstance(tree, FirstK):
+            return first_k_of(tree, names, played, start_s)
         end_s = max((p.end_s for p in played), default=start_s)
     return Played(end_s, [p.value for p in played], parts_of(played))
+
+
+def first_k_of(tree: FirstK, names: list[str], played: list[Played], start_s: float) -> Played:
+    """In reversed order, as they are started; all trees arrive, since none by itself returns Dropped."""
+    places = sorted(range(len(names)), key=lambda index: (played[index].end_s, names[index]))
+    last_s = max((p.end_s for p in played), default=start_s)
+    over_s = played[places[tree.num - 1]].end_s if len(places) >= tree.num else last_s
+    if tree.grace_s:
+        over_s = min(over_s + tree.grace_s, last_s)
+    cut = [p.cut(over_s, "late") for p in played]
+    left_out = set() if tree.grace_s else set(places[tree.num :])
+    values = [Dropped("late") if index in left_out else p.value for index, p in enumerate(cut)]
+    return Played(over_s, values[::-1], parts_of(cut))
 
 
 def parts_of(played: list[Played]) -> list[Part]:

@@ -82,7 +82,7 @@ def largest_size(num_units: int, num_cells: int, largest: float) -> int:
     if cap * num_cells < num_units:
         raise ConfigurationError(
             f"submodel sizes: at most {largest:g} equal parts are {cap} of {num_units} units for each of "
-            f"{num_cells} cells, too few to add up to the model. Usual fix: largest_submodel of at least "
+            f"{num_cells} cells, too few to add up to the model. Usual fix: a largest of at least "
             f"{math.ceil(num_units / num_cells) * num_cells / num_units:.4g}."
         )
     return cap

@@ -196,10 +196,10 @@ class Uplink(Port, ABC):
     def fit(self, system: Any) -> None:
         """Refuse protocols that wait for what never comes, or want what does not arrive."""
         own, protocol = type(self).__name__, type(system.protocol).__name__
-        if self.loses_updates and not system.protocol.gives_up:
+        if self.loses_updates and not system.protocol.waiting.gives_up:
             raise ConfigurationError(
                 f"System.uplink = {own}: some uploads never end, and {protocol} waits for every one. Usual "
-                "fix: a deadline, a policy that keeps to its own, or no outages."
+                "fix: waiting = Deadline, a policy that keeps to its own, or no outages."
             )
         if self.adds_up and not system.protocol.takes_sums:
             raise ConfigurationError(

@@ -3,14 +3,14 @@
 The edge server gets a model from the cloud, plays E edge rounds of H local steps with its clients, replaces
 its model by the mean of what arrived (HIST journal paper, eqs. 5 and 6), and sends the last one back.
 
-Scope and limitations: every client takes the same number of steps; an edge round ends when all have arrived
-or at the deadline. If nothing arrived the edge model stays, and the round's record says so (num_arrived 0).
+Scope and limitations: every client takes the same number of steps. If nothing arrived the edge model stays,
+and the round's record says so (num_arrived 0).
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, positive, refuse
+from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, refuse
 from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training import LocalTraining, Sgd
@@ -20,6 +20,7 @@ from cosim.links.uplink import Job
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from cosim.servers.selection import ComingRound
+from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.simulation import Dropped, Process, Simulation
 
 
@@ -35,8 +36,7 @@ class EdgeTraining(Port):
             eq. 6: their mean]
         num_participants: Clients of a cell that take part in an edge round, drawn uniformly; none: all. [HIST
             journal, Section VI-B]
-        deadline_s: Length of an edge round after which late updates are dropped; none: wait for all. [HIST
-            journal: none]
+        waiting: How long an edge server waits for them. [HIST journal: for all]
     """
 
     num_edge_rounds: int = field(at_least(1), default=5)
@@ -44,16 +44,17 @@ class EdgeTraining(Port):
     local: LocalTraining = Sgd()
     server: ServerUpdate = Mean()
     num_participants: int | None = field(at_least(1), default=None)
-    deadline_s: float | None = field(positive, default=None)
+    waiting: Waiting = WaitForAll()
 
     def fit(self, system: Any) -> None:
-        """Refuse more participants than the smallest cell has clients, and weights of updates that add up."""
+        """Refuse more participants than the smallest cell has, and parts that do not go together."""
         smallest = min(system.sizes())
         if self.num_participants is not None and self.num_participants > smallest:
             raise ConfigurationError(
                 f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} "
                 f"clients. Usual fix: at most {smallest}, or none for all."
             )
+        self.waiting.fit_round(self.num_participants or smallest)
         if not self.server.weighs_equally and system.uplink.adds_up:
             kind = type(self.server).__name__
             rule = f"{kind} weighs updates one by one, and over the air only their mean arrives"
@@ -131,7 +132,7 @@ class EdgeTraining(Port):
                 for client in participants
             ]
             outcomes = yield from edge.edge_round(
-                sim, assignments, self.deadline_s, global_round=global_round, edge_round=edge_round
+                sim, assignments, self.waiting, global_round=global_round, edge_round=edge_round
             )
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:

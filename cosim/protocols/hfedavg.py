@@ -10,48 +10,25 @@ Source: Liu et al., "Hierarchical federated learning with quantization", IEEE Tr
 as the HIST journal paper uses it (Section VI-B).
 """
 
-from functools import partial
-
 from cosim.configuration import configuration
 from cosim.learning.graph.combinations import mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.server_update import Mean, ServerUpdate
-from cosim.protocols.edge_training import EdgeTraining
-from cosim.protocols.protocol import Protocol
+from cosim.protocols.hierarchical import Hierarchical
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Process, Simulation
 
 
 @configuration
-class HFedAvg(Protocol):
+class HFedAvg(Hierarchical):
     """Hierarchical federated averaging.
 
     Attributes:
-        training: What a cell does in a global round.
         server: The rule by which the cloud moves its model, towards the mean of the edge models. [HIST
             journal, eq. 1: their mean]
     """
 
-    training: EdgeTraining = EdgeTraining()
     server: ServerUpdate = Mean()
-
-    @property
-    def gives_up(self) -> bool:
-        """Whether an update that never comes is given up."""
-        return self.training.deadline_s is not None
-
-    @property
-    def takes_sums(self) -> bool:
-        """Means are all it takes."""
-        return True
-
-    def check(self, cloud: Cloud) -> None:
-        """Refuse what this network cannot play, before the clock starts."""
-        self.training.check(cloud)
-
-    def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """Global rounds until the run is over; returns the global model."""
-        return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
 
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
         """Every cell's training, and the cloud's step; returns the next global model."""

@@ -3,135 +3,57 @@
 In every global round the cloud deals the hidden units of the model to the cells at random, so that the parts
 are disjoint and add up to the whole (eq. 3); each cell trains its part as a smaller dense network
 (`edge_training`), and the cloud puts the parts together again (eq. 7). Clients compute, send and hold a
-1/N-th, or, with latency-optimal sizes, more where the cell is fast: the sizes are found anew in every global
-round, from its channels and processors (Section IV-B).
+1/N-th, or, by another rule of `submodel_sizes`, more where the cell is fast.
 
 Scope and limitations: what no group of units cuts (an output bias, the last matrix behind an even number of
-hidden layers) is whole in every cell and averaged over cells. With several groups of units the sizes of the
-group that holds most parameters are optimal, and the others follow in proportion. Sizes are planned with
-fixed shares or sums over the air; with redivided shares they are as good as fixed shares let them be, and
-where clients wait for resource blocks they are refused.
+hidden layers) is whole in every cell and averaged over cells.
 
 Source: HIST journal paper, Section II; conference paper, Section III.
 """
 
-from functools import partial
-from typing import Literal
-
-from cosim.allocation.submodel_sizes import latency_optimal_sizes
-from cosim.configuration import ConfigurationError, configuration, field, positive, refuse
+from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.learning.graph.combinations import assemble, submodel
 from cosim.learning.graph.pending import PendingModel
-from cosim.learning.network.submodels import Counts, Part, draw_parts, even_counts, proportional_counts
-from cosim.protocols.edge_training import EdgeTraining
-from cosim.protocols.protocol import Protocol
+from cosim.learning.network.submodels import Part, draw_parts
+from cosim.protocols.hierarchical import Hierarchical
+from cosim.protocols.submodel_sizes import EqualSizes, SubmodelSizes
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Process, Simulation
 
 
 @configuration
-class Hist(Protocol):
+class Hist(Hierarchical):
     """Hierarchical independent submodel training.
 
     Attributes:
-        training: What a cell does in a global round.
-        submodel_sizes: Equal parts, or parts that make the slowest cell of a global round as fast as can be.
-            [HIST journal, Section VI-B: equal]
-        largest_submodel: Largest size that latency may ask for, in equal parts: eps_th / (6 delta_1^2) of
-            (20b). [HIST journal, Section VI-C: eps_th = 9 delta_1^2]
-        submodel_fractions: Each cell's part of the hidden units, adding up to 1; none: by submodel_sizes.
-            [HIST journal, Section VI-B: equal]
+        submodel_sizes: How many hidden units each cell trains. [HIST journal, Section VI-B: equal parts]
     """
 
-    training: EdgeTraining = EdgeTraining()
-    submodel_sizes: Literal["equal", "latency-optimal"] = "equal"
-    largest_submodel: float = field(positive, default=1.5)
-    submodel_fractions: tuple[float, ...] | None = field(positive, default=None)
-
-    def __attrs_post_init__(self) -> None:
-        if self.largest_submodel < 1.0:
-            rule = "parts below an equal one cannot add up to the model"
-            raise refuse("Hist", "largest_submodel", self.largest_submodel, rule, "at least 1")
-        if self.submodel_fractions is not None and self.submodel_sizes != "equal":
-            rule = "the sizes are latency-optimal already"
-            raise refuse("Hist", "submodel_fractions", self.submodel_fractions, rule, "one of the two")
-
-    @property
-    def gives_up(self) -> bool:
-        """Whether an update that never comes is given up."""
-        return self.training.deadline_s is not None
-
-    @property
-    def takes_sums(self) -> bool:
-        """Means are all it takes."""
-        return True
+    submodel_sizes: SubmodelSizes = EqualSizes()
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
-        self.training.check(cloud)
+        super().check(cloud)
         for name in ("local", "server"):
             part = getattr(self.training, name)
             if part.keeps_state:
                 kind = type(part).__name__
                 rule = f"{kind} keeps a state, and a cell has other units of the model in every global round"
                 raise refuse("EdgeTraining", name, kind, rule, "HFedAvg, or a rule that keeps none")
-        if self.submodel_fractions is not None and len(self.submodel_fractions) != len(cloud.edges):
-            raise ConfigurationError(
-                f"Hist.submodel_fractions has {len(self.submodel_fractions)} values for {len(cloud.edges)} "
-                "cells. Usual fix: one for each cell, or none for equal parts."
-            )
-        if self.submodel_sizes == "latency-optimal":
-            if cloud.cycles_follow == "flops":
-                raise ConfigurationError(
-                    "Hist.submodel_sizes = 'latency-optimal': plans by parameters, and Compute.cycles_follow"
-                    " = 'flops'. Usual fix: cycles_follow = 'parameters', or equal sizes."
-                )
-            link = cloud.edges[0].link.known_to("Hist.submodel_sizes = 'latency-optimal'")
-            if link.num_at_once is not None:
-                raise ConfigurationError(
-                    "Hist.submodel_sizes = 'latency-optimal': this uplink makes clients wait for each other, "
-                    "and no plan knows how long. Usual fix: sharing = FixedShares, or equal sizes."
-                )
-            if not cloud.shape.num_units:
-                raise ConfigurationError(
-                    "Hist.submodel_sizes = 'latency-optimal': System.model has no hidden units to deal. "
-                    "Usual fix: a hidden layer, such as relu-784-300-10."
-                )
+        self.submodel_sizes.check(cloud)
         self.parts(Simulation(seed=0), cloud, 0)
 
     def parts(self, sim: Simulation, cloud: Cloud, global_round: int) -> tuple[Part, ...]:
         """Disjoint parts that add up to the whole, one for each cell (eqs. 2 and 3)."""
         units = cloud.shape.num_units
-        if self.submodel_sizes == "latency-optimal":
-            counts = self._fastest_counts(cloud, global_round)
-        elif self.submodel_fractions is None:
-            counts = even_counts(units, len(cloud.edges))
-        else:
-            counts = proportional_counts(units, self.submodel_fractions)
-        return draw_parts(units, counts, sim.stream(cloud.name, "submodels", global_round))
-
-    def _fastest_counts(self, cloud: Cloud, global_round: int) -> Counts:
-        """Units per cell that make the slowest cell as fast as can be (eq. 20; with over-the-air sums 39)."""
-        shape = cloud.shape
-        widest = max(shape.num_units, key=shape.num_cut_parameters)
-        num_units = shape.num_units[widest]
-        num_cut, num_cut_values = (
-            sum(map(count, shape.num_units)) for count in (shape.num_cut_parameters, shape.num_cut_values)
-        )
-        whole = (shape.num_parameters() - num_cut, shape.num_values() - num_cut_values)
-        unit = (num_cut / num_units, num_cut_values / num_units)
-        sizes = latency_optimal_sizes(
-            [self.training.model_s(cloud, edge, global_round, *whole) for edge in cloud.edges],
-            [self.training.model_s(cloud, edge, global_round, *unit) for edge in cloud.edges],
-            num_units=num_units,
-            largest=self.largest_submodel,
-        )
-        fractions = [size / num_units for size in sizes]
-        return proportional_counts(shape.num_units, fractions) | {widest: sizes}
-
-    def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """Global rounds until the run is over; returns the global model."""
-        return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
+        counts = self.submodel_sizes.counts(cloud, self.training, global_round)
+        parts = draw_parts(units, counts, sim.stream(cloud.name, "submodels", global_round))
+        if len(parts) != len(cloud.edges):
+            raise ConfigurationError(
+                f"{type(self.submodel_sizes).__name__}.counts has {len(parts)} sizes for {len(cloud.edges)} "
+                "cells. Usual fix: one for each."
+            )
+        return parts
 
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
         """Every cell trains its part; returns what they make together."""

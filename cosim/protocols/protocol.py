@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from cosim.configuration import Port, configuration
 from cosim.servers.cloud import Cloud
+from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.simulation import Process, Simulation
 
 
@@ -34,19 +35,14 @@ class Protocol(Port, ABC):
     plays_rounds: ClassVar[bool] = True
 
     @property
-    def gives_up(self) -> bool:
-        """Whether an update that never comes is given up; else a link that loses updates is refused."""
-        return False
+    def waiting(self) -> Waiting:
+        """How long its servers wait in an edge round."""
+        return WaitForAll()
 
     @property
     def takes_sums(self) -> bool:
         """Whether the mean of a cell's updates is enough; else a link that adds them up is refused."""
         return False
-
-    @property
-    def least_round_s(self) -> float:
-        """How long an edge round lasts at least."""
-        return 0.0
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot play, before the clock starts.

@@ -42,6 +42,7 @@ from cosim.protocols.planning import Planner, Share, Terms
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
+from cosim.servers.waiting import AtLeast, Deadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Process, Simulation
 
 
@@ -72,14 +73,10 @@ class RawHfl(Protocol):
     success_probability: float | None = field(positive, between(0.0, 1.0), default=None)
 
     @property
-    def gives_up(self) -> bool:
-        """Whether an update that never comes is given up."""
-        return self.policy.keeps_limits
-
-    @property
-    def least_round_s(self) -> float:
-        """A round lasts until its deadline."""
-        return self.deadline_s
+    def waiting(self) -> Waiting:
+        """Until the deadline, also when all have arrived; and for all, where the policy keeps no limits."""
+        rule = Deadline(after_s=self.deadline_s) if self.policy.keeps_limits else WaitForAll()
+        return AtLeast(lasting_s=self.deadline_s, rule=rule)
 
     @property
     def local_round(self) -> LocalTraining:
@@ -143,10 +140,9 @@ class RawHfl(Protocol):
             outcomes = yield from edge.edge_round(
                 sim,
                 [(share.client, one) for share, one in zip(shares, asked, strict=True)],
-                self.deadline_s if self.gives_up else None,
+                self.waiting,
                 global_round=global_round,
                 edge_round=edge_round,
-                least_s=self.deadline_s,
                 num_wanted=planner.num_wanted(edge),
             )
             updates, coefficients = [], []
@@ -179,5 +175,5 @@ class RawHfl(Protocol):
             payload=payload,
             frequency_hz=share.frequency_hz,
             tx_power_w=share.tx_power_w,
-            energy_budget_j=share.energy_budget_j if self.gives_up else None,
+            energy_budget_j=share.energy_budget_j if self.policy.keeps_limits else None,
         )

@@ -20,9 +20,9 @@ Source: Wan et al., "How global observation works in federated learning", Sectio
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
+from typing import Any
 
-from cosim.configuration import ConfigurationError, at_least, configuration, field, positive
+from cosim.configuration import ConfigurationError, at_least, configuration, field
 from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
@@ -30,6 +30,7 @@ from cosim.learning.vertical import VerticalSgd
 from cosim.links.uplink import Job
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
+from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.simulation import Dropped, Process, Simulation
 
 
@@ -43,23 +44,18 @@ class Vhfl(Protocol):
         num_senders: Clients K_0 that may upload in a global round, drawn uniformly; none: all. [no source]
         num_needed: Updates K that a global round is meant to collect; only reported. None: as many as may
             upload. [no source]
-        waiting_time_s: T_p, after which an upload is late; none: wait for all. [VHFL, Section IV: from K /
-            K_0]
-        waits_from: T_p counts from the start of each upload, or from the broadcast. [VHFL, Section IV:
-            upload]
+        waiting: How long the server waits for them. [VHFL, Section IV: T_p for each upload]
     """
 
     num_local_epochs: int = field(at_least(1), default=20)
     local: VerticalSgd = VerticalSgd()
     num_senders: int | None = field(at_least(1), default=None)
     num_needed: int | None = field(at_least(1), default=None)
-    waiting_time_s: float | None = field(positive, default=None)
-    waits_from: Literal["upload", "broadcast"] = "upload"
+    waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    @property
-    def gives_up(self) -> bool:
-        """Whether an update that never comes is given up."""
-        return self.waiting_time_s is not None
+    def fit(self, system: Any) -> None:
+        """Refuse rounds that its rule of waiting does not go with."""
+        self.waiting.fit_round(self.num_senders or min(system.sizes()))
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
@@ -93,9 +89,8 @@ class Vhfl(Protocol):
         (server,) = cloud.edges
         senders = server.participants(sim, self.num_senders)
         assignments = [(client, self.assignment(cloud, client, model, number)) for client in senders]
-        deadline_s = self.waiting_time_s if self.waits_from == "broadcast" else None
         outcomes = yield from server.edge_round(
-            sim, assignments, deadline_s, global_round=number, edge_round=0
+            sim, assignments, self.waiting, global_round=number, edge_round=0
         )
         return self.moved(model, outcomes)
 
@@ -116,5 +111,4 @@ class Vhfl(Protocol):
             request=cloud.request(model, num_steps, self.local),
             cycles=num_steps * cloud.step_cycles(client, self.local.batch_size, local_only=True),
             payload=cloud.codec.payload(num_uploaded),
-            upload_deadline_s=self.waiting_time_s if self.waits_from == "upload" else None,
         )

@@ -1,17 +1,18 @@
 """Edge server: lets the participants of its cell play a round and keeps what arrives in time."""
 
-import math
 from collections.abc import Sequence
 
 import attrs
 import numpy as np
 
+from cosim.configuration import ConfigurationError
 from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.combinations import mean, noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.server_update import ServerUpdate
 from cosim.links.uplink import Job, Link
 from cosim.records import Round
+from cosim.servers.waiting import Waiting
 from cosim.simulation import Dropped, Process, Simulation
 from cosim.topology.topology import Topology
 
@@ -44,31 +45,48 @@ class EdgeServer:
         self,
         sim: Simulation,
         assignments: Sequence[tuple[Client, Assignment]],
-        deadline_s: float | None,
+        waiting: Waiting,
         *,
         global_round: int,
         edge_round: int,
-        least_s: float = 0.0,
         num_wanted: int | None = None,
     ) -> Process:
         """Let each participant do what it is assigned.
 
         Args:
             assignments: Participants in the order of their names, possibly none.
-            deadline_s: When late updates are dropped; None: never.
-            least_s: How long the round lasts at least, though all have arrived.
+            waiting: How long it waits for them.
             num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
 
         Returns:
             For each participant its update, or `Dropped`, in the same order.
+
+        Raises:
+            ConfigurationError: A waiting rule that returns something else.
         """
         start_s = sim.now_s
-        ends_s = start_s + (math.inf if deadline_s is None else deadline_s)
-        self.link.begin_round(len(assignments), ends_s)
-        processes = [client.local_round(sim, assignment) for client, assignment in assignments]
-        pace = [sim.spend(self.name, "collect", least_s)] if least_s else []
-        outcomes = yield from sim.with_deadline([*processes, *pace], deadline_s)
-        outcomes = outcomes[: len(processes)]
+        self.link.begin_round(len(assignments), start_s + waiting.most_s)
+        if waiting.upload_s is not None:
+            assignments = [
+                (client, attrs.evolve(assignment, upload_deadline_s=waiting.upload_s))
+                for client, assignment in assignments
+            ]
+        jobs = sim.side_by_side(
+            {client.name: client.local_round(sim, assignment) for client, assignment in assignments}
+        )
+        outcomes = yield from jobs.under(waiting.wait(sim, self, jobs))
+        if not isinstance(outcomes, list) or len(outcomes) != len(jobs):
+            raise ConfigurationError(
+                f"{type(waiting).__name__}.wait returned {outcomes!r:.80}: must be what became of each of "
+                f"the {len(jobs)} jobs. Usual fix: return (yield from jobs.cut('late'))."
+            )
+        sim.trace.overrule(
+            {
+                (client.name, assignment.job.number): outcome.reason
+                for (client, assignment), outcome in zip(assignments, outcomes, strict=True)
+                if isinstance(outcome, Dropped)
+            }
+        )
         sim.trace.record(
             Round(
                 level="edge",

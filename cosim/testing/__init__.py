@@ -18,7 +18,8 @@ Laws of runs (`check_system`):
 - *time*: no activity ends before it starts, no two of one node overlap, rounds follow each other;
 - *energy*: none is negative or infinite, none is spent while waiting, and the run's is the sum of its spans;
 - *bits*: nobody sends more than the payload, and what has arrived was sent whole, within its edge round;
-- *drops*: as many updates arrive as uploads do, of those who take part;
+- *drops*: as many updates arrive as uploads do, of those who take part; what has arrived is left out only
+  where another of lower name came at the same instant;
 - *jobs*: client and number name one job, done if its upload has arrived, and its activities lie within it;
 - *determinism*: the same seed gives the same tables and weights, with any number of workers, and with
   simultaneous events in any order;

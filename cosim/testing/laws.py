@@ -107,7 +107,7 @@ def drops_are_counted(result: Result) -> None:
         "outcomes that are counted twice",
     )
     keys = ["edge", "global_round", "edge_round"]
-    arrived = result.transfers[result.transfers["arrived"]]
+    arrived = _arrived(result)
     ends_s = rounds.set_index(["node", "global_round", "edge_round"])["end_s"]
     last: dict[Any, Any] = {edge: tuple(key) for edge, *key in sorted(ends_s.index)}
     for key, own in arrived.groupby(keys):
@@ -133,7 +133,7 @@ def jobs_tell_all(result: Result) -> None:
     jobs = result.fates
     reason = "work whose number is not the count of edge rounds, or of the client's own jobs"
     _all(jobs, ~jobs.duplicated(key), "jobs", "client and number must name one job", reason)
-    arrived = result.transfers[result.transfers["arrived"]].set_index(key).index
+    arrived = _arrived(result).set_index(key).index
     is_done = pd.MultiIndex.from_frame(jobs[key]).isin(arrived) == (jobs["outcome"] == DONE)
     _all(
         jobs,
@@ -146,6 +146,21 @@ def jobs_tell_all(result: Result) -> None:
     spans = spans.merge(jobs[[*key, "start_s", "end_s"]], on=key, how="left", suffixes=("", "_of_job"))
     within = (spans["start_s"] >= spans["start_s_of_job"]) & (spans["end_s"] <= spans["end_s_of_job"])
     _all(spans, within, "jobs", "an activity must lie within its job", "sim.spend with the job of another")
+
+
+def _arrived(result: Result) -> pd.DataFrame:
+    """Uploads that have arrived, but for those that a server may leave out.
+
+    It may where another client of lower name, whose update counts, arrived at the same instant of the round.
+    """
+    job = ["client", "job", "global_round", "edge_round"]
+    instant = ["edge", "global_round", "edge_round", "end_s"]
+    uploads = result.transfers[result.transfers["arrived"]]
+    uploads = uploads.merge(result.fates[[*job, "outcome"]], on=job, how="left")
+    counts = uploads["outcome"] == DONE
+    before = uploads[counts].groupby(instant, as_index=False)["client"].min()
+    before = uploads[instant].merge(before, on=instant, how="left")["client"]
+    return uploads[counts | ~(before.fillna("~") < uploads["client"])]
 
 
 LAWS: tuple[Law, ...] = (time_passes, energy_adds_up, bits_are_conserved, drops_are_counted, jobs_tell_all)

@@ -15,6 +15,7 @@ from cosim.links.uplink import Uplink
 from cosim.protocols.protocol import Protocol
 from cosim.running import network_of, run
 from cosim.servers.evaluation_times import Never
+from cosim.servers.waiting import Deadline
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.laws import broken
@@ -48,7 +49,7 @@ def check_uplink(uplink: Uplink) -> None:
         check_system(system)
         rounds = run(attrs.evolve(system, evaluation=Never())).rounds
         deadline_s = 0.7 * float(rounds["end_s"].iloc[0])
-    check_system(attrs.evolve(small_system(deadline_s), uplink=uplink))
+    check_system(attrs.evolve(small_system(Deadline(after_s=deadline_s)), uplink=uplink))
 
 
 def check_codec(codec: Codec, system: System | None = None, network: Any = None) -> None:

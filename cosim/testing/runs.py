@@ -18,17 +18,17 @@ from cosim.results import Result
 from cosim.running import run
 from cosim.servers.end import AfterRounds
 from cosim.servers.evaluation_times import Never
+from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.system import System
 from cosim.testing.laws import LAWS, broken, same_tables
 
+PATIENT = WaitForAll()
 TIMES = "a draw that hangs on what was drawn before, or a set whose order is followed"
 
 
-def small_system(deadline_s: float | None = None) -> System:
+def small_system(waiting: Waiting = PATIENT) -> System:
     """Five clients in two cells that learn synthetic classes in half a second, by federated averaging."""
-    training = EdgeTraining(
-        num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), deadline_s=deadline_s
-    )
+    training = EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), waiting=waiting)
     return System(
         num_cells=2,
         num_clients=5,

@@ -68,7 +68,7 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
             ("HIST", cosim.Hist()),
             (
                 "HIST, optimal sizes",
-                cosim.Hist(submodel_sizes="latency-optimal"),
+                cosim.Hist(submodel_sizes=cosim.LatencyOptimal()),
             ),
         )
     }

@@ -357,7 +357,7 @@ def test_the_json_form_gives_back_the_same_configuration(config):
 SYSTEMS = [
     cosim.System(),
     cosim.System(protocol=cosim.HFedAvg()),
-    cosim.System(protocol=cosim.Hist(submodel_fractions=(0.1, 0.2, 0.3, 0.4))),
+    cosim.System(protocol=cosim.Hist(submodel_sizes=cosim.Fractions(values=(0.1, 0.2, 0.3, 0.4)))),
     cosim.System(num_cells=2, num_clients=5, cell_sizes=(2, 3), evaluation=cosim.Never()),
     cosim.System(seed=0, topology=cosim.Topology(backhaul_delay_s=0.1, backhaul_rate_bps=1e9)),
     cosim.System(
@@ -373,7 +373,11 @@ SYSTEMS = [
             fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=0.1)),
         )
     ),
-    cosim.System(protocol=cosim.HFedAvg(training=cosim.EdgeTraining(num_participants=3, deadline_s=0.5))),
+    cosim.System(
+        protocol=cosim.HFedAvg(
+            training=cosim.EdgeTraining(num_participants=3, waiting=cosim.Deadline(after_s=0.5))
+        )
+    ),
 ]
 
 

@@ -201,7 +201,9 @@ def test_states_of_the_wrong_kind_are_refused(rule, message):
 
 def system(training: LocalTraining = RULE, **changes) -> cosim.System:
     """Five clients, of whose updates a deadline drops some."""
-    edge = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=training, deadline_s=0.003)
+    edge = cosim.EdgeTraining(
+        num_edge_rounds=2, num_local_steps=3, local=training, waiting=cosim.Deadline(after_s=0.003)
+    )
     return cosim.System(
         num_cells=2,
         num_clients=5,
@@ -259,7 +261,7 @@ def test_tables_do_not_depend_on_workers_nor_on_a_folder(tmp_path):
 def test_a_client_keeps_what_it_has_trained_to_the_end():
     """Before an upload begins a training has ended; one that the deadline cuts leaves nothing."""
     reports: list[VersionReport] = []
-    edge = cosim.evolve(system().protocol.training, num_edge_rounds=1, deadline_s=0.0016)
+    edge = cosim.evolve(system().protocol.training, num_edge_rounds=1, waiting=cosim.Deadline(after_s=0.0016))
     result = play(
         cosim.evolve(
             system(), protocol=cosim.HFedAvg(training=edge), end=cosim.AfterRounds(num_global_rounds=1)

@@ -12,6 +12,7 @@ from cosim import (
     AfterRounds,
     Compute,
     ConfigurationError,
+    Deadline,
     Digits,
     EdgeTraining,
     EveryVersions,
@@ -20,6 +21,7 @@ from cosim import (
     HFedAvg,
     Hist,
     Iid,
+    LatencyOptimal,
     Never,
     NoFading,
     OverTheAir,
@@ -109,7 +111,7 @@ def test_steps_cost_the_operations_where_the_user_asks_for_it():
     training = play(whole).spans.query("activity == 'train'")
     seconds = 2 * 0.125 * resnet_flops(1.0) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
-    planned = evolve(by_flops, protocol=evolve(RESNET.protocol, submodel_sizes="latency-optimal"))
+    planned = evolve(by_flops, protocol=evolve(RESNET.protocol, submodel_sizes=LatencyOptimal()))
     with pytest.raises(ConfigurationError, match=r"plans by parameters, and Compute\.cycles_follow"):
         play(planned)
 
@@ -125,7 +127,7 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
             min_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
             max_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
         ),
-        protocol=evolve(RESNET.protocol, training=evolve(TRAINING, deadline_s=0.05)),
+        protocol=evolve(RESNET.protocol, training=evolve(TRAINING, waiting=Deadline(after_s=0.05))),
     )
     result = play(system)
     late = result.spans[result.spans["outcome"] == "deadline"]

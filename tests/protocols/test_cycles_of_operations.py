@@ -14,6 +14,7 @@ from cosim import (
     AfterRounds,
     Compute,
     EdgeTraining,
+    Fractions,
     GivenSnr,
     HFedAvg,
     Hist,
@@ -139,7 +140,7 @@ def test_a_step_takes_its_mini_batch():
 )
 def test_a_part_takes_what_its_own_layers_take(model, operations):
     """Three quarters and one of the units of the first hidden dense layer; what is not cut costs both all."""
-    hist = Hist(training=TRAINING, submodel_fractions=(0.75, 0.25))
+    hist = Hist(training=TRAINING, submodel_sizes=Fractions(values=(0.75, 0.25)))
     trace = played(model, BY_FLOPS, hist)
     for edge, flops in zip(("edge-00", "edge-01"), operations, strict=True):
         seconds, _ = training(trace, edge)

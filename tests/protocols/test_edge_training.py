@@ -16,6 +16,7 @@ from cosim import (
     CoherenceTime,
     Compute,
     ConfigurationError,
+    Deadline,
     EdgeTraining,
     EveryEdgeRound,
     EveryGlobalRound,
@@ -36,6 +37,8 @@ from cosim import (
     Synthetic,
     System,
     Topology,
+    WaitForAll,
+    Waiting,
     evolve,
 )
 from cosim.learning.graph.pending import PendingModel
@@ -180,7 +183,9 @@ def test_redivided_shares_follow_who_still_sends() -> None:
 def test_deadline_cuts_sending_and_training_and_writes_what_they_cost() -> None:
     """1 Mbit/s each: client 0 arrives at 5.096 ms, client 1 still sends at 6 ms, client 2 still trains."""
     frequencies_hz = (3e9, 1e9, 0.3e9)
-    system = changed(one_cell(frequencies_hz, (7.0, 7.0, 7.0)), num_edge_rounds=2, deadline_s=6e-3)
+    system = changed(
+        one_cell(frequencies_hz, (7.0, 7.0, 7.0)), num_edge_rounds=2, waiting=Deadline(after_s=6e-3)
+    )
     played = play(system)
     assert rows_of(played, 0)[:2] == [
         ("train", 0.0, exactly(1e-3), exactly(train_w(3e9) * 1e-3), "done"),
@@ -209,22 +214,26 @@ def test_deadline_cuts_sending_and_training_and_writes_what_they_cost() -> None:
 
 def test_what_arrives_at_the_deadline_has_arrived_and_a_round_ends_early_when_all_have() -> None:
     """1 Mbit/s and 4096 bits; processors of exact binary times."""
-    system = changed(one_cell((3e9,), (1.0,)), deadline_s=3e6 / 3e9 + 4096e-6)
+    system = changed(one_cell((3e9,), (1.0,)), waiting=Deadline(after_s=3e6 / 3e9 + 4096e-6))
     assert [row.num_arrived for row in play(system).trace.rounds if row.level == "edge"] == [1]
-    early = play(changed(system, deadline_s=1.0))
+    early = play(changed(system, waiting=Deadline(after_s=1.0)))
     assert early.trace.rounds[-1].end_s == exactly(5.096e-3)
 
 
 def test_dropped_updates_are_never_computed() -> None:
-    system = changed(one_cell((3e9, 1e9, 0.3e9), (7.0, 7.0, 7.0)), 2, num_edge_rounds=2, deadline_s=6e-3)
+    system = changed(
+        one_cell((3e9, 1e9, 0.3e9), (7.0, 7.0, 7.0)), 2, num_edge_rounds=2, waiting=Deadline(after_s=6e-3)
+    )
     played = play(system)
     assert played.learner.num_local_steps == 4 * 1 * STEPS
-    everyone = play(changed(system, deadline_s=None))
+    everyone = play(changed(system, waiting=WaitForAll()))
     assert everyone.learner.num_local_steps == 4 * 3 * STEPS
 
 
 def test_nothing_arrived_leaves_the_edge_model_and_says_so() -> None:
-    played = play(changed(one_cell((3e9, 1e9), (7.0, 7.0)), 2, num_edge_rounds=2, deadline_s=0.5e-3))
+    played = play(
+        changed(one_cell((3e9, 1e9), (7.0, 7.0)), 2, num_edge_rounds=2, waiting=Deadline(after_s=0.5e-3))
+    )
     edge_rounds = [row for row in played.trace.rounds if row.level == "edge"]
     assert [(row.num_participants, row.num_arrived) for row in edge_rounds] == [(2, 0)] * 4
     assert played.trace.transfers == []
@@ -306,9 +315,13 @@ def name_of(part: object) -> str:
 contract = pytest.mark.parametrize("parts", COMBINATIONS, ids=lambda parts: "-".join(map(name_of, parts)))
 
 
-def deadline_s_of(parts: tuple[object, ...]) -> float | None:
+def waiting_of(parts: tuple[object, ...]) -> Waiting:
     """One that some meet and others miss, for uploads of either size."""
-    return None if parts[2] == "patient" else {"hist": 0.006, "hfedavg": 0.012}[parts[0]]
+    return (
+        WaitForAll()
+        if parts[2] == "patient"
+        else Deadline(after_s={"hist": 0.006, "hfedavg": 0.012}[parts[0]])
+    )
 
 
 def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
@@ -317,7 +330,7 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
         num_edge_rounds=2,
         num_local_steps=STEPS,
         local=Sgd(batch_size=10, learning_rate=0.1),
-        deadline_s=deadline_s_of(parts),
+        waiting=waiting_of(parts),
         num_participants=num_participants,
     )
     kind = Hist if protocol == "hist" else HFedAvg
@@ -412,7 +425,7 @@ def test_rounds_nest(parts: tuple[object, ...]) -> None:
             ]
             assert all(row.start_s <= t.start_s <= t.end_s <= row.end_s for t in inside)
             if parts[2] == "deadline":
-                assert row.end_s - row.start_s <= deadline_s_of(parts) * (1 + 1e-12)
+                assert row.end_s - row.start_s <= waiting_of(parts).most_s * (1 + 1e-12)
 
 
 @contract

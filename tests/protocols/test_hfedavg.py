@@ -11,6 +11,7 @@ import models
 from cosim import (
     AfterRounds,
     Compute,
+    Deadline,
     EdgeTraining,
     FixedShares,
     GivenSnr,
@@ -173,7 +174,7 @@ def test_a_cell_of_which_nothing_arrived_sends_the_model_it_got() -> None:
         max_frequency_hz=PerGroup(values=(1e9, 1e6)),
     )
     played = evolve(system((2, 2), 1, 300), compute=slow)
-    training = evolve(played.protocol.training, deadline_s=1.0)
+    training = evolve(played.protocol.training, waiting=Deadline(after_s=1.0))
     played = evolve(played, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
     trace, learner, cloud, found = play(played)
     arrived = {row.node: row.num_arrived for row in trace.rounds if row.level == "edge"}

@@ -11,8 +11,11 @@ from cosim import (
     AfterRounds,
     Compute,
     ConfigurationError,
+    Deadline,
     EdgeTraining,
+    EqualSizes,
     FixedShares,
+    Fractions,
     GivenSnr,
     HFedAvg,
     Hist,
@@ -21,6 +24,7 @@ from cosim import (
     PerGroup,
     Radio,
     Sgd,
+    SubmodelSizes,
     Synthetic,
     System,
     evolve,
@@ -32,6 +36,7 @@ from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
 RATE = 0.1
+EQUAL = EqualSizes()
 STEPS = 3
 UNITS = 12
 HIDDEN = f"relu-12-{UNITS}-4"
@@ -41,7 +46,7 @@ BITS_PER_UNIT = 32 * (12 + 4)
 def system(
     num_cells: int = 3,
     model: str = HIDDEN,
-    submodel_fractions: tuple[float, ...] | None = None,
+    submodel_sizes: SubmodelSizes = EQUAL,
     batch_size: int = 200,
 ) -> System:
     """Two clients per cell of 200 samples each, on links of 2 bit/s/Hz without fading."""
@@ -58,7 +63,7 @@ def system(
             fading=NoFading(),
         ),
         protocol=Hist(
-            submodel_fractions=submodel_fractions,
+            submodel_sizes=submodel_sizes,
             training=EdgeTraining(
                 num_edge_rounds=2, num_local_steps=STEPS, local=Sgd(batch_size=batch_size, learning_rate=RATE)
             ),
@@ -130,17 +135,17 @@ def by_hand(system: System, cloud: Cloud, model: list[np.ndarray]) -> list[np.nd
 
 
 @pytest.mark.parametrize(
-    ("num_cells", "model", "submodel_fractions"),
+    ("num_cells", "model", "submodel_sizes"),
     [
-        pytest.param(3, HIDDEN, None, id="equal parts"),
-        pytest.param(3, HIDDEN, (0.5, 0.25, 0.25), id="unequal parts"),
-        pytest.param(3, f"relu-12-{UNITS}-6-4", None, id="a last matrix that no part cuts"),
+        pytest.param(3, HIDDEN, EQUAL, id="equal parts"),
+        pytest.param(3, HIDDEN, Fractions(values=(0.5, 0.25, 0.25)), id="unequal parts"),
+        pytest.param(3, f"relu-12-{UNITS}-6-4", EQUAL, id="a last matrix that no part cuts"),
     ],
 )
 def test_global_model_is_that_of_masked_whole_networks(
-    num_cells: int, model: str, submodel_fractions: tuple[float, ...] | None
+    num_cells: int, model: str, submodel_sizes: SubmodelSizes
 ) -> None:
-    played = system(num_cells, model, submodel_fractions)
+    played = system(num_cells, model, submodel_sizes)
     _, learner, cloud, found = play(played)
     start = initial(learner, played.seed)
     for values, wanted in zip(found, by_hand(played, cloud, start), strict=True):
@@ -179,7 +184,7 @@ def test_bits_computing_and_airtime_are_one_nth(num_cells: int) -> None:
 
 
 def test_a_larger_part_sends_more_and_takes_longer() -> None:
-    trace = play(system(2, HIDDEN, (0.75, 0.25)))[0]
+    trace = play(system(2, HIDDEN, Fractions(values=(0.75, 0.25))))[0]
     bits = {row.edge: row.payload_bits for row in trace.transfers}
     assert bits == {"edge-00": 9 * BITS_PER_UNIT, "edge-01": 3 * BITS_PER_UNIT}
     ends_s = {row.node: row.end_s for row in trace.rounds if row.global_round == 1 and row.edge_round == 1}
@@ -208,7 +213,7 @@ def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
         min_frequency_hz=PerGroup(values=(1e9, 1e6)),
         max_frequency_hz=PerGroup(values=(1e9, 1e6)),
     )
-    training = evolve(played.protocol.training, deadline_s=0.5)
+    training = evolve(played.protocol.training, waiting=Deadline(after_s=0.5))
     played = evolve(
         played,
         compute=compute,
@@ -234,8 +239,8 @@ def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
     ("wrong", "message"),
     [
         (system(4, "relu-12-3-4"), "4 cells for the 3 units of 'hidden1'"),
-        (system(2, HIDDEN, (0.5, 0.25, 0.25)), "submodel_fractions has 3 values for 2 cells"),
-        (system(2, HIDDEN, (0.5, 0.25)), "sum to 1"),
+        (system(2, HIDDEN, Fractions(values=(0.5, 0.25, 0.25))), "Fractions.values has 3 values for 2 cells"),
+        (system(2, HIDDEN, Fractions(values=(0.5, 0.25))), "sum to 1"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(wrong: System, message: str) -> None:

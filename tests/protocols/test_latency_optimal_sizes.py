@@ -14,10 +14,12 @@ from cosim import (
     Compute,
     ConfigurationError,
     EdgeTraining,
+    EqualSizes,
     FixedShares,
     GivenSnr,
     Hist,
     Iid,
+    LatencyOptimal,
     Never,
     NoFading,
     OverTheAir,
@@ -62,7 +64,7 @@ def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
         protocol=Hist(
             **(
                 {
-                    "submodel_sizes": "latency-optimal",
+                    "submodel_sizes": LatencyOptimal(),
                     "training": EdgeTraining(num_edge_rounds=2, num_local_steps=H, local=Sgd(batch_size=10)),
                 }
                 | protocol
@@ -123,7 +125,7 @@ def counts(system: System, cloud: Cloud, global_round: int) -> tuple[int, ...]:
 @pytest.mark.parametrize("largest", [1.5, 3.0])
 def test_no_sizes_give_a_shorter_round(sharing: Sharing, largest: float) -> None:
     """Every way to deal the units, by the closed form, round by round; the clock takes the shortest."""
-    played = system(sharing, largest_submodel=largest)
+    played = system(sharing, submodel_sizes=LatencyOptimal(largest=largest))
     trace, cloud = play(played)
     ways = [
         way
@@ -141,7 +143,9 @@ def test_no_sizes_give_a_shorter_round(sharing: Sharing, largest: float) -> None
 def test_never_longer_than_equal_parts_and_shorter_where_cells_differ(sharing: Sharing, seed: int) -> None:
     played = system(sharing, seed)
     optimal = durations_s(play(played)[0])
-    equal = durations_s(play(evolve(played, protocol=evolve(played.protocol, submodel_sizes="equal")))[0])
+    equal = durations_s(
+        play(evolve(played, protocol=evolve(played.protocol, submodel_sizes=EqualSizes())))[0]
+    )
     assert (optimal <= equal * (1.0 + 1e-12)).all()
     assert optimal.sum() < 0.9 * equal.sum()
 
@@ -161,7 +165,7 @@ def test_over_the_air_the_links_do_not_matter_but_the_airtime_does() -> None:
     compute = Compute(
         min_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9)), max_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9))
     )
-    played = evolve(system(SUMS, largest_submodel=3.0), compute=compute)
+    played = evolve(system(SUMS, submodel_sizes=LatencyOptimal(largest=3.0)), compute=compute)
     for symbol_s, wanted in ((1e-12, (1, 3, 6)), (1.0, (3, 3, 4))):
         slow = evolve(played, uplink=evolve(played.uplink, sharing=evolve(SUMS, symbol_s=symbol_s)))
         assert counts(slow, play(slow)[1], 1) == wanted
@@ -169,7 +173,7 @@ def test_over_the_air_the_links_do_not_matter_but_the_airtime_does() -> None:
 
 def test_a_slow_backhaul_counts() -> None:
     """Where it takes all the time, no cell may hold more than another."""
-    played = system(largest_submodel=3.0)
+    played = system(submodel_sizes=LatencyOptimal(largest=3.0))
     slow = evolve(played, topology=Topology(backhaul_rate_bps=1e2))
     assert sorted(counts(slow, play(slow)[1], 1)) == [3, 3, 4]
     assert sorted(counts(played, play(played)[1], 1)) != [3, 3, 4]
@@ -177,7 +181,7 @@ def test_a_slow_backhaul_counts() -> None:
 
 def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
     """Biases of the output: the closed form of an affine time, by brute force."""
-    played = evolve(system(largest_submodel=3.0), model=f"mlp-12-{UNITS}-4")
+    played = evolve(system(submodel_sizes=LatencyOptimal(largest=3.0)), model=f"mlp-12-{UNITS}-4")
     trace, cloud = play(played)
     whole = UNITS * (12 + 1 + 4) + 4
 
@@ -201,7 +205,7 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
     [
         (
             lambda s: evolve(s, uplink=PublicNetwork()),
-            "Hist.submodel_sizes = 'latency-optimal': asks for rates and gains .* of a QueueLink",
+            "LatencyOptimal: asks for rates and gains .* of a QueueLink",
         ),
         (lambda s: evolve(s, model="relu-12-2-4"), "3 cells for 2 units"),
         (lambda s: evolve(s, model="relu-12-4"), "System.model has no hidden units to deal"),
@@ -209,11 +213,13 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
             lambda s: evolve(s, uplink=evolve(s.uplink, sharing=ResourceBlocks())),
             "makes clients wait for each other",
         ),
-        (lambda s: evolve(s, protocol=evolve(s.protocol, largest_submodel=0.9)), "cannot add up"),
-        (lambda s: evolve(s, protocol=evolve(s.protocol, largest_submodel=1.1)), "too few to add up"),
         (
-            lambda s: evolve(s, protocol=evolve(s.protocol, submodel_fractions=(0.2, 0.3, 0.5))),
-            "latency-optimal already",
+            lambda s: evolve(s, protocol=evolve(s.protocol, submodel_sizes=LatencyOptimal(largest=0.9))),
+            "cannot add up",
+        ),
+        (
+            lambda s: evolve(s, protocol=evolve(s.protocol, submodel_sizes=LatencyOptimal(largest=1.1))),
+            "too few to add up",
         ),
     ],
 )

@@ -20,6 +20,7 @@ import cosim
 from cosim import (
     AfterRounds,
     Compute,
+    Deadline,
     EdgeTraining,
     EveryVersions,
     GivenSnr,
@@ -35,6 +36,7 @@ from cosim import (
     Radio,
     Sgd,
     System,
+    WaitForAll,
     evolve,
 )
 from cosim.checkpoint import Checkpoint
@@ -202,7 +204,7 @@ def test_global_model_is_that_of_masked_whole_networks(lora, texts, has_deadline
     training = evolve(
         LORA.protocol.training,
         local=Sgd(batch_size=SAMPLES, learning_rate=RATE),
-        deadline_s=0.05 if has_deadline else None,
+        waiting=Deadline(after_s=0.05) if has_deadline else WaitForAll(),
     )
     system = evolve(
         LORA,

@@ -28,7 +28,9 @@ from cosim import (
     System,
     Topology,
     Traffic,
+    UploadDeadline,
     Vhfl,
+    WaitForAll,
     run,
 )
 from cosim.configuration import to_dict
@@ -60,7 +62,7 @@ QUEUED = System(
     model="vertical-9-12-6-4",
     data=CellTraffic(num_cells=4, traffic=Traffic(num_days=2)),
     uplink=PublicNetwork(),
-    protocol=Vhfl(num_local_epochs=1, num_senders=3, waiting_time_s=5.0),
+    protocol=Vhfl(num_local_epochs=1, num_senders=3, waiting=UploadDeadline(after_s=5.0)),
     end=AfterRounds(num_global_rounds=2),
 )
 SYSTEMS = (*SMALL, QUEUED)
@@ -146,7 +148,7 @@ def outcome(path: Path) -> str:
     assert result.summary.status == "complete"
     assert result.summary.num_global_rounds == system.end.num_global_rounds
     training = getattr(system.protocol, "training", system.protocol)
-    assert len(result.transfers) > 0 or getattr(training, "deadline_s", 1.0) is not None
+    assert len(result.transfers) > 0 or training.waiting != WaitForAll()
     for table in (result.spans, result.transfers, result.rounds, result.evaluations):
         numbers = table.select_dtypes("number")
         if max(training.local.learning_rate, getattr(training.local, "central_learning_rate", 0.0)) > 1.0:
@@ -205,10 +207,10 @@ def test_undamaged_configurations_run(tmp_path: Path) -> None:
             "topology.backhaul_delay_s": 1e30,
             "topology.cell_radius_m": 1e30,
         },
-        {"protocol.training.deadline_s": 1e-30},
-        {"protocol.training.deadline_s": 1e30, "compute.step_cycles": 1e30},
+        {"protocol.training.waiting": {"kind": "Deadline", "after_s": 1e-30}},
+        {"protocol.training.waiting": {"kind": "Deadline", "after_s": 1e30}, "compute.step_cycles": 1e30},
         {"data.split": {"kind": "Dirichlet", "alpha": 1e-30}},
-        {"protocol.submodel_fractions": [1e-30, 1.0]},
+        {"protocol.submodel_sizes": {"kind": "Fractions", "values": [1e-30, 1.0]}},
     ],
     ids=lambda extremes: ",".join(extremes),
 )

@@ -14,8 +14,10 @@ import pytest
 from cosim import (
     AfterRounds,
     Compute,
+    Deadline,
     EdgeTraining,
     FixedShares,
+    Fractions,
     Hist,
     Never,
     Radio,
@@ -218,17 +220,18 @@ def test_options_of_nothing_and_of_lists_reach_the_run(cosim: Call, tmp_path: Pa
     (tmp_path / "config.json").write_text(json.dumps({"scenario": None, "system": to_dict(TINY)}))
     code, _, errors = cosim(
         *("run", "--config", "config.json", "--out", "X", "--quiet", "--evaluation.kind", "Never"),
-        *("--cell-sizes", "1", "3", "--protocol.submodel-fractions", "0.25", "0.75"),
-        *("--protocol.training.deadline-s", "0.5"),
+        *("--cell-sizes", "1", "3", "--submodel-sizes.kind", "Fractions"),
+        *("--submodel-sizes.values", "0.25", "0.75"),
+        *("--waiting.kind", "Deadline", "--after-s", "0.5"),
     )
     assert (code, errors) == (0, "")
     system = from_dict(System, Result.load(tmp_path / "X").config["system"])
-    training = evolve(TINY.protocol.training, deadline_s=0.5)
+    training = evolve(TINY.protocol.training, waiting=Deadline(after_s=0.5))
     assert system == evolve(
         TINY,
         evaluation=Never(),
         cell_sizes=(1, 3),
-        protocol=evolve(TINY.protocol, submodel_fractions=(0.25, 0.75), training=training),
+        protocol=evolve(TINY.protocol, submodel_sizes=Fractions(values=(0.25, 0.75)), training=training),
     )
 
 
@@ -292,8 +295,8 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             id="more cells than units",
         ),
         pytest.param(
-            (*QUICK, "--protocol.training.deadline-s", "0"),
-            ("EdgeTraining.deadline_s = 0", "must be above 0"),
+            (*QUICK, "--after-s", "0"),
+            ("Deadline.after_s = 0", "must be above 0"),
             id="deadline",
         ),
         pytest.param(

@@ -15,8 +15,10 @@ from scenarios.reproduce.hist import time_figures as hist_time_figures
 from scenarios.reproduce.hist.time_figures import (
     AIR_HFEDAVG,
     AIR_HIST,
+    EQUAL,
     OMA_HFEDAVG,
     OMA_HIST,
+    OPTIMAL,
     Options,
     at_other_times,
     is_earlier,
@@ -213,7 +215,7 @@ def test_sizes_that_make_rounds_longer_are_caught(tmp_path, monkeypatch, capsys)
     """Equal and optimised sizes swapped: the required claim of Fig. 8b fails."""
 
     def swapped(algorithm, seed, num_global_rounds, **settings):
-        sizes = {"equal": "latency-optimal", "latency-optimal": "equal"}[settings.pop("sizes", "equal")]
+        sizes = {EQUAL: OPTIMAL, OPTIMAL: EQUAL}[settings.pop("sizes", EQUAL)]
         return tiny(algorithm, seed, num_global_rounds, sizes=sizes, **settings)
 
     shrink(monkeypatch, swapped)

@@ -9,6 +9,7 @@ from cosim import (
     Exponential,
     HFedAvg,
     Hist,
+    LatencyOptimal,
     RawHfl,
     Sgd,
     System,
@@ -47,7 +48,7 @@ def test_a_kind_that_does_not_fit_yet_waits_for_the_options_that_follow():
 def test_another_kind_keeps_what_both_have():
     """The training; what only the one has is gone, and what only the other has is its default."""
     training = EdgeTraining(num_edge_rounds=2, local=Sgd(learning_rate=0.3))
-    before = System(protocol=Hist(training=training, largest_submodel=2.0))
+    before = System(protocol=Hist(training=training, submodel_sizes=LatencyOptimal(largest=2.0)))
     system, _ = with_kinds(before, ["--protocol.kind", "HFedAvg"])
     assert system.protocol == HFedAvg(training=training)
     again, _ = with_kinds(system, ["--protocol.kind", "Hist"])

@@ -30,7 +30,9 @@ def assert_consistent(result: Result, output: str) -> None:
     num_cut = int((result.spans["outcome"] != DONE).sum())
     assert (summary.num_global_rounds, summary.num_updates) == (num_rounds, num_updates)
     assert summary.num_dropped == num_updates - edge_rounds["num_arrived"].sum() == num_cut
-    assert (edge_rounds["end_s"] - edge_rounds["start_s"]).max() <= training["deadline_s"] * (1 + 1e-9)
+    assert (edge_rounds["end_s"] - edge_rounds["start_s"]).max() <= training["waiting"]["after_s"] * (
+        1 + 1e-9
+    )
     words = " ".join(output.split())
     assert f"{num_rounds} global rounds, complete" in words
     assert f"{summary.time_s:.4g} s" in words

@@ -27,6 +27,7 @@ from analysis.report import report, write
 from cosim import (
     AfterRounds,
     Compute,
+    Deadline,
     EdgeTraining,
     FixedShares,
     Hist,
@@ -44,7 +45,9 @@ SYSTEM = System(
     data=Synthetic(),
     compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
-    protocol=Hist(training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, deadline_s=0.0012)),
+    protocol=Hist(
+        training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, waiting=Deadline(after_s=0.0012))
+    ),
     end=AfterRounds(num_global_rounds=3),
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -146,7 +146,7 @@ def test_fig6_differs_in_one_knob(
 ) -> None:
     for curves in by_seed(systems_of("fig6", Options(quick=quick), monkeypatch)):
         base = vhfl.system()
-        knobs = {f"K/N = {k}/16": {"num_senders": k, "waiting_time_s": None} for k in senders}
+        knobs = {f"K/N = {k}/16": {"num_senders": k, "waiting": cosim.WaitForAll()} for k in senders}
         knobs |= {f"E_l = {e}": {"num_local_epochs": e} for e in epochs}
         assert list(curves) == list(knobs)
         for curve, system in curves.items():

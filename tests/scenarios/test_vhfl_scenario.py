@@ -17,6 +17,7 @@ from analysis.statistics import t_interval
 from cosim import (
     AfterRounds,
     Compute,
+    Deadline,
     Deterministic,
     HFedAvg,
     Never,
@@ -26,7 +27,9 @@ from cosim import (
     Result,
     System,
     Traffic,
+    UploadDeadline,
     Vhfl,
+    WaitForAll,
     evolve,
     run,
 )
@@ -84,10 +87,9 @@ def test_the_waiting_time_is_where_10_of_12_arrive() -> None:
     system = vhfl.system()
     protocol = system.protocol
     assert isinstance(protocol, Vhfl)
-    assert protocol.waiting_time_s is not None
-    assert (protocol.num_senders, protocol.num_needed, protocol.waits_from) == (12, 10, "upload")
-    assert protocol.waiting_time_s == THEORY.waiting_time_s(10 / 12)
-    assert float(vhfl.sojourn(system.uplink).success_rate(protocol.waiting_time_s)) == pytest.approx(
+    assert (protocol.num_senders, protocol.num_needed) == (12, 10)
+    assert protocol.waiting == UploadDeadline(after_s=THEORY.waiting_time_s(10 / 12))
+    assert float(vhfl.sojourn(system.uplink).success_rate(protocol.waiting.after_s)) == pytest.approx(
         10 / 12, rel=1e-9
     )
     assert (type(system.uplink), system.uplink.paths) == (PublicNetwork, "own")
@@ -224,11 +226,11 @@ def by_radio(system: System) -> System:
 
 
 def from_the_broadcast(system: System) -> System:
-    return evolve(system, protocol=evolve(system.protocol, waits_from="broadcast"))
+    return evolve(system, protocol=evolve(system.protocol, waiting=Deadline()))
 
 
 def for_all(system: System) -> System:
-    return evolve(system, protocol=evolve(system.protocol, waiting_time_s=None))
+    return evolve(system, protocol=evolve(system.protocol, waiting=WaitForAll()))
 
 
 def with_another_service(system: System) -> System:

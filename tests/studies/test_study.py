@@ -18,6 +18,7 @@ from cosim import (
     ConfigurationError,
     EdgeTraining,
     FixedShares,
+    Fractions,
     HFedAvg,
     Hist,
     PerClient,
@@ -161,11 +162,12 @@ def test_the_table_is_the_same_on_any_executor(tmp_path):
 
 def test_a_design_that_fails_is_a_row_and_does_not_stop_the_others(tmp_path):
     """One breaks a rule of its class, one only before its clock starts."""
-    grid = {"protocol.submodel_fractions": (None, [0.5, 0.5, 0.5], [0.5, -0.5], [0.25, 0.75])}
-    runs = Study(BASE, grid, 1).run(tmp_path / "s", executor=Here())
+    grid = {"protocol.submodel_sizes.values": ([0.5, 0.5], [0.5, 0.5, 0.5], [0.5, -0.5], [0.25, 0.75])}
+    base = evolve(BASE, protocol=evolve(BASE.protocol, submodel_sizes=Fractions()))
+    runs = Study(base, grid, 1).run(tmp_path / "s", executor=Here())
     assert list(runs["status"]) == ["complete", "failed", "failed", "complete"]
-    assert "ConfigurationError: Hist.submodel_fractions has 3 values for 2 cells" in runs["error"][1]
-    assert "Hist.submodel_fractions = (0.5, -0.5): must be above 0" in runs["error"][2]
+    assert "ConfigurationError: Fractions.values has 3 values for 2 cells" in runs["error"][1]
+    assert "Fractions.values = (0.5, -0.5): must be above 0" in runs["error"][2]
     assert runs["error"][0] == ""
 
 
@@ -244,7 +246,7 @@ def test_a_network_that_there_is_not_is_a_design_that_cannot_run(tmp_path):
         ("bandwidth_hz", "uplink.sharing.bandwidth_hz"),
         ("uplink.sharing.bandwidth_hz", "uplink.sharing.bandwidth_hz"),
         ("num_cells", "num_cells"),
-        ("training.deadline_s", "protocol.training.deadline_s"),
+        ("training.num_edge_rounds", "protocol.training.num_edge_rounds"),
         ("training.kind", "protocol.training.kind"),
         ("policy.kind", "protocol.policy.kind"),
         ("theta", "protocol.policy.theta"),
@@ -266,16 +268,16 @@ def test_an_end_of_several_paths_is_refused_with_all_of_them():
 def test_kinds_are_fields_and_keep_what_both_have(tmp_path):
     grid = {
         "protocol.kind": ("Hist", "HFedAvg", "Hits"),
-        "protocol.submodel_sizes": ("equal", "latency-optimal"),
+        "protocol.submodel_sizes.kind": ("EqualSizes", "LatencyOptimal"),
     }
     found = designs(BASE, grid)
     assert [design.name for design in found][:3] == [
-        "protocol=Hist, submodel_sizes=equal",
-        "protocol=Hist, submodel_sizes=latency-optimal",
-        "protocol=HFedAvg, submodel_sizes=equal",
+        "protocol=Hist, submodel_sizes=EqualSizes",
+        "protocol=Hist, submodel_sizes=LatencyOptimal",
+        "protocol=HFedAvg, submodel_sizes=EqualSizes",
     ]
     assert [design.error is None for design in found] == [True, True, False, False, False, False]
-    assert "no field 'submodel_sizes'" in str(found[2].error)
+    assert "HFedAvg has no part 'submodel_sizes'" in str(found[2].error)
     assert "'kind' must be one of HFedAvg, Hist" in str(found[4].error)
     (_, averaged) = designs(BASE, {"protocol.kind": ("Hist", "HFedAvg")})
     assert averaged.system is not None

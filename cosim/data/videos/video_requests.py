@@ -97,7 +97,7 @@ class VideoRequests(Data):
 
     def fit(self, system: Any) -> None:
         """Refuse more slots in an edge round than a log holds."""
-        round_s = system.protocol.least_round_s
+        round_s = system.protocol.waiting.least_s
         if round_s / self.slot_s > MOST_SLOTS:
             rule = f"more than {MOST_SLOTS:,} slots in an edge round of {round_s:g} s"
             fix = "a deadline of minutes, or a longer slot"

@@ -10,7 +10,15 @@ from matplotlib.figure import Figure
 from analysis.plots import curves
 from scenarios.reproduce.figures import Claim
 from scenarios.reproduce.hist.fig8b import FOLDER, STEPS, accuracies, label, play
-from scenarios.reproduce.hist.time_figures import Options, mean_curve, over_seeds, table_of, write
+from scenarios.reproduce.hist.time_figures import (
+    EQUAL,
+    OPTIMAL,
+    Options,
+    mean_curve,
+    over_seeds,
+    table_of,
+    write,
+)
 
 __all__ = ["Options", "main"]
 
@@ -22,9 +30,7 @@ def main(options: Options) -> int:
     runs = play(options)
     claims = []
     for num_steps in STEPS:
-        loss = accuracies(runs[label("equal", num_steps)]) - accuracies(
-            runs[label("latency-optimal", num_steps)]
-        )
+        loss = accuracies(runs[label(EQUAL, num_steps)]) - accuracies(runs[label(OPTIMAL, num_steps)])
         claims.append(
             Claim(
                 f"H = {num_steps}: optimised sizes learn slightly slower per global round",

@@ -12,14 +12,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+import cosim
 from analysis.plots import curves
 from scenarios.reproduce.figures import Claim
 from scenarios.reproduce.hist.time_figures import (
+    EQUAL,
     OMA_HIST,
+    OPTIMAL,
     Floats,
     Options,
     Runs,
-    Sizes,
     is_earlier,
     mean_curve,
     over_seeds,
@@ -35,12 +37,12 @@ __all__ = ["Options", "main"]
 
 FIGURE, FOLDER = "hist-fig8b", "hist-fig8"
 STEPS = (20, 40)
-SIZES: tuple[Sizes, Sizes] = ("equal", "latency-optimal")
+SIZES = (EQUAL, OPTIMAL)
 
 
-def label(sizes: str, num_steps: int) -> str:
+def label(sizes: cosim.SubmodelSizes, num_steps: int) -> str:
     """What a curve is called."""
-    return f"{'w' if sizes == 'latency-optimal' else 'w/o'} optimised sizes, H={num_steps}"
+    return f"{'w' if sizes == OPTIMAL else 'w/o'} optimised sizes, H={num_steps}"
 
 
 def play(options: Options) -> Runs:

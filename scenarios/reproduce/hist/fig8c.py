@@ -11,15 +11,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+import cosim
 from analysis.plots import bars
 from scenarios.reproduce.figures import Claim
 from scenarios.reproduce.hist.fig8b import shorter
 from scenarios.reproduce.hist.time_figures import (
+    EQUAL,
     OMA_HFEDAVG,
     OMA_HIST,
+    OPTIMAL,
     Floats,
     Options,
-    Sizes,
     is_earlier,
     over_seeds,
     play_seeds,
@@ -38,10 +40,10 @@ def main(options: Options) -> int:
     """Run, draw, compare."""
     cells = (2, 4) if options.quick else (2, 4, 6, 8)
     rounds, target = options.rounds(10, 120), options.accuracy(0.7)
-    kinds: dict[str, tuple[str, Sizes]] = {
-        WITH: (OMA_HIST, "latency-optimal"),
-        WITHOUT: (OMA_HIST, "equal"),
-        WHOLE: (OMA_HFEDAVG, "equal"),
+    kinds: dict[str, tuple[str, cosim.SubmodelSizes]] = {
+        WITH: (OMA_HIST, OPTIMAL),
+        WITHOUT: (OMA_HIST, EQUAL),
+        WHOLE: (OMA_HFEDAVG, EQUAL),
     }
     runs = play_seeds(
         FIGURE,

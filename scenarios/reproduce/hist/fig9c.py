@@ -21,6 +21,7 @@ from scenarios.reproduce.hist.time_figures import (
     AIR_HFEDAVG,
     AIR_HIST,
     OMA_HIST,
+    OPTIMAL,
     Options,
     Runs,
     is_earlier,
@@ -50,7 +51,7 @@ def main(options: Options) -> int:
             seed,
             num_global_rounds or rounds(algorithm, options),
             num_clients=4 * per_cell,
-            sizes="latency-optimal",
+            sizes=OPTIMAL,
             grey_levels="positive",
         )
 

@@ -20,8 +20,8 @@ from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Claim, num_rounds, play_all, show_claims
 
 Floats = NDArray[np.float64]
-Sizes = Literal["equal", "latency-optimal"]
 GreyLevels = Literal["symmetric", "positive"]
+EQUAL, OPTIMAL = cosim.EqualSizes(), cosim.LatencyOptimal()
 OMA_HIST, OMA_HFEDAVG = "OMA-HIST", "OMA-HFedAvg"
 AIR_HIST, AIR_HFEDAVG = "AirComp-HIST", "AirComp-HFedAvg"
 
@@ -73,7 +73,7 @@ def system(
     num_cells: int = 4,
     num_clients: int = 60,
     num_local_steps: int = 40,
-    sizes: Sizes = "equal",
+    sizes: cosim.SubmodelSizes = EQUAL,
     snr_db: tuple[float, ...] = (30.0, 40.0),
     alike: bool = False,
     grey_levels: GreyLevels = "symmetric",

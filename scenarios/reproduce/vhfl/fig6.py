@@ -32,7 +32,7 @@ def main(options: Options) -> int:
     for seed in seeds(options):
         base = vhfl_system(seed, num_rounds)
         for number in uploads:
-            system = variant(base, num_senders=number, waiting_time_s=None)
+            system = variant(base, num_senders=number, waiting=cosim.WaitForAll())
             systems[labelled(f"K/N = {number}/{base.num_clients}", seed)] = system
         for number in epochs:
             systems[labelled(f"E_l = {number}", seed)] = variant(base, num_local_epochs=number)

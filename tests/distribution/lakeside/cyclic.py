@@ -15,9 +15,9 @@ class Cyclic(cosim.Protocol):
     training: cosim.EdgeTraining = cosim.EdgeTraining(num_edge_rounds=1)
 
     @property
-    def gives_up(self):
-        """Whether an update that never comes is given up."""
-        return self.training.deadline_s is not None
+    def waiting(self):
+        """As the cells wait."""
+        return self.training.waiting
 
     def check(self, cloud):
         """Refuse a network that the clients cannot train."""

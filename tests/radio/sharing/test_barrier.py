@@ -9,6 +9,7 @@ from cosim import (
     CoherenceTime,
     Compute,
     ConfigurationError,
+    Deadline,
     EdgeTraining,
     HFedAvg,
     Hist,
@@ -22,6 +23,8 @@ from cosim import (
     Sgd,
     Synthetic,
     System,
+    WaitForAll,
+    Waiting,
 )
 from cosim.learning.learner import Learner
 from cosim.network import nodes_of
@@ -30,6 +33,7 @@ from cosim.simulation import Simulation
 
 PARAMETERS = 12 * 8 + 8 * 4
 TX_W = 0.2
+PATIENT = WaitForAll()
 STEPS, STEP_CYCLES = 3, 1e6
 AIRTIME_S = PARAMETERS / (1e6 / 15e3) * (1e-3 / 14.0)
 """Eq. 37 in 1 MHz."""
@@ -37,7 +41,7 @@ AIRTIME_S = PARAMETERS / (1e6 / 15e3) * (1e-3 / 14.0)
 
 def play(
     frequencies_hz: tuple[float, ...],
-    deadline_s: float | None = None,
+    waiting: Waiting = PATIENT,
     order: int | None = None,
     num_edge_rounds: int = 1,
     **symbols,
@@ -60,7 +64,7 @@ def play(
                 num_edge_rounds=num_edge_rounds,
                 num_local_steps=STEPS,
                 local=Sgd(batch_size=10),
-                deadline_s=deadline_s,
+                waiting=waiting,
             ),
         ),
         end=AfterRounds(num_global_rounds=1),
@@ -115,7 +119,7 @@ def test_airtime_by_subcarrier_symbol_and_band():
 def test_before_a_deadline_those_who_are_there_send_in_time(num_edge_rounds):
     """The barrier opens at the last moment, however late the clock is; who is not there is left out."""
     deadline_s = trains_s(1e9) + 0.5 * AIRTIME_S
-    trace = play((1e9, 2e9, 3e9), deadline_s=deadline_s, num_edge_rounds=num_edge_rounds)
+    trace = play((1e9, 2e9, 3e9), waiting=Deadline(after_s=deadline_s), num_edge_rounds=num_edge_rounds)
     rounds = [row for row in trace.rounds if row.level == "edge"]
     assert [row.num_arrived for row in rounds] == [2] * num_edge_rounds
     for number, row in enumerate(rounds):
@@ -132,7 +136,7 @@ def test_before_a_deadline_those_who_are_there_send_in_time(num_edge_rounds):
 
 
 def test_a_sum_begins_before_the_deadline_when_all_are_there():
-    trace = play((1e9, 2e9), deadline_s=1.0)
+    trace = play((1e9, 2e9), waiting=Deadline(after_s=1.0))
     sends = [span for span in trace.spans if span.activity == "send"]
     assert [span.start_s for span in sends] == pytest.approx([trains_s(1e9)] * 2)
     assert trace.rounds[0].end_s == pytest.approx(trains_s(1e9) + AIRTIME_S)
@@ -141,13 +145,15 @@ def test_a_sum_begins_before_the_deadline_when_all_are_there():
 @pytest.mark.parametrize("order", [None, 1, 2, 3])
 def test_who_comes_at_the_last_moment_is_there(order):
     """1e9 Hz train for 3 ms; the sum must begin then, a rounding aside; 0.5e9 Hz come later."""
-    trace = play((1e9, 1e9, 0.5e9), deadline_s=(trains_s(1e9) + AIRTIME_S) * (1.0 + 1e-9), order=order)
+    trace = play(
+        (1e9, 1e9, 0.5e9), waiting=Deadline(after_s=(trains_s(1e9) + AIRTIME_S) * (1.0 + 1e-9)), order=order
+    )
     assert trace.rounds[0].num_arrived == 2
 
 
 def test_nobody_sends_what_could_not_end_in_time():
     """All are there, but later than the last moment: no energy is spent on a sum that must be cut."""
-    trace = play((1e9, 2e9), deadline_s=0.5 * AIRTIME_S + trains_s(2e9))
+    trace = play((1e9, 2e9), waiting=Deadline(after_s=0.5 * AIRTIME_S + trains_s(2e9)))
     assert not [span for span in trace.spans if span.activity == "send"]
     assert trace.rounds[0].num_arrived == 0
 

@@ -11,6 +11,7 @@ from scipy import stats
 import models
 from cosim import (
     AfterRounds,
+    Deadline,
     EdgeTraining,
     EveryEdgeRound,
     FixedShares,
@@ -253,7 +254,7 @@ def test_only_those_who_sent_set_the_noise():
     compute = evolve(
         base.compute, min_frequency_hz=PerClient(values=speeds), max_frequency_hz=PerClient(values=speeds)
     )
-    training = evolve(base.protocol.training, deadline_s=1.0)
+    training = evolve(base.protocol.training, waiting=Deadline(after_s=1.0))
     cut = evolve(base, compute=compute, protocol=evolve(base.protocol, training=training))
     snr = 10.0 ** (SNR_DB / 10.0)
     others = [[n for n in range(first, first + 3) if n not in weakest] for first in (0, 3)]

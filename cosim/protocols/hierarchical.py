@@ -1,0 +1,45 @@
+"""Hierarchical protocols: cells that all do an edge training, and a cloud above them."""
+
+from abc import ABC, abstractmethod
+from functools import partial
+
+from cosim.configuration import configuration
+from cosim.learning.graph.pending import PendingModel
+from cosim.protocols.edge_training import EdgeTraining
+from cosim.protocols.protocol import Protocol
+from cosim.servers.cloud import Cloud
+from cosim.servers.waiting import Waiting
+from cosim.simulation import Process, Simulation
+
+
+@configuration
+class Hierarchical(Protocol, ABC):
+    """Base of the protocols whose cells do an edge training.
+
+    Attributes:
+        training: What a cell does in a global round.
+    """
+
+    training: EdgeTraining = EdgeTraining()
+
+    @property
+    def waiting(self) -> Waiting:
+        """As its cells wait."""
+        return self.training.waiting
+
+    @property
+    def takes_sums(self) -> bool:
+        """Means are all that a cell takes."""
+        return True
+
+    @abstractmethod
+    def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
+        """One global round, counted from 1; returns the next global model."""
+
+    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+        """Global rounds until the run is over; returns the global model."""
+        return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what this network cannot play, before the clock starts."""
+        self.training.check(cloud)

@@ -1,0 +1,134 @@
+"""Submodel sizes: the port of how many hidden units each cell trains in a global round.
+
+Scope and limitations: latency-optimal sizes want cycles that follow parameters, and a link whose rates are
+known and on which nobody waits for others. With several groups of units the sizes of the group that holds
+most parameters are optimal, and the others follow in proportion. Sizes are planned with fixed shares or sums
+over the air; with redivided shares they are as good as fixed shares let them be.
+
+Usage::
+
+    @configuration
+    class LargeFirst(SubmodelSizes):
+        \"\"\"Half of the model in the first cell, the rest in equal parts.\"\"\"
+
+        def counts(self, cloud, training, global_round):
+            num_others = len(cloud.edges) - 1
+            return proportional_counts(cloud.shape.num_units, (0.5, *[0.5 / num_others] * num_others))
+
+Source: HIST journal paper, Section IV-B.
+"""
+
+from abc import ABC, abstractmethod
+
+from cosim.allocation.submodel_sizes import latency_optimal_sizes
+from cosim.configuration import ConfigurationError, Port, configuration, field, positive, refuse
+from cosim.learning.network.submodels import Counts, even_counts, proportional_counts
+from cosim.protocols.edge_training import EdgeTraining
+from cosim.servers.cloud import Cloud
+
+
+@configuration
+class SubmodelSizes(Port, ABC):
+    """How many hidden units each cell trains in a global round."""
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what these nodes cannot be dealt, before the clock starts.
+
+        Raises:
+            ConfigurationError: What it is, and the usual fix.
+        """
+
+    @abstractmethod
+    def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
+        """Units of each cell, for every group of units of `cloud.shape`.
+
+        Args:
+            training: What a cell does in a global round.
+            global_round: The one that is about to begin.
+        """
+
+
+@configuration
+class EqualSizes(SubmodelSizes):
+    """Equal parts."""
+
+    def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
+        """As even as they go."""
+        return even_counts(cloud.shape.num_units, len(cloud.edges))
+
+
+@configuration
+class Fractions(SubmodelSizes):
+    """A given part of the hidden units for each cell.
+
+    Attributes:
+        values: The parts, one for each cell, adding up to 1. [no source]
+    """
+
+    values: tuple[float, ...] = field(positive, default=(0.5, 0.5))
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse another number of parts than of cells."""
+        if len(self.values) != len(cloud.edges):
+            raise ConfigurationError(
+                f"Fractions.values has {len(self.values)} values for {len(cloud.edges)} cells. Usual fix: "
+                "one for each cell, or EqualSizes."
+            )
+
+    def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
+        """In proportion."""
+        return proportional_counts(cloud.shape.num_units, self.values)
+
+
+@configuration
+class LatencyOptimal(SubmodelSizes):
+    """Parts that make the slowest cell of a global round as fast as can be.
+
+    Attributes:
+        largest: Largest part, in equal parts: eps_th / (6 delta_1^2) of (20b). [HIST journal, Section VI-C:
+            eps_th = 9 delta_1^2]
+    """
+
+    largest: float = field(positive, default=1.5)
+
+    def __attrs_post_init__(self) -> None:
+        if self.largest < 1.0:
+            rule = "parts below an equal one cannot add up to the model"
+            raise refuse("LatencyOptimal", "largest", self.largest, rule, "at least 1")
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what no plan knows the times of."""
+        if cloud.cycles_follow == "flops":
+            raise ConfigurationError(
+                "LatencyOptimal: plans by parameters, and Compute.cycles_follow = 'flops'. Usual fix: "
+                "cycles_follow = 'parameters', or EqualSizes."
+            )
+        if cloud.edges[0].link.known_to("LatencyOptimal").num_at_once is not None:
+            raise ConfigurationError(
+                "LatencyOptimal: this uplink makes clients wait for each other, and no plan knows how long. "
+                "Usual fix: sharing = FixedShares, or EqualSizes."
+            )
+        if not cloud.shape.num_units:
+            raise ConfigurationError(
+                "LatencyOptimal: System.model has no hidden units to deal. Usual fix: a hidden layer, such "
+                "as relu-784-300-10."
+            )
+
+    def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
+        """The optimum of eq. 20; with sums over the air of eq. 39."""
+        shape = cloud.shape
+        widest = max(shape.num_units, key=shape.num_cut_parameters)
+        num_units = shape.num_units[widest]
+        num_cut, num_cut_values = (
+            sum(map(count, shape.num_units)) for count in (shape.num_cut_parameters, shape.num_cut_values)
+        )
+        whole = (shape.num_parameters() - num_cut, shape.num_values() - num_cut_values)
+        unit = (num_cut / num_units, num_cut_values / num_units)
+        sizes = latency_optimal_sizes(
+            [training.model_s(cloud, edge, global_round, *whole) for edge in cloud.edges],
+            [training.model_s(cloud, edge, global_round, *unit) for edge in cloud.edges],
+            num_units=num_units,
+            largest=self.largest,
+        )
+        fractions = [size / num_units for size in sizes]
+        return proportional_counts(shape.num_units, fractions) | {widest: sizes}
