@@ -66,6 +66,11 @@ class Hist(Protocol):
         """Means are all it takes."""
         return True
 
+    @property
+    def plans_times(self) -> bool:
+        """Latency-optimal sizes are planned."""
+        return self.submodel_sizes == "latency-optimal"
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.training.check(cloud)
@@ -81,10 +86,10 @@ class Hist(Protocol):
                 "cells. Usual fix: one for each cell, or none for equal parts."
             )
         if self.submodel_sizes == "latency-optimal":
-            if cloud.cycles_follow == "flops":
+            if not cloud.workload.in_parameters:
                 raise ConfigurationError(
-                    "Hist.submodel_sizes = 'latency-optimal': plans by parameters, and Compute.cycles_follow"
-                    " = 'flops'. Usual fix: cycles_follow = 'parameters', or equal sizes."
+                    "Hist.submodel_sizes = 'latency-optimal': plans by parameters, and System.cycles do not "
+                    "follow them. Usual fix: cycles = CyclesPerStep, or equal sizes."
                 )
             link = cloud.edges[0].link.known_to("Hist.submodel_sizes = 'latency-optimal'")
             if link.num_at_once is not None:
@@ -115,14 +120,10 @@ class Hist(Protocol):
         shape = cloud.shape
         widest = max(shape.num_units, key=shape.num_cut_parameters)
         num_units = shape.num_units[widest]
-        num_cut, num_cut_values = (
-            sum(map(count, shape.num_units)) for count in (shape.num_cut_parameters, shape.num_cut_values)
-        )
-        whole = (shape.num_parameters() - num_cut, shape.num_values() - num_cut_values)
-        unit = (num_cut / num_units, num_cut_values / num_units)
+        uncut, unit = cloud.workload.by_units(widest)
         sizes = latency_optimal_sizes(
-            [self.training.model_s(cloud, edge, global_round, *whole) for edge in cloud.edges],
-            [self.training.model_s(cloud, edge, global_round, *unit) for edge in cloud.edges],
+            [self.training.model_s(edge, uncut, global_round) for edge in cloud.edges],
+            [self.training.model_s(edge, unit, global_round) for edge in cloud.edges],
             num_units=num_units,
             largest=self.largest_submodel,
         )

@@ -45,6 +45,11 @@ class Protocol(Port, ABC):
         return False
 
     @property
+    def plans_times(self) -> bool:
+        """Whether it plans how long jobs take; then a downlink that takes time is refused."""
+        return False
+
+    @property
     def least_round_s(self) -> float:
         """How long an edge round lasts at least."""
         return 0.0

@@ -34,12 +34,12 @@ from cosim.devices.client import Assignment
 from cosim.learning.graph.combinations import accumulate, mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training import LocalTraining, Sgd
-from cosim.links.codec import Payload
 from cosim.links.uplink import Job
 from cosim.protocols.planning import Planner, Share, Terms
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
+from cosim.servers.workload import Load
 from cosim.simulation import Dropped, Process, Simulation
 
 
@@ -75,6 +75,11 @@ class RawHfl(Protocol):
     def gives_up(self) -> bool:
         """Whether an update that never comes is given up."""
         return self.policy.keeps_limits
+
+    @property
+    def plans_times(self) -> bool:
+        """Every round is planned."""
+        return True
 
     @property
     def least_round_s(self) -> float:
@@ -132,13 +137,11 @@ class RawHfl(Protocol):
         global_round: int,
     ) -> Process:
         """One cell's global round; returns the edge model as it reaches the cloud."""
-        payload = cloud.payload()
-        yield from edge.receive(sim, payload.bits)
+        load = cloud.workload.of()
+        yield from edge.receive(sim, load.download.bits)
         for edge_round in range(self.num_edge_rounds):
             shares = planner.shares(edge, global_round, edge_round)
-            asked = [
-                self.assignment(cloud, share, model, payload, global_round, edge_round) for share in shares
-            ]
+            asked = [self.assignment(cloud, share, model, load, global_round, edge_round) for share in shares]
             outcomes = yield from edge.edge_round(
                 sim,
                 [(share.client, one) for share, one in zip(shares, asked, strict=True)],
@@ -158,7 +161,7 @@ class RawHfl(Protocol):
                 planner.count(share.client, arrived)
             if updates:
                 model = accumulate(model, updates, coefficients)
-        yield from edge.send(sim, payload.bits)
+        yield from edge.send(sim, load.upload.bits)
         return model
 
     def assignment(
@@ -166,7 +169,7 @@ class RawHfl(Protocol):
         cloud: Cloud,
         share: Share,
         model: PendingModel,
-        payload: Payload,
+        load: Load,
         global_round: int,
         edge_round: int,
     ) -> Assignment:
@@ -174,8 +177,9 @@ class RawHfl(Protocol):
         return Assignment(
             job=Job.of_round(global_round, edge_round, self.num_edge_rounds),
             request=cloud.request(model, share.num_steps, self.local_round),
-            cycles=share.num_steps * cloud.step_cycles(share.client, self.local_round.batch_size),
-            payload=payload,
+            cycles=load.cycles(share.client, share.num_steps, self.local_round.batch_size),
+            download=load.download,
+            payload=load.upload,
             frequency_hz=share.frequency_hz,
             tx_power_w=share.tx_power_w,
             energy_budget_j=share.energy_budget_j if self.gives_up else None,

@@ -8,8 +8,8 @@ from data_sets import loaded
 
 import models
 from cosim import (
-    Compute,
     ConfigurationError,
+    DrawnDevices,
     EdgeTraining,
     FixedShares,
     GivenSnr,
@@ -50,7 +50,9 @@ def system(
         num_clients=2 * num_cells,
         model=model,
         data=Synthetic(split=Iid()),
-        compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+        devices=DrawnDevices(
+            min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))
+        ),
         uplink=Radio(
             sharing=FixedShares(bandwidth_hz=1e6),
             link=GivenSnr(snr_db=PerGroup(values=(10.0 * math.log10(3.0),))),
@@ -198,14 +200,14 @@ def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
 def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
     """Cell 1 never meets the deadline: its part of the assembled model is that of the start."""
     played = system(2, batch_size=300)
-    compute = evolve(
-        played.compute,
+    devices = evolve(
+        played.devices,
         min_frequency_hz=PerGroup(values=(1e9, 1e6)),
         max_frequency_hz=PerGroup(values=(1e9, 1e6)),
     )
     training = evolve(played.protocol.training, deadline_s=0.5)
     played = evolve(
-        played, compute=compute, protocol=evolve(played.protocol, num_global_rounds=1, training=training)
+        played, devices=devices, protocol=evolve(played.protocol, num_global_rounds=1, training=training)
     )
     trace, learner, cloud, (first, last) = play(played)
     assert {(row.node, row.num_arrived) for row in trace.rounds if row.level == "edge"} == {

@@ -11,14 +11,16 @@ import torch
 import models
 from cosim import (
     CommonSteps,
-    Compute,
     ConfigurationError,
+    CyclesPerBit,
+    DrawnDevices,
     EdgeTraining,
     EveryEdgeRound,
     HFedAvg,
     Iid,
     LargeScale,
     LinkBudget,
+    LogNormalTime,
     NoFading,
     PerGroup,
     PowerRange,
@@ -51,8 +53,8 @@ BASE = System(
     model="relu-12-8-4",
     data=Synthetic(split=Iid()),
     topology=Topology(cell_radius_m=400.0),
-    compute=Compute(
-        cycles_per_bit=(25.0, 40.0),
+    cycles=CyclesPerBit(cycles_per_bit=(25.0, 40.0)),
+    devices=DrawnDevices(
         min_frequency_hz=PerGroup(values=(1.2e9,)),
         max_frequency_hz=PerGroup(values=(2e9,)),
         tx_power=PowerRange(lowest_dbm=20.0, highest_dbm=30.0),
@@ -115,6 +117,7 @@ def test_the_clock_does_what_is_planned(name):
     """Durations and energies of the spans are those of the plan, and these are eqs. 10 to 14 by hand."""
     played = play(with_policy(POLICIES[name], sharing=ResourceBlocks(num_blocks=4)))
     clients = {client.name: client for edge in played.cloud.edges for client in edge.clients}
+    load = played.cloud.workload.of()
     spans = {(s.node, s.activity, round(s.end_s, 6)): s for s in played.trace.spans}
     planned = [plan for plan in played.trace.plans if plan.is_selected]
     assert planned or name == "M1"
@@ -125,7 +128,7 @@ def test_the_clock_does_what_is_planned(name):
             if span.node == plan.client and plan.time_s <= span.start_s < plan.time_s + 150.0
         ]
         train, send = sorted(of_client, key=lambda span: span.start_s)
-        cycles = plan.num_steps * clients[plan.client].cpu.sample_cycles * 40
+        cycles = load.cycles(clients[plan.client], plan.num_steps, 40)
         train_s = cycles / plan.frequency_hz
         assert train.end_s - train.start_s == pytest.approx(train_s, rel=1e-9)
         assert train.energy_j == pytest.approx(0.5 * 2e-28 * cycles * plan.frequency_hz**2, rel=1e-9)
@@ -202,8 +205,8 @@ def test_at_full_power_the_slowest_link_is_waited_for():
 def test_a_client_stops_where_its_budget_is_spent():
     """Who meets a worse gain than planned sends until its energy is spent or the deadline comes."""
     system = with_policy(ResourceAware(), csi_error_db=8.0, sharing=ResourceBlocks(num_blocks=4))
-    compute = evolve(system.compute, static_power_w=0.05)
-    system = evolve(system, compute=compute, protocol=evolve(system.protocol, energy_budget_j=(0.6,)))
+    devices = evolve(system.devices, static_power_w=0.05)
+    system = evolve(system, devices=devices, protocol=evolve(system.protocol, energy_budget_j=(0.6,)))
     played = play(system)
     reasons = {}
     for plan in played.trace.plans:
@@ -245,7 +248,7 @@ def test_late_updates_are_cut_at_the_deadline_and_cost_what_was_sent():
 def test_jitter_multiplies_training_times():
     calm = with_policy(Unconstrained(), sharing=ResourceBlocks(num_blocks=4))
     calm = evolve(calm, protocol=evolve(calm.protocol, num_global_rounds=150, num_edge_rounds=1))
-    shaken = evolve(calm, compute=evolve(calm.compute, time_jitter=0.2))
+    shaken = evolve(calm, devices=evolve(calm.devices, training_time=LogNormalTime(spread=0.2)))
     ratios = []
     of = {}
     for system in (calm, shaken):
@@ -284,8 +287,8 @@ def test_few_are_selected_twice_in_a_row(solver):
 def test_cells_with_too_few_able_clients_take_those_they_have(solver):
     """Far clients of low power: some rounds are short, some empty, and the clock goes on."""
     far = evolve(BASE, topology=Topology(cell_radius_m=1800.0, min_distance_m=1000.0))
-    quiet = evolve(BASE.compute, tx_power=PowerRange(lowest_dbm=0.0, highest_dbm=10.0))
-    system = with_policy(ResourceAware(solver=solver), evolve(far, compute=quiet))
+    quiet = evolve(BASE.devices, tx_power=PowerRange(lowest_dbm=0.0, highest_dbm=10.0))
+    system = with_policy(ResourceAware(solver=solver), evolve(far, devices=quiet))
     system = evolve(system, protocol=evolve(system.protocol, num_global_rounds=6, deadline_s=60.0))
     rows = [row for row in play(system).trace.rounds if row.level == "edge"]
     able: dict[tuple[str, int, int], int] = {}
@@ -456,8 +459,11 @@ def test_who_waits_for_all_may_not_meet_outages():
             lambda: PowerRange(lowest_dbm=30.0, highest_dbm=20.0),
             "lowest_dbm = 30: lies above highest",
         ),
-        (lambda: Compute(lowest_frequency_hz=1.5e9), r"lowest_frequency_hz = 1\.5e\+09: above min_frequency"),
-        (lambda: Compute(cycles_per_bit=(40.0, 25.0)), "cycles_per_bit"),
+        (
+            lambda: DrawnDevices(lowest_frequency_hz=1.5e9),
+            r"lowest_frequency_hz = 1\.5e\+09: above min_frequency",
+        ),
+        (lambda: CyclesPerBit(cycles_per_bit=(40.0, 25.0)), "cycles_per_bit"),
     ],
 )
 def test_bad_values(make, message):

@@ -25,7 +25,7 @@ from matplotlib.image import imread
 import cosim
 from analysis.report import report, write
 from cosim import (
-    Compute,
+    DrawnDevices,
     EdgeTraining,
     FixedShares,
     Hist,
@@ -41,7 +41,9 @@ SYSTEM = System(
     num_clients=6,
     model="relu-12-8-4",
     data=Synthetic(),
-    compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+    devices=DrawnDevices(
+        min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))
+    ),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         num_global_rounds=3, training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, deadline_s=0.0012)

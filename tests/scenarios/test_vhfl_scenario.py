@@ -15,8 +15,9 @@ from scipy import stats
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import t_interval
 from cosim import (
-    Compute,
+    CyclesPerStep,
     Deterministic,
+    DrawnDevices,
     HFedAvg,
     PerGroup,
     PublicNetwork,
@@ -45,8 +46,8 @@ def timing_only(num_global_rounds: int, step_cycles: float = FAST, seed: int = 1
         base,
         seed=seed,
         data=evolve(base.data, traffic=Traffic(num_days=4)),
-        compute=Compute(
-            step_cycles=step_cycles,
+        cycles=CyclesPerStep(step_cycles=step_cycles),
+        devices=DrawnDevices(
             min_frequency_hz=PerGroup(values=(1e9,)),
             max_frequency_hz=PerGroup(values=(2e9,)),
         ),

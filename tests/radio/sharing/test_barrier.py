@@ -6,8 +6,9 @@ from data_sets import loaded
 import models
 from cosim import (
     CoherenceTime,
-    Compute,
     ConfigurationError,
+    CyclesPerStep,
+    DrawnDevices,
     EdgeTraining,
     HFedAvg,
     Hist,
@@ -46,8 +47,8 @@ def play(
         num_clients=len(frequencies_hz),
         model="relu-12-8-4",
         data=Synthetic(split=Iid()),
-        compute=Compute(
-            step_cycles=STEP_CYCLES,
+        cycles=CyclesPerStep(step_cycles=STEP_CYCLES),
+        devices=DrawnDevices(
             min_frequency_hz=PerClient(values=frequencies_hz),
             max_frequency_hz=PerClient(values=frequencies_hz),
             tx_power=SamePower(power_w=TX_W),
