@@ -85,8 +85,8 @@ def test_the_two_that_are_exponential_are_called_so():
             HyperExponentialTime(**broken)
 
 
-class Doubled(TrainingTime):
-    """A user's law."""
+class Doubled(AsPlanned):
+    """A user's law, below ours."""
 
     def duration_s(self, planned_s, rng):
         return 2.0 * planned_s
