@@ -17,7 +17,7 @@ import pandas as pd
 from cosim.records import DONE, NO_JOB
 from cosim.results import Result
 
-_DOING = {"train": "training", "send": "sending", "wait": "waiting to send"}
+_DOING = {"receive": "receiving", "train": "training", "send": "sending", "wait": "waiting to send"}
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -2,7 +2,7 @@ from attrs import evolve
 
 from cosim.allocation.policies import CommonSteps, Policy, ResourceAware, Unconstrained
 from cosim.configuration import ConfigurationError
-from cosim.configuration.values import PerClient, PerGroup
+from cosim.configuration.values import PerClient, PerGroup, Values
 from cosim.data.arrays import Arrays
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
@@ -22,12 +22,24 @@ from cosim.data.traffic.cell_traffic import CellTraffic
 from cosim.data.traffic.traffic import Traffic
 from cosim.data.traffic.traffic_csv import TrafficCsv
 from cosim.data.videos.video_requests import VideoRequests
-from cosim.devices.compute import Compute
-from cosim.devices.transmit_power import PowerRange, SamePower
+from cosim.devices.cpu import Cpu
+from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
+from cosim.devices.devices import Device, Devices
+from cosim.devices.drawn_devices import DrawnDevices
+from cosim.devices.training_time import (
+    AsPlanned,
+    ExponentialTime,
+    HalfNormalTime,
+    HyperExponentialTime,
+    LogNormalTime,
+    TrainingTime,
+)
+from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.vertical import VerticalSgd
 from cosim.links.codec import Codec, Uncompressed
+from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
@@ -62,21 +74,32 @@ __all__ = [
     "AfterUpdates",
     "AfterVersions",
     "Arrays",
+    "AsPlanned",
     "AtLeast",
+    "CellDownlink",
     "CellIid",
     "CellTraffic",
     "Cifar10",
     "Codec",
     "CoherenceTime",
     "CommonSteps",
-    "Compute",
     "ConfigurationError",
+    "Cpu",
+    "Cycles",
+    "CyclesPerBit",
+    "CyclesPerOperation",
+    "CyclesPerStep",
     "Data",
     "Dataset",
     "Deadline",
     "Deterministic",
+    "Device",
+    "Devices",
     "Digits",
     "Dirichlet",
+    "Downlink",
+    "Download",
+    "DrawnDevices",
     "Dropped",
     "EdgeTraining",
     "Empirical",
@@ -89,21 +112,26 @@ __all__ = [
     "EverySeconds",
     "EveryVersions",
     "Exponential",
+    "ExponentialTime",
     "FashionMnist",
     "FirstK",
     "FixedShares",
     "Fractions",
     "GivenSnr",
     "HFedAvg",
+    "HalfNormalTime",
     "Hist",
     "HyperExponential",
+    "HyperExponentialTime",
     "Iid",
+    "Instantaneous",
     "KnownLink",
     "LargeScale",
     "LatencyOptimal",
     "Link",
     "LinkBudget",
     "LocalTraining",
+    "LogNormalTime",
     "Mean",
     "MeanBySamples",
     "Natural",
@@ -140,11 +168,14 @@ __all__ = [
     "Topology",
     "Traffic",
     "TrafficCsv",
+    "TrainingTime",
+    "TransmitPower",
     "Uncompressed",
     "Unconstrained",
     "Uplink",
     "Upload",
     "UploadDeadline",
+    "Values",
     "VerticalSgd",
     "Vhfl",
     "VideoRequests",

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, Port
 from cosim.data.dataset import Dataset
 from cosim.devices.client import Client
 from cosim.links.uplink import Cell
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer
+from cosim.servers.workload import Workload
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.topology.topology import client_name, edge_name
@@ -44,35 +44,31 @@ def nodes_of(
     if system.evaluation.learns or system.data.outline is None:
         held()
     graph = system.topology.graph(sizes, sim)
-    sample_flops = learner.flops.of() if system.compute.cycles_follow == "flops" else 0
+    devices = system.devices.of_clients(sim, sizes)
+    _check_number(system.devices, "of_clients", "devices", len(devices), "clients", system.num_clients)
     cells, first = [], 0
     for cell, size in enumerate(sizes):
         edge, names = edge_name(cell), [client_name(number) for number in range(first, first + size)]
         distance_m = np.array([graph.edges[edge, name]["distance_m"] for name in names])
-        powers_w = [system.compute.tx_power.highest_w(sim.stream(name, "transmit power")) for name in names]
-        cells.append(Cell(edge, tuple(names), distance_m, np.array(powers_w)))
+        powers_w = np.array([float(device.tx_power_w) for device in devices[first : first + size]])
+        cells.append(Cell(edge, tuple(names), distance_m, powers_w))
         first += size
-    links = system.uplink.links(sim, cells)
-    if len(links) != len(cells):
-        raise ConfigurationError(
-            f"{type(system.uplink).__name__}.links gives {len(links)} links for {len(cells)} cells. Usual "
-            "fix: one for each."
-        )
-    lowest_hz = system.compute.min_frequency_hz.of_clients(sizes)
-    highest_hz = system.compute.max_frequency_hz.of_clients(sizes)
-    edges, numbers, states = [], count(), {}
-    for cell, link, *range_hz in zip(cells, links, lowest_hz, highest_hz, strict=True):
+    links, downlinks = system.uplink.links(sim, cells), system.downlink.links(sim, cells)
+    _check_number(system.uplink, "links", "links", len(links), "cells", len(cells))
+    _check_number(system.downlink, "links", "links", len(downlinks), "cells", len(cells))
+    edges, numbered, states = [], enumerate(devices), {}
+    for cell, link, downlink in zip(cells, links, downlinks, strict=True):
         clients = [
             Client(
                 name=name,
                 edge=cell.edge,
-                cpu=system.compute.cpu(low_hz, high_hz, sim.stream(name, "cpu"), sample_flops),
+                device=device,
+                downlink=downlink,
                 link=link,
-                tx_power_w=float(power_w),
-                samples_now=partial(_held_now, held, next(numbers)),
+                samples_now=partial(_held_now, held, number),
                 states=states,
             )
-            for name, power_w, low_hz, high_hz in zip(cell.clients, cell.tx_power_w, *range_hz, strict=True)
+            for name, (number, device) in zip(cell.clients, numbered, strict=False)
         ]
         edges.append(
             EdgeServer(
@@ -88,15 +84,29 @@ def nodes_of(
         learner=learner,
         shape=learner.shape,
         end=system.end,
-        codec=system.codec,
-        cycles_follow=system.compute.cycles_follow,
+        workload=Workload(
+            shape=learner.shape,
+            flops=learner.flops,
+            codec=system.codec,
+            costs={name: system.cycles.of_client(sim, name) for cell in cells for name in cell.clients},
+            in_parameters=system.cycles.in_parameters,
+        ),
         evaluation=system.evaluation,
         listener=listener,
         known=known,
         states=states,
     )
+    cloud.workload.check(client for edge in edges for client in edge.clients)
     system.protocol.check(cloud)
     return cloud
+
+
+def _check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:
+    if num_found != num_wanted:
+        raise ConfigurationError(
+            f"{type(part).__name__}.{method} gives {num_found} {what} for {num_wanted} {whose}. Usual fix: "
+            "one for each."
+        )
 
 
 def _held_now(

@@ -24,8 +24,11 @@ from cosim.configuration import (
 )
 from cosim.data.data import Data
 from cosim.data.pictures.fashion_mnist import FashionMnist
-from cosim.devices.compute import Compute
+from cosim.devices.cycles import Cycles, CyclesPerStep
+from cosim.devices.devices import Devices
+from cosim.devices.drawn_devices import DrawnDevices
 from cosim.links.codec import Codec, Uncompressed
+from cosim.links.downlink import Downlink, Instantaneous
 from cosim.links.uplink import Uplink
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
@@ -55,8 +58,10 @@ class System:
             network of your own brings, pretrained ones for instance. [HIST journal: drawn]
         data: What is learned, and who holds which samples.
         topology: Where the nodes stand.
-        compute: The clients' processors, and the power of their transmitters.
-        codec: What an upload is on the air. [HIST journal, Section VI-B: uncompressed]
+        devices: The clients' processors and transmitters.
+        cycles: What a local step costs a processor. [HIST journal, Section VI-C: as much for every network]
+        codec: What a model is on the air. [HIST journal, Section VI-B: uncompressed]
+        downlink: How models travel to the clients. [HIST journal, Section IV-A: at once]
         uplink: How updates travel. [HIST journal, Section IV-A: by radio]
         protocol: Who trains what, and how it is combined.
         end: When the run is over.
@@ -72,8 +77,10 @@ class System:
     initial_weights: Literal["drawn", "network"] = "drawn"
     data: Data = FashionMnist()
     topology: Topology = Topology()
-    compute: Compute = Compute()
+    devices: Devices = DrawnDevices()
+    cycles: Cycles = CyclesPerStep()
     codec: Codec = Uncompressed()
+    downlink: Downlink = Instantaneous()
     uplink: Uplink = Radio()
     protocol: Protocol = Hist()
     end: End = AfterRounds()

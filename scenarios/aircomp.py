@@ -14,7 +14,7 @@ from rich.table import Table
 
 from cosim import (
     AfterRounds,
-    Compute,
+    DrawnDevices,
     EdgeTraining,
     EveryEdgeRound,
     GivenSnr,
@@ -35,7 +35,9 @@ from cosim.topology.topology import client_name, edge_name
 def system() -> System:
     """The configuration."""
     return System(
-        compute=Compute(min_frequency_hz=PerGroup(values=(2e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+        devices=DrawnDevices(
+            min_frequency_hz=PerGroup(values=(2e9,)), max_frequency_hz=PerGroup(values=(4e9,))
+        ),
         uplink=Radio(
             sharing=OverTheAir(),
             link=GivenSnr(snr_db=PerGroup(values=(0.0,))),

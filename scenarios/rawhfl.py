@@ -18,7 +18,8 @@ from rich.table import Table
 from analysis.closed_forms.request_model import RequestPrediction
 from cosim import (
     AfterRounds,
-    Compute,
+    CyclesPerBit,
+    DrawnDevices,
     EveryEdgeRound,
     LargeScale,
     LinkBudget,
@@ -56,8 +57,8 @@ def paper_scale() -> System:
         model=MODEL,
         data=VideoRequests(),
         topology=Topology(cell_radius_m=400.0),
-        compute=Compute(
-            cycles_per_bit=(25.0, 40.0),
+        cycles=CyclesPerBit(cycles_per_bit=(25.0, 40.0)),
+        devices=DrawnDevices(
             min_frequency_hz=PerGroup(values=(1.2e9,)),
             max_frequency_hz=PerGroup(values=(2.0e9,)),
             tx_power=PowerRange(lowest_dbm=20.0, highest_dbm=30.0),

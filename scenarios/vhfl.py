@@ -16,7 +16,8 @@ from analysis.statistics import t_interval
 from cosim import (
     AfterRounds,
     CellTraffic,
-    Compute,
+    CyclesPerStep,
+    DrawnDevices,
     HyperExponential,
     PerGroup,
     PublicNetwork,
@@ -43,8 +44,8 @@ def system() -> System:
         num_clients=16,
         model=VERTICAL,
         data=CellTraffic(),
-        compute=Compute(
-            step_cycles=5e8,
+        cycles=CyclesPerStep(step_cycles=5e8),
+        devices=DrawnDevices(
             min_frequency_hz=PerGroup(values=(1e9,)),
             max_frequency_hz=PerGroup(values=(2e9,)),
         ),

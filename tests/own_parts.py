@@ -130,3 +130,76 @@ class Rough(cosim.CommonSteps):
             return attrs.evolve(plan, num_steps=np.minimum(plan.num_steps, 1))
 
         return solve
+
+
+class Listed(cosim.Devices):
+    """A table of devices, in turns."""
+
+    def of_clients(self, sim, cell_sizes):
+        """Fast and loud, slow and quiet, and a law of its own for the third."""
+        rows = ((3e9, 0.2, cosim.AsPlanned()), (5e8, 0.05, cosim.AsPlanned()), (1e9, 0.1, Halting()))
+        table = []
+        for hz, watts, law in rows:
+            cpu = cosim.Cpu(frequency_hz=hz, capacitance_j_per_hz2=1e-28)
+            table.append(cosim.Device(cpu=cpu, tx_power_w=watts, training_time=law))
+        return [table[number % 3] for number in range(sum(cell_sizes))]
+
+
+class Halting(cosim.TrainingTime):
+    """Halts for a while, now and then."""
+
+    def duration_s(self, planned_s, rng):
+        """The planned time, and in half of the jobs 10 ms."""
+        return planned_s + (0.01 if rng.random() < 0.5 else 0.0)
+
+
+class Layered(cosim.Cycles):
+    """Cycles by the samples and the operations, twice as many for odd clients."""
+
+    def of_client(self, sim, client):
+        """The cost of a client's steps."""
+        factor = 1.0 + int(client[-4:]) % 2
+        return lambda step: factor * step.fraction * (1e4 * step.batch_size + step.sample_flops())
+
+
+@configuration
+class CableDown(cosim.Downlink):
+    """A cable to each client."""
+
+    rate_bps: float = field(positive, default=1e6)
+
+    def links(self, sim, cells):
+        """The downlink of each cell."""
+        return [CableDownLink(sim, self.rate_bps) for _ in cells]
+
+
+class CableDownLink(cosim.CellDownlink):
+    """Delivers at one rate."""
+
+    def __init__(self, sim, rate_bps):
+        self.sim, self.rate_bps = sim, rate_bps
+
+    def open(self, client, payload, job):
+        """Begin."""
+        return cosim.Download(self.sim.timer(payload.bits / self.rate_bps))
+
+
+class Broadcast(cosim.Downlink):
+    """One download for all clients of a cell that want the same."""
+
+    def links(self, sim, cells):
+        """The downlink of each cell."""
+        return [BroadcastLink(sim) for _ in cells]
+
+
+class BroadcastLink(cosim.CellDownlink):
+    """At 1 Mbit/s, once for each job."""
+
+    def __init__(self, sim):
+        self.sim, self.begun = sim, {}
+
+    def open(self, client, payload, job):
+        """Listen to what the first has begun."""
+        if job not in self.begun:
+            self.begun = {job: self.sim.timer(payload.bits / 1e6)}
+        return cosim.Download(self.begun[job])

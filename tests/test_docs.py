@@ -580,7 +580,7 @@ def test_the_reference_has_every_field():
         cosim.System(),
         cosim.System(protocol=cosim.HFedAvg(), uplink=law),
         cosim.System(uplink=cosim.Radio(sharing=cosim.OverTheAir(), link=cosim.LinkBudget())),
-        cosim.System(compute=cosim.Compute(tx_power=cosim.PowerRange())),
+        cosim.System(devices=cosim.DrawnDevices(tx_power=cosim.PowerRange())),
         cosim.System(protocol=cosim.Vhfl(waiting=cosim.UploadDeadline(after_s=1.0))),
         cosim.System(protocol=cosim.RawHfl(policy=cosim.CommonSteps())),
     ]

@@ -71,6 +71,14 @@ SYSTEMS = {
         attrs.evolve(BASE, protocol=own_parts.Rested(training=TRAINING)),
         BASE,
     ),
+    "devices": (attrs.evolve(BASE, devices=own_parts.Listed()), BASE),
+    "training time": (
+        attrs.evolve(BASE, devices=cosim.DrawnDevices(training_time=own_parts.Halting())),
+        BASE,
+    ),
+    "cycles": (attrs.evolve(BASE, cycles=own_parts.Layered()), BASE),
+    "downlink": (attrs.evolve(BASE, downlink=own_parts.CableDown(rate_bps=2e5)), BASE),
+    "broadcast": (attrs.evolve(BASE, downlink=own_parts.Broadcast()), BASE),
     "policy": (planned_by(own_parts.Rough()), planned_by(cosim.CommonSteps())),
 }
 """A system with the part, and one with its base."""

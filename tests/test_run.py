@@ -18,9 +18,9 @@ from data_sets import loaded
 import models
 from cosim import (
     AfterRounds,
-    Compute,
     ConfigurationError,
     Deadline,
+    DrawnDevices,
     EdgeTraining,
     EvaluationTimes,
     EveryVersions,
@@ -77,7 +77,7 @@ TINY = System(
 )
 ALL_ALIKE = evolve(
     TINY,
-    compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+    devices=DrawnDevices(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
     uplink=evolve(TINY.uplink, fading=NoFading(), link=GivenSnr(snr_db=PerGroup(values=(10.0,)))),
 )
 """Everybody does everything at the same instants."""

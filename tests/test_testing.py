@@ -2,6 +2,7 @@
 
 import attrs
 import numpy as np
+import own_parts
 import pytest
 
 import cosim
@@ -13,6 +14,7 @@ from cosim.testing import (
     BrokenLaw,
     check_codec,
     check_data,
+    check_downlink,
     check_local_training,
     check_protocol,
     check_system,
@@ -84,6 +86,26 @@ SPLITS = (
 @pytest.mark.parametrize("split", SPLITS, ids=lambda split: type(split).__name__)
 def test_our_splits_keep_the_laws(split: cosim.Split) -> None:
     check_data(cosim.Synthetic(split=split))
+
+
+@pytest.mark.parametrize("downlink", [cosim.Instantaneous(), own_parts.Broadcast()])
+def test_downlinks_keep_the_laws(downlink: cosim.Downlink) -> None:
+    check_downlink(downlink)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"devices": own_parts.Listed()},
+        {"devices": cosim.DrawnDevices(training_time=cosim.HyperExponentialTime())},
+        {"devices": cosim.DrawnDevices(training_time=cosim.HalfNormalTime(), static_power_w=0.1)},
+        {"cycles": cosim.CyclesPerBit()},
+        {"cycles": cosim.CyclesPerOperation()},
+        {"cycles": own_parts.Layered()},
+    ],
+)
+def test_devices_and_what_they_take_keep_the_laws(part: dict) -> None:
+    check_system(cosim.evolve(small_system(), **part))
 
 
 def test_our_codec_and_our_local_training_keep_the_laws() -> None:
@@ -297,17 +319,72 @@ def test_an_uplink_that_breaks_a_law_is_caught(upload: type, monkeypatch: pytest
         check_uplink(Cable())
 
 
+class Down(cosim.Downlink):
+    """A downlink that breaks a law."""
+
+    link = own_parts.CableDownLink
+
+    def links(self, sim, cells):
+        return [type(self).link(sim, 1e6) for _ in cells]
+
+
+class FasterDown(own_parts.CableDownLink):
+    def open(self, client, payload, job):
+        return cosim.Download(self.sim.timer(1.0 / payload.bits))
+
+
+class LostDown(own_parts.CableDownLink):
+    def open(self, client, payload, job):
+        return cosim.Download(self.sim.event())
+
+
+class StuckDown(own_parts.CableDownLink):
+    """A line that a download leaves only when it is done."""
+
+    line = None
+
+    def open(self, client, payload, job):
+        if self.line is not None and not self.line.processed:
+            return cosim.Download(self.sim.event())
+        self.line = self.sim.timer(payload.bits / self.rate_bps)
+        return cosim.Download(self.line)
+
+
+class SuddenDown(own_parts.CableDownLink):
+    def open(self, client, payload, job):
+        return None
+
+
+DOWNLOADS = {
+    own_parts.CableDownLink: None,
+    FasterDown: "more bits: ",
+    LostDown: "whole: ",
+    StuckDown: "cut: ",
+    SuddenDown: "declared: takes_time is True",
+}
+
+
+@pytest.mark.parametrize("link", DOWNLOADS, ids=lambda link: link.__name__)
+def test_a_downlink_that_breaks_a_law_is_caught(link: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Down, "link", link)
+    if DOWNLOADS[link] is None:
+        check_downlink(Down())
+        return
+    with pytest.raises(BrokenLaw, match=DOWNLOADS[link]):
+        check_downlink(Down())
+
+
 class Shrinking(cosim.Uncompressed):
     def bits(self, num_values):
         return 1e9 - super().bits(num_values)
 
 
-class Halving(cosim.Uncompressed):
+class Vanishing(cosim.Uncompressed):
     def bits(self, num_values):
-        return super().bits(num_values) / 3.0
+        return super().bits(num_values - 1)
 
 
-@pytest.mark.parametrize("codec", [Shrinking(), Halving()])
+@pytest.mark.parametrize("codec", [Shrinking(), Vanishing()])
 def test_a_codec_that_breaks_a_law_is_caught(codec: cosim.Codec) -> None:
     with pytest.raises(BrokenLaw, match="bits: "):
         check_codec(codec)

@@ -37,11 +37,11 @@ def timing(system: cosim.System, data_dir: Path | None) -> cosim.Result:
 
 
 @pytest.mark.parametrize("system", [PICTURES, TEXTS, COLOURS], ids=["pictures", "texts", "colours"])
-@pytest.mark.parametrize("cycles_follow", ["parameters", "flops"])
-def test_neither_files_nor_weights_are_needed(system, cycles_follow, tmp_path, monkeypatch):
+@pytest.mark.parametrize("cycles", [cosim.CyclesPerStep(), cosim.CyclesPerOperation()])
+def test_neither_files_nor_weights_are_needed(system, cycles, tmp_path, monkeypatch):
     """The folder of the data is empty, and no folder of GPT-2 is named."""
     monkeypatch.delenv("COSIM_GPT2", raising=False)
-    system = evolve(system, compute=evolve(system.compute, cycles_follow=cycles_follow))
+    system = evolve(system, cycles=cycles)
     result = timing(system, tmp_path)
     assert result.summary.status == "complete"
     assert len(result.transfers) == 2 * 4

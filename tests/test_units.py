@@ -76,7 +76,9 @@ NO_UNIT = {
     "target",
     "test_mse",
     "theta",
-    "time_jitter",
+    "busy_factor",
+    "busy_probability",
+    "spread",
     "train_mse",
     "value",
     "weekly_cycle",
@@ -172,7 +174,7 @@ def test_longer_suffixes_come_first():
 # --- Every public float carries its unit ------------------------------------------------------------------
 
 
-FOR_TYPE_CHECKERS = {"Learner": object}
+FOR_TYPE_CHECKERS = {"Learner": object, "TrainingFlops": object}
 """What annotations name that is not imported, because it would import torch."""
 
 
@@ -232,7 +234,7 @@ def test_the_walk_meets_what_it_should():
     assert walked >= {
         "cosim.records.Span",
         "cosim.radio.radio.Radio",
-        "cosim.devices.compute.Cpu",
+        "cosim.devices.cpu.Cpu",
         "analysis.closed_forms.round_latency.EdgeRoundLatency",
     }
 

@@ -1,20 +1,31 @@
-"""Client: a device that trains and sends, and the time and energy that it takes it.
+"""Client: a device that receives, trains and sends, which takes time and energy.
 
 What it learns is asked for at an instant and computed when somebody reads it (`cosim.learning`).
 """
 
-import math
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
 
-from cosim.devices.compute import Cpu
+from cosim.configuration import ConfigurationError
+from cosim.devices.cpu import Cpu
+from cosim.devices.devices import Device
 from cosim.learning.graph.pending import PendingState, PendingUpdate
 from cosim.links.codec import Payload
+from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import Job, Link
 from cosim.records import DONE, Fate, Transfer
 from cosim.simulation import Dropped, Process, Simulation, outcome_of
+
+
+def _whole_bits(_assignment: Any, _attribute: Any, payload: Payload) -> None:
+    if payload.bits != int(payload.bits):
+        raise ConfigurationError(
+            f"Assignment.payload has {payload.bits:g} bits: must be a whole number. Usual fix: "
+            "cloud.workload, or Codec.payload, which rounds up."
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -25,6 +36,7 @@ class Assignment:
         job: Which one it is.
         request: Makes a client's pending update, as of the instant at which it is called.
         cycles: What the training costs the processor.
+        download: What is received first.
         payload: What is uploaded.
         upload_deadline_s: How long after its start an upload is given up; None: never.
         frequency_hz: CPU frequency; None: the client's highest.
@@ -35,7 +47,8 @@ class Assignment:
     job: Job
     request: "Request"
     cycles: float
-    payload: Payload
+    download: Payload
+    payload: Payload = attrs.field(validator=_whole_bits)
     upload_deadline_s: float | None = None
     frequency_hz: float | None = None
     tx_power_w: float | None = None
@@ -47,23 +60,32 @@ Request = Callable[[Simulation, "Client", Assignment], PendingUpdate]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Client:
-    """A device: processor, link, samples.
+    """A device, its links and its samples.
 
     Attributes:
-        cpu: Its processor at the highest frequency.
+        downlink: What it receives over, with the others of its cell.
         link: What it sends over, with the others of its cell.
-        tx_power_w: Its highest transmit power.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
         states: What each node of the run keeps from one training to its next, by name.
     """
 
     name: str
     edge: str
-    cpu: Cpu
+    device: Device
+    downlink: CellDownlink
     link: Link
-    tx_power_w: float
     samples_now: Callable[[], np.ndarray]
     states: dict[str, PendingState] = attrs.field(factory=dict)
+
+    @property
+    def cpu(self) -> Cpu:
+        """Its processor at the highest frequency."""
+        return self.device.cpu
+
+    @property
+    def tx_power_w(self) -> float:
+        """Its highest transmit power."""
+        return self.device.tx_power_w
 
     @property
     def samples(self) -> np.ndarray:
@@ -71,7 +93,7 @@ class Client:
         return self.samples_now()
 
     def local_round(self, sim: Simulation, assignment: Assignment) -> Process:
-        """Train, then upload: what one client does in one edge round; returns its update, or `Dropped`.
+        """Download, train, upload: what one client does in one edge round; returns its update, or `Dropped`.
 
         Writes its `Fate` when it has ended.
         """
@@ -94,6 +116,7 @@ class Client:
     def _job(self, sim: Simulation, assignment: Assignment) -> Process:
         if assignment.energy_budget_j is not None:
             return (yield from self._job_within(sim, assignment, assignment.energy_budget_j))
+        yield from self.receive(sim, assignment)
         update = yield from self.train(sim, assignment)
         if assignment.upload_deadline_s is None:
             yield from self.send(sim, assignment)
@@ -105,23 +128,42 @@ class Client:
         """The same, stopping where the energy is spent."""
         train_w = self.cpu.at(assignment.frequency_hz).power_w
         start_s = sim.now_s
-        (update,) = yield from sim.with_deadline(
-            [self.train(sim, assignment)], _seconds(budget_j, train_w), "energy budget"
-        )
-        left_j = budget_j - train_w * (sim.now_s - start_s)
+        received = yield from self.receive(sim, assignment, budget_j)
+        left_j = budget_j - self.cpu.static_power_w * (sim.now_s - start_s)
+        if isinstance(received, Dropped) or left_j <= 0.0:
+            return Dropped("energy budget")
+        start_s = sim.now_s
+        update = yield from _within(sim, self.train(sim, assignment), train_w, left_j)
+        left_j -= train_w * (sim.now_s - start_s)
         if isinstance(update, Dropped) or left_j <= 0.0:
             return Dropped("energy budget")
         sent = yield from self.send(sim, assignment, left_j)
         return sent if isinstance(sent, Dropped) else update
 
+    def receive(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
+        """Download what is to be trained; it takes the device's static power.
+
+        Args:
+            most_j: Energy after which it stops and returns `Dropped`; None: without limit.
+        """
+        download = self.downlink.open(self.name, assignment.download, assignment.job)
+        if download is None:
+            return None
+        receive_w = self.cpu.static_power_w
+        receiving = sim.spend(self.name, "receive", download.done, receive_w, assignment.job.number)
+        try:
+            return (yield from _within(sim, receiving, receive_w, most_j))
+        finally:
+            download.close()
+
     def train(self, sim: Simulation, assignment: Assignment) -> Process:
         """Ask for the learning now, let the time it takes pass."""
         update = assignment.request(sim, self, assignment)
         cpu = self.cpu.at(assignment.frequency_hz)
-        duration_s = cpu.duration_s(assignment.cycles)
-        if cpu.time_jitter:
+        duration_s, law = cpu.duration_s(assignment.cycles), self.device.training_time
+        if not law.is_as_planned:
             rng = sim.stream(self.name, "time jitter", assignment.job.global_round, assignment.job.edge_round)
-            duration_s *= math.exp(cpu.time_jitter * rng.standard_normal())
+            duration_s = law.duration_s(duration_s, rng)
         yield from sim.spend(self.name, "train", duration_s, cpu.power_w, assignment.job.number)
         if update.training.keeps_state:
             self.states[self.name] = update.next_state
@@ -141,11 +183,7 @@ class Client:
             if upload.granted is not None:
                 yield from sim.spend(self.name, "wait", upload.granted, job=assignment.job.number)
             sending = sim.spend(self.name, "send", upload.done, send_w, assignment.job.number)
-            if most_j is None:
-                yield from sending
-            else:
-                (sent,) = yield from sim.with_deadline([sending], _seconds(most_j, send_w), "energy budget")
-                return sent
+            return (yield from _within(sim, sending, send_w, most_j))
         finally:
             upload.close()
             payload_bits = int(assignment.payload.bits)
@@ -165,6 +203,10 @@ class Client:
             )
 
 
-def _seconds(energy_j: float, power_w: float) -> float | None:
-    """How long the energy lasts; None: for ever."""
-    return energy_j / power_w if power_w > 0.0 else None
+def _within(sim: Simulation, process: Process, power_w: float, most_j: float | None) -> Process:
+    """Play a process that takes a power until so much energy is spent; None: without limit."""
+    if most_j is None:
+        return (yield from process)
+    lasts_s = most_j / power_w if power_w > 0.0 else None
+    (outcome,) = yield from sim.with_deadline([process], lasts_s, "energy budget")
+    return outcome

@@ -1,10 +1,11 @@
-"""Codec: the port of those who say what an upload is on the air.
+"""Codec: the port of those who say what a model is on the air.
 
-Scope and limitations: only its size; what arrives is what was learned.
+Scope and limitations: only its size; what arrives is what was sent.
 
 Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
@@ -12,11 +13,11 @@ from cosim.configuration import Port, at_least, configuration, field
 
 
 class Payload(NamedTuple):
-    """What an upload carries.
+    """What an upload or a download carries.
 
     Attributes:
         num_values: Numbers of the model, or beside it; a planner may ask for a part of one.
-        bits: What they are on the air.
+        bits: What they are on the air; a whole number, unless a planner asks.
     """
 
     num_values: float
@@ -25,15 +26,15 @@ class Payload(NamedTuple):
 
 @configuration
 class Codec(Port, ABC):
-    """What an upload is on the air."""
+    """What a model is on the air."""
 
     @abstractmethod
     def bits(self, num_values: float) -> float:
-        """Bits of so many values; a whole number of them where the values are."""
+        """Bits of so many values."""
 
-    def payload(self, num_values: float) -> Payload:
-        """So many values, and what they are on the air."""
-        return Payload(num_values, self.bits(num_values))
+    def payload(self, num_values: int) -> Payload:
+        """So many values, and what they are on the air, rounded up to whole bits."""
+        return Payload(num_values, math.ceil(self.bits(num_values)))
 
 
 @configuration

@@ -21,6 +21,7 @@ from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from cosim.servers.selection import ComingRound
 from cosim.servers.waiting import WaitForAll, Waiting
+from cosim.servers.workload import Load
 from cosim.simulation import Dropped, Process, Simulation
 
 
@@ -70,25 +71,24 @@ class EdgeTraining(Port):
         """Who takes part in the coming edge round: clients, or a process that waits and returns them."""
         return edge.participants(sim, self.num_participants)
 
-    def model_s(
-        self, cloud: Cloud, edge: EdgeServer, global_round: int, num_parameters: float, num_values: float
-    ) -> float:
-        """What so many trained parameters and uploaded values add to a global round (eqs. 18, 38, times E).
+    def model_s(self, edge: EdgeServer, load: Load, global_round: int) -> float:
+        """What training and carrying a load adds to a global round (eqs. 18, 38, times E).
 
-        Right where cycles follow parameters. That of the slowest client, by the channels at the beginning of
-        the round; clients that are drawn anew in every edge round count as all.
+        That of the slowest client, by the channels at the beginning of the round; clients that are drawn anew
+        in every edge round count as all.
         """
-        num_clients = self.num_participants or len(edge.clients)
-        share = num_parameters / cloud.shape.num_parameters()
-        payload, job = cloud.codec.payload(num_values), Job(global_round, 0)
+        num_clients, job = self.num_participants or len(edge.clients), Job(global_round, 0)
         link = edge.link.known_to(type(self).__name__)
         slowest_s = 0.0
         for client in edge.clients:
-            cycles = self.num_local_steps * cloud.step_cycles(client, self.local.batch_size) * share
-            upload_s = link.upload_s(client.name, payload, client.tx_power_w, num_clients, job)
+            cycles = load.cycles(client, self.num_local_steps, self.local.batch_size)
+            upload_s = link.upload_s(client.name, load.upload, client.tx_power_w, num_clients, job)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
-        backhaul_s = edge.backhaul.backhaul_s(payload.bits) - edge.backhaul.backhaul_s(0)
-        return self.num_edge_rounds * slowest_s + 2.0 * backhaul_s
+        backhaul_s = sum(
+            edge.backhaul.backhaul_s(payload.bits) - edge.backhaul.backhaul_s(0)
+            for payload in (load.download, load.upload)
+        )
+        return self.num_edge_rounds * slowest_s + backhaul_s
 
     def play(
         self,
@@ -105,8 +105,8 @@ class EdgeTraining(Port):
             model: What the cell trains: the part, or the whole model for None.
             global_round: Its number, from 1.
         """
-        payload = cloud.payload(part)
-        yield from edge.receive(sim, payload.bits)
+        load = cloud.workload.of(part)
+        yield from edge.receive(sim, load.download.bits)
         for edge_round in range(self.num_edge_rounds):
             request = cloud.request(model, self.num_local_steps, self.local)
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
@@ -115,7 +115,7 @@ class EdgeTraining(Port):
                 edge=edge,
                 model=model,
                 job=job,
-                payload=payload,
+                payload=load.upload,
             )
             choice = self.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self).__name__)
@@ -125,8 +125,9 @@ class EdgeTraining(Port):
                     Assignment(
                         job=job,
                         request=request,
-                        cycles=self.num_local_steps * cloud.step_cycles(client, self.local.batch_size, part),
-                        payload=payload,
+                        cycles=load.cycles(client, self.num_local_steps, self.local.batch_size),
+                        download=load.download,
+                        payload=load.upload,
                     ),
                 )
                 for client in participants
@@ -137,5 +138,5 @@ class EdgeTraining(Port):
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
                 model = edge.moved(sim, self.server, model, updates, global_round, edge_round)
-        yield from edge.send(sim, payload.bits)
+        yield from edge.send(sim, load.upload.bits)
         return model

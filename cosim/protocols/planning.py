@@ -13,6 +13,7 @@ earlier than planned, where blocks are fewer than clients later.
 Records written: `Allotment`, one per client and edge round.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import attrs
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from cosim.allocation import exact
 from cosim.allocation.policies import Policy
 from cosim.allocation.problem import Plan, Problem
+from cosim.configuration import ConfigurationError
 from cosim.devices.client import Client
 from cosim.links.uplink import Job, KnownLink
 from cosim.records import Allotment
@@ -67,10 +69,10 @@ class Terms:
     def problem(self, cloud: Cloud) -> Problem:
         """The problem of every edge round with the highest budget for all, without gains."""
         clients = [client for edge in cloud.edges for client in edge.clients]
-        num_selected = self.num_selected(cloud)
+        num_selected, load = self.num_selected(cloud), cloud.workload.of()
         plain = Problem(
             cell=np.repeat(np.arange(len(cloud.edges)), [len(edge.clients) for edge in cloud.edges]),
-            step_cycles=np.array([cloud.step_cycles(client, self.batch_size) for client in clients]),
+            step_cycles=np.array([load.step_cycles(client, self.batch_size) for client in clients]),
             min_frequency_hz=np.array([client.cpu.lowest_frequency_hz for client in clients]),
             max_frequency_hz=np.array([client.cpu.frequency_hz for client in clients]),
             min_power_w=np.zeros(len(clients)),
@@ -78,9 +80,9 @@ class Terms:
             snr_per_w=np.zeros(len(clients)),
             energy_budget_j=np.full(len(clients), self.energy_budget_j[-1]),
             is_repeated=np.zeros(len(clients), dtype=np.bool_),
-            capacitance_j_per_hz2=clients[0].cpu.capacitance_j_per_hz2,
-            static_power_w=clients[0].cpu.static_power_w,
-            payload_bits=int(cloud.payload().bits),
+            capacitance_j_per_hz2=_common(clients, "capacitance_j_per_hz2"),
+            static_power_w=_common(clients, "static_power_w"),
+            payload_bits=int(load.upload.bits),
             bandwidth_hz=known_link(cloud).share_hz(num_selected),
             deadline_s=self.deadline_s,
             max_steps=self.max_steps,
@@ -104,6 +106,21 @@ class Terms:
 def known_link(cloud: Cloud, edge: EdgeServer | None = None) -> KnownLink:
     """What a plan knows of the link of a cell; of None: of the first, since in bandwidth all are alike."""
     return (edge or cloud.edges[0]).link.known_to("a plan")
+
+
+def _common(clients: Sequence[Client], name: str) -> float:
+    """What all processors have in common.
+
+    Raises:
+        ConfigurationError: They differ.
+    """
+    values = {getattr(client.cpu, name) for client in clients}
+    if len(values) > 1:
+        raise ConfigurationError(
+            f"System.devices: processors differ in {name}, and a plan takes one for all. Usual fix: the same "
+            "for all, or a protocol that does not plan."
+        )
+    return values.pop()
 
 
 class Planner:

@@ -44,6 +44,11 @@ class Protocol(Port, ABC):
         """Whether the mean of a cell's updates is enough; else a link that adds them up is refused."""
         return False
 
+    @property
+    def plans_times(self) -> bool:
+        """Whether it plans how long jobs take; then a downlink that takes time is refused."""
+        return False
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot play, before the clock starts.
 

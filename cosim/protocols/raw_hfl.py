@@ -36,13 +36,13 @@ from cosim.devices.client import Assignment
 from cosim.learning.graph.combinations import accumulate, mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training import LocalTraining, Sgd
-from cosim.links.codec import Payload
 from cosim.links.uplink import Job
 from cosim.protocols.planning import Planner, Share, Terms
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from cosim.servers.waiting import AtLeast, Deadline, WaitForAll, Waiting
+from cosim.servers.workload import Load
 from cosim.simulation import Dropped, Process, Simulation
 
 
@@ -77,6 +77,11 @@ class RawHfl(Protocol):
         """Until the deadline, also when all have arrived; and for all, where the policy keeps no limits."""
         rule = Deadline(after_s=self.deadline_s) if self.policy.keeps_limits else WaitForAll()
         return AtLeast(lasting_s=self.deadline_s, rule=rule)
+
+    @property
+    def plans_times(self) -> bool:
+        """Every round is planned."""
+        return True
 
     @property
     def local_round(self) -> LocalTraining:
@@ -130,13 +135,11 @@ class RawHfl(Protocol):
         global_round: int,
     ) -> Process:
         """One cell's global round; returns the edge model as it reaches the cloud."""
-        payload = cloud.payload()
-        yield from edge.receive(sim, payload.bits)
+        load = cloud.workload.of()
+        yield from edge.receive(sim, load.download.bits)
         for edge_round in range(self.num_edge_rounds):
             shares = planner.shares(edge, global_round, edge_round)
-            asked = [
-                self.assignment(cloud, share, model, payload, global_round, edge_round) for share in shares
-            ]
+            asked = [self.assignment(cloud, share, model, load, global_round, edge_round) for share in shares]
             outcomes = yield from edge.edge_round(
                 sim,
                 [(share.client, one) for share, one in zip(shares, asked, strict=True)],
@@ -155,7 +158,7 @@ class RawHfl(Protocol):
                 planner.count(share.client, arrived)
             if updates:
                 model = accumulate(model, updates, coefficients)
-        yield from edge.send(sim, payload.bits)
+        yield from edge.send(sim, load.upload.bits)
         return model
 
     def assignment(
@@ -163,7 +166,7 @@ class RawHfl(Protocol):
         cloud: Cloud,
         share: Share,
         model: PendingModel,
-        payload: Payload,
+        load: Load,
         global_round: int,
         edge_round: int,
     ) -> Assignment:
@@ -171,8 +174,9 @@ class RawHfl(Protocol):
         return Assignment(
             job=Job.of_round(global_round, edge_round, self.num_edge_rounds),
             request=cloud.request(model, share.num_steps, self.local_round),
-            cycles=share.num_steps * cloud.step_cycles(share.client, self.local_round.batch_size),
-            payload=payload,
+            cycles=load.cycles(share.client, share.num_steps, self.local_round.batch_size),
+            download=load.download,
+            payload=load.upload,
             frequency_hz=share.frequency_hz,
             tx_power_w=share.tx_power_w,
             energy_budget_j=share.energy_budget_j if self.policy.keeps_limits else None,

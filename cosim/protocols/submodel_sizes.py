@@ -31,6 +31,11 @@ from cosim.servers.cloud import Cloud
 class SubmodelSizes(Port, ABC):
     """How many hidden units each cell trains in a global round."""
 
+    @property
+    def plans_times(self) -> bool:
+        """Whether it plans how long jobs take; then a downlink that takes time is refused."""
+        return False
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot be dealt, before the clock starts.
 
@@ -96,12 +101,17 @@ class LatencyOptimal(SubmodelSizes):
             rule = "parts below an equal one cannot add up to the model"
             raise refuse("LatencyOptimal", "largest", self.largest, rule, "at least 1")
 
+    @property
+    def plans_times(self) -> bool:
+        """That is what it does."""
+        return True
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what no plan knows the times of."""
-        if cloud.cycles_follow == "flops":
+        if not cloud.workload.in_parameters:
             raise ConfigurationError(
-                "LatencyOptimal: plans by parameters, and Compute.cycles_follow = 'flops'. Usual fix: "
-                "cycles_follow = 'parameters', or EqualSizes."
+                "LatencyOptimal: plans by parameters, and System.cycles do not follow them. Usual fix: "
+                "cycles = CyclesPerStep, or EqualSizes."
             )
         if cloud.edges[0].link.known_to("LatencyOptimal").num_at_once is not None:
             raise ConfigurationError(
@@ -119,14 +129,10 @@ class LatencyOptimal(SubmodelSizes):
         shape = cloud.shape
         widest = max(shape.num_units, key=shape.num_cut_parameters)
         num_units = shape.num_units[widest]
-        num_cut, num_cut_values = (
-            sum(map(count, shape.num_units)) for count in (shape.num_cut_parameters, shape.num_cut_values)
-        )
-        whole = (shape.num_parameters() - num_cut, shape.num_values() - num_cut_values)
-        unit = (num_cut / num_units, num_cut_values / num_units)
+        uncut, unit = cloud.workload.by_units(widest)
         sizes = latency_optimal_sizes(
-            [training.model_s(cloud, edge, global_round, *whole) for edge in cloud.edges],
-            [training.model_s(cloud, edge, global_round, *unit) for edge in cloud.edges],
+            [training.model_s(edge, uncut, global_round) for edge in cloud.edges],
+            [training.model_s(edge, unit, global_round) for edge in cloud.edges],
             num_units=num_units,
             largest=self.largest,
         )

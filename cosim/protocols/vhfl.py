@@ -13,7 +13,7 @@ on average only); if none arrived both models stay, and the round's record says 
 With a network that has no server's part this is horizontal federated learning in local epochs.
 
 Scope and limitations: one server, so one cell; T_p is a number, which a scenario may take from a closed form;
-the downlink and the server's computing take no time. Encryption and privacy are not modelled.
+the server's computing takes no time. Encryption and privacy are not modelled.
 
 Source: Wan et al., "How global observation works in federated learning", Sections II-C and IV.
 """
@@ -102,13 +102,14 @@ class Vhfl(Protocol):
         return mean(updates, weights=[len(update.samples) for update in updates])
 
     def assignment(self, cloud: Cloud, client: Client, model: PendingModel, global_round: int) -> Assignment:
-        """What one client does in a global round; its upload holds weights and a gradient per sample."""
+        """What one client does in a global round."""
         num_samples = len(client.samples)
         num_steps = self.local.num_steps(num_samples, self.num_local_epochs)
-        num_uploaded = cloud.shape.num_local_parameters + num_samples * cloud.shape.num_central_outputs
+        load = cloud.workload.of_clients_part(num_samples)
         return Assignment(
             job=Job.of_round(global_round, 0, 1),
             request=cloud.request(model, num_steps, self.local),
-            cycles=num_steps * cloud.step_cycles(client, self.local.batch_size, local_only=True),
-            payload=cloud.codec.payload(num_uploaded),
+            cycles=load.cycles(client, num_steps, self.local.batch_size),
+            download=load.download,
+            payload=load.upload,
         )

@@ -3,8 +3,8 @@
 The clients of a cell share its band (`sharing`) over channels with a mean SNR (`propagation`) and block
 fading (`fading`). Plans know the channels, but for errors of the gains (`gain_errors`).
 
-Scope and limitations: cells do not disturb each other. The downlink is taken to be fast and free of error, as
-in the HIST and RawHFL papers.
+Scope and limitations: cells do not disturb each other. The downlink is a part of its own
+(`cosim.links.downlink`).
 """
 
 import math

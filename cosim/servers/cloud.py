@@ -3,23 +3,21 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 import attrs
 
 from cosim.checkpoint import Checkpoint
 from cosim.devices.client import Assignment, Client, Request
-from cosim.devices.compute import CyclesFollow
 from cosim.journal import Journal
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.local_training import LocalTraining
-from cosim.learning.network.submodels import NetworkShape, Part
+from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.server_update import ServerUpdate
-from cosim.links.codec import Codec, Payload
 from cosim.records import Evaluation, Prediction, Round
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import End, Progress
 from cosim.servers.evaluation_times import EvaluationTimes
+from cosim.servers.workload import Workload
 from cosim.simulation import Process, Simulation
 from cosim.topology.topology import CLOUD
 
@@ -58,6 +56,7 @@ class Cloud:
     """The cloud server: its cells, the learner, and when the global model is evaluated.
 
     Attributes:
+        workload: What training and carrying a part of the model takes.
         known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
         states: What each node keeps from one training to its next, by name; the nodes' own dictionary.
         journal: What is read from weights on the way.
@@ -67,8 +66,7 @@ class Cloud:
     learner: "Learner"
     shape: NetworkShape
     end: End
-    codec: Codec
-    cycles_follow: CyclesFollow
+    workload: Workload
     evaluation: EvaluationTimes
     listener: Callable[[VersionReport], None]
     known: Checkpoint | None = None
@@ -78,7 +76,6 @@ class Cloud:
     )
     name: str = CLOUD
     _standing: _Standing = attrs.field(factory=_Standing, init=False)
-    _shares: WeakKeyDictionary[Part, float] = attrs.field(factory=WeakKeyDictionary, init=False)
 
     @property
     def progress(self) -> Progress:
@@ -106,33 +103,6 @@ class Cloud:
             start_s, number = sim.now_s, self.progress.num_global_rounds + 1
             model = self.close_round(sim, number, start_s, (yield from one_round(model, number)))
         return model
-
-    def payload(self, part: Part | None = None) -> Payload:
-        """What an update of a part is on its way; of None: of the whole model."""
-        return self.codec.payload(self.shape.num_values(part))
-
-    def step_cycles(
-        self, client: Client, batch_size: int, part: Part | None = None, *, local_only: bool = False
-    ) -> float:
-        """Cycles of one local step of a client, by the rule of `cosim.devices.compute`.
-
-        Args:
-            batch_size: Samples in its mini-batch.
-            part: What it trains; None: the whole model.
-            local_only: Of a network in two parts it trains the clients' part, on outputs of the server's.
-                Only operations tell the two apart: what is fixed or counted by bits is a client's step.
-        """
-        whole = client.cpu.cycles(batch_size)
-        if local_only and self.cycles_follow == "flops":
-            return whole * (self.learner.flops.of_clients_part() / self.learner.flops.of())
-        return whole if part is None else whole * self._share(part)
-
-    def _share(self, part: Part) -> float:
-        """What a local step on a part costs of one on the whole model."""
-        if part not in self._shares:
-            count = self.learner.flops.of if self.cycles_follow == "flops" else self.shape.num_parameters
-            self._shares[part] = count(part) / count()
-        return self._shares[part]
 
     def request(self, start: PendingModel, num_steps: int, training: LocalTraining) -> Request:
         """What clients are asked for: so many steps by a rule, from a model.

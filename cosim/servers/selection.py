@@ -110,7 +110,7 @@ class ComingRound:
                 "return a list of some of edge.clients."
             )
         found: tuple[Client, ...] = tuple(clients)
-        names = [getattr(client, "name", repr(client)) for client in found]
+        names = [client.name if isinstance(client, Client) else repr(client) for client in found]
         if any(client not in edge.clients for client in found) or len(set(names)) < len(names):
             raise ConfigurationError(
                 f"{rule}.participants chose {', '.join(names)[:200]} in {edge.name}: must be clients of this "

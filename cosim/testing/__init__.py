@@ -8,8 +8,9 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | `check_system` | a whole system, whatever it is made of: all the laws of runs |
 | `check_protocol` | a protocol, in a small system |
 | `check_uplink` | an uplink: uploads whole and cut, runs with a deadline and without |
+| `check_downlink` | a downlink: downloads whole and cut, runs with a deadline and without |
 | `check_local_training` | a training rule: nobody's update hangs on who is trained beside him |
-| `check_codec` | a codec: whole bits, more for more values |
+| `check_codec` | a codec: bits above 0, more for more values |
 | `check_data` | a data set: who holds what, the same in every run, nothing that could be written to |
 
 Laws of runs (`check_system`):
@@ -42,6 +43,7 @@ from cosim.testing.laws import BrokenLaw
 from cosim.testing.parts import (
     check_codec,
     check_data,
+    check_downlink,
     check_local_training,
     check_protocol,
     check_uplink,
@@ -52,6 +54,7 @@ __all__ = [
     "BrokenLaw",
     "check_codec",
     "check_data",
+    "check_downlink",
     "check_local_training",
     "check_protocol",
     "check_system",

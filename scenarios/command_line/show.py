@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     for row in rows(system, type(system)(), ""):
         table.add_row(*row)
     console.print(table)
-    console.print(system.compute.rule)
+    console.print(system.cycles.rule)
     console.print(f"What each field is: cosim run {target} --help")
     return 0
 

@@ -88,6 +88,7 @@ def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdge
     """The closed form of each cell's edge rounds."""
     protocol, num_parameters = system.protocol, cloud.shape.num_parameters()
     assert isinstance(protocol, cosim.Hist | cosim.HFedAvg)
+    assert isinstance(system.cycles, cosim.CyclesPerStep)
     sizes = [num_parameters] * NUM_CELLS
     if isinstance(protocol, cosim.Hist):
         parts = protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
@@ -95,7 +96,7 @@ def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdge
     return [
         AirEdgeRoundLatency(
             num_steps=protocol.training.num_local_steps,
-            step_cycles=system.compute.step_cycles,
+            step_cycles=system.cycles.step_cycles,
             num_parameters=num_parameters,
             fraction=size / num_parameters,
             bandwidth_hz=BANDWIDTH_HZ,
@@ -136,6 +137,7 @@ def compared(system: cosim.System) -> dict[str, dict[str, tuple[float, str]]]:
     cloud, result = simulate(system)
     protocol = system.protocol
     assert isinstance(protocol, cosim.Hist | cosim.HFedAvg)
+    assert isinstance(system.cycles, cosim.CyclesPerStep)
     num_edge_rounds = protocol.training.num_edge_rounds
     predicted = [cells(system, cloud, number) for number in range(1, cloud.progress.num_global_rounds + 1)]
     rounds = result.rounds.assign(duration_s=result.rounds["end_s"] - result.rounds["start_s"])

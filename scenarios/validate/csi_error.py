@@ -88,8 +88,8 @@ def system(point: Point, options: Options, place: int = 0) -> cosim.System:
         model="relu-12-8-4",
         data=cosim.Synthetic(split=cosim.Iid()),
         topology=cosim.Topology(cell_radius_m=400.0),
-        compute=cosim.Compute(
-            cycles_per_bit=(25.0, 40.0),
+        cycles=cosim.CyclesPerBit(cycles_per_bit=(25.0, 40.0)),
+        devices=cosim.DrawnDevices(
             min_frequency_hz=cosim.PerGroup(values=(1.2e9,)),
             max_frequency_hz=cosim.PerGroup(values=(2.0e9,)),
             static_power_w=point.static_power_w,
@@ -132,13 +132,13 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
     assert isinstance(of.uplink, cosim.Radio)
     link = cloud.edges[0].link.known_to("the closed form")
     bandwidth_hz = link.share_hz(NUM_CLIENTS)
-    uploads = []
+    load, uploads = cloud.workload.of(), []
     for client in cloud.edges[0].clients:
         plan = plans[client.name]
         cpu = client.cpu.at(plan["frequency_hz"])
         if not plan["is_selected"]:
             continue
-        train_s = cpu.duration_s(plan["num_steps"] * cpu.cycles(320))
+        train_s = cpu.duration_s(load.cycles(client, plan["num_steps"], 320))
         uploads.append(
             PlannedUpload(
                 snr=link.snr_per_w(client.name, bandwidth_hz, Job(1, 0)) * plan["tx_power_w"],

@@ -84,6 +84,7 @@ def predict(
     """The closed form on the channels and frequencies of a network, s per global round, shape (rounds,)."""
     protocol = system.protocol
     assert isinstance(protocol, cosim.Hist)
+    assert isinstance(system.cycles, cosim.CyclesPerStep)
     model_bits = system.codec.bits(cloud.shape.num_parameters())
     latencies_s = []
     for global_round in range(1, cloud.progress.num_global_rounds + 1):
@@ -98,7 +99,7 @@ def predict(
             cells.append(
                 EdgeRoundLatency(
                     num_steps=protocol.training.num_local_steps,
-                    step_cycles=system.compute.step_cycles,
+                    step_cycles=system.cycles.step_cycles,
                     model_bits=model_bits,
                     fraction=len(part.units["hidden1"]) / cloud.shape.num_units["hidden1"],
                     bandwidth_hz=BANDWIDTH_HZ,

@@ -12,7 +12,7 @@ import cosim
 from analysis.report import report
 from cosim import (
     AfterRounds,
-    Compute,
+    DrawnDevices,
     EdgeTraining,
     FixedShares,
     Hist,
@@ -29,7 +29,9 @@ SYSTEM = System(
     num_clients=6,
     model="relu-12-8-4",
     data=Synthetic(),
-    compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+    devices=DrawnDevices(
+        min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))
+    ),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         training=EdgeTraining(

@@ -361,7 +361,7 @@ SYSTEMS = [
     cosim.System(num_cells=2, num_clients=5, cell_sizes=(2, 3), evaluation=cosim.Never()),
     cosim.System(seed=0, topology=cosim.Topology(backhaul_delay_s=0.1, backhaul_rate_bps=1e9)),
     cosim.System(
-        compute=cosim.Compute(
+        devices=cosim.DrawnDevices(
             min_frequency_hz=cosim.PerGroup(values=(1e9,)), max_frequency_hz=cosim.PerGroup(values=(1.1e9,))
         )
     ),

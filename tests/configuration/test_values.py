@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosim import Compute, ConfigurationError, PerClient, PerGroup, System, evolve
+from cosim import ConfigurationError, DrawnDevices, PerClient, PerGroup, System, evolve
 from cosim.topology.topology import even_cells
 
 
@@ -62,9 +62,9 @@ def test_groups_of_cells_are_blocks_in_order_as_even_as_they_go(num_values, num_
 def test_values_that_do_not_fit_a_system_are_refused(values, message):
     two_cells = System(num_cells=2, num_clients=4)
     with pytest.raises(ConfigurationError, match=message):
-        evolve(two_cells, compute=Compute(min_frequency_hz=values))
+        evolve(two_cells, devices=DrawnDevices(min_frequency_hz=values))
 
 
 def test_rules_hold_for_every_value():
-    with pytest.raises(ConfigurationError, match=r"Compute\.min_frequency_hz = .*: must be above 0"):
-        Compute(min_frequency_hz=PerClient(values=(1e9, -1e9)))
+    with pytest.raises(ConfigurationError, match=r"DrawnDevices\.min_frequency_hz = .*: must be above 0"):
+        DrawnDevices(min_frequency_hz=PerClient(values=(1e9, -1e9)))

@@ -209,7 +209,7 @@ def system(training: LocalTraining = RULE, **changes) -> cosim.System:
         num_clients=5,
         model="mlp-12-8-4",
         data=cosim.Synthetic(),
-        compute=cosim.Compute(time_jitter=0.2),
+        devices=cosim.DrawnDevices(training_time=cosim.LogNormalTime(spread=0.2)),
         uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6)),
         protocol=cosim.HFedAvg(training=edge),
         end=cosim.AfterRounds(num_global_rounds=6),

@@ -10,10 +10,11 @@ import cosim
 import models
 from cosim import (
     AfterRounds,
-    Compute,
     ConfigurationError,
+    CyclesPerOperation,
     Deadline,
     Digits,
+    DrawnDevices,
     EdgeTraining,
     EveryVersions,
     FashionMnist,
@@ -41,7 +42,7 @@ RESNET = System(
     num_clients=4,
     model="resnet18grey-2-8-10",
     data=Digits(split=Iid()),
-    compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+    devices=DrawnDevices(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
     uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
     protocol=Hist(training=TRAINING),
     end=AfterRounds(num_global_rounds=2),
@@ -101,7 +102,7 @@ def resnet_flops(inner_share: float) -> float:
 
 def test_steps_cost_the_operations_where_the_user_asks_for_it():
     """Convolutions of early stages hold few parameters and compute much."""
-    by_flops = evolve(RESNET, compute=evolve(RESNET.compute, cycles_follow="flops"), evaluation=Never())
+    by_flops = evolve(RESNET, cycles=CyclesPerOperation(), evaluation=Never())
     training = play(by_flops).spans.query("activity == 'train'")
     seconds = 2 * 0.125 * resnet_flops(0.5) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
@@ -112,7 +113,7 @@ def test_steps_cost_the_operations_where_the_user_asks_for_it():
     seconds = 2 * 0.125 * resnet_flops(1.0) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
     planned = evolve(by_flops, protocol=evolve(RESNET.protocol, submodel_sizes=LatencyOptimal()))
-    with pytest.raises(ConfigurationError, match=r"plans by parameters, and Compute\.cycles_follow"):
+    with pytest.raises(ConfigurationError, match=r"plans by parameters, and System\.cycles do not"):
         play(planned)
 
 
@@ -123,7 +124,7 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
         RESNET,
         model="resnet18grey-2-8-10" if model.startswith("resnet") else model,
         data=RESNET.data if model.startswith("resnet") else FashionMnist(split=Iid()),
-        compute=Compute(
+        devices=DrawnDevices(
             min_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
             max_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
         ),

@@ -12,7 +12,11 @@ import pytest
 import models
 from cosim import (
     AfterRounds,
-    Compute,
+    Cycles,
+    CyclesPerBit,
+    CyclesPerOperation,
+    CyclesPerStep,
+    DrawnDevices,
     EdgeTraining,
     Fractions,
     GivenSnr,
@@ -37,16 +41,15 @@ from cosim.simulation import Simulation
 FREQUENCY_HZ, STEPS, BATCH = 1e9, 3, 20
 CAPACITANCE = 2e-28
 TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=STEPS, local=Sgd(batch_size=BATCH))
-BY_FLOPS = Compute(
-    cycles_follow="flops",
+DEVICES = DrawnDevices(
     min_frequency_hz=PerGroup(values=(FREQUENCY_HZ,)),
     max_frequency_hz=PerGroup(values=(FREQUENCY_HZ,)),
     capacitance_j_per_hz2=CAPACITANCE,
 )
-BY_PARAMETERS = evolve(BY_FLOPS, cycles_follow="parameters")
+BY_FLOPS, BY_PARAMETERS = CyclesPerOperation(), CyclesPerStep()
 
 
-def played(model: str, compute: Compute, protocol: HFedAvg | Hist | RawHfl, **fields: object) -> Trace:
+def played(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fields: object) -> Trace:
     """Two cells on pictures of 28 x 28 that nobody looks at: only the clock runs."""
     rng = np.random.default_rng(1)
     dataset = Dataset(
@@ -61,7 +64,8 @@ def played(model: str, compute: Compute, protocol: HFedAvg | Hist | RawHfl, **fi
         num_cells=2,
         num_clients=4,
         model=model,
-        compute=compute,
+        devices=DEVICES,
+        cycles=cycles,
         uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
         protocol=protocol,
         end=AfterRounds(num_global_rounds=1),
@@ -119,14 +123,14 @@ def test_every_network_takes_what_its_operations_take(model, cycles_per_flop):
 
 
 def test_eight_operations_a_cycle_are_the_default():
-    assert Compute().cycles_per_flop == 1 / 8
+    assert CyclesPerOperation().cycles_per_flop == 1 / 8
 
 
 def test_a_step_takes_its_mini_batch():
     """Twice the samples take twice the time, where a fixed number of cycles takes what it takes."""
     double = evolve(WHOLE, training=evolve(TRAINING, local=Sgd(batch_size=2 * BATCH)))
-    for compute, factor in ((BY_FLOPS, 2.0), (BY_PARAMETERS, 1.0)):
-        seconds, twice = (training(played("relu-784-30-10", compute, p))[0] for p in (WHOLE, double))
+    for cycles, factor in ((BY_FLOPS, 2.0), (BY_PARAMETERS, 1.0)):
+        seconds, twice = (training(played("relu-784-30-10", cycles, p))[0] for p in (WHOLE, double))
         assert twice == pytest.approx(factor * seconds, rel=1e-12)
 
 
@@ -161,13 +165,12 @@ def test_plans_count_operations_too():
 
 
 def test_what_the_papers_fix_no_network_changes():
-    """Cycles of a step and cycles per bit, whatever the network and whatever an operation costs."""
-    costly = evolve(BY_PARAMETERS, cycles_per_flop=100.0)
-    for compute, cycles in (
-        (costly, 1e6),
-        (evolve(costly, step_cycles=7e6), 7e6),
-        (evolve(costly, cycles_per_bit=(30.0,)), 30.0 * 1408 * BATCH),
+    """Cycles of a step and cycles per bit, whatever the network."""
+    for rule, cycles in (
+        (CyclesPerStep(), 1e6),
+        (CyclesPerStep(step_cycles=7e6), 7e6),
+        (CyclesPerBit(cycles_per_bit=(30.0,)), 30.0 * 1408 * BATCH),
     ):
         for model in BY_HAND:
-            seconds, _ = training(played(model, compute, WHOLE))
+            seconds, _ = training(played(model, rule, WHOLE))
             assert seconds == pytest.approx(STEPS * cycles / FREQUENCY_HZ, rel=1e-12)

@@ -14,9 +14,10 @@ import models
 from cosim import (
     AfterRounds,
     CoherenceTime,
-    Compute,
     ConfigurationError,
+    CyclesPerStep,
     Deadline,
+    DrawnDevices,
     EdgeTraining,
     EveryEdgeRound,
     EveryGlobalRound,
@@ -84,8 +85,8 @@ def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio
         num_clients=len(snrs),
         model="relu-12-8-4",
         data=Synthetic(split=Iid()),
-        compute=Compute(
-            step_cycles=STEP_CYCLES,
+        cycles=CyclesPerStep(step_cycles=STEP_CYCLES),
+        devices=DrawnDevices(
             min_frequency_hz=each(frequencies_hz),
             max_frequency_hz=each(frequencies_hz),
             capacitance_j_per_hz2=CAPACITANCE,
@@ -341,7 +342,9 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
         model="relu-12-8-4",
         data=Synthetic(),
         topology=Topology(backhaul_delay_s=1e-3, backhaul_rate_bps=1e7),
-        compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+        devices=DrawnDevices(
+            min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))
+        ),
         uplink=Radio(
             sharing=sharing(bandwidth_hz=bandwidth_hz),
             link=GivenSnr(snr_db=PerGroup(values=(5.0, 15.0))),

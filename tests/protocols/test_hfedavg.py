@@ -10,8 +10,8 @@ from data_sets import loaded
 import models
 from cosim import (
     AfterRounds,
-    Compute,
     Deadline,
+    DrawnDevices,
     EdgeTraining,
     FixedShares,
     GivenSnr,
@@ -49,7 +49,9 @@ def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch
         cell_sizes=cell_sizes,
         model="relu-12-8-4",
         data=Synthetic(split=Iid()),
-        compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+        devices=DrawnDevices(
+            min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))
+        ),
         uplink=Radio(
             sharing=FixedShares(bandwidth_hz=1e6),
             link=GivenSnr(snr_db=PerGroup(values=(10.0 * math.log10(3.0),))),
@@ -169,11 +171,11 @@ def test_cells_weigh_the_same_whatever_their_size() -> None:
 def test_a_cell_of_which_nothing_arrived_sends_the_model_it_got() -> None:
     """Cell 0 has 1 GHz and is in time, cell 1 has 1 MHz and never is; the cloud takes the mean of both."""
     slow = evolve(
-        system((2, 2), 1, 300).compute,
+        system((2, 2), 1, 300).devices,
         min_frequency_hz=PerGroup(values=(1e9, 1e6)),
         max_frequency_hz=PerGroup(values=(1e9, 1e6)),
     )
-    played = evolve(system((2, 2), 1, 300), compute=slow)
+    played = evolve(system((2, 2), 1, 300), devices=slow)
     training = evolve(played.protocol.training, waiting=Deadline(after_s=1.0))
     played = evolve(played, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
     trace, learner, cloud, found = play(played)

@@ -9,9 +9,9 @@ from data_sets import loaded
 import models
 from cosim import (
     AfterRounds,
-    Compute,
     ConfigurationError,
     Deadline,
+    DrawnDevices,
     EdgeTraining,
     EqualSizes,
     FixedShares,
@@ -56,7 +56,9 @@ def system(
         num_clients=2 * num_cells,
         model=model,
         data=Synthetic(split=Iid()),
-        compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+        devices=DrawnDevices(
+            min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))
+        ),
         uplink=Radio(
             sharing=FixedShares(bandwidth_hz=1e6),
             link=GivenSnr(snr_db=PerGroup(values=(10.0 * math.log10(3.0),))),
@@ -208,15 +210,15 @@ def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
 def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
     """Cell 1 never meets the deadline: its part of the assembled model is that of the start."""
     played = system(2, batch_size=300)
-    compute = evolve(
-        played.compute,
+    devices = evolve(
+        played.devices,
         min_frequency_hz=PerGroup(values=(1e9, 1e6)),
         max_frequency_hz=PerGroup(values=(1e9, 1e6)),
     )
     training = evolve(played.protocol.training, waiting=Deadline(after_s=0.5))
     played = evolve(
         played,
-        compute=compute,
+        devices=devices,
         protocol=evolve(played.protocol, training=training),
         end=AfterRounds(num_global_rounds=1),
     )

@@ -11,8 +11,9 @@ import models
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim import (
     AfterRounds,
-    Compute,
     ConfigurationError,
+    CyclesPerStep,
+    DrawnDevices,
     EdgeTraining,
     EqualSizes,
     FixedShares,
@@ -55,8 +56,8 @@ def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
         num_clients=2 * CELLS,
         model=f"relu-12-{UNITS}-4",
         data=Synthetic(split=Iid()),
-        compute=Compute(
-            step_cycles=STEP_CYCLES,
+        cycles=CyclesPerStep(step_cycles=STEP_CYCLES),
+        devices=DrawnDevices(
             min_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9)),
             max_frequency_hz=PerGroup(values=(1e9, 3e9, 4e9)),
         ),
@@ -162,10 +163,10 @@ def test_sizes_follow_the_channels_of_each_round_and_of_no_other() -> None:
 
 def test_over_the_air_the_links_do_not_matter_but_the_airtime_does() -> None:
     """Processors of 1, 2 and 4 GHz: 1, 3, 6 of 10 units without airtime; a long one makes cells alike."""
-    compute = Compute(
+    devices = DrawnDevices(
         min_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9)), max_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9))
     )
-    played = evolve(system(SUMS, submodel_sizes=LatencyOptimal(largest=3.0)), compute=compute)
+    played = evolve(system(SUMS, submodel_sizes=LatencyOptimal(largest=3.0)), devices=devices)
     for symbol_s, wanted in ((1e-12, (1, 3, 6)), (1.0, (3, 3, 4))):
         slow = evolve(played, uplink=evolve(played.uplink, sharing=evolve(SUMS, symbol_s=symbol_s)))
         assert counts(slow, play(slow)[1], 1) == wanted

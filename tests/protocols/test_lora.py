@@ -19,8 +19,9 @@ from torch.nn.functional import cross_entropy
 import cosim
 from cosim import (
     AfterRounds,
-    Compute,
+    CyclesPerOperation,
     Deadline,
+    DrawnDevices,
     EdgeTraining,
     EveryVersions,
     GivenSnr,
@@ -61,7 +62,7 @@ LORA = System(
     num_clients=4,
     model=f"gpt2lora-{RANK}-{CLASSES}",
     data=Newsgroups20(split=Iid()),
-    compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+    devices=DrawnDevices(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
     uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
     protocol=Hist(
         training=EdgeTraining(
@@ -208,7 +209,7 @@ def test_global_model_is_that_of_masked_whole_networks(lora, texts, has_deadline
     )
     system = evolve(
         LORA,
-        compute=Compute(min_frequency_hz=SLOW, max_frequency_hz=SLOW) if has_deadline else LORA.compute,
+        devices=DrawnDevices(min_frequency_hz=SLOW, max_frequency_hz=SLOW) if has_deadline else LORA.devices,
         protocol=evolve(LORA.protocol, training=training),
     )
     trace, learner, cloud, found = played(system, lora, texts)
@@ -267,7 +268,7 @@ def training_flops(ranks: int) -> int:
 
 
 def test_by_operations_the_frozen_layers_cost_every_cell_nearly_the_same(lora, texts, play):
-    result = play(evolve(LORA, evaluation=Never(), compute=evolve(LORA.compute, cycles_follow="flops")))
+    result = play(evolve(LORA, evaluation=Never(), cycles=CyclesPerOperation()))
     learner = Learner(lora, texts, num_workers=1)
     shape = learner.shape
     parts = draw_parts(shape.num_units, even_counts(shape.num_units, 2), np.random.default_rng(1))

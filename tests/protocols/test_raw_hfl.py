@@ -12,8 +12,9 @@ import models
 from cosim import (
     AfterRounds,
     CommonSteps,
-    Compute,
     ConfigurationError,
+    CyclesPerBit,
+    DrawnDevices,
     EdgeTraining,
     EveryEdgeRound,
     EveryVersions,
@@ -21,6 +22,7 @@ from cosim import (
     Iid,
     LargeScale,
     LinkBudget,
+    LogNormalTime,
     Never,
     NoFading,
     PerGroup,
@@ -54,8 +56,8 @@ BASE = System(
     model="relu-12-8-4",
     data=Synthetic(split=Iid()),
     topology=Topology(cell_radius_m=400.0),
-    compute=Compute(
-        cycles_per_bit=(25.0, 40.0),
+    cycles=CyclesPerBit(cycles_per_bit=(25.0, 40.0)),
+    devices=DrawnDevices(
         min_frequency_hz=PerGroup(values=(1.2e9,)),
         max_frequency_hz=PerGroup(values=(2e9,)),
         tx_power=PowerRange(lowest_dbm=20.0, highest_dbm=30.0),
@@ -118,6 +120,7 @@ def test_the_clock_does_what_is_planned(name):
     """Durations and energies of the spans are those of the plan, and these are eqs. 10 to 14 by hand."""
     played = play(with_policy(POLICIES[name], sharing=ResourceBlocks(num_blocks=4)))
     clients = {client.name: client for edge in played.cloud.edges for client in edge.clients}
+    load = played.cloud.workload.of()
     spans = {(s.node, s.activity, round(s.end_s, 6)): s for s in played.trace.spans}
     planned = [plan for plan in played.trace.plans if plan.is_selected]
     assert planned or name == "M1"
@@ -128,7 +131,7 @@ def test_the_clock_does_what_is_planned(name):
             if span.node == plan.client and plan.time_s <= span.start_s < plan.time_s + 150.0
         ]
         train, send = sorted(of_client, key=lambda span: span.start_s)
-        cycles = plan.num_steps * clients[plan.client].cpu.sample_cycles * 40
+        cycles = load.cycles(clients[plan.client], plan.num_steps, 40)
         train_s = cycles / plan.frequency_hz
         assert train.end_s - train.start_s == pytest.approx(train_s, rel=1e-9)
         assert train.energy_j == pytest.approx(0.5 * 2e-28 * cycles * plan.frequency_hz**2, rel=1e-9)
@@ -205,8 +208,8 @@ def test_at_full_power_the_slowest_link_is_waited_for():
 def test_a_client_stops_where_its_budget_is_spent():
     """Who meets a worse gain than planned sends until its energy is spent or the deadline comes."""
     system = with_policy(ResourceAware(), csi_error_db=8.0, sharing=ResourceBlocks(num_blocks=4))
-    compute = evolve(system.compute, static_power_w=0.05)
-    system = evolve(system, compute=compute, protocol=evolve(system.protocol, energy_budget_j=(0.6,)))
+    devices = evolve(system.devices, static_power_w=0.05)
+    system = evolve(system, devices=devices, protocol=evolve(system.protocol, energy_budget_j=(0.6,)))
     played = play(system)
     reasons = {}
     for plan in played.trace.plans:
@@ -250,7 +253,7 @@ def test_jitter_multiplies_training_times():
     calm = evolve(
         calm, protocol=evolve(calm.protocol, num_edge_rounds=1), end=AfterRounds(num_global_rounds=150)
     )
-    shaken = evolve(calm, compute=evolve(calm.compute, time_jitter=0.2))
+    shaken = evolve(calm, devices=evolve(calm.devices, training_time=LogNormalTime(spread=0.2)))
     ratios = []
     of = {}
     for system in (calm, shaken):
@@ -289,8 +292,8 @@ def test_few_are_selected_twice_in_a_row(solver):
 def test_cells_with_too_few_able_clients_take_those_they_have(solver):
     """Far clients of low power: some rounds are short, some empty, and the clock goes on."""
     far = evolve(BASE, topology=Topology(cell_radius_m=1800.0, min_distance_m=1000.0))
-    quiet = evolve(BASE.compute, tx_power=PowerRange(lowest_dbm=0.0, highest_dbm=10.0))
-    system = with_policy(ResourceAware(solver=solver), evolve(far, compute=quiet))
+    quiet = evolve(BASE.devices, tx_power=PowerRange(lowest_dbm=0.0, highest_dbm=10.0))
+    system = with_policy(ResourceAware(solver=solver), evolve(far, devices=quiet))
     system = evolve(
         system, protocol=evolve(system.protocol, deadline_s=60.0), end=AfterRounds(num_global_rounds=6)
     )
@@ -463,8 +466,11 @@ def test_who_waits_for_all_may_not_meet_outages():
             lambda: PowerRange(lowest_dbm=30.0, highest_dbm=20.0),
             "lowest_dbm = 30: lies above highest",
         ),
-        (lambda: Compute(lowest_frequency_hz=1.5e9), r"lowest_frequency_hz = 1\.5e\+09: above min_frequency"),
-        (lambda: Compute(cycles_per_bit=(40.0, 25.0)), "cycles_per_bit"),
+        (
+            lambda: DrawnDevices(lowest_frequency_hz=1.5e9),
+            r"lowest_frequency_hz = 1\.5e\+09: above min_frequency",
+        ),
+        (lambda: CyclesPerBit(cycles_per_bit=(40.0, 25.0)), "cycles_per_bit"),
     ],
 )
 def test_bad_values(make, message):

@@ -8,10 +8,11 @@ import models
 from cosim import (
     AfterRounds,
     CellTraffic,
-    Compute,
     ConfigurationError,
+    CyclesPerOperation,
     Deadline,
     Deterministic,
+    DrawnDevices,
     EdgeTraining,
     FixedShares,
     GivenSnr,
@@ -74,7 +75,9 @@ def system(paths: str = "shared", num_global_rounds: int = 2, **knobs: object) -
         num_clients=3,
         model="vertical-4-3-8-5",
         data=CellTraffic(),
-        compute=Compute(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
+        devices=DrawnDevices(
+            min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))
+        ),
         uplink=PublicNetwork(
             arrival_rate_per_s=0.0,
             service=Deterministic(duration_s=SERVICE_S),
@@ -138,13 +141,13 @@ def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
     anything.
     """
     own = 2 * 3 * (3 * 8 + 8 * 5 + 10 * 8 + 8 * 1)
-    compute = Compute(
-        cycles_follow="flops",
-        cycles_per_flop=cycles_per_flop,
+    devices = DrawnDevices(
         min_frequency_hz=PerGroup(values=(1e9,)),
         max_frequency_hz=PerGroup(values=(1e9,)),
     )
-    trace, _, _ = play(evolve(system("own"), compute=compute))
+    trace, _, _ = play(
+        evolve(system("own"), devices=devices, cycles=CyclesPerOperation(cycles_per_flop=cycles_per_flop))
+    )
     trains = {s.node: s.end_s for s in trace.spans if s.activity == "train" and s.start_s == 0.0}
     assert [trains[f"client-{number:04d}"] for number in range(3)] == pytest.approx(
         [steps * cycles_per_flop * own * 10 / 1e9 for steps in STEPS], rel=1e-12

@@ -186,21 +186,21 @@ def test_undamaged_configurations_run(tmp_path: Path) -> None:
     "extremes",
     [
         {
-            "compute.step_cycles": 1e30,
-            "compute.min_frequency_hz.values": [1e-30],
-            "compute.max_frequency_hz.values": [1e-30],
+            "cycles.step_cycles": 1e30,
+            "devices.min_frequency_hz.values": [1e-30],
+            "devices.max_frequency_hz.values": [1e-30],
         },
         {
-            "compute.step_cycles": 1e-30,
-            "compute.min_frequency_hz.values": [1e30],
-            "compute.max_frequency_hz.values": [1e30],
+            "cycles.step_cycles": 1e-30,
+            "devices.min_frequency_hz.values": [1e30],
+            "devices.max_frequency_hz.values": [1e30],
         },
         {f"{BAND}_hz": 1e-30, f"{SNR}.values": [-300.0], "codec.bits_per_parameter": 2**32},
-        {f"{BAND}_hz": 1e30, f"{SNR}.values": [300.0], "compute.capacitance_j_per_hz2": 1e30},
+        {f"{BAND}_hz": 1e30, f"{SNR}.values": [300.0], "devices.capacitance_j_per_hz2": 1e30},
         {
             f"{BAND}_hz": 1e30,
             "uplink.link": {"kind": "LinkBudget", "noise_dbm_per_hz": 300.0},
-            "compute.tx_power.power_w": 1e-30,
+            "devices.tx_power.power_w": 1e-30,
         },
         {
             "topology.backhaul_rate_bps": 1e-30,
@@ -208,7 +208,7 @@ def test_undamaged_configurations_run(tmp_path: Path) -> None:
             "topology.cell_radius_m": 1e30,
         },
         {"protocol.training.waiting": {"kind": "Deadline", "after_s": 1e-30}},
-        {"protocol.training.waiting": {"kind": "Deadline", "after_s": 1e30}, "compute.step_cycles": 1e30},
+        {"protocol.training.waiting": {"kind": "Deadline", "after_s": 1e30}, "cycles.step_cycles": 1e30},
         {"data.split": {"kind": "Dirichlet", "alpha": 1e-30}},
         {"protocol.submodel_sizes": {"kind": "Fractions", "values": [1e-30, 1.0]}},
     ],

@@ -13,7 +13,7 @@ import pytest
 
 from cosim import (
     AfterRounds,
-    Compute,
+    CyclesPerOperation,
     Deadline,
     EdgeTraining,
     FixedShares,
@@ -132,9 +132,9 @@ def test_show_marks_what_the_scenario_chose(cosim: Call) -> None:
 @pytest.mark.parametrize(
     ("name", "rule"),
     [
-        ("hist", "A local step takes 1e+06 cycles, whatever the network (compute.step_cycles)"),
+        ("hist", "A local step takes 1e+06 cycles, whatever the network (cycles.step_cycles)"),
         ("rawhfl", "A local step takes 25 to 40 cycles for each bit of the mini-batch, whatever the network"),
-        ("vhfl", "A local step takes 5e+08 cycles, whatever the network (compute.step_cycles)"),
+        ("vhfl", "A local step takes 5e+08 cycles, whatever the network (cycles.step_cycles)"),
     ],
 )
 def test_show_says_what_decides_the_cycles_of_a_step(cosim: Call, name: str, rule: str) -> None:
@@ -142,11 +142,11 @@ def test_show_says_what_decides_the_cycles_of_a_step(cosim: Call, name: str, rul
 
 
 def test_show_says_which_cycles_follow_the_network(cosim: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_flops = evolve(TINY, compute=Compute(cycles_follow="flops"))
+    by_flops = evolve(TINY, cycles=CyclesPerOperation())
     monkeypatch.setattr("scenarios.hist.system", lambda: by_flops)
     shown = " ".join(cosim("show", "hist")[1].split())
     assert "A local step takes 0.125 cycles for each floating-point operation" in shown
-    assert "whatever the network" not in shown.partition("compute.cycles_per_flop).")[0].rpartition("┘")[2]
+    assert "whatever the network" not in shown.partition("cycles.cycles_per_flop).")[0].rpartition("┘")[2]
 
 
 def test_bits_of_a_parameter_say_what_they_leave_alone(cosim: Call) -> None:
@@ -397,7 +397,11 @@ def test_out_under_a_file_is_refused(cosim: Call, tmp_path: Path) -> None:
     ("arguments", "code", "word"),
     [
         (("run", "quickstart", "--num-cells", "0", "--out", "X"), 2, "System.num_cells = 0"),
-        (("run", "quickstart", "--compute.step-cycles", "-1", "--out", "X"), 2, "must be above 0"),
+        (
+            ("run", "quickstart", "--cycles.step-cycles", "-1", "--out", "X"),
+            2,
+            "step_cycles = -1: must be above",
+        ),
     ],
 )
 def test_a_real_process_refuses_as_well(

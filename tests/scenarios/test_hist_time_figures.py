@@ -85,10 +85,10 @@ def test_the_four_systems_differ_in_sharing_and_protocol_only():
     assert {made.protocol.training.local.learning_rate for made in four.values()} == {0.01}
     assert {made.uplink.fading.num_antennas for made in four.values()} == {10}
     assert {made.protocol.training.num_local_steps for made in four.values()} == {40}
-    assert {made.compute for made in four.values()} == {cosim.Compute()}
+    assert {made.devices for made in four.values()} == {cosim.DrawnDevices()}
     assert system(AIR_HIST, 3, 7).uplink.fading.redrawn == cosim.EveryEdgeRound()
     assert system(OMA_HIST, 3, 7).uplink.fading.redrawn == cosim.EveryGlobalRound()
-    alike = system(OMA_HIST, 1, 1, alike=True).compute
+    alike = system(OMA_HIST, 1, 1, alike=True).devices
     assert (alike.min_frequency_hz.values, alike.max_frequency_hz.values) == ((2e9,), (4e9,))
 
 

@@ -106,7 +106,7 @@ def test_changes_change_what_they_say() -> None:
         "num_cells": 1,
         "num_clients": 1,
     }
-    floors = {"compute.lowest_frequency_hz": 0.3e9, "compute.static_power_w": 0.1}
+    floors = {"devices.lowest_frequency_hz": 0.3e9, "devices.static_power_w": 0.1}
     same = rawhfl_figures.with_floors(lambda system: system)(base)
     assert differences(base, same) == floors
     assert differences(base, rawhfl_figures.with_floors(rawhfl_figures.single_server)(base)) == (
@@ -117,7 +117,7 @@ def test_changes_change_what_they_say() -> None:
 def test_every_algorithm_is_the_papers() -> None:
     """Section V-C; Z of H-FedAvg is everyone, so that nobody waits for a block."""
     found = {
-        name: (system.protocol.policy, system.uplink.sharing.num_blocks, system.compute.static_power_w)
+        name: (system.protocol.policy, system.uplink.sharing.num_blocks, system.devices.static_power_w)
         for name, change in ALGORITHMS.items()
         for system in [change(rawhfl.paper_scale())]
         if isinstance(system.protocol, cosim.RawHfl)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from cosim import (
     AfterRounds,
+    AsPlanned,
     CommonSteps,
     EveryEdgeRound,
     HFedAvg,
@@ -143,23 +144,25 @@ def test_the_world_is_the_papers() -> None:
     assert (requests.num_genres, requests.contents_per_genre, requests.genre_concentration) == (8, 32, 0.3)
     assert (requests.similar_probability, requests.active_probability) == ((0.1, 0.8), (0.2, 0.8))
     assert requests.num_past_requests == 50
-    assert (system.compute.sample_bits, system.compute.capacitance_j_per_hz2) == (SAMPLE_BITS, 2e-28)
+    assert (system.cycles.sample_bits, system.devices.capacitance_j_per_hz2) == (SAMPLE_BITS, 2e-28)
     assert SAMPLE_BITS == 1408
     radio, link = system.uplink, system.uplink.link
     assert (radio.sharing, radio.fading) == (ResourceBlocks(block_hz=3 * 180e3), NoFading())
     assert (link.large_scale.environment, link.large_scale.carrier_hz) == ("uma", 2.4e9)
     assert link.large_scale_redrawn == EveryEdgeRound()
     assert link.noise_dbm_per_hz + link.noise_figure_db == pytest.approx(-174.0, abs=0.03)
-    assert (radio.csi_error_db, radio.outage_probability, system.compute.time_jitter) == (0.0, 0.0, 0.0)
+    assert (radio.csi_error_db, radio.outage_probability) == (0.0, 0.0)
+    assert system.devices.training_time == AsPlanned()
 
 
 def test_devices_and_places_are_drawn_from_the_papers_ranges() -> None:
     """48 draws fill more than half of each range; the middle is the mean within 4 standard errors."""
     system = rawhfl.system()
-    clients = [client for edge in built(system).edges for client in edge.clients]
+    cloud = built(system)
+    clients, load = [client for edge in cloud.edges for client in edge.clients], cloud.workload.of()
     graph = system.topology.graph(system.sizes(), Simulation(system.seed))
     drawn = {
-        "cycles per bit": ([client.cpu.cycles(320) / (320 * 1408) for client in clients], 25.0, 40.0),
+        "cycles per bit": ([load.step_cycles(client, 320) / (320 * 1408) for client in clients], 25.0, 40.0),
         "GHz": ([client.cpu.frequency_hz / 1e9 for client in clients], 1.2, 2.0),
         "dBm": ([10.0 * math.log10(client.tx_power_w) + 30.0 for client in clients], 20.0, 30.0),
         "v": ([user.similar_probability for user in rawhfl.predictions(system)], 0.1, 0.8),
@@ -256,11 +259,12 @@ def test_who_takes_the_most_steps_is_said_so() -> None:
     system = evolve(
         system, uplink=evolve(system.uplink, sharing=ResourceBlocks(num_blocks=5))
     )  # nobody waits for one
-    clients = [client for edge in built(system).edges for client in edge.clients]
+    cloud = built(system)
+    clients, load = [client for edge in cloud.edges for client in edge.clients], cloud.workload.of()
     bits = (43 * 8 + 8 + 8 * 256 + 256) * 33
     result = play(system)
     train_j = 3 * math.fsum(
-        7 * c.cpu.cycles(320) * 0.5 * 2e-28 * c.cpu.frequency_hz**2  # eq. 11
+        load.cycles(c, 7, 320) * 0.5 * 2e-28 * c.cpu.frequency_hz**2  # eq. 11
         for c in clients
     )
     of_sending = result.transfers.assign(seconds=result.transfers["end_s"] - result.transfers["start_s"])

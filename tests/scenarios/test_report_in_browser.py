@@ -26,8 +26,8 @@ import cosim
 from analysis.report import report, write
 from cosim import (
     AfterRounds,
-    Compute,
     Deadline,
+    DrawnDevices,
     EdgeTraining,
     FixedShares,
     Hist,
@@ -43,7 +43,9 @@ SYSTEM = System(
     num_clients=6,
     model="relu-12-8-4",
     data=Synthetic(),
-    compute=Compute(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))),
+    devices=DrawnDevices(
+        min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))
+    ),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, waiting=Deadline(after_s=0.0012))

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from cosim import OverTheAir
-from cosim.devices.compute import Cpu
+from cosim.devices.cpu import Cpu
 from cosim.radio.sharing.over_the_air import BandOfSums
 from scenarios.validate import aircomp_latency as latency
 from scenarios.validate import aircomp_noise as noise

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.closed_forms.round_latency import EdgeRoundLatency
-from cosim.devices.compute import Cpu
+from cosim.devices.cpu import Cpu
 from cosim.radio.channel import Channel
 from cosim.radio.sharing.shares import DividedBand
 from scenarios.validate import round_latency as validation

@@ -16,9 +16,10 @@ from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import t_interval
 from cosim import (
     AfterRounds,
-    Compute,
+    CyclesPerStep,
     Deadline,
     Deterministic,
+    DrawnDevices,
     HFedAvg,
     Never,
     PerGroup,
@@ -50,8 +51,8 @@ def timing_only(num_global_rounds: int, step_cycles: float = FAST, seed: int = 1
         base,
         seed=seed,
         data=evolve(base.data, traffic=Traffic(num_days=4)),
-        compute=Compute(
-            step_cycles=step_cycles,
+        cycles=CyclesPerStep(step_cycles=step_cycles),
+        devices=DrawnDevices(
             min_frequency_hz=PerGroup(values=(1e9,)),
             max_frequency_hz=PerGroup(values=(2e9,)),
         ),

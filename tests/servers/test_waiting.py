@@ -54,8 +54,8 @@ def system(
         num_clients=len(frequencies_hz),
         model="relu-12-8-4",
         data=Synthetic(split=cosim.Iid()),
-        compute=cosim.Compute(
-            step_cycles=STEP_CYCLES,
+        cycles=cosim.CyclesPerStep(step_cycles=STEP_CYCLES),
+        devices=cosim.DrawnDevices(
             min_frequency_hz=PerClient(values=frequencies_hz),
             max_frequency_hz=PerClient(values=frequencies_hz),
             capacitance_j_per_hz2=CAPACITANCE,
@@ -184,11 +184,11 @@ def test_of_those_that_arrive_at_once_the_first_by_name_count(num_updates: int, 
 @pytest.mark.parametrize("num_updates", [1, 2])
 def test_ties_keep_the_laws_and_what_is_left_out_is_not_learned(num_updates: int) -> None:
     small = small_system(FirstK(num_updates=num_updates))
-    alike = cosim.Compute(
+    alike = cosim.DrawnDevices(
         min_frequency_hz=cosim.PerGroup(values=(1e9,)), max_frequency_hz=cosim.PerGroup(values=(1e9,))
     )
     uplink = system(WaitForAll()).uplink
-    tied = evolve(small, compute=alike, uplink=uplink)
+    tied = evolve(small, devices=alike, uplink=uplink)
     check_system(tied)
     result = cosim.run(tied)
     assert (result.fates["outcome"] == DONE).sum() == num_updates * 2 * 2 * 3

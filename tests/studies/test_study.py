@@ -100,7 +100,7 @@ def test_names_say_as_much_of_a_path_as_is_needed():
         "data.split.kind": ("Iid",),
     }
     assert designs(BASE, grid)[0].name == "link=LinkBudget, environment=uma, split=Iid"
-    grid = {"compute.min_frequency_hz.values": ([1e9],), "compute.max_frequency_hz.values": ([2e9],)}
+    grid = {"devices.min_frequency_hz.values": ([1e9],), "devices.max_frequency_hz.values": ([2e9],)}
     words = "min_frequency_hz.values=[1000000000.0], max_frequency_hz.values=[2000000000.0]"
     assert designs(BASE, grid)[0].name == words
 

@@ -93,16 +93,16 @@ def system(
         protocol = cosim.Hist(training=training, submodel_sizes=sizes)
     else:
         protocol = cosim.HFedAvg(training=training)
-    compute = cosim.Compute()
+    devices = cosim.DrawnDevices()
     if alike:
         slowest_hz, fastest_hz = cosim.PerGroup(values=(2e9,)), cosim.PerGroup(values=(4e9,))
-        compute = cosim.evolve(compute, min_frequency_hz=slowest_hz, max_frequency_hz=fastest_hz)
+        devices = cosim.evolve(devices, min_frequency_hz=slowest_hz, max_frequency_hz=fastest_hz)
     return cosim.System(
         seed=seed,
         num_cells=num_cells,
         num_clients=num_clients,
         data=cosim.FashionMnist(grey_levels=grey_levels),
-        compute=compute,
+        devices=devices,
         uplink=radio,
         protocol=protocol,
         end=cosim.AfterRounds(num_global_rounds=num_global_rounds),

@@ -91,8 +91,8 @@ def with_floors(change: Change) -> Change:
     """The same on devices that clock no lower than 300 MHz and draw 0.1 W while busy. [no source]"""
 
     def changed(system: cosim.System) -> cosim.System:
-        compute = cosim.evolve(system.compute, lowest_frequency_hz=0.3e9, static_power_w=0.1)
-        return change(cosim.evolve(system, compute=compute))
+        devices = cosim.evolve(system.devices, lowest_frequency_hz=0.3e9, static_power_w=0.1)
+        return change(cosim.evolve(system, devices=devices))
 
     return changed
 

@@ -7,9 +7,10 @@ import models
 from cosim import (
     AfterRounds,
     CoherenceTime,
-    Compute,
     ConfigurationError,
+    CyclesPerStep,
     Deadline,
+    DrawnDevices,
     EdgeTraining,
     HFedAvg,
     Hist,
@@ -52,8 +53,8 @@ def play(
         num_clients=len(frequencies_hz),
         model="relu-12-8-4",
         data=Synthetic(split=Iid()),
-        compute=Compute(
-            step_cycles=STEP_CYCLES,
+        cycles=CyclesPerStep(step_cycles=STEP_CYCLES),
+        devices=DrawnDevices(
             min_frequency_hz=PerClient(values=frequencies_hz),
             max_frequency_hz=PerClient(values=frequencies_hz),
             tx_power=SamePower(power_w=TX_W),

@@ -188,9 +188,8 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
     monkeypatch.setattr(room, "receive_beams", fail)
     base = evolve(system(), evaluation=Never())
     sim, dataset = Simulation(base.seed), loaded(Synthetic())
-    cloud = nodes_of(
-        base, sim, Learner(models.build(base.model), dataset), lambda: dataset, lambda report: None
-    )
+    learner = Learner(models.build(base.model), dataset)
+    cloud = nodes_of(base, sim, learner, lambda: dataset, lambda report: None)
     sim.run(base.protocol.play(sim, cloud))
     assert sim.trace.spans == full.spans
 
@@ -251,11 +250,11 @@ def test_only_those_who_sent_set_the_noise():
         min(range(first, first + 3), key=lambda n: weakest_gain(base, range(n, n + 1))) for first in (0, 3)
     ]
     speeds = tuple(1e5 if number in weakest else 1e9 for number in range(6))
-    compute = evolve(
-        base.compute, min_frequency_hz=PerClient(values=speeds), max_frequency_hz=PerClient(values=speeds)
+    devices = evolve(
+        base.devices, min_frequency_hz=PerClient(values=speeds), max_frequency_hz=PerClient(values=speeds)
     )
     training = evolve(base.protocol.training, waiting=Deadline(after_s=1.0))
-    cut = evolve(base, compute=compute, protocol=evolve(base.protocol, training=training))
+    cut = evolve(base, devices=devices, protocol=evolve(base.protocol, training=training))
     snr = 10.0 ** (SNR_DB / 10.0)
     others = [[n for n in range(first, first + 3) if n not in weakest] for first in (0, 3)]
     gains = [snr * min(weakest_gain(base, range(n, n + 1)) for n in cell) for cell in others]
@@ -269,7 +268,7 @@ def test_power_and_path_loss_of_a_budget_are_spread_over_the_band():
     """SNR = P gain / (N0 B), whatever the subcarrier; clients of unlike power and place."""
     base = system(sharing=OverTheAir(bandwidth_hz=1e6), link=LinkBudget(noise_figure_db=0.0))
     powers = PowerRange(lowest_dbm=0.0, highest_dbm=20.0)
-    base = evolve(base, compute=evolve(base.compute, tx_power=powers))
+    base = evolve(base, devices=evolve(base.devices, tx_power=powers))
     _, cloud, _ = play(base)
     noise_w_per_hz = 10.0 ** ((base.uplink.link.noise_dbm_per_hz - 30.0) / 10.0)
     gains = []

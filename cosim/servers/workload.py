@@ -1,0 +1,133 @@
+"""Workload: what training and carrying a part of a model takes.
+
+The one place where parameters become cycles and bits.
+
+Scope and limitations: a download is carried by the codec of the uploads.
+
+Usage::
+
+    load = workload.of(part)
+    load.cycles(client, num_steps=20, batch_size=10), load.upload.bits
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from cosim.configuration import ConfigurationError
+from cosim.devices.client import Client
+from cosim.devices.cycles import LocalStep, StepCost
+from cosim.learning.network.submodels import NetworkShape, Part
+from cosim.links.codec import Codec, Payload
+
+if TYPE_CHECKING:
+    from cosim.learning.network.flops import TrainingFlops
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Load:
+    """What training and carrying something of a model takes.
+
+    Attributes:
+        download: What a client receives.
+        upload: What it sends.
+        fraction: Part of the model's trained parameters that it trains.
+        sample_flops: Counts the operations of training it on one sample.
+        costs: What a local step costs each client, by name.
+    """
+
+    download: Payload
+    upload: Payload
+    fraction: float
+    sample_flops: Callable[[], int]
+    costs: Mapping[str, StepCost]
+
+    def step_cycles(self, client: Client, batch_size: int) -> float:
+        """Cycles of one local step of a client on a mini-batch."""
+        return self.costs[client.name](LocalStep(batch_size, self.fraction, self.sample_flops))
+
+    def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
+        """Cycles of so many local steps."""
+        return num_steps * self.step_cycles(client, batch_size)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Workload:
+    """What training and carrying parts of a model takes.
+
+    Attributes:
+        flops: Operations of training.
+        costs: What a local step costs each client, by name.
+        in_parameters: Whether a part costs its share of the trained parameters.
+    """
+
+    shape: NetworkShape
+    flops: "TrainingFlops"
+    codec: Codec
+    costs: Mapping[str, StepCost]
+    in_parameters: bool
+
+    def of(self, part: Part | None = None) -> Load:
+        """Of a part; of None: of the whole model."""
+        payload = self.codec.payload(self.shape.num_values(part))
+        fraction = self.shape.num_parameters(part) / self.shape.num_parameters()
+        return self._load(payload, fraction, lambda: self.flops.of(part))
+
+    def of_clients_part(self, num_samples: int) -> Load:
+        """Of the clients' part of a network in two parts, with so many samples.
+
+        The server's outputs for each sample come along with the weights, and the gradient with respect to
+        them goes back. Only operations tell the parts apart: by any other rule a step costs a whole one.
+        """
+        num_beside = num_samples * self.shape.num_central_outputs
+        payload = self.codec.payload(self.shape.num_local_parameters + num_beside)
+        return self._load(payload, 1.0, self.flops.of_clients_part)
+
+    def by_units(self, group: str) -> tuple[Load, Load]:
+        """Of what no group of units cuts, and of a unit of this group with what of the others goes with it.
+
+        For plans of sizes, where cycles follow the parameters and bits the values.
+        """
+        shape, num_units = self.shape, self.shape.num_units[group]
+        num_cut, num_cut_values = (
+            sum(map(count, shape.num_units)) for count in (shape.num_cut_parameters, shape.num_cut_values)
+        )
+        uncut = (shape.num_parameters() - num_cut, shape.num_values() - num_cut_values)
+        unit = (num_cut / num_units, num_cut_values / num_units)
+        return self._planned(*uncut), self._planned(*unit)
+
+    def check(self, clients: Iterable[Client]) -> None:
+        """Refuse steps that take no cycles, before the clock starts.
+
+        Raises:
+            ConfigurationError: Somebody's, and the usual fix.
+        """
+        whole = self.of()
+        for client in clients:
+            cycles = whole.step_cycles(client, 1)
+            if not 0.0 < cycles < math.inf:
+                raise ConfigurationError(
+                    f"System.cycles: a local step of {client.name} on one sample takes {cycles:g} cycles, "
+                    "and must take a finite number above 0. Usual fix: another rule or value."
+                )
+
+    def _load(self, payload: Payload, fraction: float, sample_flops: Callable[[], int]) -> Load:
+        return Load(
+            download=payload,
+            upload=payload,
+            fraction=fraction,
+            sample_flops=sample_flops,
+            costs=self.costs,
+        )
+
+    def _planned(self, num_parameters: float, num_values: float) -> Load:
+        payload = Payload(num_values, self.codec.bits(num_values))
+        return self._load(payload, num_parameters / self.shape.num_parameters(), _unknown)
+
+
+def _unknown() -> int:
+    raise ConfigurationError(
+        "System.cycles: operations of units that are not chosen yet are unknown. Usual fix: CyclesPerStep."
+    )

@@ -1,0 +1,84 @@
+"""Downloads: the laws of a downlink, download by download, whoever trains what."""
+
+import numpy as np
+
+from cosim.links.codec import Payload
+from cosim.links.downlink import CellDownlink, Downlink
+from cosim.links.uplink import Cell, Job
+from cosim.simulation import Process, Simulation
+from cosim.testing.laws import broken
+
+NUM_VALUES = 1000
+LONGEST_S = 1e6
+"""Longest that a download of so few values may take by itself."""
+CLIENTS = ("client-0000", "client-0001")
+
+
+def check_downloads(downlink: Downlink) -> None:
+    """Check the laws of downloads: whole and cut ones, alone and side by side.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    ends_s = _whole(downlink, NUM_VALUES)
+    if downlink.takes_time != (ends_s > 0.0):
+        where = f"takes_time is {downlink.takes_time}, and a download takes {ends_s:g} s"
+        raise broken("declared", where, "a property that says something else than the links do")
+    if not _whole(downlink, 2 * NUM_VALUES) >= ends_s:
+        raise broken(
+            "more bits", "twice the bits arrive earlier", "a rate that is asked for at another instant"
+        )
+    for share in (0.0, 0.3, 0.7):
+        _cut(downlink, share * ends_s)
+
+
+def _link(downlink: Downlink, sim: Simulation) -> CellDownlink:
+    cell = Cell("edge-00", CLIENTS, np.full(len(CLIENTS), 100.0), np.full(len(CLIENTS), 0.2))
+    return downlink.links(sim, [cell])[0]
+
+
+def _received(link: CellDownlink, client: str, num_values: int, job: int) -> Process:
+    download = link.open(client, Payload(num_values, 32 * num_values), Job(1, job, job))
+    if download is not None:
+        yield download.done
+        download.close()
+
+
+def _whole(downlink: Downlink, num_values: int) -> float:
+    """When a download alone has arrived."""
+    sim = Simulation(seed=1)
+    link = _link(downlink, sim)
+
+    def process() -> Process:
+        yield from _received(link, CLIENTS[0], num_values, 0)
+        return sim.now_s
+
+    (ended_s,) = sim.run(sim.with_deadline([process()], LONGEST_S))
+    if not isinstance(ended_s, float):
+        raise broken("whole", f"a download alone takes more than {LONGEST_S:g} s", "`done` that never comes")
+    return ended_s
+
+
+def _cut(downlink: Downlink, after_s: float) -> None:
+    """Cut a download; its neighbour's goes on, and so does the client itself in its next job."""
+    sim = Simulation(seed=1)
+    link = _link(downlink, sim)
+
+    def process() -> Process:
+        cut = link.open(CLIENTS[0], Payload(NUM_VALUES, 32 * NUM_VALUES), Job(1, 0, 0))
+        other = link.open(CLIENTS[1], Payload(NUM_VALUES, 32 * NUM_VALUES), Job(1, 0, 0))
+        if after_s:
+            yield sim.timer(after_s)
+        if cut is not None:
+            cut.close()
+        if other is not None:
+            if not other.done.processed:
+                yield other.done
+            other.close()
+        yield from _received(link, CLIENTS[0], NUM_VALUES, 1)
+        return True
+
+    (ended,) = sim.run(sim.with_deadline([process()], LONGEST_S))
+    if ended is not True:
+        where = f"after a download that was cut at {after_s:g} s, others never end"
+        raise broken("cut", where, "something held that `close` does not free")

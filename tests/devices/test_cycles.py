@@ -1,0 +1,131 @@
+"""What a local step costs, by arithmetic, and the sentence that says so."""
+
+import pytest
+
+from cosim import (
+    ConfigurationError,
+    Cycles,
+    CyclesPerBit,
+    CyclesPerOperation,
+    CyclesPerStep,
+    DrawnDevices,
+    Simulation,
+    evolve,
+    run,
+)
+from cosim.devices.cycles import LocalStep
+from cosim.testing import small_system
+
+
+def of_step(rule: Cycles, batch_size: int = 320, fraction: float = 1.0, flops: int = 1000) -> float:
+    step = LocalStep(batch_size, fraction, lambda: flops)
+    return rule.of_client(Simulation(seed=1), "client-0000")(step)
+
+
+def test_a_step_takes_what_it_is_given_and_a_part_its_share():
+    assert of_step(CyclesPerStep(step_cycles=7.0)) == 7.0
+    assert of_step(CyclesPerStep(step_cycles=7.0), fraction=0.25) == 1.75
+
+
+def test_cycles_by_the_bit_by_hand():
+    """RawHFL, eq. 10: 320 samples of 1,408 bits at 30 cycles per bit."""
+    rule = CyclesPerBit(cycles_per_bit=(30.0,), sample_bits=1408)
+    assert of_step(rule) == pytest.approx(320 * 1408 * 30.0, rel=1e-12)
+    assert of_step(rule, fraction=0.25) == pytest.approx(80 * 1408 * 30.0, rel=1e-12)
+
+
+def test_cycles_by_the_operation_by_hand():
+    """A quarter of a cycle for each of 1,000 operations a sample, whatever share of the parameters."""
+    rule = CyclesPerOperation(cycles_per_flop=0.25)
+    assert of_step(rule) == pytest.approx(0.25 * 1000 * 320, rel=1e-12)
+    assert of_step(rule, fraction=0.5) == of_step(rule)
+
+
+def test_operations_are_counted_only_where_they_cost():
+    def counted() -> int:
+        raise AssertionError("counted")
+
+    for rule in (CyclesPerStep(), CyclesPerBit()):
+        assert rule.of_client(Simulation(seed=1), "a")(LocalStep(1, 1.0, counted)) > 0.0
+
+
+def test_training_without_operations_is_refused():
+    with pytest.raises(ConfigurationError, match=r"System\.model has no matrix products or convolutions"):
+        of_step(CyclesPerOperation(), flops=0)
+
+
+def test_cycles_per_bit_are_each_clients_own():
+    sim = Simulation(seed=1)
+    step = LocalStep(1, 1.0, lambda: 0)
+    drawn = [CyclesPerBit().of_client(sim, f"client-{number:04d}")(step) / 1408 for number in range(200)]
+    assert 25.0 <= min(drawn) < 26.0
+    assert 39.0 < max(drawn) <= 40.0
+
+
+def test_cycles_per_bit_leave_frequencies_alone():
+    """Both come from one stream of the client, the frequency first."""
+    sim, again = Simulation(seed=1), Simulation(seed=1)
+    (device,) = DrawnDevices().of_clients(sim, (1,))
+    per_bit = CyclesPerBit(sample_bits=1).of_client(sim, "client-0000")(LocalStep(1, 1.0, lambda: 0))
+    first, second = again.stream("client-0000", "cpu").random(2)
+    assert device.cpu.frequency_hz == pytest.approx(2e9 + 2e9 * first, rel=1e-12)
+    assert per_bit == pytest.approx(25.0 + 15.0 * second, rel=1e-12)
+
+
+ON_A_SUBMODEL = "on a submodel it takes the submodel's share of the trained parameters."
+
+
+class Own(Cycles):
+    """A user's rule, by what it is given."""
+
+    def of_client(self, sim, client):
+        return lambda step: {"client-0003": 0.0}.get(client, 1e6)
+
+
+@pytest.mark.parametrize(
+    ("cycles", "rule"),
+    [
+        (
+            CyclesPerStep(),
+            "A local step takes 1e+06 cycles, whatever the network (cycles.step_cycles); " + ON_A_SUBMODEL,
+        ),
+        (
+            CyclesPerBit(),
+            "A local step takes 25 to 40 cycles for each bit of the mini-batch, whatever the network "
+            "(cycles.cycles_per_bit); " + ON_A_SUBMODEL,
+        ),
+        (
+            CyclesPerBit(cycles_per_bit=(30.0,)),
+            "A local step takes 30 cycles for each bit of the mini-batch, whatever the network "
+            "(cycles.cycles_per_bit); " + ON_A_SUBMODEL,
+        ),
+        (
+            CyclesPerOperation(),
+            "A local step takes 0.125 cycles for each floating-point operation of training this network, or "
+            "the part of it that a client trains, on the mini-batch (cycles.cycles_per_flop).",
+        ),
+        (Own(), "A local step takes the cycles of Own."),
+    ],
+)
+def test_the_rule_of_cycles_in_words(cycles, rule):
+    assert cycles.rule == rule
+
+
+@pytest.mark.parametrize(
+    ("kind", "broken"),
+    [
+        (CyclesPerStep, {"step_cycles": 0.0}),
+        (CyclesPerBit, {"cycles_per_bit": (40.0, 25.0)}),
+        (CyclesPerBit, {"sample_bits": 0}),
+        (CyclesPerOperation, {"cycles_per_flop": 0.0}),
+    ],
+)
+def test_rules_that_cannot_be_are_refused(kind, broken):
+    (name,) = broken
+    with pytest.raises(ConfigurationError, match=rf"^{kind.__name__}\.{name} = "):
+        kind(**broken)
+
+
+def test_a_step_without_cycles_is_refused_before_the_clock_starts():
+    with pytest.raises(ConfigurationError, match=r"a local step of client-0003 on one sample takes 0 cycles"):
+        run(evolve(small_system(), cycles=Own(), evaluate_every=None))

@@ -1,0 +1,168 @@
+"""Cycles to seconds to joules by the RawHFL paper's eqs. 10 and 11; frequencies uniform in their range."""
+
+import math
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from cosim import Device, DrawnDevices, PerClient, PerGroup, PowerRange, RawHfl, SamePower, run
+from cosim.configuration import ConfigurationError
+from cosim.devices.cpu import Cpu
+from cosim.simulation import Simulation
+from cosim.testing import small_system
+
+SIGNIFICANCE = 0.001
+
+
+def test_time_by_hand():
+    """Eq. 10: L n n̄ c D / f: 20 steps, 4 batches of 32 samples of 5 kbit, 100 cycles per bit, 1.6 GHz."""
+    cycles = 20 * 4 * 32 * 100 * 5000.0
+    cpu = Cpu(frequency_hz=1.6e9, capacitance_j_per_hz2=2e-28)
+    assert cpu.duration_s(cycles) == pytest.approx(0.8, rel=1e-12)
+    assert cpu.duration_s(0.0) == 0.0
+
+
+def test_energy_by_hand():
+    """Eq. 11: L 0.5 zeta n n̄ c D f²; the power is what gives it over the time of eq. 10."""
+    cycles = 1.28e9
+    cpu = Cpu(frequency_hz=1.6e9, capacitance_j_per_hz2=2e-28)
+    energy_j = 0.5 * 2e-28 * cycles * 1.6e9**2
+    assert energy_j == pytest.approx(0.32768, rel=1e-12)
+    assert cpu.power_w * cpu.duration_s(cycles) == pytest.approx(energy_j, rel=1e-12)
+
+
+@given(cycles=st.floats(1.0, 1e15), frequency_hz=st.floats(1e6, 1e11), zeta=st.floats(0.0, 1e-25))
+def test_energy_on_the_clock_is_eq_11(cycles, frequency_hz, zeta):
+    cpu = Cpu(frequency_hz=frequency_hz, capacitance_j_per_hz2=zeta)
+    sim = Simulation(seed=1)
+    sim.run(sim.spend("a", "train", cpu.duration_s(cycles), cpu.power_w))
+    (span,) = sim.trace.spans
+    assert span.end_s == pytest.approx(cycles / frequency_hz, rel=1e-12)
+    assert span.energy_j == pytest.approx(0.5 * zeta * cycles * frequency_hz**2, rel=1e-12)
+
+
+def frequencies(lowest_hz: float, highest_hz: float, num_clients: int) -> np.ndarray:
+    sim = Simulation(seed=1)
+    names = [f"client-{number:04d}" for number in range(num_clients)]
+    cpus = [DrawnDevices().cpu(lowest_hz, highest_hz, sim.stream(name, "cpu")) for name in names]
+    return np.array([cpu.frequency_hz for cpu in cpus])
+
+
+def is_uniform(values: np.ndarray, lowest: float, highest: float) -> bool:
+    law = stats.uniform(lowest, highest - lowest)
+    return bool(stats.kstest(values, law.cdf).pvalue > SIGNIFICANCE)
+
+
+def test_frequencies_are_uniform_in_their_range():
+    drawn_hz = frequencies(1e9, 2e9, 4000)
+    assert drawn_hz.min() >= 1e9
+    assert drawn_hz.max() <= 2e9
+    assert is_uniform(drawn_hz, 1e9, 2e9)
+
+
+def test_other_laws_of_frequency_would_be_caught():
+    drawn_hz = frequencies(1e9, 2e9, 4000)
+    assert not is_uniform(drawn_hz, 1e9, 2.1e9)
+    periods_s = np.random.default_rng(1).uniform(1 / 2e9, 1 / 1e9, 4000)
+    assert not is_uniform(1.0 / periods_s, 1e9, 2e9)
+
+
+def test_a_range_of_one_frequency_is_that_frequency():
+    assert set(frequencies(1.5e9, 1.5e9, 5)) == {1.5e9}
+
+
+def test_the_capacitance_reaches_the_processor():
+    cpu = attrs.evolve(DrawnDevices(), capacitance_j_per_hz2=3e-28).cpu(1e9, 1e9, np.random.default_rng(1))
+    assert cpu.power_w == pytest.approx(0.5 * 3e-28 * 1e27, rel=1e-12)
+
+
+def test_a_range_that_is_swapped_is_refused():
+    with pytest.raises(ConfigurationError) as refused:
+        DrawnDevices().cpu(2e9, 1e9, np.random.default_rng(1))
+    assert str(refused.value) == (
+        "DrawnDevices.min_frequency_hz = 2e+09 lies above max_frequency_hz = 1e+09. Usual fix: swap them."
+    )
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"min_frequency_hz": ()},
+        {"min_frequency_hz": (1e9, 0.0)},
+        {"max_frequency_hz": (-1.0,)},
+        {"capacitance_j_per_hz2": -1e-28},
+    ],
+)
+def test_processors_that_cannot_be_are_refused(broken):
+    (name,) = broken
+    with pytest.raises(ConfigurationError, match=rf"^DrawnDevices\.{name} = "):
+        DrawnDevices(**broken)
+
+
+def test_static_power_comes_on_top_at_any_frequency():
+    cpu = DrawnDevices(static_power_w=0.25).cpu(1e9, 1e9, np.random.default_rng(1))
+    assert cpu.power_w == pytest.approx(0.5 * 2e-28 * 1e27 + 0.25, rel=1e-12)
+    assert cpu.at(0.5e9).power_w == pytest.approx(0.5 * 2e-28 * 0.125e27 + 0.25, rel=1e-12)
+    assert cpu.at(0.5e9).duration_s(1e9) == 2.0
+    assert cpu.at(None) is cpu
+
+
+def test_devices_come_in_the_order_of_their_numbers():
+    """Each its cell's or its own range, whatever else is drawn."""
+    groups, each = PerGroup(values=(1e9, 3e9)), PerClient(values=(5e9, 6e9, 7e9))
+    drawn = DrawnDevices(min_frequency_hz=groups, max_frequency_hz=groups)
+    found = drawn.of_clients(Simulation(seed=1), cell_sizes=(1, 2))
+    assert [device.cpu.frequency_hz for device in found] == [1e9, 3e9, 3e9]
+    drawn = DrawnDevices(min_frequency_hz=each, max_frequency_hz=each, tx_power=SamePower(power_w=0.3))
+    found = drawn.of_clients(Simulation(seed=1), cell_sizes=(1, 2))
+    assert [device.cpu.frequency_hz for device in found] == [5e9, 6e9, 7e9]
+    assert {device.tx_power_w for device in found} == {0.3}
+
+
+def test_the_size_of_the_fleet_moves_nobodys_device():
+    drawn = DrawnDevices(tx_power=PowerRange(), min_frequency_hz=PerGroup(values=(1e9,)))
+    few = drawn.of_clients(Simulation(seed=1), cell_sizes=(3,))
+    many = drawn.of_clients(Simulation(seed=1), cell_sizes=(9,))
+    assert few == many[:3]
+    assert len({device.tx_power_w for device in many}) == 9
+
+
+@pytest.mark.parametrize("power_w", [0.0, -0.1, math.inf, math.nan])
+def test_a_device_that_cannot_be_is_refused(power_w):
+    cpu = Cpu(frequency_hz=1e9, capacitance_j_per_hz2=2e-28)
+    with pytest.raises(ConfigurationError, match=r"^Device\.tx_power_w = .*: must be a finite number"):
+        Device(cpu=cpu, tx_power_w=power_w)
+    with pytest.raises(ConfigurationError, match=r"^Device\.cpu\.frequency_hz = "):
+        Device(cpu=attrs.evolve(cpu, frequency_hz=power_w), tx_power_w=0.2)
+
+
+class Forgetful(DrawnDevices):
+    """Forgets a client."""
+
+    def of_clients(self, sim, cell_sizes):
+        return super().of_clients(sim, cell_sizes)[1:]
+
+
+def test_a_device_for_each_client_is_asked_for():
+    with pytest.raises(ConfigurationError, match=r"Forgetful.of_clients gives 4 devices for 5 clients"):
+        run(attrs.evolve(small_system(), devices=Forgetful(), evaluate_every=None))
+
+
+class Aged(DrawnDevices):
+    """Every other processor leaks."""
+
+    def of_clients(self, sim, cell_sizes):
+        found = super().of_clients(sim, cell_sizes)
+        leaky = attrs.evolve(found[0].cpu, static_power_w=0.1)
+        return [attrs.evolve(found[0], cpu=leaky), *found[1:]]
+
+
+def test_a_plan_of_processors_that_differ_is_refused():
+    """An allocation takes one capacitance and one static power for all."""
+    system = attrs.evolve(small_system(), devices=Aged(), protocol=RawHfl(), evaluate_every=None)
+    with pytest.raises(ConfigurationError, match=r"processors differ in static_power_w, and a plan"):
+        run(system)

@@ -1,0 +1,170 @@
+"""Downlinks: what a client receives first, by arithmetic, whole and cut, and who cannot wait for it."""
+
+import attrs
+import own_parts
+import pytest
+
+import cosim
+from cosim import ConfigurationError, DrawnDevices, Simulation, run
+from cosim.devices.client import Assignment, Client
+from cosim.devices.cycles import CyclesPerOperation
+from cosim.links.codec import Payload
+from cosim.links.uplink import Job
+from cosim.simulation import Dropped
+from cosim.testing import small_system
+
+RATE_BPS = 1e5
+BITS = 32 * (12 * 8 + 8 * 4)
+RECEIVE_S = BITS / RATE_BPS
+DOWN = own_parts.CableDown(rate_bps=RATE_BPS)
+
+
+def timed(system: cosim.System) -> cosim.Result:
+    return run(attrs.evolve(system, evaluate_every=None))
+
+
+def test_instantaneous_is_the_default_and_leaves_no_trace():
+    result = timed(small_system())
+    assert small_system().downlink == cosim.Instantaneous()
+    clients = result.spans[result.spans["node"].str.startswith("client")]
+    assert set(clients["activity"]) == {"train", "send"}
+
+
+def test_a_client_receives_then_trains_then_sends():
+    """4,096 bits at 100 kbit/s are 40.96 ms, in every job; and then all is as it was, that much later."""
+    with_down, without = timed(attrs.evolve(small_system(), downlink=DOWN)), timed(small_system())
+    received = with_down.spans[with_down.spans["activity"] == "receive"]
+    received = received[received["node"].str.startswith("client")]
+    assert len(received) == 5 * 3 * 2
+    assert (received["end_s"] - received["start_s"]).to_numpy() == pytest.approx(RECEIVE_S, rel=1e-9)
+    jobs = with_down.spans[with_down.spans["job"] >= 0].sort_values(["node", "job", "start_s"])
+    for _, own in jobs.groupby(["node", "job"]):
+        assert own["activity"].tolist() == ["receive", "train", "send"]
+        assert own["start_s"].tolist()[1:] == own["end_s"].tolist()[:-1]
+    columns = ["node", "activity", "job"]
+    old = without.spans[columns].assign(lasts_s=without.spans["end_s"] - without.spans["start_s"])
+    new = jobs[columns].assign(lasts_s=jobs["end_s"] - jobs["start_s"])
+    both = old.merge(new, on=columns)
+    assert len(both) == 5 * 3 * 2 * 2
+    assert both["lasts_s_x"].to_numpy() == pytest.approx(both["lasts_s_y"].to_numpy(), rel=1e-9)
+
+
+def test_receiving_takes_the_static_power():
+    devices = DrawnDevices(static_power_w=0.25)
+    spans = timed(attrs.evolve(small_system(), downlink=DOWN, devices=devices)).spans
+    received = spans[(spans["activity"] == "receive") & (spans["job"] >= 0)]
+    assert received["energy_j"].to_numpy() == pytest.approx(0.25 * RECEIVE_S, rel=1e-9)
+
+
+def test_a_deadline_covers_the_download():
+    """All are cut while they receive; nobody trains, nothing is uploaded, and energy is what was spent."""
+    deadline_s = 0.5 * RECEIVE_S
+    devices = DrawnDevices(static_power_w=0.25)
+    result = timed(attrs.evolve(small_system(deadline_s), downlink=DOWN, devices=devices))
+    clients = result.spans[result.spans["job"] >= 0]
+    assert set(clients["activity"]) == {"receive"}
+    assert set(clients["outcome"]) == {"deadline"}
+    assert clients["energy_j"].to_numpy() == pytest.approx(0.25 * deadline_s, rel=1e-9)
+    assert result.transfers.empty
+    assert set(result.fates["outcome"]) == {"deadline"}
+    assert result.summary.num_dropped == result.summary.num_updates == 5 * 3 * 2
+
+
+class Counted(cosim.Download):
+    """Says when it is closed."""
+
+    closed_s: list[float]
+
+    def close(self):
+        self.closed_s.append(self.sim.now_s)
+
+
+def job(sim: Simulation, budget_j: float | None) -> tuple[object, list[float]]:
+    """Receives for 2 s at 0.5 W, trains for 4 s at 0.6 W, and sends for 1 s at 0.7 W."""
+    closed_s: list[float] = []
+
+    class Link(cosim.CellDownlink):
+        def open(self, client, payload, job):
+            download = Counted(sim.timer(payload.bits / 10.0))
+            download.sim, download.closed_s = sim, closed_s
+            return download
+
+    class Up(cosim.Link):
+        def open(self, client, payload, tx_power_w, job):
+            return cosim.SteadyUpload(sim, payload.bits, 10.0)
+
+    cpu = cosim.Cpu(frequency_hz=1e9, capacitance_j_per_hz2=2e-28, static_power_w=0.5)
+    client = Client(
+        name="a",
+        edge="e",
+        device=cosim.Device(cpu=cpu, tx_power_w=0.2),
+        downlink=Link(),
+        link=Up(),
+        samples_now=lambda: None,
+    )
+
+    class Update:
+        training = type("Rule", (), {"keeps_state": False})
+
+    assignment = Assignment(
+        job=Job(1, 0, 0),
+        request=lambda *asked: Update(),
+        cycles=4e9,
+        download=Payload(1, 20),
+        payload=Payload(1, 10),
+        energy_budget_j=budget_j,
+    )
+    return sim.run(client.local_round(sim, assignment)), closed_s
+
+
+@pytest.mark.parametrize(
+    ("budget_j", "ends_s", "doing"),
+    [
+        (0.75, 1.5, "receive"),
+        (1.0, 2.0, "receive"),
+        (1.6, 3.0, "train"),
+        (3.75, 6.5, "send"),
+        (4.2, 7.0, "send"),
+        (None, 7.0, "send"),
+    ],
+)
+def test_an_energy_budget_covers_the_download(budget_j, ends_s, doing):
+    """1 J for receiving, 2.4 J for training, 0.7 J for sending."""
+    sim = Simulation(seed=1)
+    outcome, closed_s = job(sim, budget_j)
+    arrives = budget_j is None or budget_j > 4.1
+    assert (outcome == Dropped("energy budget")) is not arrives
+    assert sim.trace.spans[-1].activity == doing
+    assert sim.trace.spans[-1].end_s == pytest.approx(ends_s, rel=1e-12)
+    spent_j = sum(span.energy_j for span in sim.trace.spans)
+    assert spent_j == pytest.approx(min(budget_j or 4.1, 4.1), rel=1e-9)
+    assert closed_s == [pytest.approx(min(ends_s, 2.0), rel=1e-12)]
+
+
+@pytest.mark.parametrize(
+    "protocol", [cosim.RawHfl(), cosim.Hist(submodel_sizes="latency-optimal")], ids=["RawHfl", "Hist"]
+)
+def test_who_plans_how_long_jobs_take_is_refused(protocol):
+    kind = type(protocol).__name__
+    with pytest.raises(ConfigurationError, match=rf"CableDown: {kind} plans how long jobs take, and no plan"):
+        attrs.evolve(small_system(), downlink=DOWN, protocol=protocol)
+    attrs.evolve(small_system(), protocol=protocol)
+
+
+def test_equal_submodels_are_received_as_parts():
+    """Half of the hidden units have half of the weights, so they come in half of the time."""
+    protocol = cosim.Hist(num_global_rounds=1, training=small_system().protocol.training)
+    spans = timed(attrs.evolve(small_system(), downlink=DOWN, protocol=protocol)).spans
+    received = spans[(spans["activity"] == "receive") & (spans["job"] >= 0)]
+    assert (received["end_s"] - received["start_s"]).to_numpy() == pytest.approx(RECEIVE_S / 2.0, rel=1e-9)
+
+
+def test_a_downlink_without_a_link_for_each_cell_is_refused():
+    class Short(own_parts.CableDown):
+        """Forgets a cell."""
+
+        def links(self, sim, cells):
+            return super().links(sim, cells)[1:]
+
+    with pytest.raises(ConfigurationError, match=r"Short.links gives 1 links for 2 cells"):
+        timed(attrs.evolve(small_system(), downlink=Short(), cycles=CyclesPerOperation()))

@@ -1,0 +1,93 @@
+"""Workloads by hand: cycles and bits of a model, of its parts and of fractions of it."""
+
+import attrs
+import numpy as np
+import pytest
+
+import cosim
+from cosim import ConfigurationError, CyclesPerOperation, CyclesPerStep, Simulation, evolve
+from cosim.devices.client import Assignment
+from cosim.learning.network.submodels import Part
+from cosim.learning.nothing_learned import NothingLearned
+from cosim.links.codec import Payload
+from cosim.links.uplink import Job
+from cosim.network import nodes_of
+from cosim.running import network_of
+from cosim.servers.cloud import Cloud
+from cosim.testing import small_system
+
+WEIGHTS = 12 * 8 + 8 * 4
+"""Of relu-12-8-4, which has no biases."""
+
+
+def cloud_of(**parts) -> Cloud:
+    system = evolve(small_system(), evaluate_every=None, **parts)
+    sim = Simulation(1)
+    data = system.data.load(sim, None)
+    return nodes_of(system, sim, NothingLearned(network_of(system), data), lambda: data, lambda report: None)
+
+
+def test_a_model_and_a_part_of_it_by_hand():
+    """Three of eight hidden units hold 3 (12 + 4) weights."""
+    cloud = cloud_of(cycles=CyclesPerStep(step_cycles=1e6), codec=cosim.Uncompressed(bits_per_parameter=7))
+    (client, *_) = cloud.edges[0].clients
+    part = Part({"hidden1": np.array([0, 3, 5])})
+    whole, three = cloud.workload.of(), cloud.workload.of(part)
+    assert whole.upload == whole.download == (WEIGHTS, 7 * WEIGHTS)
+    assert three.upload == three.download == (48, 7 * 48)
+    assert whole.cycles(client, 20, batch_size=10) == 2e7
+    assert three.cycles(client, 20, batch_size=10) == pytest.approx(2e7 * 48 / WEIGHTS, rel=1e-12)
+
+
+def test_units_add_up_to_the_model():
+    """Nothing of this network is uncut; eight units are all of it, for cycles and bits alike."""
+    cloud = cloud_of()
+    (client, *_) = cloud.edges[0].clients
+    uncut, unit = cloud.workload.by_units("hidden1")
+    whole = cloud.workload.of()
+    assert (uncut.cycles(client, 1, 10), uncut.upload) == (0.0, (0, 0))
+    assert 8 * unit.cycles(client, 1, 10) == pytest.approx(whole.cycles(client, 1, 10), rel=1e-12)
+    assert 8 * unit.upload.bits == whole.upload.bits
+
+
+def test_operations_of_units_that_are_not_chosen_are_refused():
+    cloud = cloud_of(cycles=CyclesPerOperation())
+    _, unit = cloud.workload.by_units("hidden1")
+    with pytest.raises(ConfigurationError, match="operations of units that are not chosen yet are unknown"):
+        unit.cycles(cloud.edges[0].clients[0], 1, 10)
+
+
+class Thirds(cosim.Uncompressed):
+    """A third of a bit for each value."""
+
+    def bits(self, num_values):
+        """Not a whole number."""
+        return num_values / 3.0
+
+
+def test_bits_are_rounded_up_once_for_a_payload_and_not_for_a_plan():
+    """128 weights in 42 2/3 bits are sent as 43, and the record says so; a unit's 16 are planned as 5 1/3."""
+    cloud = cloud_of(codec=Thirds())
+    assert cloud.workload.of().upload.bits == 43
+    _, unit = cloud.workload.by_units("hidden1")
+    assert unit.upload.bits == pytest.approx(16 / 3, rel=1e-12)
+    transfers = cosim.run(evolve(small_system(), codec=Thirds(), evaluate_every=None)).transfers
+    assert set(transfers["payload_bits"]) == set(transfers["sent_bits"]) == {43}
+
+
+def test_a_payload_of_a_fraction_of_a_bit_is_refused():
+    asked = {"job": Job(1, 0), "request": None, "cycles": 1.0, "download": Payload(1, 32)}
+    assert Assignment(**asked, payload=Payload(1, 32.0)).payload.bits == 32
+    with pytest.raises(ConfigurationError, match=r"Assignment.payload has 10.5 bits: must be a whole number"):
+        Assignment(**asked, payload=Payload(1, 10.5))
+
+
+def test_a_network_in_two_parts_carries_a_number_per_sample_and_output():
+    """vertical-4-3-8-5: clients hold 3-8-5 and 10-8-1 without biases; 5 outputs of the server per sample."""
+    from cosim.learning.network.submodels import NetworkShape
+
+    shape = NetworkShape({"central.w": (4, 8), "local.w": (3, 8), "local.v": (13, 1)}, num_central_outputs=5)
+    workload = attrs.evolve(cloud_of().workload, shape=shape)
+    load = workload.of_clients_part(num_samples=7)
+    assert load.upload == load.download == (24 + 13 + 35, 32 * (24 + 13 + 35))
+    assert load.fraction == 1.0
