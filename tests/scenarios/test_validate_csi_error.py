@@ -163,9 +163,9 @@ def no_outages(monkeypatch: Patch) -> None:
 
 
 def clock_knows_no_budget(monkeypatch: Patch) -> None:
-    right = cosim.RawHfl.work
+    right = cosim.RawHfl.assignment
     monkeypatch.setattr(
-        cosim.RawHfl, "work", lambda self, *a: attrs.evolve(right(self, *a), energy_budget_j=None)
+        cosim.RawHfl, "assignment", lambda self, *a: attrs.evolve(right(self, *a), energy_budget_j=None)
     )
 
 
