@@ -37,12 +37,14 @@ from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
-from cosim.radio.fading import NoFading, Rayleigh
+from cosim.radio.fading import Fading, NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.link_budget import LinkBudget
+from cosim.radio.propagation.mean_snr import Propagation
 from cosim.radio.radio import Radio
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
+from cosim.radio.sharing.band import Sharing
 from cosim.radio.sharing.over_the_air import OverTheAir
 from cosim.radio.sharing.resource_blocks import ResourceBlocks
 from cosim.radio.sharing.shares import FixedShares, RedividedShares
@@ -74,6 +76,7 @@ __all__ = [
     "EveryEdgeRound",
     "EveryGlobalRound",
     "Exponential",
+    "Fading",
     "FashionMnist",
     "FixedShares",
     "GivenSnr",
@@ -96,6 +99,7 @@ __all__ = [
     "PerGroup",
     "Policy",
     "PowerRange",
+    "Propagation",
     "Protocol",
     "PublicNetwork",
     "Radio",
@@ -111,6 +115,7 @@ __all__ = [
     "ServiceLaw",
     "Sgd",
     "Shards",
+    "Sharing",
     "Simulation",
     "Split",
     "SplitData",
