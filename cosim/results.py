@@ -259,11 +259,16 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
+def first_provenance(folder: Path) -> dict[str, Any]:
+    """What the process that began a run has noted of itself; nothing where the file is missing."""
+    path = folder / "provenance.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
 def add_provenance(folder: Path, provenance: dict[str, Any]) -> None:
     """Note in a run folder that another process goes on with it."""
-    path = folder / "provenance.json"
-    first = json.loads(path.read_text()) if path.exists() else {}
-    write_json(path, first | {"resumed": [*first.get("resumed", []), provenance]})
+    first = first_provenance(folder)
+    write_json(folder / "provenance.json", first | {"resumed": [*first.get("resumed", []), provenance]})
 
 
 def _frame(name: str, rows: list[Any]) -> "pd.DataFrame":

@@ -2,7 +2,15 @@
 
 from cosim.configuration.fields import configuration, field
 from cosim.configuration.json_form import check_reloads, from_dict, options_of, to_dict, with_kind
-from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of, loaded, name_of
+from cosim.configuration.kinds import (
+    class_of,
+    is_configuration,
+    kind_of,
+    kinds_of,
+    loaded,
+    module_called,
+    name_of,
+)
 from cosim.configuration.paths import KIND, full_path, paths_of
 from cosim.configuration.port import Port, check_fit, fit_later
 from cosim.configuration.rules import (
@@ -34,6 +42,7 @@ __all__ = [
     "kind_of",
     "kinds_of",
     "loaded",
+    "module_called",
     "name_of",
     "not_empty",
     "not_negative",

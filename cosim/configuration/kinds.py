@@ -75,7 +75,7 @@ def loaded(name: str, where: str) -> object:
         ConfigurationError: Its module is not loaded.
     """
     module_name, _, path = name.partition(":")
-    module = sys.modules["__main__"] if module_name == _script_name() else sys.modules.get(module_name)
+    module = module_called(module_name)
     if module is None:
         raise ConfigurationError(
             f"{where}: the module {module_name} is not loaded, and reading a configuration imports none. "
@@ -85,6 +85,11 @@ def loaded(name: str, where: str) -> object:
     for part in path.split("."):
         found = getattr(found, part, None)
     return found
+
+
+def module_called(name: str) -> ModuleType | None:
+    """The module of a name, where it is loaded; that of the running script by the name of its file."""
+    return sys.modules["__main__"] if name == _script_name() else sys.modules.get(name)
 
 
 def _script_name() -> str | None:
