@@ -7,16 +7,18 @@ from cosim.configuration.kinds import (
     is_configuration,
     kind_of,
     kinds_of,
+    known_kinds,
     loaded,
     module_called,
     name_of,
 )
-from cosim.configuration.paths import KIND, full_path, paths_of
+from cosim.configuration.paths import KIND, ends_of, full_path, paths_of
 from cosim.configuration.port import Port, check_fit, fit_later
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
     between,
+    did_you_mean,
     not_empty,
     not_negative,
     one_or_range,
@@ -34,6 +36,8 @@ __all__ = [
     "check_reloads",
     "class_of",
     "configuration",
+    "did_you_mean",
+    "ends_of",
     "field",
     "fit_later",
     "from_dict",
@@ -41,6 +45,7 @@ __all__ = [
     "is_configuration",
     "kind_of",
     "kinds_of",
+    "known_kinds",
     "loaded",
     "module_called",
     "name_of",

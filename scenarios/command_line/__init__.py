@@ -11,7 +11,7 @@ import signal
 import sys
 import warnings
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, did_you_mean
 
 USAGE = """\
 cosim: a discrete-event network-and-learning co-simulator for wireless federated learning
@@ -75,7 +75,8 @@ def _exit_code(command: str, rest: list[str]) -> int:
             code = getattr(importlib.import_module(f"{__name__}.{module}"), function)(rest)
         else:
             raise ConfigurationError(
-                f"no command {command!r}. Known: {', '.join(COMMANDS)}; see cosim --help."
+                f"no command {command!r}.{did_you_mean(command, COMMANDS)} Known: {', '.join(COMMANDS)}; see "
+                "cosim --help."
             )
     except ConfigurationError as error:
         print(f"Error: {error}", file=sys.stderr)

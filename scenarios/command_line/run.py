@@ -13,16 +13,35 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cosim.configuration import ConfigurationError
-from scenarios.command_line.arguments import first_word, one_value_of, parse, parse_with_system, usage
+from scenarios.command_line.arguments import (
+    SCENARIO,
+    first_word,
+    one_value_of,
+    parse,
+    parse_with_system,
+    usage,
+)
 from scenarios.command_line.kinds import with_kinds
 from scenarios.command_line.modules import IMPORT, imported
-from scenarios.command_line.scenario import PAPER_SCALE, Scenario, known_scenarios, scenario_in, scenario_of
+from scenarios.command_line.scenario import (
+    FOR_SCENARIOS,
+    PAPER_SCALE,
+    Scenario,
+    known_scenarios,
+    scenario_in,
+    scenario_of,
+)
 
 if TYPE_CHECKING:  # the engine is loaded when it is needed
     from cosim.results import Result
     from cosim.system import System
 
 CONFIG, RESUME = "--config", "--resume"
+ANYWHERE = {
+    f"{CONFIG} FILE": "repeat the run of a config.json, with any field changed",
+    f"{RESUME} FOLDER": "go on with a run that was stopped",
+    **FOR_SCENARIOS,
+}
 
 
 @attrs.frozen(kw_only=True)
@@ -58,7 +77,7 @@ def main(arguments: list[str]) -> int:
             f"{CONFIG} and {RESUME}: one repeats, the other goes on. Usual fix: one of them."
         )
     if target is None and config is None and folder is None:
-        return usage("run", "SCENARIO", Options(), arguments, __doc__ or "", known_scenarios())
+        return usage("run", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), ANYWHERE)
     named = None if target is None else scenario_of(target)
     named_words = ([target] if target else []) + [f"{IMPORT} {name}" for name in modules]
     to_go_on = " ".join(["cosim run", *named_words])
@@ -82,7 +101,7 @@ def _run(named: Scenario | None, file: Path | None, arguments: list[str], to_go_
         arguments = [word for word in arguments if word != PAPER_SCALE]
     given = system.model
     system, arguments = with_kinds(system, arguments)
-    options, system = parse_with_system(Options(), system, f"cosim run {name}", arguments, question)
+    options, system = parse_with_system(Options(), system, f"cosim run {name}", arguments, question, ANYWHERE)
     from scenarios.command_line.playing import play
 
     result = play(

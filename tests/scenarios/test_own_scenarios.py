@@ -1,6 +1,7 @@
 """A scenario of a user's own on the command line: run, repeated, resumed, studied, shown, helped, refused."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -234,17 +235,44 @@ def test_help_and_show_teach_its_parts(cosim):
     assert "--protocol.training.rest-s FLOAT Pause of an edge server. [no source] (default: 1.0)" in shown
     assert "--training.rest-s" not in shown.replace("--protocol.training.rest-s", "")
     code, output, _ = cosim("show", "mine.py:system", "--rest-s", "4")
-    row = next(line for line in output.splitlines() if "protocol.training.rest_s" in line)
     assert code == 0
-    assert [cell.strip() for cell in row.split("│")[1:-1]][1:3] == ["4", "s"]
+    assert re.search(r"^ protocol\.training +mine:Patient +chosen in this scenario *$", output, re.MULTILINE)
+    assert re.search(r"^ protocol\.training\.rest_s +4 +s +chosen here *$", output, re.MULTILINE)
+
+
+def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim):
+    """Its own class with what it says of itself, what else the part may be, and the same for `study`."""
+    for command in ("run", "study", "show"):
+        code, output, _ = cosim(command, "mine.py", "--help")
+        assert code == 0
+        kinds = output.partition("Parts, and other kinds of them")[2]
+        row = r"--protocol\.training\.kind +mine:Patient +EdgeTraining\b.* +Rests before every edge round\."
+        assert re.search(row, kinds)
+        assert re.search(r"--uplink\.kind +Radio +PublicNetwork\b.* +An uplink over the air\.", kinds)
+        assert "--import MODULE" in output
+        assert "--paper-scale" in output
+        assert ("--resume FOLDER" in output) == ("--config FILE" in output) == (command == "run")
+        code, general, _ = cosim(command, "--help")
+        assert code == 0
+        assert "--import MODULE" in general
+        assert f"\n  cosim {command} mine.py:system" in general
+        assert "mine:Patient" not in general
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("run", "thine.py"), "thine.py: there is no file thine.py"),
-        (("run", "thine:system"), "thine:system: ModuleNotFoundError: No module named 'thine'"),
-        (("run", "mine.py:sistem"), "mine:sistem: there is no function sistem. Usual fix: def sistem()"),
+        (("run", "thine.py"), "thine.py: there is no file thine.py. Did you mean mine.py?"),
+        (("run", "mine"), "no scenario 'mine'. Did you mean mine.py? Known: aircomp"),
+        (("run", "mien:system"), "ModuleNotFoundError: No module named 'mien'. Did you mean mine?"),
+        (
+            ("show", "hist", "--import", "mien"),
+            "ModuleNotFoundError: No module named 'mien'. Did you mean mine?",
+        ),
+        (("run", "mine.py:sistem"), "mine:sistem: there is no function sistem. Did you mean system?"),
+        (("run", "mine.py", "--training.kind", "mine:Patiens"), "Did you mean mine:Patient?"),
+        (("run", "mine.py", "--training.kind", "Patient"), "Did you mean mine:Patient?"),
+        (("run", "mine.py", "--rests", "2"), "no option --rests. Did you mean --rest-s?"),
         (("run", "mine.py:number"), "mine:number: number() gives int. Usual fix: return a cosim.System"),
         (("run", "mine.py:fails"), "mine:fails: KeyError: 'key' (line 5"),
         (("run", "mine.py", "--model", "mine:system"), "System.model = 'mine:system': gave System"),

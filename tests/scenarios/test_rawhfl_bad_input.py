@@ -141,7 +141,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             (*RUN, "--data.split.kind", "Iid"),
             "VideoRequests has no part 'split'",
             "of which there are kinds",
-            "see --help",
+            "Known parts: none",
             id="dealt requests",
         ),
         pytest.param(
@@ -174,7 +174,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         ),
         pytest.param(
             (*RUN, f"{POLICY}.kind", "CommonSteps", f"{POLICY}.theta", "0.3"),
-            "Unrecognized options",
+            "ResourceAware has it",
             f"{POLICY}.theta, 0.3",
             None,
             id="an option of another policy",
