@@ -140,8 +140,8 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         pytest.param(
             (*RUN, "--data.split.kind", "Iid"),
             "VideoRequests has no part 'split'",
-            "of which there are kinds",
-            "Known parts: none",
+            "of which there are kinds. Known parts: none.",
+            None,
             id="dealt requests",
         ),
         pytest.param(
@@ -175,7 +175,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         pytest.param(
             (*RUN, f"{POLICY}.kind", "CommonSteps", f"{POLICY}.theta", "0.3"),
             "ResourceAware has it",
-            f"{POLICY}.theta, 0.3",
+            f"{POLICY}.kind ResourceAware",
             None,
             id="an option of another policy",
         ),
