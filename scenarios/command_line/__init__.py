@@ -74,10 +74,9 @@ def _exit_code(command: str, rest: list[str]) -> int:
             module, _, function = COMMANDS[command].partition(":")
             code = getattr(importlib.import_module(f"{__name__}.{module}"), function)(rest)
         else:
-            raise ConfigurationError(
-                f"no command {command!r}.{did_you_mean(command, COMMANDS)} Known: {', '.join(COMMANDS)}; see "
-                "cosim --help."
-            )
+            hint = did_you_mean(command, [*COMMANDS, "--help", "--version"])
+            known = ", ".join(COMMANDS)
+            raise ConfigurationError(f"no command {command!r}.{hint} Known: {known}; see cosim --help.")
     except ConfigurationError as error:
         print(f"Error: {error}", file=sys.stderr)
         code = 2

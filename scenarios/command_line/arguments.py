@@ -47,6 +47,11 @@ def one_value_of(option: str, arguments: list[str], example: str) -> tuple[str |
     return (values[0] if values else None), rest
 
 
+def switched(option: str, arguments: list[str]) -> tuple[bool, list[str]]:
+    """Whether an option without value stands anywhere, and the other arguments."""
+    return option in arguments, [word for word in arguments if word != option]
+
+
 def first_word(arguments: list[str]) -> tuple[str | None, list[str]]:
     """What a command is about, None where an option comes first, and the other arguments."""
     if not arguments or arguments[0].startswith("-"):
@@ -158,7 +163,8 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
         annotation = annotations.get(path)
         if name != "--help" and annotation is None and path not in switches:
             known = [*(_option(end) for end in ends_of(list(annotations))), *map(_first_word, anywhere)]
-            hint = _elsewhere(path, configs) or did_you_mean(name, known)
+            close = did_you_mean(name[2:], [option[2:] for option in known]).replace("mean ", "mean --")
+            hint = _elsewhere(path, configs) or close
             raise ConfigurationError(f"no option {name}.{hint} See --help.")
         name = _option(path)
         words.append(f"{name}={_with_none(value, annotation)}" if equals else name)

@@ -19,6 +19,7 @@ from scenarios.command_line.arguments import (
     one_value_of,
     parse,
     parse_with_system,
+    switched,
     usage,
 )
 from scenarios.command_line.kinds import with_kinds
@@ -68,14 +69,17 @@ class Options:
 
 def main(arguments: list[str]) -> int:
     """Run what the arguments name."""
-    target, arguments = first_word(arguments)
     modules, arguments = imported(arguments)
     config, arguments = one_value_of(CONFIG, arguments, "runs/a/config.json")
     folder, arguments = one_value_of(RESUME, arguments, "runs/a")
+    paper_scale, arguments = switched(PAPER_SCALE, arguments)
+    target, arguments = first_word(arguments)
     if config is not None and folder is not None:
         raise ConfigurationError(
             f"{CONFIG} and {RESUME}: one repeats, the other goes on. Usual fix: one of them."
         )
+    if paper_scale and (config is not None or folder is not None):
+        raise ConfigurationError(f"{PAPER_SCALE}: a run has its size already. Usual fix: leave it out.")
     if target is None and config is None and folder is None:
         return usage("run", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), ANYWHERE)
     named = None if target is None else scenario_of(target)
@@ -83,10 +87,12 @@ def main(arguments: list[str]) -> int:
     to_go_on = " ".join(["cosim run", *named_words])
     if folder is not None:
         return _resume(Path(folder), named, arguments, to_go_on)
-    return _run(named, None if config is None else Path(config), arguments, to_go_on)
+    return _run(named, paper_scale, None if config is None else Path(config), arguments, to_go_on)
 
 
-def _run(named: Scenario | None, file: Path | None, arguments: list[str], to_go_on: str) -> int:
+def _run(
+    named: Scenario | None, paper_scale: bool, file: Path | None, arguments: list[str], to_go_on: str
+) -> int:
     """A new run, of a scenario or of a config.json."""
     known_network = None
     if file is not None:
@@ -97,8 +103,7 @@ def _run(named: Scenario | None, file: Path | None, arguments: list[str], to_go_
     else:
         assert named is not None
         scenario, written, name, question = named, named.name, named.name, named.question
-        system = named.system(paper_scale=PAPER_SCALE in arguments)
-        arguments = [word for word in arguments if word != PAPER_SCALE]
+        system = named.system(paper_scale=paper_scale)
     given = system.model
     system, arguments = with_kinds(system, arguments)
     options, system = parse_with_system(Options(), system, f"cosim run {name}", arguments, question, ANYWHERE)

@@ -16,7 +16,7 @@ from rich.text import Text
 from cosim.configuration import Port, kind_of, options_of
 from cosim.configuration.values import Values
 from cosim.units import unit_of
-from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, usage
+from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
 from scenarios.command_line.console import console
 from scenarios.command_line.kinds import other_kinds_of, with_kinds
 from scenarios.command_line.modules import imported
@@ -30,13 +30,14 @@ class Options:
 
 def main(arguments: list[str]) -> int:
     """Show the configuration that the arguments describe."""
-    target, arguments = first_word(arguments)
     _, arguments = imported(arguments)
+    paper_scale, arguments = switched(PAPER_SCALE, arguments)
+    target, arguments = first_word(arguments)
     if target is None:
         return usage("show", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), FOR_SCENARIOS)
     scenario = scenario_of(target)
-    own = scenario.system(paper_scale=PAPER_SCALE in arguments)
-    system, arguments = with_kinds(own, [word for word in arguments if word != PAPER_SCALE])
+    own = scenario.system(paper_scale=paper_scale)
+    system, arguments = with_kinds(own, arguments)
     _, system = parse_with_system(
         Options(), system, f"cosim show {target}", arguments, scenario.question, FOR_SCENARIOS
     )

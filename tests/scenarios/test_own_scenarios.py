@@ -134,7 +134,7 @@ def test_a_file_elsewhere_is_a_scenario_too_and_lies_in_runs_under_its_name(cosi
     (tmp_path / "mine.py").rename(tmp_path / "lab" / "mine.py")
     assert cosim("run", "lab/mine.py:paper_scale", "--quiet")[0] == 0
     assert config("runs/mine-paper_scale-1")["scenario"] == "mine:paper_scale"
-    assert cosim("run", "lab/mine.py", "--paper-scale", "--evaluate-every", "NONE", "--quiet")[0] == 0
+    assert cosim("run", "--paper-scale", "lab/mine.py", "--evaluate-every", "NONE", "--quiet")[0] == 0
     assert config("runs/mine-1")["system"]["num_clients"] == 6
     assert config("runs/mine-1")["system"]["evaluate_every"] is None
 
@@ -282,6 +282,9 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         (("run", "mine.py", "--model", "relu-64-8-10"), "relu-64-8-10 brings no weights of its own"),
         (("study", "hist", "--paper-scale"), "--paper-scale: hist has one size only"),
         (("run", "mine.py", "--resume", "a", "--config", "b"), "--config and --resume"),
+        (("run", "--paper-scale", "--config", "b"), "--paper-scale: a run has its size already"),
+        (("run", "--resume", "a", "mine.py"), "--resume a: no run is there"),
+        (("show", "mine.py", "--config", "b"), "no option --config. See --help"),
         (("run", "mine.py", "--config"), "--config: needs a value"),
         (("run", "--seed", "3"), "cosim run: needs SCENARIO, before any option. Known: aircomp"),
     ],
