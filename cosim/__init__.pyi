@@ -50,12 +50,14 @@ from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
-from cosim.radio.fading import NoFading, Rayleigh
+from cosim.radio.fading import Fading, NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.link_budget import LinkBudget
+from cosim.radio.propagation.mean_snr import Propagation
 from cosim.radio.radio import Radio
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
+from cosim.radio.sharing.band import Sharing
 from cosim.radio.sharing.over_the_air import OverTheAir
 from cosim.radio.sharing.resource_blocks import ResourceBlocks
 from cosim.radio.sharing.shares import FixedShares, RedividedShares
@@ -113,6 +115,7 @@ __all__ = [
     "EveryVersions",
     "Exponential",
     "ExponentialTime",
+    "Fading",
     "FashionMnist",
     "FirstK",
     "FixedShares",
@@ -143,6 +146,7 @@ __all__ = [
     "PerGroup",
     "Policy",
     "PowerRange",
+    "Propagation",
     "Protocol",
     "PublicNetwork",
     "Radio",
@@ -158,6 +162,7 @@ __all__ = [
     "ServiceLaw",
     "Sgd",
     "Shards",
+    "Sharing",
     "Simulation",
     "Split",
     "SplitData",

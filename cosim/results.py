@@ -20,17 +20,19 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
 from cosim.files import write_json, write_table
 from cosim.records import Allotment, Evaluation, Fate, Prediction, Round, Span, Trace, Transfer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TABLES = {
     "spans": Span,
@@ -91,12 +93,12 @@ class Result:
 
     config: dict[str, Any]
     summary: Summary
-    spans: pd.DataFrame
-    transfers: pd.DataFrame
-    fates: pd.DataFrame
-    plans: pd.DataFrame
-    rounds: pd.DataFrame
-    evaluations: pd.DataFrame
+    spans: "pd.DataFrame"
+    transfers: "pd.DataFrame"
+    fates: "pd.DataFrame"
+    plans: "pd.DataFrame"
+    rounds: "pd.DataFrame"
+    evaluations: "pd.DataFrame"
     folder: Path | None = None
     learned: dict[str, NDArray[np.float32]] | None = attrs.field(default=None, repr=False)
     network: Any = attrs.field(default=None, repr=False)
@@ -152,6 +154,8 @@ class Result:
             ConfigurationError: The folder is not a run folder, a file is missing or damaged, or a newer
                 cosim has written it.
         """
+        import pandas as pd  # not before there is a table
+
         folder = Path(folder)
         check_version(folder)
         try:
@@ -179,7 +183,7 @@ class Result:
         return float(reached["time_s"].iloc[0]) if len(reached) else None
 
 
-def _last(evaluations: pd.DataFrame, column: str) -> float | None:
+def _last(evaluations: "pd.DataFrame", column: str) -> float | None:
     return float(evaluations[column].iloc[-1]) if column in evaluations and len(evaluations) else None
 
 
@@ -261,21 +265,28 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
+def first_provenance(folder: Path) -> dict[str, Any]:
+    """What the process that began a run has noted of itself; nothing where the file is missing."""
+    path = folder / "provenance.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
 def add_provenance(folder: Path, provenance: dict[str, Any]) -> None:
     """Note in a run folder that another process goes on with it."""
-    path = folder / "provenance.json"
-    first = json.loads(path.read_text()) if path.exists() else {}
-    write_json(path, first | {"resumed": [*first.get("resumed", []), provenance]})
+    first = first_provenance(folder)
+    write_json(folder / "provenance.json", first | {"resumed": [*first.get("resumed", []), provenance]})
 
 
-def _frame(name: str, rows: list[Any]) -> pd.DataFrame:
+def _frame(name: str, rows: list[Any]) -> "pd.DataFrame":
+    import pandas as pd
+
     kind = Prediction if rows and isinstance(rows[0], Prediction) else TABLES[name]
     frame = pd.DataFrame(rows, columns=list(kind._fields))
     dtypes = {column: _DTYPES[annotation] for column, annotation in kind.__annotations__.items()}
     return frame.astype(dtypes).sort_values(_ORDER[name], kind="stable", ignore_index=True)
 
 
-def _total_until(time_s: pd.Series, end_s: pd.Series, amount: pd.Series) -> np.ndarray:
+def _total_until(time_s: "pd.Series", end_s: "pd.Series", amount: "pd.Series") -> np.ndarray:
     """Sum of the amounts that ended at or before each time."""
     order = np.argsort(end_s.to_numpy(), kind="stable")
     total = np.concatenate(([0.0], np.cumsum(amount.to_numpy()[order])))

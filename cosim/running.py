@@ -29,10 +29,18 @@ from cosim.journal import Journal
 from cosim.learning.workers import num_cores
 from cosim.network import nodes_of
 from cosim.provenance import provenance, started_with
-from cosim.results import Result, add_provenance, alone_in, check_version, create_folder
+from cosim.results import (
+    Result,
+    add_provenance,
+    alone_in,
+    check_version,
+    create_folder,
+    first_provenance,
+)
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.end import REASON
 from cosim.simulation import Process, Simulation
+from cosim.sources import Sources, check_sources, sources_of
 from cosim.system import System
 
 if TYPE_CHECKING:
@@ -89,10 +97,10 @@ def run(
     if folder is not None:
         check_reloads(system)
     network = network_of(system) if network is None else network
-    config = configuration_of(system, network, scenario)
+    config, sources = configuration_of(system, network, scenario), sources_of(system)
     if resume == "as found":
         resume = folder is not None and (folder / "config.json").exists()
-        complete = _complete_run(folder, config) if folder is not None and resume else None
+        complete = _complete_run(folder, config, sources) if folder is not None and resume else None
         if complete is not None:
             return complete
     asked = started_with(data_dir, num_workers, device, checkpoint_every)
@@ -107,11 +115,12 @@ def run(
     if folder is not None and resume:
         check_version(folder)
     with ExitStack() as alone:
-        known = _stopped_run(folder, config, alone) if resume else None
+        known = _stopped_run(folder, config, sources, alone) if resume else None
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
         cloud = nodes_of(system, sim, learner, data, writer.heard, known)
         writer.journal = cloud.journal
         origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
+        origin["sources"] = sources
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
             add_provenance(folder, origin)
@@ -246,31 +255,33 @@ class _Writer:
         return attrs.evolve(result, learned=self._learner.weights(model), network=network)
 
 
-def _stopped_run(folder: Path | None, config: dict[str, Any], alone: ExitStack) -> Checkpoint | None:
+def _stopped_run(
+    folder: Path | None, config: dict[str, Any], sources: Sources, alone: ExitStack
+) -> Checkpoint | None:
     """The checkpoint of a stopped run, None where it has none yet; nobody else goes on with it meanwhile.
 
     Raises:
-        ConfigurationError: There is no such run, it is of another configuration, it is complete, or another
-            process plays it.
+        ConfigurationError: There is no such run, it is of another configuration or of other sources, it is
+            complete, or another process plays it.
     """
     if folder is None or not (folder / "config.json").exists():
         raise ConfigurationError(
             f"resume: {folder} holds no run. Usual fix: out with the folder of a stopped run."
         )
-    _check_is_of(folder, config)
+    _check_is_of(folder, config, sources)
     alone.enter_context(alone_in(folder))
     if (folder / "summary.json").exists() and Result.load(folder).summary.status == "complete":
         raise ConfigurationError(f"resume: the run in {folder} is complete. Usual fix: another folder.")
     return Checkpoint.load(folder)
 
 
-def _complete_run(folder: Path, config: dict[str, Any]) -> Result | None:
+def _complete_run(folder: Path, config: dict[str, Any], sources: Sources) -> Result | None:
     """The run of a folder, once nobody plays it any more; None where it has not come to its end.
 
     Raises:
-        ConfigurationError: It is of another configuration.
+        ConfigurationError: It is of another configuration, or of other sources.
     """
-    _check_is_of(folder, config)
+    _check_is_of(folder, config, sources)
     with alone_in(folder, waits=True):
         try:
             result = Result.load(folder)
@@ -279,8 +290,8 @@ def _complete_run(folder: Path, config: dict[str, Any]) -> Result | None:
     return result if result.summary.status == "complete" else None
 
 
-def _check_is_of(folder: Path, config: dict[str, Any]) -> None:
-    """Refuse a folder with a run of another configuration."""
+def _check_is_of(folder: Path, config: dict[str, Any], sources: Sources) -> None:
+    """Refuse a folder with a run of another configuration, or of parts whose source was another."""
     known = json.loads((folder / "config.json").read_text())
     if known != {name: value for name, value in config.items() if name in known or name != "network"}:
         check_network(known.get("network"), config["network"], f"resume: {folder}")
@@ -288,6 +299,7 @@ def _check_is_of(folder: Path, config: dict[str, Any]) -> None:
             f"resume: {folder} holds a run of another configuration. Usual fix: its own config.json, or "
             "another folder."
         )
+    check_sources(first_provenance(folder).get("sources", {}), sources, f"resume: {folder}")
 
 
 def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: str) -> None:

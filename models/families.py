@@ -1,5 +1,6 @@
 """Families: networks by name, the family and its sizes, such as relu-784-300-10."""
 
+import difflib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -50,7 +51,10 @@ def build(name: str) -> nn.Module:
     wanted = FAMILIES[family].num_sizes if family in FAMILIES else None
     if family not in FAMILIES or len(numbers) != len(sizes) or len(sizes) != (wanted or max(2, len(sizes))):
         known = ", ".join(f'"{name}-{kind.sizes}"' for name, kind in FAMILIES.items())
+        close = [] if family in FAMILIES else difflib.get_close_matches(family, FAMILIES, n=1)
+        hint = f" Did you mean {'-'.join([*close, *sizes])}?" if close else ""
         raise ValueError(
-            f"no network {name!r}. Known: {known}, all sizes above 0. Usual fix: such as relu-784-300-10."
+            f"no network {name!r}.{hint} Known: {known}, all sizes above 0. Usual fix: such as "
+            "relu-784-300-10."
         )
     return FAMILIES[family].build(tuple(numbers))

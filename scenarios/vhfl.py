@@ -12,7 +12,6 @@ global round and 10 updates are needed, so T_p is where the closed form has a su
 from rich.table import Table
 
 from analysis.closed_forms.sojourn import Sojourn
-from analysis.statistics import t_interval
 from cosim import (
     AfterRounds,
     CellTraffic,
@@ -107,6 +106,8 @@ def report(result: Result) -> Table | str:
         needed = f"no interval: {MIN_PATHS} paths of {MIN_UPLOADS} uploads needed"
         table.add_row(*row, needed, "too noisy")
         return table
+    from analysis.statistics import t_interval  # not before there is something to report
+
     interval = t_interval(of_clients["mean"].to_numpy())
     low, mean, high = (num_senders * share for share in (interval.low, interval.estimate, interval.high))
     arrived = f"{mean:.2f} [{low:.2f}, {high:.2f}] (95 %, {len(of_clients)} paths)"

@@ -7,6 +7,7 @@ compared, table by table, with a run in Python.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,8 +137,8 @@ def test_files_name_every_part(folder):
 def test_show_teaches_its_fields(folder):
     code, output, errors = command(folder, "show", "lakeside:system", "--momentum", "0.25")
     assert code == 0, errors
-    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines()]
-    values = {row[0]: row[1] for row in cells if len(row) > 2}
+    values = dict(re.findall(r"^ ([a-z][\w.]*)  +(\S+)", output, re.MULTILINE))
+    assert {path: values[path] for path in KINDS} == KINDS
     assert values["protocol.training.local.momentum"] == "0.25"
     assert values["uplink.handling.duration_s"] == "0.02"
     assert "data.noise" in values

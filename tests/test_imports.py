@@ -124,14 +124,21 @@ def test_new_dependency_is_banned_where_few_are_allowed(contract: str, own: set[
     assert names - own <= set(CONTRACTS[contract]["forbidden_modules"])
 
 
-def test_torch_is_imported_when_something_computes():
-    """Configurations, the command line and times need none of it; it takes seconds to import."""
+def test_nothing_heavy_is_imported_before_it_is_needed():
+    """Configurations, options and times need no torch, which takes seconds; showing needs no tables."""
     code = (
         "import sys, cosim, cosim.learning.graph.combinations, cosim.studies.executors\n"
         "from cosim.configuration import from_dict, to_dict\n"
         "for protocol in (cosim.Hist(), cosim.HFedAvg(), cosim.RawHfl(), cosim.Vhfl()):\n"
         "    system = cosim.System(protocol=protocol)\n"
         "    assert from_dict(cosim.System, to_dict(system)) == system\n"
-        "assert 'torch' not in sys.modules\n"
+        "from scenarios.command_line import main\n"
+        "for name in ('hist', 'rawhfl', 'vhfl'):\n"
+        "    try:\n"
+        "        main(['show', name])\n"
+        "    except SystemExit as ended:\n"
+        "        assert ended.code == 0\n"
+        "found = {'torch', 'pandas', 'cvxpy', 'matplotlib', 'sklearn', 'scipy.stats'} & sys.modules.keys()\n"
+        "assert not found, found\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -2,13 +2,23 @@
 
 from cosim.configuration.fields import configuration, field
 from cosim.configuration.json_form import check_reloads, from_dict, options_of, to_dict, with_kind
-from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of, loaded, name_of
-from cosim.configuration.paths import KIND, full_path, paths_of
+from cosim.configuration.kinds import (
+    class_of,
+    is_configuration,
+    kind_of,
+    kinds_of,
+    known_kinds,
+    loaded,
+    module_called,
+    name_of,
+)
+from cosim.configuration.paths import KIND, ends_of, full_path, paths_of
 from cosim.configuration.port import Port, check_fit, fit_later
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
     between,
+    did_you_mean,
     not_empty,
     not_negative,
     one_or_range,
@@ -26,6 +36,8 @@ __all__ = [
     "check_reloads",
     "class_of",
     "configuration",
+    "did_you_mean",
+    "ends_of",
     "field",
     "fit_later",
     "from_dict",
@@ -33,7 +45,9 @@ __all__ = [
     "is_configuration",
     "kind_of",
     "kinds_of",
+    "known_kinds",
     "loaded",
+    "module_called",
     "name_of",
     "not_empty",
     "not_negative",

@@ -4,7 +4,6 @@ The form has a `kind` (`kinds`) wherever a reader could not know the class: wher
 an object is of a subclass of the one that the field names, and for a class of somebody else's as a whole.
 """
 
-import difflib
 import inspect
 import json
 import math
@@ -16,8 +15,8 @@ from typing import Any, Literal, TypeVar
 import attrs
 import cattrs
 
-from cosim.configuration.kinds import class_of, is_configuration, kind_of, kinds_of
-from cosim.configuration.rules import ConfigurationError, refuse, shown
+from cosim.configuration.kinds import class_of, is_configuration, kind_of, known_kinds
+from cosim.configuration.rules import ConfigurationError, did_you_mean, refuse, shown
 
 C = TypeVar("C")
 
@@ -99,8 +98,10 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     attribute = attrs.fields_dict(type(config)).get(name)  # type: ignore[arg-type]
     options = options_of(attribute.type) if attribute is not None else ()
     if not options:
+        parts = [a.name for a in attrs.fields(type(config)) if options_of(a.type)]  # type: ignore[arg-type]
         raise ConfigurationError(
-            f"{type(config).__name__} has no part {name!r} of which there are kinds. Usual fix: see --help."
+            f"{type(config).__name__} has no part {name!r} of which there are kinds."
+            f"{did_you_mean(name, parts)} Known parts: {', '.join(parts) or 'none'}."
         )
     before = getattr(config, name)
     if inner:
@@ -138,7 +139,7 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):
         if only is None or inspect.isabstract(only):
-            raise Mismatch(_no_kind(options))
+            raise Mismatch(_no_kind(values, options))
         raise ConfigurationError(f"{only.__name__} = {shown(values)}: must be an object with named fields.")
     if "kind" not in values and only is not None and not inspect.isabstract(only):
         return _structure_fields(values, only)
@@ -152,24 +153,23 @@ def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
     if cls is None and isinstance(kind, str):
         cls = class_of(kind)
     if cls is None or not issubclass(cls, options) or inspect.isabstract(cls):
-        raise Mismatch(_no_kind(options))
+        raise Mismatch(_no_kind(kind, options))
     return cls
 
 
-def _no_kind(options: tuple[type, ...]) -> str:
-    named = [option for option in options if not inspect.isabstract(option)]
-    own = "" if named else ", or module:Class of your own"
-    return f"its 'kind' must be one of {', '.join(cls.__name__ for cls in named or kinds_of(options))}{own}"
+def _no_kind(kind: Any, options: tuple[type, ...]) -> str:
+    known = known_kinds(options)
+    rule = f"its 'kind' must be one of {', '.join(known)}, or module:Class of your own"
+    return f"{rule}.{did_you_mean(kind, known)}".removesuffix(".")
 
 
 def _structure_fields(values: dict[str, Any], cls: Any) -> Any:
     known = {a.name: a for a in attrs.fields(cls)}
     for name in values:
         if name not in known:
-            close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f" Did you mean {close[0]}?" if close else ""
             raise ConfigurationError(
-                f"{cls.__name__} has no field {name!r}.{hint} Known fields: {', '.join(known)}."
+                f"{cls.__name__} has no field {name!r}.{did_you_mean(name, known)} Known fields: "
+                f"{', '.join(known)}."
             )
     missing = [n for n, a in known.items() if a.default is attrs.NOTHING and n not in values]
     if missing:
@@ -222,8 +222,9 @@ def _structure_tuple(value: Any, annotation: Any) -> Any:
 
 
 def _structure_literal(value: Any, annotation: Any) -> Any:
-    if not isinstance(value, str) or value not in typing.get_args(annotation):
-        raise Mismatch("no such choice")
+    choices = typing.get_args(annotation)
+    if not isinstance(value, str) or value not in choices:
+        raise Mismatch(f"no such choice.{did_you_mean(value, choices)}".removesuffix("."))
     return value
 
 
@@ -245,7 +246,8 @@ def type_name(annotation: Any) -> str:
         return f"a list of {len(arguments)}, each {type_name(arguments[0])}"
     if arguments:
         return " or ".join("none (off)" if o is types.NoneType else type_name(o) for o in arguments)
-    return f"a {getattr(annotation, '__name__', annotation)}"
+    name = str(getattr(annotation, "__name__", annotation))
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 def _converter_with_strict_types() -> cattrs.Converter:

@@ -9,6 +9,7 @@ Scope and limitations: a class within a function, or of a notebook, is not found
 
 import inspect
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -52,6 +53,25 @@ def kinds_of(port: type | tuple[type, ...]) -> list[type]:
     return [cls for _, cls in sorted(_ours.items()) if issubclass(cls, port) and not inspect.isabstract(cls)]
 
 
+def known_kinds(options: tuple[type, ...]) -> list[str]:
+    """The names of what a field takes that names these: ours, then those of others that are loaded."""
+    named = [option.__name__ for option in options if not inspect.isabstract(option)]
+    ours = [cls.__name__ for cls in kinds_of(options)]
+    theirs = {kind_of(cls) for cls in _below(options) if cls not in options and _is_found(cls)}
+    return list(dict.fromkeys([*named, *ours, *sorted(theirs)]))
+
+
+def _below(classes: Iterable[type]) -> Iterator[type]:
+    for cls in classes:
+        yield from (cls, *_below(cls.__subclasses__()))
+
+
+def _is_found(cls: type) -> bool:
+    """Whether a class that may be used is what its name means, as one within a function is not."""
+    is_loaded = module_called(name_of(cls).partition(":")[0]) is not None
+    return is_loaded and not inspect.isabstract(cls) and class_of(kind_of(cls)) is cls
+
+
 def class_of(kind: str) -> type | None:
     """The configuration class of a name; None where no class is called so.
 
@@ -75,7 +95,7 @@ def loaded(name: str, where: str) -> object:
         ConfigurationError: Its module is not loaded.
     """
     module_name, _, path = name.partition(":")
-    module = sys.modules["__main__"] if module_name == _script_name() else sys.modules.get(module_name)
+    module = module_called(module_name)
     if module is None:
         raise ConfigurationError(
             f"{where}: the module {module_name} is not loaded, and reading a configuration imports none. "
@@ -85,6 +105,11 @@ def loaded(name: str, where: str) -> object:
     for part in path.split("."):
         found = getattr(found, part, None)
     return found
+
+
+def module_called(name: str) -> ModuleType | None:
+    """The module of a name, where it is loaded; that of the running script by the name of its file."""
+    return sys.modules["__main__"] if name == _script_name() else sys.modules.get(name)
 
 
 def _script_name() -> str | None:

@@ -3,6 +3,7 @@
 A path that ends in kind names the class of a part.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -41,3 +42,14 @@ def full_path(name: str, paths: Collection[str]) -> str:
     if len(found) > 1:
         raise ConfigurationError(f"{name}: may be {' or '.join(found)}. Usual fix: more of its path.")
     return found[0]
+
+
+def ends_of(paths: Collection[str]) -> list[str]:
+    """Every end of a path that tells it from the others, shorter ones first, and the paths themselves."""
+    ends = Counter(end for path in dict.fromkeys(paths) for end in _ends(path))
+    return sorted({*paths, *(end for end in ends if ends[end] == 1)}, key=lambda end: (end.count("."), end))
+
+
+def _ends(path: str) -> list[str]:
+    parts = path.split(".")
+    return [".".join(parts[start:]) for start in range(len(parts))]

@@ -1,6 +1,7 @@
 """Rules: what a value of a configuration must fulfil, and the one error for all that does not."""
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
@@ -69,7 +70,15 @@ def refuse(
     return ConfigurationError(f"{where}.{name} = {shown(value)}: {rule}. Usual fix: {advice}.")
 
 
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """A question, after a space, where a name that there is comes close to a word; else nothing."""
+    close = difflib.get_close_matches(str(word), list(known), n=1)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
 def shown(value: Any) -> str:
-    """A value in at most 80 characters."""
+    """A value in at most 80 characters, a configuration by its kind."""
+    if attrs.has(type(value)):
+        return type(value).__name__
     text = f"{value:g}" if isinstance(value, float) else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

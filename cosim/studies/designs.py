@@ -8,7 +8,6 @@ before other fields. A combination that breaks a rule is a design too, one that 
 Usage: `designs(base, {"num_cells": (2, 4), "protocol.kind": ("Hist", "HFedAvg")})` are four.
 """
 
-import difflib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +19,8 @@ import attrs
 from cosim.configuration import (
     KIND,
     ConfigurationError,
+    did_you_mean,
+    ends_of,
     fit_later,
     from_dict,
     full_path,
@@ -118,8 +119,7 @@ def _known(config: Any, name: str, field: str) -> str:
     """The name of a field that a configuration has."""
     known = list(attrs.fields_dict(type(config))) if is_configuration(type(config)) else []
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f" Did you mean {close[0]}?" if close else f" Known here: {', '.join(known) or 'none'}."
+        hint = did_you_mean(name, known) or f" Known here: {', '.join(known) or 'none'}."
         raise ConfigurationError(f"{field}: there is no field {name!r}.{hint}")
     return name
 
@@ -137,6 +137,9 @@ def _check_somewhere(base: System, field: str, ways: Sequence[dict[str, Any]]) -
             except ConfigurationError:
                 continue
             return
+        hint = did_you_mean(field, ends_of(paths_of(base)))
+        if hint and "." not in field:
+            raise ConfigurationError(f"{field}: there is no such field.{hint}") from None
         raise error from None
 
 

@@ -5,8 +5,8 @@ names; so differences between designs are paired. Runs go to any `concurrent.fut
 not depend on which, nor on the number of workers. A study that was stopped, however it ended, goes on with
 what is missing, also within a run (`cosim.checkpoint`). A run that fails is a row with its error.
 
-The folder holds `study.json` (what was asked), `runs/` (one run folder each) and `runs.parquet` (one row per
-run, with its folder), written anew whenever a run has ended.
+The folder holds `study.json` (what was asked, and the sources of a user's own parts), `runs/` (one run folder
+each) and `runs.parquet` (one row per run, with its folder), written anew whenever a run has ended.
 
 Scope and limitations: one machine's processes know nothing of the one that asks, so a script that runs a
 study needs `if __name__ == "__main__":`. Each run learns on one thread.
@@ -33,6 +33,7 @@ from cosim.files import write_json, write_table
 from cosim.learning.network.named import Builder, builder
 from cosim.results import Result, check_version
 from cosim.running import network_of, run
+from cosim.sources import Sources, check_sources, sources_of
 from cosim.studies.designs import Design, Grid, designs, with_full_paths
 from cosim.studies.executors import played, pool
 from cosim.system import System
@@ -117,14 +118,14 @@ class Study:
             The table of runs, by design and seed.
 
         Raises:
-            ConfigurationError: The folder holds another study, a grid that cannot be, or a base of a class
-                that another process would not find.
+            ConfigurationError: The folder holds another study, or one of other sources; a grid that cannot
+                be; a base of a class that another process would not find.
         """
         folder, found = Path(out).resolve(), self.designs
         for path in sorted(folder.glob("runs/*/provenance.json")):
             check_version(path.parent)
         check_reloads(self.base)
-        _begin(folder, self._asked(scenario))
+        _begin(folder, self._asked(scenario), sources_of(*(d.system for d in found if d.system is not None)))
         rows: dict[tuple[int, int], dict[str, Any]] = {}
         wanted: dict[tuple[int, int], _Job] = {}
 
@@ -232,21 +233,23 @@ def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return table.astype(COLUMNS).sort_values(["design", "seed"], ignore_index=True)
 
 
-def _begin(folder: Path, asked: dict[str, Any]) -> None:
+def _begin(folder: Path, asked: dict[str, Any], sources: Sources) -> None:
     path = folder / "study.json"
     if path.exists():
         known = json.loads(path.read_text())
+        known_sources = known.pop("sources", {})
         if known != json.loads(json.dumps(asked)):
             differ = ", ".join(key for key in asked if known.get(key) != json.loads(json.dumps(asked[key])))
             raise ConfigurationError(
                 f"{folder}: holds another study (its {differ} differs). Usual fix: another --out."
             )
+        check_sources(known_sources, sources, str(folder))
         return
     if folder.exists() and any(folder.iterdir()):
         raise ConfigurationError(f"{folder}: is there already, and no study. Usual fix: another --out.")
     try:
         (folder / "runs").mkdir(parents=True, exist_ok=True)
-        write_json(path, asked)
+        write_json(path, asked | {"sources": sources})
     except OSError as error:
         raise ConfigurationError(
             f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."

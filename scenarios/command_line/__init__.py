@@ -11,7 +11,7 @@ import signal
 import sys
 import warnings
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, did_you_mean
 
 USAGE = """\
 cosim: a discrete-event network-and-learning co-simulator for wireless federated learning
@@ -74,9 +74,9 @@ def _exit_code(command: str, rest: list[str]) -> int:
             module, _, function = COMMANDS[command].partition(":")
             code = getattr(importlib.import_module(f"{__name__}.{module}"), function)(rest)
         else:
-            raise ConfigurationError(
-                f"no command {command!r}. Known: {', '.join(COMMANDS)}; see cosim --help."
-            )
+            hint = did_you_mean(command, [*COMMANDS, "--help", "--version"])
+            known = ", ".join(COMMANDS)
+            raise ConfigurationError(f"no command {command!r}.{hint} Known: {known}; see cosim --help.")
     except ConfigurationError as error:
         print(f"Error: {error}", file=sys.stderr)
         code = 2

@@ -6,13 +6,17 @@ out, fields that are named by the end of their path get the whole path, and `non
 
 import types
 import typing
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, TypeVar
 
 import attrs
 
-from cosim.configuration import ConfigurationError, full_path, paths_of
+from cosim.configuration import ConfigurationError, did_you_mean, ends_of, full_path, paths_of
+from scenarios.command_line.console import console
+from scenarios.command_line.kinds import kinds_with, table_of_kinds
 
 T = TypeVar("T")
+SCENARIO = "SCENARIO"
 NONE = ("none", "null")
 
 
@@ -43,6 +47,11 @@ def one_value_of(option: str, arguments: list[str], example: str) -> tuple[str |
     return (values[0] if values else None), rest
 
 
+def switched(option: str, arguments: list[str]) -> tuple[bool, list[str]]:
+    """Whether an option without value stands anywhere, and the other arguments."""
+    return option in arguments, [word for word in arguments if word != option]
+
+
 def first_word(arguments: list[str]) -> tuple[str | None, list[str]]:
     """What a command is about, None where an option comes first, and the other arguments."""
     if not arguments or arguments[0].startswith("-"):
@@ -56,9 +65,18 @@ def parse(kind: type[T], program: str, arguments: list[str], default: T, descrip
 
 
 def parse_with_system(
-    options: T, system: Any, program: str, arguments: list[str], description: str | None
+    options: T,
+    system: Any,
+    program: str,
+    arguments: list[str],
+    description: str | None,
+    anywhere: Mapping[str, str],
 ) -> tuple[T, Any]:
-    """Options of a command, and a system whose fields are options too."""
+    """Options of a command, and a system whose fields are options too; help names the kinds of its parts.
+
+    Args:
+        anywhere: Options that were taken out before, and what they do.
+    """
     import tyro  # not before it is needed
 
     kinds, unnamed = (type(options), type(system)), tyro.conf.arg(name="")
@@ -69,7 +87,13 @@ def parse_with_system(
         system: Annotated[kinds[1], unnamed]  # type: ignore[valid-type]
 
     asked = Invocation(options=options, system=system)
-    found = _parsed(Invocation, program, in_full(arguments, options, system), asked, description)
+    words, about = in_full(arguments, options, system, anywhere=anywhere), with_options(description, anywhere)
+    try:
+        found = _parsed(Invocation, program, words, asked, about)
+    except SystemExit as ended:
+        if ended.code == 0:
+            console.print(table_of_kinds(system))
+        raise
     return found.options, found.system
 
 
@@ -80,8 +104,21 @@ def _parsed(kind: type[T], program: str, words: list[str], default: T, descripti
     return tyro.cli(kind, prog=program, args=words, default=default, description=description, config=config)
 
 
+def with_options(description: str | None, anywhere: Mapping[str, str]) -> str:
+    """A description, and options that stand anywhere."""
+    width = max(map(len, anywhere), default=0)
+    lines = [f"  {option:{width}}  {says}" for option, says in anywhere.items()]
+    return "\n".join([(description or "").rstrip(), *(["", "Anywhere:", *lines] if lines else [])])
+
+
 def usage(
-    command: str, what: str, options: Any, arguments: list[str], description: str, known: list[str]
+    command: str,
+    what: str,
+    options: Any,
+    arguments: list[str],
+    description: str,
+    known: list[str],
+    anywhere: Mapping[str, str],
 ) -> int:
     """Help of a command that nothing was named for; exit code 0 where it was asked for.
 
@@ -89,18 +126,25 @@ def usage(
         ConfigurationError: Options were given.
     """
     names = f"Known: {', '.join(known)}." if known else ""
-    question = description.partition("\n")[0]
     if arguments not in ([], ["-h"], ["--help"]):
-        raise ConfigurationError(f"cosim {command}: needs {what}, before any option. {names}".rstrip())
-    parse(type(options), f"cosim {command} {what}", ["--help"], options, f"{question}\n\n{names}".rstrip())
+        hint = did_you_mean(arguments[0], map(_first_word, anywhere))
+        raise ConfigurationError(f"cosim {command}: needs {what}, before any option.{hint} {names}".rstrip())
+    examples = description.rstrip().replace("\ncosim ", "\n  cosim ")
+    about = with_options(f"{examples}\n\n{names}", anywhere)
+    fields = f"Every field of a system is an option too: cosim {command} hist --help names them."
+    about = f"{about}\n\n{fields}" if what == SCENARIO else about
+    parse(type(options), f"cosim {command} {what}", ["--help"], options, about)
     return 0
 
 
-def in_full(arguments: list[str], *configs: Any) -> list[str]:
+def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ()) -> list[str]:
     """The arguments with whole paths of fields, and with None where a field that may be none is.
 
+    Args:
+        anywhere: Options that were taken out before.
+
     Raises:
-        ConfigurationError: The end of several fields' paths.
+        ConfigurationError: The end of several fields' paths, or of none.
     """
     annotations: dict[str, Any] = {}
     for config in configs:
@@ -117,10 +161,28 @@ def in_full(arguments: list[str], *configs: Any) -> list[str]:
         if path not in annotations:
             path = full_path(path, switches)
         annotation = annotations.get(path)
-        is_known = annotation is not None or path in switches
-        name = f"--{path.replace('_', '-')}" if is_known else name
+        if name != "--help" and annotation is None and path not in switches:
+            known = [*(_option(end) for end in ends_of(list(annotations))), *map(_first_word, anywhere)]
+            close = did_you_mean(name[2:], [option[2:] for option in known]).replace("mean ", "mean --")
+            hint = _elsewhere(path, configs) or close
+            raise ConfigurationError(f"no option {name}.{hint} See --help.")
+        name = _option(path)
         words.append(f"{name}={_with_none(value, annotation)}" if equals else name)
     return words
+
+
+def _option(path: str) -> str:
+    return f"--{path.replace('_', '-')}"
+
+
+def _first_word(text: str) -> str:
+    return text.partition(" ")[0]
+
+
+def _elsewhere(path: str, configs: Collection[Any]) -> str:
+    """Which other kind of a part has such a field, after a space; nothing where none has."""
+    found = [place for config in configs for place in kinds_with(config, path.rpartition(".")[2])]
+    return f" {found[0][1]} has it: {_option(found[0][0])} {found[0][1]}." if found else ""
 
 
 def _annotation(config: Any, path: str) -> Any:

@@ -6,16 +6,16 @@ its docstring. Files are read for this, and none is imported.
 """
 
 import ast
-import difflib
 import importlib
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
 import scenarios
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, did_you_mean
 
 
 class Room(NamedTuple):
@@ -54,16 +54,18 @@ def question(module: str) -> str:
     return (ast.get_docstring(_syntax(path)) or "").partition("\n")[0]
 
 
-def find(command: str, name: str) -> ModuleType:
+def find(command: str, name: str, others: Iterable[str] = ()) -> ModuleType:
     """The module of a name.
+
+    Args:
+        others: What might have been meant besides.
 
     Raises:
         ConfigurationError: There is none; names those that are.
     """
     known = catalogue(command)
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f" Did you mean {close[0]}?" if close else ""
+        hint = did_you_mean(name, [*known, *others])
         raise ConfigurationError(f"no {ROOMS[command].noun} {name!r}.{hint} Known: {', '.join(known)}.")
     return importlib.import_module(known[name])
 

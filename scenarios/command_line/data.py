@@ -4,7 +4,8 @@ from pathlib import Path
 
 import attrs
 
-from scenarios.command_line.arguments import parse
+from cosim.configuration import ConfigurationError, did_you_mean
+from scenarios.command_line.arguments import first_word, parse, usage
 from scenarios.command_line.console import console
 
 
@@ -23,10 +24,13 @@ def main(arguments: list[str]) -> int:
     """Download what the arguments name."""
     from cosim.data.pictures import fashion_mnist_files as fashion_mnist  # not before it is needed
 
-    if arguments[:1] != ["fashion-mnist"]:
-        print("usage: cosim data fashion-mnist [--data-dir FOLDER]")
-        return 0 if arguments in ([], ["-h"], ["--help"]) else 2
-    options = parse(Options, "cosim data fashion-mnist", arguments[1:], Options())
+    name, rest = first_word(arguments)
+    if name is None:
+        return usage("data", "fashion-mnist", Options(), arguments, __doc__ or "", ["fashion-mnist"], {})
+    if name != "fashion-mnist":
+        hint = did_you_mean(name, ["fashion-mnist"])
+        raise ConfigurationError(f"no data set {name!r} to download.{hint} Known: fashion-mnist.")
+    options = parse(Options, "cosim data fashion-mnist", rest, Options())
     folder = options.data_dir or fashion_mnist.cache_folder()
     fashion_mnist.download(folder)
     console.print(f"Fashion-MNIST lies in {folder}")

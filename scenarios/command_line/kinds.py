@@ -6,16 +6,23 @@ Options are made from a configuration's own classes, so a field that takes one o
 the wanted one before they are made.
 """
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import attrs
+from rich.table import Table
 
 from cosim.configuration import (
     KIND,
     ConfigurationError,
+    Port,
+    class_of,
     fit_later,
     full_path,
     is_configuration,
+    kind_of,
+    known_kinds,
+    options_of,
     paths_of,
     with_kind,
 )
@@ -36,6 +43,51 @@ def other_kinds(usual: Any, config: Any) -> list[str]:
         else:
             found.append(type(now).__name__)
     return found
+
+
+def parts_of(config: Any, prefix: str = "") -> Iterator[tuple[str, Any, tuple[type, ...]]]:
+    """Path of every part, the part (None where it is off), and the classes that its field names."""
+    for attribute in attrs.fields(type(config)):
+        part, options = getattr(config, attribute.name), options_of(attribute.type)
+        if options:
+            yield prefix + attribute.name, part, options
+        if is_configuration(type(part)):
+            yield from parts_of(part, f"{prefix}{attribute.name}.")
+
+
+def other_kinds_of(part: Any, options: tuple[type, ...]) -> list[str]:
+    """Names of the classes that a field takes beside its part's; not the port where there are kinds of it."""
+    known = known_kinds(options)
+    ours = [kind for kind in known if ":" not in kind]
+    left_out = [kind for kind in ours if len(ours) > 1 and Port in (class_of(kind) or Port).__bases__]
+    own = None if part is None else kind_of(type(part))
+    return [kind for kind in known if kind != own and kind not in left_out]
+
+
+def kinds_with(config: Any, field: str) -> list[tuple[str, str]]:
+    """Where another kind of a part would have a field: the path of the kind, and the kind."""
+    return [
+        (f"{path}.{KIND}", kind)
+        for path, part, options in parts_of(config)
+        for kind in other_kinds_of(part, options)
+        if field in attrs.fields_dict(class_of(kind) or type(part))
+    ]
+
+
+def table_of_kinds(config: Any) -> Table:
+    """What every part is, and what else it may be."""
+    table = Table(
+        title="Parts, and other kinds of them", title_justify="left", box=None, padding=(0, 2, 0, 1)
+    )
+    for heading in ("option", "is", "may be", "what it is"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "option")
+    for path, part, options in parts_of(config):
+        kind = "none (off)" if part is None else kind_of(type(part))
+        others = other_kinds_of(part, options)
+        if others:
+            what = (type(part).__doc__ or "").strip().partition("\n")[0]
+            table.add_row(f"--{path.replace('_', '-')}.{KIND}", kind, ", ".join(others), what)
+    return table
 
 
 def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:

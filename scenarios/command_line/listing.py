@@ -2,12 +2,18 @@
 
 from rich.table import Table
 
+from cosim.configuration import ConfigurationError
 from scenarios.command_line.catalogue import ROOMS, catalogue, question
 from scenarios.command_line.console import console
 
 
 def main(arguments: list[str]) -> int:
     """Print them, scenarios first."""
+    if arguments in (["-h"], ["--help"]):
+        print(f"usage: cosim list\n\n{__doc__}")
+        return 0
+    if arguments:
+        raise ConfigurationError(f"cosim list: knows no {arguments[0]}. Usual fix: leave it out.")
     table = Table(show_edge=False)
     for heading in ("command", "question"):
         table.add_column(heading)

@@ -46,7 +46,7 @@ def report_main(arguments: list[str]) -> int:
     """`cosim report`."""
     paths, rest = folders(arguments)
     if not paths:
-        return usage("report", "FOLDER...", ReportOptions(), arguments, __doc__ or "", [])
+        return usage("report", "FOLDER...", ReportOptions(), arguments, __doc__ or "", [], {})
     return report(paths, parse(ReportOptions, "cosim report FOLDER...", rest, ReportOptions(), __doc__))
 
 
@@ -54,7 +54,7 @@ def trace_main(arguments: list[str]) -> int:
     """`cosim trace`."""
     paths, rest = folders(arguments)
     if len(paths) != 1:
-        return usage("trace", "FOLDER", TraceOptions(), arguments, __doc__ or "", [])
+        return usage("trace", "FOLDER", TraceOptions(), arguments, __doc__ or "", [], {})
     return trace(paths[0], parse(TraceOptions, "cosim trace FOLDER", rest, TraceOptions(), __doc__))
 
 

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, did_you_mean
 from scenarios.command_line.arguments import values_of
 
 IMPORT = "--import"
@@ -39,21 +39,32 @@ def module_of(name: str, said: str) -> ModuleType:
     """
     path = Path(name) if name.endswith(".py") else None
     if path is not None and not path.is_file():
-        raise ConfigurationError(f"{said}: there is no file {path}. Usual fix: its path from this folder.")
+        hint = did_you_mean(path.name, files_in(path.parent))
+        raise ConfigurationError(
+            f"{said}: there is no file {path}.{hint} Usual fix: its path from this folder."
+        )
     folder, name = (os.getcwd(), name) if path is None else (str(path.resolve().parent), path.stem)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
         module = importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        fix = "mend it" if path else "the name of a module, such as rules for rules.py in this folder"
-        raise ConfigurationError(f"{said}: {what_failed(error)}. Usual fix: {fix}.") from None
+        fix, hint = "mend it", ""
+        if isinstance(error, ModuleNotFoundError) and error.name == name:
+            fix = "the name of a module, such as rules for rules.py in this folder"
+            hint = did_you_mean(name, [file.removesuffix(".py") for file in files_in(Path())])
+        raise ConfigurationError(f"{said}: {what_failed(error)}.{hint} Usual fix: {fix}.") from None
     if path is not None and Path(module.__file__ or "").resolve() != path.resolve():
         raise ConfigurationError(
             f"{said}: another module is called {name} ({module.__file__ or 'built in'}). Usual fix: another "
             "name for the file."
         )
     return module
+
+
+def files_in(folder: Path) -> list[str]:
+    """The Python files of a folder, of which one may have been meant."""
+    return sorted(path.name for path in folder.glob("*.py"))
 
 
 def what_failed(error: BaseException) -> str:

@@ -13,16 +13,36 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cosim.configuration import ConfigurationError
-from scenarios.command_line.arguments import first_word, one_value_of, parse, parse_with_system, usage
+from scenarios.command_line.arguments import (
+    SCENARIO,
+    first_word,
+    one_value_of,
+    parse,
+    parse_with_system,
+    switched,
+    usage,
+)
 from scenarios.command_line.kinds import with_kinds
 from scenarios.command_line.modules import IMPORT, imported
-from scenarios.command_line.scenario import PAPER_SCALE, Scenario, known_scenarios, scenario_in, scenario_of
+from scenarios.command_line.scenario import (
+    FOR_SCENARIOS,
+    PAPER_SCALE,
+    Scenario,
+    known_scenarios,
+    scenario_in,
+    scenario_of,
+)
 
 if TYPE_CHECKING:  # the engine is loaded when it is needed
     from cosim.results import Result
     from cosim.system import System
 
 CONFIG, RESUME = "--config", "--resume"
+ANYWHERE = {
+    f"{CONFIG} FILE": "repeat the run of a config.json, with any field changed",
+    f"{RESUME} FOLDER": "go on with a run that was stopped",
+    **FOR_SCENARIOS,
+}
 
 
 @attrs.frozen(kw_only=True)
@@ -49,25 +69,30 @@ class Options:
 
 def main(arguments: list[str]) -> int:
     """Run what the arguments name."""
-    target, arguments = first_word(arguments)
     modules, arguments = imported(arguments)
     config, arguments = one_value_of(CONFIG, arguments, "runs/a/config.json")
     folder, arguments = one_value_of(RESUME, arguments, "runs/a")
+    paper_scale, arguments = switched(PAPER_SCALE, arguments)
+    target, arguments = first_word(arguments)
     if config is not None and folder is not None:
         raise ConfigurationError(
             f"{CONFIG} and {RESUME}: one repeats, the other goes on. Usual fix: one of them."
         )
+    if paper_scale and (config is not None or folder is not None):
+        raise ConfigurationError(f"{PAPER_SCALE}: a run has its size already. Usual fix: leave it out.")
     if target is None and config is None and folder is None:
-        return usage("run", "SCENARIO", Options(), arguments, __doc__ or "", known_scenarios())
+        return usage("run", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), ANYWHERE)
     named = None if target is None else scenario_of(target)
     named_words = ([target] if target else []) + [f"{IMPORT} {name}" for name in modules]
     to_go_on = " ".join(["cosim run", *named_words])
     if folder is not None:
         return _resume(Path(folder), named, arguments, to_go_on)
-    return _run(named, None if config is None else Path(config), arguments, to_go_on)
+    return _run(named, paper_scale, None if config is None else Path(config), arguments, to_go_on)
 
 
-def _run(named: Scenario | None, file: Path | None, arguments: list[str], to_go_on: str) -> int:
+def _run(
+    named: Scenario | None, paper_scale: bool, file: Path | None, arguments: list[str], to_go_on: str
+) -> int:
     """A new run, of a scenario or of a config.json."""
     known_network = None
     if file is not None:
@@ -78,11 +103,10 @@ def _run(named: Scenario | None, file: Path | None, arguments: list[str], to_go_
     else:
         assert named is not None
         scenario, written, name, question = named, named.name, named.name, named.question
-        system = named.system(paper_scale=PAPER_SCALE in arguments)
-        arguments = [word for word in arguments if word != PAPER_SCALE]
+        system = named.system(paper_scale=paper_scale)
     given = system.model
     system, arguments = with_kinds(system, arguments)
-    options, system = parse_with_system(Options(), system, f"cosim run {name}", arguments, question)
+    options, system = parse_with_system(Options(), system, f"cosim run {name}", arguments, question, ANYWHERE)
     from scenarios.command_line.playing import play
 
     result = play(

@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from cosim.configuration import ConfigurationError, loaded
+from cosim.configuration import ConfigurationError, did_you_mean, loaded
 from scenarios.command_line.catalogue import catalogue, find
 from scenarios.command_line.console import console
 from scenarios.command_line.kinds import other_kinds
-from scenarios.command_line.modules import module_of, what_failed
+from scenarios.command_line.modules import IMPORT, files_in, module_of, what_failed
 
 if TYPE_CHECKING:  # the engine is loaded when a scenario is
     from cosim.results import Result
     from cosim.system import System
 
 PAPER_SCALE = "--paper-scale"
+FOR_SCENARIOS = {
+    f"{IMPORT} MODULE": "load a module of yours, whose kinds of parts are then known",
+    PAPER_SCALE: "in the paper's size, where a scenario has two",
+}
+"""Options that every command about a scenario has, and what they do."""
 
 
 @attrs.frozen
@@ -52,9 +57,10 @@ class Scenario:
         if not callable(getattr(self.module, function, None)):
             where, rule = self.name, f"there is no function {function}"
             fix = f"def {function}(), which returns a System"
+            hint = did_you_mean(function, [name for name in vars(self.module) if name[0] != "_"])
             if paper_scale:
-                where, rule, fix = PAPER_SCALE, f"{self.name} has one size only", "leave it out"
-            raise ConfigurationError(f"{where}: {rule}. Usual fix: {fix}.")
+                where, rule, fix, hint = PAPER_SCALE, f"{self.name} has one size only", "leave it out", ""
+            raise ConfigurationError(f"{where}: {rule}.{hint} Usual fix: {fix}.")
         try:
             system = getattr(self.module, function)()
         except ConfigurationError:
@@ -99,7 +105,7 @@ def scenario_of(word: str) -> Scenario:
         ConfigurationError: There is none.
     """
     if ":" not in word and not word.endswith(".py"):
-        return Scenario(word, find("run", word), "system")
+        return Scenario(word, find("run", word, files_in(Path())), "system")
     target, _, function = word.partition(":")
     module = module_of(target, word)
     return Scenario(f"{module.__name__}:{function or 'system'}", module, function or "system")

@@ -5,19 +5,22 @@ cosim show rawhfl --policy.kind CommonSteps    # with any option of `cosim run`
 cosim show mine.py:system
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import docstring_parser
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from rich.text import Text
 
-from cosim.configuration import is_configuration
+from cosim.configuration import Port, kind_of, options_of
+from cosim.configuration.values import Values
 from cosim.units import unit_of
-from scenarios.command_line.arguments import first_word, parse_with_system, usage
+from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
 from scenarios.command_line.console import console
-from scenarios.command_line.kinds import with_kinds
+from scenarios.command_line.kinds import other_kinds_of, with_kinds
 from scenarios.command_line.modules import imported
-from scenarios.command_line.scenario import PAPER_SCALE, known_scenarios, scenario_of
+from scenarios.command_line.scenario import FOR_SCENARIOS, PAPER_SCALE, known_scenarios, scenario_of
 
 
 @attrs.frozen(kw_only=True)
@@ -27,41 +30,92 @@ class Options:
 
 def main(arguments: list[str]) -> int:
     """Show the configuration that the arguments describe."""
-    target, arguments = first_word(arguments)
     _, arguments = imported(arguments)
+    paper_scale, arguments = switched(PAPER_SCALE, arguments)
+    target, arguments = first_word(arguments)
     if target is None:
-        return usage("show", "SCENARIO", Options(), arguments, __doc__ or "", known_scenarios())
+        return usage("show", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), FOR_SCENARIOS)
     scenario = scenario_of(target)
-    system = scenario.system(paper_scale=PAPER_SCALE in arguments)
-    system, arguments = with_kinds(system, [word for word in arguments if word != PAPER_SCALE])
-    _, system = parse_with_system(Options(), system, f"cosim show {target}", arguments, scenario.question)
-    table = Table(title=f"{target}: the whole configuration", title_justify="left")
-    table.add_column("field", no_wrap=True)
-    for heading in ("value", "unit", "source"):
-        table.add_column(heading, overflow="fold")
-    for row in rows(system, type(system)(), ""):
-        table.add_row(*row)
-    console.print(table)
+    own = scenario.system(paper_scale=paper_scale)
+    system, arguments = with_kinds(own, arguments)
+    _, system = parse_with_system(
+        Options(), system, f"cosim show {target}", arguments, scenario.question, FOR_SCENARIOS
+    )
+    question = (scenario.question or "").partition("\n")[0]
+    console.print(page(f"{target}: {question}", rows(system, own, type(system)())))
     console.print(system.cycles.rule)
-    console.print(f"What each field is: cosim run {target} --help")
+    console.print(f"Options go by these paths, or their ends. What each field is: cosim run {target} --help")
     return 0
 
 
-def rows(config: Any, default: Any, prefix: str) -> list[tuple[str, ...]]:
-    """Field, value, unit and source of every field, nested ones last."""
+class Row(NamedTuple):
+    """A field, or the kind of a part and what else it may be."""
+
+    path: str
+    value: str
+    unit: str
+    source: str
+    others: str = ""
+
+
+def page(title: str, found: list[Row]) -> Table:
+    """The rows as a table, a paragraph for each part of the system."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("field", no_wrap=True)
+    for heading in ("value", "unit", "source"):
+        table.add_column(heading, overflow="fold")
+    parts, before = {row.path.partition(".")[0] for row in found if "." in row.path}, ""
+    for row in found:
+        part = row.path.partition(".")[0]
+        if part in parts and part != before:
+            table.add_section()
+        before = part
+        source = Text(row.source)
+        if row.others:
+            source.append(f"{row.source and chr(10)}also {row.others}", style="dim")
+        table.add_row(row.path, row.value, row.unit, source)
+    return table
+
+
+def rows(
+    config: Any, own: Any, usual: Any, prefix: str = "", unit: str | None = None, source: str | None = None
+) -> list[Row]:
+    """Fields of a configuration, then its parts, each with its fields.
+
+    Args:
+        own: The scenario's, where it is of the same class; else None.
+        usual: The default, likewise.
+        unit: That of all fields; None: each has its own.
+        source: Likewise.
+    """
     texts = described(type(config))
-    own, nested = [], []
+    fields, parts = [], []
     for attribute in attrs.fields(type(config)):
-        value, usual = getattr(config, attribute.name), getattr(default, attribute.name, attribute.default)
-        if is_configuration(type(value)):
-            inner = usual if type(usual) is type(value) else None
-            nested += rows(value, inner, f"{prefix}{attribute.name}.")
+        name, options = attribute.name, options_of(attribute.type)
+        value, chosen, default = (getattr(of, name, attribute.default) for of in (config, own, usual))
+        said = texts.get(name, "").partition(" [")[2].removesuffix("]")
+        if not options:
+            origin = _origin(value, chosen, default, said if source is None else source)
+            fields.append(Row(prefix + name, shown(value), unit_of(name) if unit is None else unit, origin))
             continue
-        source = texts.get(attribute.name, "").partition(" [")[2]
-        if value != usual:
-            source = "chosen in this scenario]"
-        own.append((prefix + attribute.name, shown(value), unit_of(attribute.name), source.removesuffix("]")))
-    return own + nested
+        kind = shown(None) if value is None else kind_of(type(value))
+        others = ", ".join(other_kinds_of(value, options))
+        of_values = isinstance(value, Values)
+        origin = "" if of_values else _origin(type(value), type(chosen), type(default), said)
+        if value is None or isinstance(value, Port):
+            parts.append(Row(prefix + name, kind, "", origin, others))
+        if value is not None:
+            own_part, usual_part = (of if type(of) is type(value) else None for of in (chosen, default))
+            of_all = (unit_of(name), said) if of_values else (None, None)
+            parts += rows(value, own_part, usual_part, f"{prefix}{name}.", of_all[0], of_all[1])
+    return fields + parts
+
+
+def _origin(value: Any, own: Any, usual: Any, source: str) -> str:
+    """The source of a value that is the usual one, and otherwise who has chosen it."""
+    if value == usual:
+        return source
+    return "chosen in this scenario" if value == own else "chosen here"
 
 
 def described(cls: type) -> dict[str, str]:

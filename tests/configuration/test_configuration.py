@@ -224,7 +224,8 @@ def test_whole_numbers_become_floats_in_tuples_too():
         (
             lambda: Small(stop={"kind": "Never"}),
             "Small.stop = {'kind': 'Never'}: must be a Wait or a Deadline "
-            "(its 'kind' must be one of Wait, Deadline). Usual fix: the default is Wait().",
+            "(its 'kind' must be one of Wait, Deadline, or module:Class of your own). "
+            "Usual fix: the default is Wait.",
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """The command `cosim`: what it shows, what it runs, and how it refuses bad input."""
 
+import itertools
 import json
 import os
 import re
@@ -103,30 +104,64 @@ def test_list_names_everything_with_its_question(cosim: Call) -> None:
             assert len(question) > 20
 
 
+def page(output: str) -> dict[str, list[str]]:
+    """Path -> value, unit, source and other kinds of ours of every row that `show` printed."""
+    lines = output.splitlines()
+    head = next(number for number, line in enumerate(lines) if line.startswith(" field "))
+    starts = [*(lines[head].index(name) for name in ("field", "value", "unit", "source")), None]
+    found: dict[str, list[str]] = {}
+    for line in lines[head + 2 :]:
+        if not line.strip():
+            continue
+        if not line.startswith(" "):
+            break
+        path, *cells = (line[i:j].strip() for i, j in itertools.pairwise(starts))
+        if path:
+            found[path] = [*cells, ""]
+        else:
+            assert cells[2].startswith("also ")
+        if cells[2].startswith("also "):
+            of_ours = ", ".join(kind for kind in cells[2][5:].split(", ") if ":" not in kind)
+            found[list(found)[-1]][2:] = ["" if path else found[list(found)[-1]][2], of_ours]
+    return found
+
+
 @pytest.mark.parametrize("name", catalogue("run"))
 def test_show_gives_every_field_with_unit_and_source(cosim: Call, name: str) -> None:
     code, output, errors = cosim("show", name)
     assert (code, errors) == (0, "")
-    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines()]
-    rows = {cells[0]: cells for cells in lines if len(cells) == 4 and cells[3]}
-    system = find("run", name).system()
-    for field, value in fields(system):
-        _, shown, unit, source = rows[field]
-        assert shown
-        assert unit == unit_of(field)
+    shown = page(output)
+    for field, value in fields(find("run", name).system()):
+        words, unit, source, others = shown.pop(field)
+        assert words
+        assert unit == unit_of(field.removesuffix(".values"))
         assert source
         assert "[" not in source
+        assert "that of the field" not in source
+        assert others == ""
         if isinstance(value, int) and not isinstance(value, bool):
-            assert shown == str(value)
-    assert len(rows) == len(fields(system))
+            assert words == str(value)
+    assert all(words[0].isupper() or words == "none (off)" for words, *_ in shown.values()), "kinds are left"
+
+
+def test_show_gives_the_kind_of_every_part_and_what_else_it_may_be(cosim: Call) -> None:
+    shown = page(cosim("show", "aircomp", "--sharing.kind", "FixedShares", "--num-antennas", "3")[1])
+    assert shown["uplink"] == ["Radio", "", "HIST journal, Section IV-A: by radio", "PublicNetwork"]
+    fixed = "OverTheAir, RedividedShares, ResourceBlocks"
+    assert shown["uplink.sharing"] == ["FixedShares", "", "HIST journal, Section IV-A: fixed shares", fixed]
+    assert shown["uplink.fading.num_antennas"] == ["3", "", "chosen here", ""]
+    assert shown["protocol.training"] == ["EdgeTraining", "", "", ""]
+    assert shown["protocol.training.local"] == ["Sgd", "", "HIST journal, eq. 5: SGD", "VerticalSgd"]
+    assert shown["uplink.link.snr_db"] == ["PerGroup", "", "", "PerClient"]
+    assert shown["uplink.link.snr_db.values"] == ["0", "dB", "chosen in this scenario", ""]
+    assert page(cosim("show", "hist")[1])["uplink.link.snr_db.values"][2] == "HIST journal, Section VI-C"
+    assert page(cosim("show", "aircomp")[1])["uplink.sharing"][2] == "chosen in this scenario"
 
 
 def test_show_marks_what_the_scenario_chose(cosim: Call) -> None:
-    output = cosim("show", "quickstart")[1]
-    rows = {line.split("│")[1].strip(): line for line in output.splitlines() if line.count("│") == 5}
-    assert "chosen in this scenario" in rows["uplink.sharing.bandwidth_hz"]
-    assert "1e+06" in rows["uplink.sharing.bandwidth_hz"]
-    assert "HIST journal, Section VI-C" in rows["uplink.fading.num_antennas"]
+    shown = page(cosim("show", "quickstart")[1])
+    assert shown["uplink.sharing.bandwidth_hz"][::2] == ["1e+06", "chosen in this scenario"]
+    assert shown["uplink.fading.num_antennas"][2] == "HIST journal, Section VI-C"
 
 
 @pytest.mark.parametrize(
@@ -266,8 +301,37 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         pytest.param(
             ("validate", "latency"), ("Did you mean round-latency? Known: aircomp-latency",), id="validation"
         ),
-        pytest.param(("rnu", "hist"), ("no command 'rnu'", "Known: list, show, run"), id="command"),
-        pytest.param((*QUICK, "--num-celz", "2"), ("--num-celz", "--num-cells"), id="option"),
+        pytest.param(
+            ("rnu", "hist"), ("no command 'rnu'. Did you mean run? Known: list, show, run",), id="command"
+        ),
+        pytest.param(("data", "fashion"), ("no data set 'fashion'", "Did you mean fashion-mnist"), id="data"),
+        pytest.param(
+            ("reproduce", "hist-fig3"), ("no reproduction 'hist-fig3'. Did you mean hist-",), id="figure"
+        ),
+        pytest.param(
+            (*QUICK, "--num-celz", "2"), ("no option --num-celz. Did you mean --num-cells?",), id="option"
+        ),
+        pytest.param(
+            (*QUICK, "--bandwith-hz", "2"), ("Did you mean --bandwidth-hz?",), id="end of an option's path"
+        ),
+        pytest.param(
+            (*QUICK, "--num-blocks", "2"),
+            ("no option --num-blocks. ResourceBlocks has it: --uplink.sharing.kind ResourceBlocks.",),
+            id="option of another kind",
+        ),
+        pytest.param((*QUICK, "--papers-scale"), ("Did you mean --paper-scale?",), id="option anywhere"),
+        pytest.param(("run", "--resum", "a"), ("Did you mean --resume?",), id="option without scenario"),
+        pytest.param(("study", "hist", "--seedz", "2"), ("Did you mean --seed",), id="option of a study"),
+        pytest.param(
+            (*QUICK, "--protocol.kind", "Hits"), ("'kind' must be one of", "Did you mean Hist?"), id="kind"
+        ),
+        pytest.param(
+            (*QUICK, "--protocl.kind", "Hist"), ("no part 'protocl'", "Did you mean protocol?"), id="part"
+        ),
+        pytest.param(
+            (*QUICK, "--model", "relo-64-10"), ("Did you mean relu-64-10?", "Usual fix"), id="family"
+        ),
+        pytest.param(("list", "hist"), ("knows no hist",), id="list"),
         pytest.param((*QUICK, "--num-cells", "two"), ("--num-cells", "'two'"), id="type"),
         pytest.param((*QUICK, "--num-cells", "2.5"), ("--num-cells", "'2.5'"), id="fraction of a cell"),
         pytest.param(
@@ -356,7 +420,11 @@ def test_bad_input_is_one_message_and_leaves_no_folder(
             ("Uncompressed.bits_per_parameter = -1", "at least 1", "the default is 32"),
         ),
         ('{"system": {"topology": {"cell_radius_m": NaN}}}', ("Topology.cell_radius_m = nan", "finite")),
-        ('{"system": {"protocol": {"kind": "Hits"}}}', ("'kind' must be one of HFedAvg, Hist",)),
+        (
+            '{"system": {"protocol": {"kind": "Hits"}}}',
+            ("'kind' must be one of HFedAvg, Hist", "Did you mean Hist?"),
+        ),
+        ('{"system": {"initial_weights": "dawn"}}', ("no such choice", "Did you mean drawn?")),
     ],
 )
 def test_bad_config_is_one_message_and_leaves_no_folder(

@@ -1,6 +1,7 @@
 """A scenario of a user's own on the command line: run, repeated, resumed, studied, shown, helped, refused."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -134,7 +135,7 @@ def test_a_file_elsewhere_is_a_scenario_too_and_lies_in_runs_under_its_name(cosi
     (tmp_path / "mine.py").rename(tmp_path / "lab" / "mine.py")
     assert cosim("run", "lab/mine.py:paper_scale", "--quiet")[0] == 0
     assert config("runs/mine-paper_scale-1")["scenario"] == "mine:paper_scale"
-    assert cosim("run", "lab/mine.py", "--paper-scale", "--evaluation.kind", "Never", "--quiet")[0] == 0
+    assert cosim("run", "--paper-scale", "lab/mine.py", "--evaluation.kind", "Never", "--quiet")[0] == 0
     assert config("runs/mine-1")["system"]["num_clients"] == 6
     assert config("runs/mine-1")["system"]["evaluation"] == {"kind": "Never"}
 
@@ -235,17 +236,44 @@ def test_help_and_show_teach_its_parts(cosim):
     assert "--protocol.training.rest-s FLOAT Pause of an edge server. [no source] (default: 1.0)" in shown
     assert "--training.rest-s" not in shown.replace("--protocol.training.rest-s", "")
     code, output, _ = cosim("show", "mine.py:system", "--rest-s", "4")
-    row = next(line for line in output.splitlines() if "protocol.training.rest_s" in line)
     assert code == 0
-    assert [cell.strip() for cell in row.split("│")[1:-1]][1:3] == ["4", "s"]
+    assert re.search(r"^ protocol\.training +mine:Patient +chosen in this scenario *$", output, re.MULTILINE)
+    assert re.search(r"^ protocol\.training\.rest_s +4 +s +chosen here *$", output, re.MULTILINE)
+
+
+def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim):
+    """Its own class with what it says of itself, what else the part may be, and the same for `study`."""
+    for command in ("run", "study", "show"):
+        code, output, _ = cosim(command, "mine.py", "--help")
+        assert code == 0
+        kinds = output.partition("Parts, and other kinds of them")[2]
+        row = r"--protocol\.training\.kind +mine:Patient +EdgeTraining\b.* +Rests before every edge round\."
+        assert re.search(row, kinds)
+        assert re.search(r"--uplink\.kind +Radio +PublicNetwork\b.* +An uplink over the air\.", kinds)
+        assert "--import MODULE" in output
+        assert "--paper-scale" in output
+        assert ("--resume FOLDER" in output) == ("--config FILE" in output) == (command == "run")
+        code, general, _ = cosim(command, "--help")
+        assert code == 0
+        assert "--import MODULE" in general
+        assert f"\n  cosim {command} mine.py:system" in general
+        assert "mine:Patient" not in general
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("run", "thine.py"), "thine.py: there is no file thine.py"),
-        (("run", "thine:system"), "thine:system: ModuleNotFoundError: No module named 'thine'"),
-        (("run", "mine.py:sistem"), "mine:sistem: there is no function sistem. Usual fix: def sistem()"),
+        (("run", "thine.py"), "thine.py: there is no file thine.py. Did you mean mine.py?"),
+        (("run", "mine"), "no scenario 'mine'. Did you mean mine.py? Known: aircomp"),
+        (("run", "mien:system"), "ModuleNotFoundError: No module named 'mien'. Did you mean mine?"),
+        (
+            ("show", "hist", "--import", "mien"),
+            "ModuleNotFoundError: No module named 'mien'. Did you mean mine?",
+        ),
+        (("run", "mine.py:sistem"), "mine:sistem: there is no function sistem. Did you mean system?"),
+        (("run", "mine.py", "--training.kind", "mine:Patiens"), "Did you mean mine:Patient?"),
+        (("run", "mine.py", "--training.kind", "Patient"), "Did you mean mine:Patient?"),
+        (("run", "mine.py", "--rests", "2"), "no option --rests. Did you mean --rest-s?"),
         (("run", "mine.py:number"), "mine:number: number() gives int. Usual fix: return a cosim.System"),
         (("run", "mine.py:fails"), "mine:fails: KeyError: 'key' (line 5"),
         (("run", "mine.py", "--model", "mine:system"), "System.model = 'mine:system': gave System"),
@@ -255,6 +283,9 @@ def test_help_and_show_teach_its_parts(cosim):
         (("run", "mine.py", "--model", "relu-64-8-10"), "relu-64-8-10 brings no weights of its own"),
         (("study", "hist", "--paper-scale"), "--paper-scale: hist has one size only"),
         (("run", "mine.py", "--resume", "a", "--config", "b"), "--config and --resume"),
+        (("run", "--paper-scale", "--config", "b"), "--paper-scale: a run has its size already"),
+        (("run", "--resume", "a", "mine.py"), "--resume a: no run is there"),
+        (("show", "mine.py", "--config", "b"), "no option --config. See --help"),
         (("run", "mine.py", "--config"), "--config: needs a value"),
         (("run", "--seed", "3"), "cosim run: needs SCENARIO, before any option. Known: aircomp"),
     ],

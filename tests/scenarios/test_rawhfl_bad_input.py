@@ -140,8 +140,8 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         pytest.param(
             (*RUN, "--data.split.kind", "Iid"),
             "VideoRequests has no part 'split'",
-            "of which there are kinds",
-            "see --help",
+            "of which there are kinds. Known parts: none.",
+            None,
             id="dealt requests",
         ),
         pytest.param(
@@ -174,8 +174,8 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         ),
         pytest.param(
             (*RUN, f"{POLICY}.kind", "CommonSteps", f"{POLICY}.theta", "0.3"),
-            "Unrecognized options",
-            f"{POLICY}.theta, 0.3",
+            "ResourceAware has it",
+            f"{POLICY}.kind ResourceAware",
             None,
             id="an option of another policy",
         ),

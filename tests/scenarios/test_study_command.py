@@ -79,6 +79,7 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
     ("arguments", "message"),
     [
         (("--over", "uplink.sharing.bandwith_hz=1e6"), "no field 'bandwith_hz'. Did you mean bandwidth_hz?"),
+        (("--over", "bandwith_hz=1e6"), "bandwith_hz: there is no such field. Did you mean bandwidth_hz?"),
         (("--over", "num_cells"), "--over num_cells: must be FIELD=VALUE,VALUE"),
         (("--over", "num_cells="), "must be FIELD=VALUE,VALUE"),
         (("--over", "num_cells=2", "--over", "num-cells=4"), "num_cells is given twice"),

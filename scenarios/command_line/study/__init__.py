@@ -13,10 +13,10 @@ import attrs
 import tyro
 
 from cosim.configuration import ConfigurationError
-from scenarios.command_line.arguments import first_word, parse_with_system, usage
+from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
 from scenarios.command_line.kinds import with_kinds
 from scenarios.command_line.modules import imported
-from scenarios.command_line.scenario import PAPER_SCALE, known_scenarios, scenario_of
+from scenarios.command_line.scenario import FOR_SCENARIOS, PAPER_SCALE, known_scenarios, scenario_of
 
 
 @attrs.frozen(kw_only=True)
@@ -52,14 +52,17 @@ class Options:
 
 def main(arguments: list[str]) -> int:
     """Play the study that the arguments describe; exit code 1 where runs failed."""
-    target, arguments = first_word(arguments)
     _, arguments = imported(arguments)
+    paper_scale, arguments = switched(PAPER_SCALE, arguments)
+    target, arguments = first_word(arguments)
     if target is None:
-        return usage("study", "SCENARIO", Options(), arguments, __doc__ or "", known_scenarios())
+        return usage("study", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), FOR_SCENARIOS)
     scenario = scenario_of(target)
-    system = scenario.system(paper_scale=PAPER_SCALE in arguments)
-    system, arguments = with_kinds(system, [word for word in arguments if word != PAPER_SCALE])
-    options, system = parse_with_system(Options(), system, f"cosim study {target}", arguments, __doc__)
+    system = scenario.system(paper_scale=paper_scale)
+    system, arguments = with_kinds(system, arguments)
+    options, system = parse_with_system(
+        Options(), system, f"cosim study {target}", arguments, __doc__, FOR_SCENARIOS
+    )
     from scenarios.command_line.study.playing import play  # not before it is needed
 
     return play(scenario.name, system, options, title=scenario.title(system))

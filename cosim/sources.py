@@ -1,0 +1,92 @@
+"""Sources: by what the code of a user's own parts is known again.
+
+A run of a user's parts is a run of their code. So `provenance.json` and `study.json` keep a hash of the file
+of each module that a configuration names and that is not ours: those of its classes, with what they derive
+from, and those of functions given as `module:function`. A run that goes on, and a study, refuse others.
+
+Scope and limitations: the files as they lie there when a run begins, not what they import in turn. Where a
+module has no file, as a notebook, the hash is null, and nothing is refused.
+
+Validation: tests/test_sources.py.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cosim.configuration import ConfigurationError, is_configuration, loaded, module_called, name_of
+
+Sources = dict[str, dict[str, Any]]
+"""Module -> names of what is used of it (`of`), and the hash of its file (`sha256`)."""
+_ROOT = Path(__file__).resolve().parents[1]
+_OURS = tuple(_ROOT / package for package in ("cosim", "models", "analysis", "scenarios"))
+"""What the commit stands for."""
+
+
+def sources_of(*configs: Any) -> Sources:
+    """The modules of others that configurations name."""
+    used: dict[str, set[str]] = {}
+    for config in configs:
+        for name in _names(config):
+            module, _, of = name.partition(":")
+            used.setdefault(module, set()).add(of)
+    files = {module: _file(module) for module in sorted(used)}
+    return {
+        module: {"of": sorted(used[module]), "sha256": _hash(file)}
+        for module, file in files.items()
+        if module.partition(".")[0] not in sys.stdlib_module_names
+        and not any(file.is_relative_to(ours) for ours in _OURS)
+    }
+
+
+def check_sources(known: Mapping[str, Any], found: Sources, where: str) -> None:
+    """Refuse other sources than those that a run or study began with.
+
+    Args:
+        known: Those that it began with.
+        where: Its folder, for the message.
+
+    Raises:
+        ConfigurationError: One has changed.
+    """
+    for module in known.keys() & found.keys():
+        before, now = known[module]["sha256"], found[module]["sha256"]
+        if before and now and before != now:
+            of = ", ".join(found[module]["of"])
+            raise ConfigurationError(
+                f"{where}: began with another module {module} (of which it takes {of}): "
+                f"{_file(module)} has changed since. Usual fix: that file as it was, or another folder."
+            )
+
+
+def _names(config: Any) -> Iterator[str]:
+    """Classes of a configuration and its parts, and functions that fields name, as module:name."""
+    yield from map(name_of, type(config).__mro__)
+    for attribute in attrs.fields(type(config)):
+        value = getattr(config, attribute.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if is_configuration(type(item)):
+                yield from _names(item)
+            elif isinstance(item, str) and ":" in item and _is_there(item):
+                yield item
+
+
+def _is_there(name: str) -> bool:
+    """Whether a text names something of a loaded module."""
+    return module_called(name.partition(":")[0]) is not None and loaded(name, name) is not None
+
+
+def _file(module: str) -> Path:
+    """The file of a loaded module; one that is not there where it has none."""
+    return Path(getattr(module_called(module), "__file__", None) or f"<{module}>").absolute()
+
+
+def _hash(file: Path) -> str | None:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return None
