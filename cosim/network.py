@@ -12,12 +12,12 @@ from cosim.configuration import ConfigurationError, Port
 from cosim.data.dataset import Dataset
 from cosim.devices.client import Client
 from cosim.links.uplink import Cell
+from cosim.names import client_name, edge_name
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer
 from cosim.servers.workload import Workload
 from cosim.simulation import Simulation
 from cosim.system import System
-from cosim.topology.topology import client_name, edge_name
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
 from cosim.files import write_json, write_table
+from cosim.names import by_number
 from cosim.records import Allotment, Evaluation, Fate, Prediction, Round, Span, Trace, Transfer
 
 if TYPE_CHECKING:
@@ -283,7 +284,15 @@ def _frame(name: str, rows: list[Any]) -> "pd.DataFrame":
     kind = Prediction if rows and isinstance(rows[0], Prediction) else TABLES[name]
     frame = pd.DataFrame(rows, columns=list(kind._fields))
     dtypes = {column: _DTYPES[annotation] for column, annotation in kind.__annotations__.items()}
-    return frame.astype(dtypes).sort_values(_ORDER[name], kind="stable", ignore_index=True)
+    return frame.astype(dtypes).sort_values(_ORDER[name], kind="stable", ignore_index=True, key=_in_order)
+
+
+def _in_order(column: "pd.Series") -> "pd.Series":
+    """Numbers that sort as the column does, nodes by their numbers."""
+    if column.dtype.kind in "iufb":
+        return column
+    ranks = {name: rank for rank, name in enumerate(sorted(column.unique(), key=by_number))}
+    return column.map(ranks)
 
 
 def _total_until(time_s: "pd.Series", end_s: "pd.Series", amount: "pd.Series") -> np.ndarray:

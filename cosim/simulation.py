@@ -14,7 +14,9 @@ A *process* is a generator that yields from `spend` and from other processes; `t
   `Dropped(reason)` is what `with_deadline`, `first`, `together` or `SideBySide.cut` return in its place.
 
 Randomness has names: `stream(node, purpose)` is a generator that depends on nothing but the run's seed and
-these names, so another client or another bandwidth moves nobody's draws.
+these names, so another client or another bandwidth moves nobody's draws. Who goes by number: a node's name
+counts as its kind and number (`cosim.names`). What every client draws, `of_client` gives in blocks of
+consecutive numbers, so that arrays of clients and single ones see the same values, however many there are.
 
 Usage::
 
@@ -32,18 +34,38 @@ Records written: `Span`, one per activity that took time.
 import hashlib
 import math
 import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import lru_cache
 from heapq import heappush
 from typing import Any, NamedTuple
 
 import numpy as np
 import simpy
+from numpy.typing import NDArray
 from simpy.events import NORMAL
 
+from cosim.names import by_number
 from cosim.records import DONE, NO_JOB, Span, Trace
 
 Process = Generator[simpy.Event, Any, Any]
 Event = simpy.Event
+
+
+BLOCK = 256
+"""Clients whose draws are made together."""
+
+Draw = Callable[[np.random.Generator, int], NDArray[Any]]
+"""Gives so many rows."""
+
+
+def uniforms(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+    """One number from 0 to 1 a row."""
+    return rng.random(num)
+
+
+def normals(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+    """One standard normal number a row."""
+    return rng.standard_normal(num)
 
 
 class Dropped(NamedTuple):
@@ -65,6 +87,7 @@ class Simulation:
         self.trace = Trace()
         self._environment = simpy.Environment(0.0) if shuffle_ties is None else _Shuffled(shuffle_ties)
         self._streams: dict[tuple[str, str], np.random.Generator] = {}
+        self._block = lru_cache(maxsize=1024)(self._drawn_block)
 
     @property
     def now_s(self) -> float:
@@ -174,9 +197,27 @@ class Simulation:
             self._streams[node, purpose] = known
         return known
 
+    def of_client(self, client: str, purpose: str, draw: Draw, *index: int) -> Any:
+        """What a client draws: its row of what the `BLOCK` clients of its block draw together.
+
+        Args:
+            draw: Gives so many rows from a generator, row k for the client with the number `BLOCK` j + k; a
+                function of a module or a method of a part, since it tells its block from others.
+            index: Which draw it is, such as the number of a job.
+        """
+        kind, number = by_number(client)
+        return self._block(kind, number // BLOCK, purpose, draw, index)[number % BLOCK]
+
+    def _drawn_block(self, kind: str, block: int, purpose: str, draw: Draw, index: tuple[int, ...]) -> Any:
+        key = self._hashed(f"{kind}*", block, purpose, index)
+        return draw(np.random.Generator(np.random.Philox(key=key)), BLOCK)
+
     def key(self, node: str, purpose: str, *index: int) -> int:
         """A 63-bit number that depends on nothing but the run's seed and these names."""
-        names = "\0".join((str(self.seed), node, purpose, *map(str, index)))
+        return self._hashed(*by_number(node), purpose, index)
+
+    def _hashed(self, kind: str, number: int, purpose: str, index: tuple[int, ...]) -> int:
+        names = "\0".join((str(self.seed), kind, str(number), purpose, *map(str, index)))
         return int.from_bytes(hashlib.blake2b(names.encode(), digest_size=8).digest(), "big") >> 1
 
 
@@ -245,7 +286,7 @@ class SideBySide:
         """Wait until one has ended; returns its name, of several that end at once the first."""
         yield from self._until(self._environment.any_of(self._branches.values()))
         yield from self._end_of_instant()
-        return min(name for name, branch in self._branches.items() if branch.triggered)
+        return min((name for name, branch in self._branches.items() if branch.triggered), key=by_number)
 
     def cut(self, reason: str, most: int | None = None) -> Process:
         """Cut those that have not ended.
@@ -263,7 +304,7 @@ class SideBySide:
         return [Dropped(reason) if name in late else value for name, value in values.items()]
 
     def _place_of(self, name: Any) -> tuple[float, Any]:
-        return self._branches[name].ended_s, name
+        return self._branches[name].ended_s, by_number(name)
 
     def _arrival(self, num: int) -> Event:
         """An event that comes when so many have arrived."""

@@ -28,8 +28,8 @@ from cosim import (
     Sgd,
     System,
 )
+from cosim.names import client_name, edge_name
 from cosim.running import load_system
-from cosim.topology.topology import client_name, edge_name
 
 
 def system() -> System:

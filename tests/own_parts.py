@@ -148,9 +148,13 @@ class Listed(cosim.Devices):
 class Halting(cosim.TrainingTime):
     """Halts for a while, now and then."""
 
-    def duration_s(self, planned_s, rng):
-        """The planned time, and in half of the jobs 10 ms."""
-        return planned_s + (0.01 if rng.random() < 0.5 else 0.0)
+    def draw(self, rng, num):
+        """10 ms for half of the jobs."""
+        return np.where(rng.random(num) < 0.5, 0.01, 0.0)
+
+    def duration_s(self, planned_s, drawn):
+        """The planned time, and what was drawn."""
+        return planned_s + drawn
 
 
 class Layered(cosim.Cycles):

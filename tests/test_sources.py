@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 import cosim
-from cosim import ConfigurationError, HFedAvg, Hist, Synthetic, System, evolve
+from cosim import AfterRounds, ConfigurationError, HFedAvg, Hist, Synthetic, System, evolve
 from cosim.sources import check_sources, sources_of
 from cosim.studies.study import Study
 from scenarios.command_line.catalogue import catalogue, find
@@ -179,7 +179,13 @@ def test_a_stopped_run_goes_on_with_the_same_source_and_refuses_another(module, 
 
 def test_a_study_that_goes_on_refuses_another_source_of_any_design(calm, tmp_path):
     """The base has no part of the user's; one of the designs has."""
-    base = evolve(calm.system(), model="relu-12-8-4", protocol=HFedAvg(num_global_rounds=2), data=Synthetic())
+    base = evolve(
+        calm.system(),
+        model="relu-12-8-4",
+        protocol=HFedAvg(),
+        end=AfterRounds(num_global_rounds=2),
+        data=Synthetic(),
+    )
     study = Study(base, {"protocol.training.kind": ("EdgeTraining", "calm.parts:Calm")}, 1)
     with ThreadPoolExecutor(1) as executor:
         for _ in ("begins", "goes on"):
@@ -195,5 +201,8 @@ def test_a_study_that_goes_on_refuses_another_source_of_any_design(calm, tmp_pat
 
 
 def test_a_part_of_ours_never_refuses(tmp_path):
-    stopped(System(data=Synthetic(), model="relu-12-8-4", protocol=Hist(num_global_rounds=2)), tmp_path / "a")
+    stopped(
+        System(data=Synthetic(), model="relu-12-8-4", protocol=Hist(), end=AfterRounds(num_global_rounds=2)),
+        tmp_path / "a",
+    )
     assert json.loads((tmp_path / "a/provenance.json").read_text())["sources"] == {}

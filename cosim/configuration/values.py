@@ -17,6 +17,11 @@ def each(rule: Rule) -> Rule:
     return lambda values: rule(values.numbers)
 
 
+def in_range(ends: Sequence[float], share: float) -> float:
+    """What lies so far from the lowest to the highest of a field with one value or two, 0 to 1."""
+    return ends[0] + (ends[-1] - ends[0]) * share
+
+
 @configuration
 class Values(Port, ABC):
     """A number for each client."""

@@ -162,8 +162,8 @@ class Client:
         cpu = self.cpu.at(assignment.frequency_hz)
         duration_s, law = cpu.duration_s(assignment.cycles), self.device.training_time
         if not law.is_as_planned:
-            rng = sim.stream(self.name, "time jitter", assignment.job.global_round, assignment.job.edge_round)
-            duration_s = law.duration_s(duration_s, rng)
+            drawn = sim.of_client(self.name, "training time", law.draw, assignment.job.number)
+            duration_s = float(law.duration_s(duration_s, float(drawn)))
         yield from sim.spend(self.name, "train", duration_s, cpu.power_w, assignment.job.number)
         if update.training.keeps_state:
             self.states[self.name] = update.next_state

@@ -25,8 +25,8 @@ from cosim.configuration import (
     one_or_range,
     positive,
 )
-from cosim.simulation import Simulation
-from cosim.topology.topology import uniform
+from cosim.configuration.values import in_range
+from cosim.simulation import Simulation, uniforms
 
 
 class LocalStep(NamedTuple):
@@ -116,7 +116,8 @@ class CyclesPerBit(Cycles):
 
     def of_client(self, sim: Simulation, client: str) -> StepCost:
         """By its own draw from the range."""
-        sample_cycles = uniform(self.cycles_per_bit, sim.stream(client, "cpu")) * self.sample_bits
+        share = sim.of_client(client, "cycles per bit", uniforms)
+        sample_cycles = in_range(self.cycles_per_bit, share) * self.sample_bits
         return lambda step: sample_cycles * step.batch_size * step.fraction
 
 

@@ -5,16 +5,14 @@ Scope and limitations: the highest frequency of a client is drawn once and stays
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
-from cosim.configuration.values import PerGroup, Values, each
+from cosim.configuration.values import PerGroup, Values, each, in_range
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device, Devices
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.devices.transmit_power import SamePower, TransmitPower
-from cosim.simulation import Simulation
-from cosim.topology.topology import client_name
+from cosim.names import client_name
+from cosim.simulation import Simulation, uniforms
 
 
 @configuration
@@ -56,15 +54,17 @@ class DrawnDevices(Devices):
         )
         return [
             Device(
-                cpu=self.cpu(*range_hz, sim.stream(client_name(number), "cpu")),
-                tx_power_w=self.tx_power.highest_w(sim.stream(client_name(number), "transmit power")),
+                cpu=self.cpu(*range_hz, sim.of_client(client_name(number), "frequency", uniforms)),
+                tx_power_w=float(
+                    sim.of_client(client_name(number), "transmit power", self.tx_power.highest_w)
+                ),
                 training_time=self.training_time,
             )
             for number, range_hz in enumerate(zip(lowest_hz, highest_hz, strict=True))
         ]
 
-    def cpu(self, min_frequency_hz: float, max_frequency_hz: float, rng: np.random.Generator) -> Cpu:
-        """One client's processor, its highest frequency uniform in the range.
+    def cpu(self, min_frequency_hz: float, max_frequency_hz: float, share: float) -> Cpu:
+        """A processor whose highest frequency lies so far from the one to the other, 0 to 1.
 
         Raises:
             ConfigurationError: The range is swapped.
@@ -75,7 +75,7 @@ class DrawnDevices(Devices):
                 f"{max_frequency_hz:g}. Usual fix: swap them."
             )
         return Cpu(
-            frequency_hz=min_frequency_hz + (max_frequency_hz - min_frequency_hz) * rng.random(),
+            frequency_hz=in_range((min_frequency_hz, max_frequency_hz), float(share)),
             capacitance_j_per_hz2=self.capacitance_j_per_hz2,
             lowest_frequency_hz=self.lowest_frequency_hz,
             static_power_w=self.static_power_w,

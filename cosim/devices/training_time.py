@@ -1,14 +1,16 @@
 """Training time: the port of how long a job trains, where a plan would have it take cycles over frequency.
 
-Each law is asked once for every job and draws independently of the others. No plan knows the draws.
+A law draws a number for every job of every client, independent of the others, and says how long the job lasts
+by it. No plan knows the draws.
 
-Usage: `LogNormalTime(spread=0.2).duration_s(planned_s, rng)`.
+Usage: `law.duration_s(planned_s, law.draw(rng, 1)[0])`.
 """
 
 import math
 from abc import ABC, abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import Port, between, configuration, field, positive, refuse
 
@@ -23,13 +25,17 @@ class TrainingTime(Port, ABC):
         return False
 
     @abstractmethod
-    def duration_s(self, planned_s: float, rng: np.random.Generator) -> float:
-        """How long it trains.
+    def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+        """Numbers for jobs of so many clients of consecutive numbers, shape (num,)."""
+
+    def duration_s(self, planned_s: float, drawn: float) -> float:
+        """How long a job trains; unless a law knows better, the number drawn is real over planned time.
 
         Args:
             planned_s: Cycles over frequency.
-            rng: Draws of this job's own.
+            drawn: The number of this job.
         """
+        return planned_s * drawn
 
 
 @configuration
@@ -38,12 +44,13 @@ class AsPlanned(TrainingTime):
 
     @property
     def is_as_planned(self) -> bool:
-        """It is, unless a subclass has a duration of its own."""
-        return type(self).duration_s is AsPlanned.duration_s
+        """It is, unless a subclass has numbers or durations of its own."""
+        kind = type(self)
+        return kind.draw is AsPlanned.draw and kind.duration_s is TrainingTime.duration_s
 
-    def duration_s(self, planned_s: float, rng: np.random.Generator) -> float:
-        """What was planned."""
-        return planned_s
+    def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+        """Ones."""
+        return np.ones(num)
 
 
 @configuration
@@ -58,18 +65,18 @@ class LogNormalTime(TrainingTime):
 
     spread: float = field(positive, between(0.0, 10.0), default=0.2)
 
-    def duration_s(self, planned_s: float, rng: np.random.Generator) -> float:
-        """The planned time, shaken."""
-        return planned_s * math.exp(self.spread * rng.standard_normal())
+    def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+        """Log-normal numbers of median 1."""
+        return np.exp(self.spread * rng.standard_normal(num))
 
 
 @configuration
 class ExponentialTime(TrainingTime):
     """Exponential; the mean is what was planned."""
 
-    def duration_s(self, planned_s: float, rng: np.random.Generator) -> float:
-        """A draw of that mean."""
-        return planned_s * rng.standard_exponential()
+    def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+        """Exponential numbers of mean 1."""
+        return rng.standard_exponential(num)
 
 
 @configuration
@@ -90,11 +97,11 @@ class HyperExponentialTime(TrainingTime):
             rule = "the law is exponential then"
             raise refuse("HyperExponentialTime", name, 1.0, rule, "ExponentialTime")
 
-    def duration_s(self, planned_s: float, rng: np.random.Generator) -> float:
-        """A draw of a mean that is drawn first."""
-        idle_s = planned_s / (1.0 + self.busy_probability * (self.busy_factor - 1.0))
-        is_busy = rng.random() < self.busy_probability
-        return idle_s * (self.busy_factor if is_busy else 1.0) * rng.standard_exponential()
+    def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+        """Numbers of mean 1, the mean of each drawn first."""
+        idle = 1.0 / (1.0 + self.busy_probability * (self.busy_factor - 1.0))
+        is_busy = rng.random(num) < self.busy_probability
+        return idle * np.where(is_busy, self.busy_factor, 1.0) * rng.standard_exponential(num)
 
 
 @configuration
@@ -104,6 +111,6 @@ class HalfNormalTime(TrainingTime):
     That of |N(0, sigma^2)| is sigma sqrt(2 / pi).
     """
 
-    def duration_s(self, planned_s: float, rng: np.random.Generator) -> float:
-        """A draw of that mean."""
-        return planned_s * math.sqrt(math.pi / 2.0) * abs(rng.standard_normal())
+    def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+        """Half-normal numbers of mean 1."""
+        return math.sqrt(math.pi / 2.0) * np.abs(rng.standard_normal(num))

@@ -6,6 +6,7 @@ A client sends at its highest power unless a protocol asks for less.
 from abc import ABC, abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import Port, between, configuration, field, positive, refuse
 from cosim.units import dbm_to_w
@@ -16,11 +17,11 @@ class TransmitPower(Port, ABC):
     """The clients' highest transmit powers."""
 
     @abstractmethod
-    def highest_w(self, rng: np.random.Generator) -> float:
-        """That of one client.
+    def highest_w(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+        """Those of so many clients of consecutive numbers, shape (num,).
 
         Args:
-            rng: Draws of this client's own.
+            rng: Draws of these clients' own.
         """
 
 
@@ -34,9 +35,9 @@ class SamePower(TransmitPower):
 
     power_w: float = field(positive, default=0.2)
 
-    def highest_w(self, rng: np.random.Generator) -> float:
+    def highest_w(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
         """That of everybody."""
-        return self.power_w
+        return np.full(num, self.power_w)
 
 
 @configuration
@@ -56,6 +57,7 @@ class PowerRange(TransmitPower):
             rule = f"lies above highest_dbm = {self.highest_dbm:g}"
             raise refuse("PowerRange", "lowest_dbm", self.lowest_dbm, rule, "swap them")
 
-    def highest_w(self, rng: np.random.Generator) -> float:
-        """A draw between the two."""
-        return dbm_to_w(self.lowest_dbm + (self.highest_dbm - self.lowest_dbm) * rng.random())
+    def highest_w(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+        """Draws between the two."""
+        dbm = self.lowest_dbm + (self.highest_dbm - self.lowest_dbm) * rng.random(num)
+        return np.array([dbm_to_w(value) for value in dbm])

@@ -3,7 +3,7 @@
 Reading a model resolves exactly its ancestors, level by level (`levels`): all client updates of one level,
 over all cells and all versions of an asynchronous model, together; grouped into cohorts that share a program
 (`cohorts`), which their rule of local training gives (`local_training`); each cohort one batched torch
-program on one torch thread; added to the sums in the order of client names, where models of one level are
+program on one torch thread; added to the sums in the order of clients' numbers, where models of one level are
 made of each other in their order first. A model is settled, and its sum freed, as soon as all it is made of
 is there.
 
@@ -86,6 +86,7 @@ from cosim.learning.network.weights import WeightedSum, Weights, frozen_on, own_
 from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
+from cosim.names import by_number
 
 T = TypeVar("T")
 
@@ -331,8 +332,8 @@ class Learner:
     def _trainings(self, level: Level) -> Iterator[Callable[[], "_Trained"]]:
         """One task per cohort; what a chain of models needs first comes first."""
 
-        def order(update: PendingUpdate) -> tuple[int, str, int]:
-            return (level.needs[update].place, update.client, update.key)
+        def order(update: PendingUpdate) -> tuple[int, tuple[str, int], int]:
+            return (level.needs[update].place, by_number(update.client), update.key)
 
         def shared(update: PendingUpdate) -> Hashable:
             return update.training.program().shared(update, data)

@@ -36,7 +36,6 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, Port, configuration
 from cosim.links.codec import Payload
-from cosim.records import NO_JOB
 from cosim.simulation import Event, Simulation
 
 
@@ -49,7 +48,7 @@ class Job(NamedTuple):
 
     global_round: int
     edge_round: int
-    number: int = NO_JOB
+    number: int
 
     @classmethod
     def of_round(cls, global_round: int, edge_round: int, num_edge_rounds: int) -> "Job":

@@ -77,7 +77,8 @@ class EdgeTraining(Port):
         That of the slowest client, by the channels at the beginning of the round; clients that are drawn anew
         in every edge round count as all.
         """
-        num_clients, job = self.num_participants or len(edge.clients), Job(global_round, 0)
+        num_clients = self.num_participants or len(edge.clients)
+        job = Job.of_round(global_round, 0, self.num_edge_rounds)
         link = edge.link.known_to(type(self).__name__)
         slowest_s = 0.0
         for client in edge.clients:
@@ -137,6 +138,6 @@ class EdgeTraining(Port):
             )
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
-                model = edge.moved(sim, self.server, model, updates, global_round, edge_round)
+                model = edge.moved(sim, self.server, model, updates, job)
         yield from edge.send(sim, load.upload.bits)
         return model

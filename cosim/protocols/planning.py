@@ -24,13 +24,13 @@ from cosim.allocation import exact
 from cosim.allocation.policies import Policy
 from cosim.allocation.problem import Plan, Problem
 from cosim.configuration import ConfigurationError
+from cosim.configuration.values import in_range
 from cosim.devices.client import Client
 from cosim.links.uplink import Job, KnownLink
 from cosim.records import Allotment
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
-from cosim.simulation import Simulation
-from cosim.topology.topology import uniform
+from cosim.simulation import Simulation, uniforms
 
 
 class Share(NamedTuple):
@@ -92,11 +92,11 @@ class Terms:
         )
         return self.policy.posed(plain)
 
-    def known_snr_per_w(self, cloud: Cloud, global_round: int, edge_round: int) -> NDArray[np.float64]:
+    def known_snr_per_w(self, cloud: Cloud, job: Job) -> NDArray[np.float64]:
         """SNR at 1 W of every client in what it will send in, as far as the policy trusts it."""
         bandwidth_hz = known_link(cloud).share_hz(self.num_selected(cloud))
         known = [
-            known_link(cloud, edge).snr_per_w(client.name, bandwidth_hz, Job(global_round, edge_round))
+            known_link(cloud, edge).snr_per_w(client.name, bandwidth_hz, job)
             for edge in cloud.edges
             for client in edge.clients
         ]
@@ -130,19 +130,19 @@ class Planner:
         self._sim, self._cloud, self._terms = sim, cloud, terms
         self._clients = [client for edge in cloud.edges for client in edge.clients]
         self._place = {client.name: place for place, client in enumerate(self._clients)}
-        draws = [sim.stream(client.name, "energy budget") for client in self._clients]
+        shares = [sim.of_client(client.name, "energy budget", uniforms) for client in self._clients]
         self._fixed = attrs.evolve(
             terms.problem(cloud),
-            energy_budget_j=np.array([uniform(terms.energy_budget_j, rng) for rng in draws]),
+            energy_budget_j=np.array([in_range(terms.energy_budget_j, share) for share in shares]),
         )
         self._solve = terms.policy.solver_for(self._fixed.cell)
         self._num_planned = np.zeros(len(self._clients), dtype=np.int64)
         self._num_arrived = np.zeros(len(self._clients), dtype=np.int64)
-        self._plans: dict[tuple[int, int], Plan] = {}
+        self._plans: dict[Job, Plan] = {}
 
-    def shares(self, edge: EdgeServer, global_round: int, edge_round: int) -> list[Share]:
+    def shares(self, edge: EdgeServer, job: Job) -> list[Share]:
         """What the clients of a cell that are selected for an edge round are to do, by name."""
-        plan = self._plan(global_round, edge_round)
+        plan = self._plan(job)
         places = [self._place[client.name] for client in edge.clients]
         return [
             Share(
@@ -170,23 +170,22 @@ class Planner:
         self._num_planned[self._place[client.name]] += 1
         self._num_arrived[self._place[client.name]] += arrived
 
-    def _plan(self, global_round: int, edge_round: int) -> Plan:
+    def _plan(self, job: Job) -> Plan:
         """The plan of an edge round, made when the first cell asks for it."""
-        asked = (global_round, edge_round)
-        if asked not in self._plans:
+        if job not in self._plans:
             last = next(reversed(self._plans.values()), None)
-            if edge_round == 0:
+            if job.edge_round == 0:
                 self._plans.clear()  # all cells have ended the last global round
             problem = attrs.evolve(
                 self._fixed,
-                snr_per_w=self._terms.known_snr_per_w(self._cloud, *asked),
+                snr_per_w=self._terms.known_snr_per_w(self._cloud, job),
                 is_repeated=self._fixed.is_repeated if last is None else last.is_selected,
             )
-            self._plans[asked] = self._solve(problem)
-            self._record(problem, self._plans[asked], *asked)
-        return self._plans[asked]
+            self._plans[job] = self._solve(problem)
+            self._record(problem, self._plans[job], job)
+        return self._plans[job]
 
-    def _record(self, problem: Problem, plan: Plan, global_round: int, edge_round: int) -> None:
+    def _record(self, problem: Problem, plan: Plan, job: Job) -> None:
         columns = (
             exact.able(problem).tolist(),
             plan.is_selected.tolist(),
@@ -198,5 +197,7 @@ class Planner:
         )
         for client, *values in zip(self._clients, *columns, strict=True):
             self._sim.trace.record(
-                Allotment(client.name, client.edge, global_round, edge_round, self._sim.now_s, *values)
+                Allotment(
+                    client.name, client.edge, job.global_round, job.edge_round, self._sim.now_s, *values
+                )
             )

@@ -103,7 +103,7 @@ class RawHfl(Protocol):
         """Refuse what this network cannot play, before the clock starts."""
         self.local_round.check(cloud.learner)
         problem = self.terms.problem(cloud)
-        best_snr = 1e10 * self.terms.known_snr_per_w(cloud, 1, 0)
+        best_snr = 1e10 * self.terms.known_snr_per_w(cloud, Job.of_round(1, 0, self.num_edge_rounds))
         hopeful = attrs.evolve(problem, snr_per_w=best_snr)
         if self.policy.keeps_limits and not exact.able(hopeful).any():
             raise ConfigurationError(
@@ -138,8 +138,9 @@ class RawHfl(Protocol):
         load = cloud.workload.of()
         yield from edge.receive(sim, load.download.bits)
         for edge_round in range(self.num_edge_rounds):
-            shares = planner.shares(edge, global_round, edge_round)
-            asked = [self.assignment(cloud, share, model, load, global_round, edge_round) for share in shares]
+            job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
+            shares = planner.shares(edge, job)
+            asked = [self.assignment(cloud, share, model, load, job) for share in shares]
             outcomes = yield from edge.edge_round(
                 sim,
                 [(share.client, one) for share, one in zip(shares, asked, strict=True)],
@@ -167,12 +168,11 @@ class RawHfl(Protocol):
         share: Share,
         model: PendingModel,
         load: Load,
-        global_round: int,
-        edge_round: int,
+        job: Job,
     ) -> Assignment:
         """What one client does in an edge round."""
         return Assignment(
-            job=Job.of_round(global_round, edge_round, self.num_edge_rounds),
+            job=job,
             request=cloud.request(model, share.num_steps, self.local_round),
             cycles=load.cycles(share.client, share.num_steps, self.local_round.batch_size),
             download=load.download,

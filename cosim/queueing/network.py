@@ -12,7 +12,7 @@ Usage::
 
     network = PublicNetwork(arrival_rate_per_s=2.0, service=HyperExponential(weights=(0.3, 0.7)))
     (link,) = network.links(sim, [cell])
-    upload = link.open("client-0001", payload, tx_power_w=0.2, job=Job(1, 0))
+    upload = link.open("client-0001", payload, tx_power_w=0.2, job=Job(1, 0, 0))
 
 Source: Wan et al., "How global observation works in federated learning" (VHFL), Sections II-A and IV.
 """

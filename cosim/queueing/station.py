@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from cosim.configuration import not_negative, refuse
+from cosim.names import by_number
 from cosim.queueing.service import Durations, ServiceLaw
 from cosim.queueing.start import Start, check_start, draw_work_s
 from cosim.simulation import Event, Simulation
@@ -134,7 +135,7 @@ class Station:
 
     def _admit(self, _end_of_instant: Event) -> None:
         newcomers, self._newcomers = self._newcomers, []
-        for message in sorted(newcomers, key=lambda message: message.sender):
+        for message in sorted(newcomers, key=lambda message: by_number(message.sender)):
             for _ in range(message.num_packets):
                 self._enter(next(self._message_service_s), message)
 

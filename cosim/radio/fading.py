@@ -1,7 +1,8 @@
 """Block fading: the channel between one client and the antennas of its edge server.
 
 Rayleigh, single antenna to M antennas: h ~ CN(0, I_M), constant within a block and independent from block
-to block (`redrawn`). The draw of a block depends on nothing but the seed, the client and the block.
+to block (`redrawn`). The draw of a block depends on nothing but the seed, the client, the antenna
+and the block.
 
 Scope and limitations: antennas and clients are uncorrelated, and so are blocks; without fading the gain
 |h|^2 is 1.
@@ -90,6 +91,12 @@ class Rayleigh(Fading):
         return RayleighChannel(sim, client, self.num_antennas, self.redrawn)
 
 
+def _gaussian(rng: np.random.Generator, num: int) -> NDArray[np.complex128]:
+    """Circularly symmetric normal numbers of power 1."""
+    parts = rng.standard_normal((num, 2))
+    return (parts[:, 0] + 1j * parts[:, 1]) / math.sqrt(2.0)
+
+
 class StillChannel(BlockFading):
     """The number 1."""
 
@@ -128,8 +135,10 @@ class RayleighChannel(BlockFading):
 
     def vector(self, block: Block) -> NDArray[np.complex128]:
         """Channel vector h, complex, shape (antennas,), E|h_m|^2 = 1."""
-        parts = self._sim.stream(self._client, "fading", *block).standard_normal((2, self._num_antennas))
-        return (parts[0] + 1j * parts[1]) / math.sqrt(2.0)
+        antennas = range(self._num_antennas)
+        return np.array(
+            [self._sim.of_client(self._client, "fading", _gaussian, antenna, *block) for antenna in antennas]
+        )
 
     def gain(self, block: Block) -> float:
         """Channel power gain |h|^2 of a receiver that combines all antennas (maximum ratio)."""

@@ -77,7 +77,7 @@ class Radio(Uplink):
                 band,
                 snr,
                 [self.fading.of(sim, client) for client in cell.clients],
-                GainErrors(sim, cell.edge, len(cell.clients), self.csi_error_db, self.outage_probability),
+                GainErrors(sim, self.csi_error_db, self.outage_probability),
             )
             for cell, band, snr in zip(cells, bands, snrs, strict=True)
         ]
@@ -111,9 +111,8 @@ class RadioLink(Link, KnownLink):
 
     def channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """What an upload meets."""
-        number = self._number[client]
-        factor = self._errors.factor(number, job)
-        mean_snr = self._mean_snr.of(number, tx_power_w, job).scaled(factor)
+        factor = self._errors.factor(client, job)
+        mean_snr = self._mean_snr.of(self._number[client], tx_power_w, job).scaled(factor)
         return Channel(mean_snr=mean_snr, fading=self._fading[client])
 
     def share_hz(self, num_clients: int) -> float:

@@ -48,8 +48,8 @@ class EveryEdgeRound(Redrawn):
     """In every edge round."""
 
     def block(self, job: Job, now_s: float) -> Block:
-        """The global and the edge round."""
-        return (job.global_round, job.edge_round)
+        """The number of the job, which counts edge rounds."""
+        return (job.number,)
 
 
 @configuration

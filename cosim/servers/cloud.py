@@ -13,13 +13,13 @@ from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpda
 from cosim.learning.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.server_update import ServerUpdate
+from cosim.names import CLOUD
 from cosim.records import Evaluation, Prediction, Round
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import End, Progress
 from cosim.servers.evaluation_times import EvaluationTimes
 from cosim.servers.workload import Workload
 from cosim.simulation import Process, Simulation
-from cosim.topology.topology import CLOUD
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
@@ -115,7 +115,7 @@ class Cloud:
             return lambda sim, client, assignment: stand_in
 
         def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
-            key = sim.key(client.name, "mini-batches", assignment.job.global_round, assignment.job.edge_round)
+            key = sim.key(client.name, "mini-batches", assignment.job.number)
             state = client.states.get(client.name) if training.keeps_state else None
             return update(client=client.name, samples=client.samples, key=key, state=state)
 

@@ -108,12 +108,11 @@ class EdgeServer:
         rule: ServerUpdate,
         model: PendingModel,
         updates: Sequence[PendingUpdate],
-        global_round: int,
-        edge_round: int,
+        job: Job,
     ) -> PendingModel:
         """What a rule makes of a model and the updates of an edge round."""
-        received = self.mean(sim, updates, rule.weights(updates), global_round, edge_round)
-        key = sim.key(self.name, "server update", global_round, edge_round)
+        received = self.mean(sim, updates, rule.weights(updates), job)
+        key = sim.key(self.name, "server update", job.number)
         model, state = rule.moved(model, received, self.states.get(self.name), key)
         if state is not None:
             self.states[self.name] = state
@@ -124,17 +123,16 @@ class EdgeServer:
         sim: Simulation,
         updates: Sequence[PendingUpdate],
         weights: Sequence[float] | None,
-        global_round: int,
-        edge_round: int,
+        job: Job,
     ) -> PendingModel:
         """The mean of the updates of an edge round, with noise where only their mean arrives."""
         senders = {update.client for update in updates}
         powers_w = {client.name: client.tx_power_w for client in self.clients if client.name in senders}
-        deviation = self.link.deviation_of_mean(powers_w, Job(global_round, edge_round))
+        deviation = self.link.deviation_of_mean(powers_w, job)
         if deviation is None:
             return mean(updates, weights)
         rate = updates[0].training.learning_rate
-        key = sim.key(self.name, "receiver noise", global_round, edge_round)
+        key = sim.key(self.name, "receiver noise", job.number)
         return noisy_mean(updates, lambda: rate * deviation(), key)
 
     def receive(self, sim: Simulation, bits: float) -> Process:

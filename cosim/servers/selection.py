@@ -23,6 +23,7 @@ from cosim.devices.client import Client
 from cosim.learning.graph.pending import PendingModel
 from cosim.links.codec import Payload
 from cosim.links.uplink import Job
+from cosim.names import by_number
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Event, Process, Simulation
@@ -122,7 +123,7 @@ class ComingRound:
                 "nobody would ever be chosen. Usual fix: choose somebody, or wait in the rule "
                 "(yield from sim.spend(edge.name, 'idle', 1.0))."
             )
-        return tuple(sorted(found, key=lambda client: client.name))
+        return tuple(sorted(found, key=lambda client: by_number(client.name)))
 
 
 def _events_of(process: Any, rule: str) -> Process:

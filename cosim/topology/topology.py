@@ -19,11 +19,11 @@ from itertools import islice
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, not_negative, positive, refuse
+from cosim.names import CLOUD, client_name, edge_name
 from cosim.simulation import Simulation
-
-CLOUD = "cloud"
 
 
 @configuration
@@ -69,7 +69,7 @@ class Topology:
 
     def _place(self, client: str, sim: Simulation) -> tuple[float, float, float]:
         """Distance and offset from the edge server, uniform over the ring's area."""
-        area, angle = sim.stream(client, "position").random(2)
+        area, angle = sim.of_client(client, "position", _pairs)
         inner, outer = self.min_distance_m**2, self.cell_radius_m**2
         distance_m = math.sqrt(inner + (outer - inner) * area)
         turn = 2.0 * math.pi * angle
@@ -80,25 +80,14 @@ class Topology:
         return self.backhaul_delay_s + (bits / self.backhaul_rate_bps if self.backhaul_rate_bps else 0.0)
 
 
-def edge_name(cell: int) -> str:
-    """Name of a cell's edge server; names sort as numbers do."""
-    return f"edge-{cell:02d}"
-
-
-def client_name(number: int) -> str:
-    """Name of a client; names sort as numbers do."""
-    return f"client-{number:04d}"
+def _pairs(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+    return rng.random((num, 2))
 
 
 def even_cells(num_clients: int, num_cells: int) -> tuple[int, ...]:
     """Cell sizes as even as they go, larger cells first."""
     size, larger = divmod(num_clients, num_cells)
     return tuple(size + (cell < larger) for cell in range(num_cells))
-
-
-def uniform(values: Sequence[float], rng: np.random.Generator) -> float:
-    """A device's value of a tuple: the one value, or a draw between the lowest and the highest."""
-    return values[0] + (values[-1] - values[0]) * rng.random()
 
 
 def _hexagonal_grid(spacing_m: float) -> Iterator[tuple[float, float]]:

@@ -118,7 +118,7 @@ def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int
         )
         for client in edge.clients
     ]
-    received = learner.weights(edge.mean(sim, updates, None, 1, edge_round))
+    received = learner.weights(edge.mean(sim, updates, None, Job(1, edge_round, edge_round)))
     true = learner.weights(mean(updates))
     return np.concatenate([(true[name] - received[name]).ravel() / RATE for name in true]).astype(float)
 
@@ -126,7 +126,7 @@ def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int
 def predict(point: Point, edge: EdgeServer, edge_round: int) -> AirDistortion:
     """The closed form on the channels of an edge round, for SNR = P_j / sigma_0^2."""
     assert isinstance(edge.link, RadioLink)
-    job = Job(1, edge_round)
+    job = Job(1, edge_round, edge_round)
     fading = [edge.link.channel(client.name, client.tx_power_w, job).fading for client in edge.clients]
     channels = np.array([of_client.vector(of_client.block(job)) for of_client in fading])
     beam = receive_beams(channels[None])[0]

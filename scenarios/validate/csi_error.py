@@ -141,7 +141,7 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
         train_s = cpu.duration_s(load.cycles(client, plan["num_steps"], 320))
         uploads.append(
             PlannedUpload(
-                snr=link.snr_per_w(client.name, bandwidth_hz, Job(1, 0)) * plan["tx_power_w"],
+                snr=link.snr_per_w(client.name, bandwidth_hz, Job(1, 0, 0)) * plan["tx_power_w"],
                 payload_bits=int(of.codec.bits(cloud.shape.num_parameters())),
                 bandwidth_hz=bandwidth_hz,
                 train_s=train_s,

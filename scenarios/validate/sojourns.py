@@ -24,10 +24,10 @@ from cosim.configuration import (
     not_negative,
     positive,
 )
+from cosim.names import client_name
 from cosim.queueing.arrays import simulate
 from cosim.queueing.station import Station
 from cosim.simulation import Event, Process
-from cosim.topology.topology import client_name
 
 WEIGHT_BEYOND = 0.5
 """The alpha_1 of what the formula does not cover."""

@@ -9,6 +9,7 @@ from cosim import (
     CyclesPerOperation,
     CyclesPerStep,
     DrawnDevices,
+    Never,
     Simulation,
     evolve,
     run,
@@ -63,11 +64,12 @@ def test_cycles_per_bit_are_each_clients_own():
 
 
 def test_cycles_per_bit_leave_frequencies_alone():
-    """Both come from one stream of the client, the frequency first."""
+    """Each has a draw of its own."""
     sim, again = Simulation(seed=1), Simulation(seed=1)
     (device,) = DrawnDevices().of_clients(sim, (1,))
     per_bit = CyclesPerBit(sample_bits=1).of_client(sim, "client-0000")(LocalStep(1, 1.0, lambda: 0))
-    first, second = again.stream("client-0000", "cpu").random(2)
+    first = again.of_client("client-0000", "frequency", uniforms)
+    second = again.of_client("client-0000", "cycles per bit", uniforms)
     assert device.cpu.frequency_hz == pytest.approx(2e9 + 2e9 * first, rel=1e-12)
     assert per_bit == pytest.approx(25.0 + 15.0 * second, rel=1e-12)
 
@@ -128,4 +130,4 @@ def test_rules_that_cannot_be_are_refused(kind, broken):
 
 def test_a_step_without_cycles_is_refused_before_the_clock_starts():
     with pytest.raises(ConfigurationError, match=r"a local step of client-0003 on one sample takes 0 cycles"):
-        run(evolve(small_system(), cycles=Own(), evaluate_every=None))
+        run(evolve(small_system(), cycles=Own(), evaluation=Never()))

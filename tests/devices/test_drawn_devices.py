@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cosim import Device, DrawnDevices, PerClient, PerGroup, PowerRange, RawHfl, SamePower, run
+from cosim import Device, DrawnDevices, Never, PerClient, PerGroup, PowerRange, RawHfl, SamePower, run
 from cosim.configuration import ConfigurationError
 from cosim.devices.cpu import Cpu
-from cosim.simulation import Simulation
+from cosim.simulation import Simulation, uniforms
 from cosim.testing import small_system
 
 SIGNIFICANCE = 0.001
@@ -48,7 +48,10 @@ def test_energy_on_the_clock_is_eq_11(cycles, frequency_hz, zeta):
 def frequencies(lowest_hz: float, highest_hz: float, num_clients: int) -> np.ndarray:
     sim = Simulation(seed=1)
     names = [f"client-{number:04d}" for number in range(num_clients)]
-    cpus = [DrawnDevices().cpu(lowest_hz, highest_hz, sim.stream(name, "cpu")) for name in names]
+    cpus = [
+        DrawnDevices().cpu(lowest_hz, highest_hz, sim.of_client(name, "frequency", uniforms))
+        for name in names
+    ]
     return np.array([cpu.frequency_hz for cpu in cpus])
 
 
@@ -76,13 +79,13 @@ def test_a_range_of_one_frequency_is_that_frequency():
 
 
 def test_the_capacitance_reaches_the_processor():
-    cpu = attrs.evolve(DrawnDevices(), capacitance_j_per_hz2=3e-28).cpu(1e9, 1e9, np.random.default_rng(1))
+    cpu = attrs.evolve(DrawnDevices(), capacitance_j_per_hz2=3e-28).cpu(1e9, 1e9, 0.5)
     assert cpu.power_w == pytest.approx(0.5 * 3e-28 * 1e27, rel=1e-12)
 
 
 def test_a_range_that_is_swapped_is_refused():
     with pytest.raises(ConfigurationError) as refused:
-        DrawnDevices().cpu(2e9, 1e9, np.random.default_rng(1))
+        DrawnDevices().cpu(2e9, 1e9, 0.5)
     assert str(refused.value) == (
         "DrawnDevices.min_frequency_hz = 2e+09 lies above max_frequency_hz = 1e+09. Usual fix: swap them."
     )
@@ -104,7 +107,7 @@ def test_processors_that_cannot_be_are_refused(broken):
 
 
 def test_static_power_comes_on_top_at_any_frequency():
-    cpu = DrawnDevices(static_power_w=0.25).cpu(1e9, 1e9, np.random.default_rng(1))
+    cpu = DrawnDevices(static_power_w=0.25).cpu(1e9, 1e9, 0.5)
     assert cpu.power_w == pytest.approx(0.5 * 2e-28 * 1e27 + 0.25, rel=1e-12)
     assert cpu.at(0.5e9).power_w == pytest.approx(0.5 * 2e-28 * 0.125e27 + 0.25, rel=1e-12)
     assert cpu.at(0.5e9).duration_s(1e9) == 2.0
@@ -149,7 +152,7 @@ class Forgetful(DrawnDevices):
 
 def test_a_device_for_each_client_is_asked_for():
     with pytest.raises(ConfigurationError, match=r"Forgetful.of_clients gives 4 devices for 5 clients"):
-        run(attrs.evolve(small_system(), devices=Forgetful(), evaluate_every=None))
+        run(attrs.evolve(small_system(), devices=Forgetful(), evaluation=Never()))
 
 
 class Aged(DrawnDevices):
@@ -163,6 +166,6 @@ class Aged(DrawnDevices):
 
 def test_a_plan_of_processors_that_differ_is_refused():
     """An allocation takes one capacitance and one static power for all."""
-    system = attrs.evolve(small_system(), devices=Aged(), protocol=RawHfl(), evaluate_every=None)
+    system = attrs.evolve(small_system(), devices=Aged(), protocol=RawHfl(), evaluation=Never())
     with pytest.raises(ConfigurationError, match=r"processors differ in static_power_w, and a plan"):
         run(system)

@@ -15,6 +15,7 @@ from cosim import (
     HalfNormalTime,
     HyperExponentialTime,
     LogNormalTime,
+    Never,
     TrainingTime,
 )
 from cosim.testing import small_system
@@ -44,10 +45,10 @@ WRONG = {
 }
 
 
-def drawn(law: TrainingTime, count: int = 20_000) -> np.ndarray:
+def drawn(law: TrainingTime, count: int = 100_000) -> np.ndarray:
     """In planned times."""
     rng = np.random.default_rng(1)
-    return np.array([law.duration_s(PLANNED_S, rng) for _ in range(count)]) / PLANNED_S
+    return np.array([law.duration_s(PLANNED_S, x) for x in law.draw(rng, count)]) / PLANNED_S
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -75,7 +76,8 @@ def test_the_mean_is_what_was_planned_where_a_law_says_so(name):
 
 def test_as_planned_draws_nothing():
     rng = np.random.default_rng(1)
-    assert AsPlanned().duration_s(PLANNED_S, rng) == PLANNED_S
+    assert AsPlanned().draw(rng, 3).tolist() == [1.0] * 3
+    assert AsPlanned().duration_s(PLANNED_S, 1.0) == PLANNED_S
     assert rng.random() == np.random.default_rng(1).random()
 
 
@@ -88,14 +90,14 @@ def test_the_two_that_are_exponential_are_called_so():
 class Doubled(AsPlanned):
     """A user's law, below ours."""
 
-    def duration_s(self, planned_s, rng):
-        return 2.0 * planned_s
+    def duration_s(self, planned_s, drawn):
+        return 2.0 * planned_s * drawn
 
 
 def trained_s(law: TrainingTime) -> dict[tuple[str, int], float]:
     system = small_system()
     devices = attrs.evolve(system.devices, training_time=law)
-    spans = cosim.run(attrs.evolve(system, devices=devices, evaluate_every=None)).spans
+    spans = cosim.run(attrs.evolve(system, devices=devices, evaluation=Never())).spans
     trains = spans[spans["activity"] == "train"]
     return dict(
         zip(
@@ -114,5 +116,5 @@ def test_a_run_trains_as_long_as_the_law_says():
     sim = cosim.Simulation(small_system().seed)
     for (client, job), seconds in planned.items():
         assert doubled[client, job] == pytest.approx(2.0 * seconds, rel=1e-9)
-        z = sim.stream(client, "time jitter", 1 + job // 2, job % 2).standard_normal()
-        assert shaken[client, job] == pytest.approx(seconds * math.exp(0.5 * z), rel=1e-9)
+        factor = sim.of_client(client, "training time", LogNormalTime(spread=0.5).draw, job)
+        assert shaken[client, job] == pytest.approx(seconds * factor, rel=1e-9)

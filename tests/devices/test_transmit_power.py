@@ -10,18 +10,18 @@ class Drawn:
     """A generator of one number."""
 
     def __init__(self, number: float) -> None:
-        self.random = lambda: number
+        self.random = lambda num: np.full(num, number)
 
 
 def test_one_power_is_everybodys():
-    assert SamePower(power_w=0.3).highest_w(np.random.default_rng(1)) == 0.3
+    assert SamePower(power_w=0.3).highest_w(np.random.default_rng(1), 2).tolist() == [0.3, 0.3]
 
 
 @pytest.mark.parametrize(("number", "power_w"), [(0.0, 0.1), (0.5, 10.0**-0.5), (1.0, 1.0)])
 def test_a_range_is_uniform_in_dbm(number, power_w):
     """20 to 30 dBm are 0.1 to 1 W, and 25 dBm in the middle."""
     powers = PowerRange(lowest_dbm=20.0, highest_dbm=30.0)
-    assert powers.highest_w(Drawn(number)) == pytest.approx(power_w, rel=1e-12)
+    assert powers.highest_w(Drawn(number), 2) == pytest.approx([power_w, power_w], rel=1e-12)
 
 
 def test_a_swapped_range_is_refused():

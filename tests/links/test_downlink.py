@@ -5,7 +5,7 @@ import own_parts
 import pytest
 
 import cosim
-from cosim import ConfigurationError, DrawnDevices, Simulation, run
+from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
 from cosim.devices.client import Assignment, Client
 from cosim.devices.cycles import CyclesPerOperation
 from cosim.links.codec import Payload
@@ -20,7 +20,7 @@ DOWN = own_parts.CableDown(rate_bps=RATE_BPS)
 
 
 def timed(system: cosim.System) -> cosim.Result:
-    return run(attrs.evolve(system, evaluate_every=None))
+    return run(attrs.evolve(system, evaluation=Never()))
 
 
 def test_instantaneous_is_the_default_and_leaves_no_trace():

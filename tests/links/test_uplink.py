@@ -68,7 +68,7 @@ def play(uplink: Uplink, deadline_s: float | None) -> tuple[Simulation, dict[str
     link.begin_round(len(CLIENTS), np.inf)
 
     def send(client):
-        upload = link.open(client, Uncompressed().payload(NUM_VALUES), 0.2, Job(1, 0))
+        upload = link.open(client, Uncompressed().payload(NUM_VALUES), 0.2, Job(1, 0, 0))
         try:
             if upload.granted is not None:
                 yield from sim.spend(client, "wait", upload.granted)
@@ -126,7 +126,7 @@ def test_what_is_known_beforehand_is_how_long_it_takes(name):
     took_s = play(UPLINKS[name], None)[0].now_s
     assert known.num_at_once is None
     for client in CLIENTS:
-        assert known.upload_s(client, payload, 0.2, 3, Job(1, 0)) == pytest.approx(took_s, rel=1e-12)
+        assert known.upload_s(client, payload, 0.2, 3, Job(1, 0, 0)) == pytest.approx(took_s, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["steady", "queues"])
@@ -140,5 +140,5 @@ def test_only_sums_have_noise_on_their_mean():
     powers_w = dict.fromkeys(CLIENTS, 0.2)
     for name, uplink in UPLINKS.items():
         (link,) = uplink.links(Simulation(1), [CELL])
-        assert (link.deviation_of_mean(powers_w, Job(1, 0)) is not None) == uplink.adds_up
+        assert (link.deviation_of_mean(powers_w, Job(1, 0, 0)) is not None) == uplink.adds_up
         assert uplink.adds_up == (name == "over the air")

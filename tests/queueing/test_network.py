@@ -38,7 +38,7 @@ def ends_s(network: PublicNetwork, payload_bits: int) -> dict[str, float]:
     link, ended_s = link_of(network, sim), {}
 
     def send(client):
-        upload = link.open(client, Payload(1, payload_bits), 0.2, Job(1, 0))
+        upload = link.open(client, Payload(1, payload_bits), 0.2, Job(1, 0, 0))
         yield from sim.spend(client, "send", upload.done)
         upload.close()
         ended_s[client] = sim.now_s
@@ -51,9 +51,9 @@ def test_on_paths_of_their_own_clients_do_not_meet():
     assert ends_s(empty, 1000) == dict.fromkeys(CLIENTS, 0.5)
 
 
-def test_on_a_shared_path_they_queue_by_name():
+def test_on_a_shared_path_they_queue_by_number():
     shared = attrs.evolve(empty, paths="shared")
-    assert ends_s(shared, 1000) == {"client-1": 0.5, "client-10": 1.0, "client-2": 1.5}
+    assert ends_s(shared, 1000) == {"client-1": 0.5, "client-2": 1.0, "client-10": 1.5}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_is_left_is_in_proportion_to_the_packets_that_have_not_left():
     link = link_of(attrs.evolve(empty, packet_bits=300), sim, "a")
 
     def send():
-        upload = link.open("a", Payload(1, 1000), 0.2, Job(1, 0))
+        upload = link.open("a", Payload(1, 1000), 0.2, Job(1, 0, 0))
         left_bits = [upload.bits_left]
         for _ in range(4):
             yield from sim.spend("a", "look", 0.5000001)
@@ -85,11 +85,11 @@ def test_what_is_closed_early_stays_in_the_queue():
     link = link_of(attrs.evolve(empty, packet_bits=100), sim, "a")
 
     def cell():
-        upload = link.open("a", Payload(1, 400), 0.2, Job(1, 0))
+        upload = link.open("a", Payload(1, 400), 0.2, Job(1, 0, 0))
         (lost,) = yield from sim.with_deadline([sim.spend("a", "send", upload.done)], 0.75)
         upload.close()
         left_bits = upload.bits_left
-        yield from sim.spend("a", "send", link.open("a", Payload(1, 100), 0.2, Job(2, 0)).done)
+        yield from sim.spend("a", "send", link.open("a", Payload(1, 100), 0.2, Job(2, 0, 0)).done)
         return lost, left_bits, upload.bits_left
 
     assert sim.run(cell()) == (Dropped("deadline"), 300.0, 0.0)
@@ -107,9 +107,9 @@ def test_the_rounds_change_nothing_and_the_names_of_paths_their_draws():
             found_s.append(sim.now_s - before_s)
         return found_s
 
-    assert services_s("own", (1, 0)) == services_s("own", (7, 3))
-    assert services_s("own", (1, 0))[0] != services_s("own", (1, 0))[1]
-    assert services_s("own", (1, 0)) != services_s("shared", (1, 0))
+    assert services_s("own", (1, 0, 0)) == services_s("own", (7, 3, 15))
+    assert services_s("own", (1, 0, 0))[0] != services_s("own", (1, 0, 0))[1]
+    assert services_s("own", (1, 0, 0)) != services_s("shared", (1, 0, 0))
 
 
 # --- Loads that no queue carries --------------------------------------------------------------------------

@@ -122,9 +122,9 @@ def test_the_gain_is_the_power_of_the_vector():
 
 def test_without_fading_the_gain_is_one():
     fading = NoFading().of(Simulation(seed=1), "client-0000")
-    np.testing.assert_array_equal(fading.vector(fading.block(Job(1, 2))), [1.0 + 0.0j])
-    assert fading.gain(fading.block(Job(1, 2))) == 1.0
-    assert fading.end_s(fading.block(Job(1, 2))) == math.inf
+    np.testing.assert_array_equal(fading.vector(fading.block(Job(1, 2, 2))), [1.0 + 0.0j])
+    assert fading.gain(fading.block(Job(1, 2, 2))) == 1.0
+    assert fading.end_s(fading.block(Job(1, 2, 2))) == math.inf
 
 
 # --- Blocks -----------------------------------------------------------------------------------------------
@@ -132,18 +132,18 @@ def test_without_fading_the_gain_is_one():
 
 def test_by_global_round_the_channel_stays_for_all_edge_rounds():
     fading = fading_of(Simulation(seed=1), redrawn=EveryGlobalRound())
-    gains = {(g, e): fading.gain(fading.block(Job(g, e))) for g in range(5) for e in range(3)}
+    gains = {(g, e): fading.gain(fading.block(Job.of_round(g, e, 3))) for g in range(5) for e in range(3)}
     assert all(gains[g, e] == gains[g, 0] for g, e in gains)
     assert len(set(gains.values())) == 5
-    assert fading.end_s(fading.block(Job(1, 0))) == math.inf
+    assert fading.end_s(fading.block(Job(1, 0, 0))) == math.inf
 
 
 def test_by_edge_round_every_edge_round_has_its_own_channel():
     fading = fading_of(Simulation(seed=1), redrawn=EveryEdgeRound())
-    gains = [fading.gain(fading.block(Job(g, e))) for g in range(5) for e in range(3)]
+    gains = [fading.gain(fading.block(Job.of_round(g, e, 3))) for g in range(5) for e in range(3)]
     assert len(set(gains)) == 15
-    assert gains == [fading.gain(fading.block(Job(g, e))) for g in range(5) for e in range(3)]
-    assert fading.end_s(fading.block(Job(1, 2))) == math.inf
+    assert gains == [fading.gain(fading.block(Job.of_round(g, e, 3))) for g in range(5) for e in range(3)]
+    assert fading.end_s(fading.block(Job(1, 2, 2))) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,14 @@ def test_by_edge_round_every_edge_round_has_its_own_channel():
 )
 def test_by_coherence_time_the_block_is_that_of_the_instant(time_s, block):
     fading = fading_of(at(time_s), redrawn=CoherenceTime(coherence_time_s=0.5))
-    assert fading.block(Job(7, 3)) == (block,)
+    assert fading.block(Job(7, 3, 3)) == (block,)
     assert fading.end_s((block,)) == 0.5 * (block + 1)
-    assert time_s < fading.end_s(fading.block(Job(7, 3)))
+    assert time_s < fading.end_s(fading.block(Job(7, 3, 3)))
 
 
 def test_the_first_block_by_coherence_time_starts_with_the_clock():
     fading = fading_of(Simulation(seed=1), redrawn=CoherenceTime(coherence_time_s=0.5))
-    assert fading.block(Job(1, 0)) == (0,)
+    assert fading.block(Job(1, 0, 0)) == (0,)
 
 
 # --- What moves a draw, and what does not -----------------------------------------------------------------

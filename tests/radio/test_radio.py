@@ -50,7 +50,7 @@ def channel_in(sim, radio, distance_m=100.0, client="client-0000", tx_power_w=0.
     """The channel of the only client of a cell, in the first round, at its highest power."""
     cell = Cell("edge-00", (client,), np.array([distance_m]), np.array([tx_power_w]))
     (link,) = radio.links(sim, [cell])
-    return link.channel(client, tx_power_w, Job(1, 0))
+    return link.channel(client, tx_power_w, Job(1, 0, 0))
 
 
 def channel_of(radio, distance_m=100.0, client="client-0000", seed=1, tx_power_w=0.2):
@@ -118,14 +118,14 @@ def test_a_budget_hangs_on_seed_and_client_alone():
     ("redrawn", "block", "end_s"),
     [
         (EveryGlobalRound(), (2,), math.inf),
-        (EveryEdgeRound(), (2, 1), math.inf),
+        (EveryEdgeRound(), (1,), math.inf),
         (CoherenceTime(coherence_time_s=0.5), (0,), 2.5),
     ],
 )
 def test_fading_reaches_the_channel(redrawn, block, end_s):
     radio = Radio(fading=Rayleigh(num_antennas=4, redrawn=redrawn))
     channel = channel_of(at(radio, 0.0))
-    assert channel.fading.block(Job(2, 1)) == block
+    assert channel.fading.block(Job(2, 1, 1)) == block
     assert channel.fading.vector(block).shape == (4,)
     assert channel.fading.end_s((4,)) == end_s
     expected_bps = 1e6 * math.log2(1.0 + channel.fading.gain(block))

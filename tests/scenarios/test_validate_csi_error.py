@@ -121,7 +121,7 @@ def test_where_the_budget_binds_every_client_has_its_own_tail() -> None:
     for client in cloud.edges[0].clients:
         assert cloud.shape.num_parameters() * 60_000 == payload_bits
         plan, train = plans[client.name], trains[client.name]
-        link = cloud.edges[0].link.known_channel(client.name, plan["tx_power_w"], Job(1, 0)).mean_snr
+        link = cloud.edges[0].link.known_channel(client.name, plan["tx_power_w"], Job(1, 0, 0)).mean_snr
         assert isinstance(link, Budget)
         noise_w = 10.0 ** ((-174.0 + 7.0 - 30.0) / 10.0) * bandwidth_hz
         snr = link.received_w / noise_w
@@ -146,20 +146,18 @@ def test_where_the_budget_binds_every_client_has_its_own_tail() -> None:
 
 
 def error_of_amplitudes(monkeypatch: Patch) -> None:
-    right = GainErrors._draw
-    monkeypatch.setattr(GainErrors, "_draw", lambda self, *block: right(self, *block) ** 0.5)
+    right = GainErrors.factor
+    monkeypatch.setattr(GainErrors, "factor", lambda self, client, job: right(self, client, job) ** 0.5)
 
 
 def error_drawn_once(monkeypatch: Patch) -> None:
-    right = GainErrors._draw
-    monkeypatch.setattr(GainErrors, "_draw", lambda self, *block: right(self, Job(1, 0)))
+    right = GainErrors.factor
+    monkeypatch.setattr(GainErrors, "factor", lambda self, client, job: right(self, client, Job(1, 0, 0)))
 
 
 def no_outages(monkeypatch: Patch) -> None:
-    right = GainErrors._draw
-    monkeypatch.setattr(
-        GainErrors, "_draw", lambda self, *block: np.where(right(self, *block), right(self, *block), 1e9)
-    )
+    right = GainErrors.factor
+    monkeypatch.setattr(GainErrors, "factor", lambda self, client, job: right(self, client, job) or 1e9)
 
 
 def clock_knows_no_budget(monkeypatch: Patch) -> None:

@@ -17,9 +17,9 @@ from cosim.configuration import to_dict
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
+from cosim.names import CLOUD
 from cosim.records import Prediction, Trace
 from cosim.simulation import Simulation
-from cosim.topology.topology import CLOUD
 from scenarios import vhfl
 from scenarios.command_line.console import console
 from scenarios.reproduce import figures

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import cosim
-from cosim import ConfigurationError, CyclesPerOperation, CyclesPerStep, Simulation, evolve
+from cosim import ConfigurationError, CyclesPerOperation, CyclesPerStep, Never, Simulation, evolve
 from cosim.devices.client import Assignment
 from cosim.learning.network.submodels import Part
 from cosim.learning.nothing_learned import NothingLearned
@@ -21,7 +21,7 @@ WEIGHTS = 12 * 8 + 8 * 4
 
 
 def cloud_of(**parts) -> Cloud:
-    system = evolve(small_system(), evaluate_every=None, **parts)
+    system = evolve(small_system(), evaluation=Never(), **parts)
     sim = Simulation(1)
     data = system.data.load(sim, None)
     return nodes_of(system, sim, NothingLearned(network_of(system), data), lambda: data, lambda report: None)
@@ -71,12 +71,12 @@ def test_bits_are_rounded_up_once_for_a_payload_and_not_for_a_plan():
     assert cloud.workload.of().upload.bits == 43
     _, unit = cloud.workload.by_units("hidden1")
     assert unit.upload.bits == pytest.approx(16 / 3, rel=1e-12)
-    transfers = cosim.run(evolve(small_system(), codec=Thirds(), evaluate_every=None)).transfers
+    transfers = cosim.run(evolve(small_system(), codec=Thirds(), evaluation=Never())).transfers
     assert set(transfers["payload_bits"]) == set(transfers["sent_bits"]) == {43}
 
 
 def test_a_payload_of_a_fraction_of_a_bit_is_refused():
-    asked = {"job": Job(1, 0), "request": None, "cycles": 1.0, "download": Payload(1, 32)}
+    asked = {"job": Job(1, 0, 0), "request": None, "cycles": 1.0, "download": Payload(1, 32)}
     assert Assignment(**asked, payload=Payload(1, 32.0)).payload.bits == 32
     with pytest.raises(ConfigurationError, match=r"Assignment.payload has 10.5 bits: must be a whole number"):
         Assignment(**asked, payload=Payload(1, 10.5))

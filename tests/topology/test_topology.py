@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cosim.configuration import ConfigurationError
+from cosim.names import CLOUD, client_name, edge_name
 from cosim.simulation import Simulation
-from cosim.topology.topology import CLOUD, Topology, client_name, edge_name, even_cells
+from cosim.topology.topology import Topology, even_cells
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 SIGNIFICANCE = 0.001

@@ -13,8 +13,8 @@ import numpy as np
 from cosim.configuration import at_least, configuration, field
 from cosim.data.dataset import Dataset
 from cosim.data.splits.split import Samples, Split
+from cosim.names import client_name
 from cosim.simulation import Simulation
-from cosim.topology.topology import client_name
 
 
 @configuration

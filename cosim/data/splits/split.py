@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, Port, configuration
 from cosim.data.dataset import Dataset
+from cosim.names import CLOUD
 from cosim.simulation import Simulation
-from cosim.topology.topology import CLOUD
 
 Samples = NDArray[np.int64]
 

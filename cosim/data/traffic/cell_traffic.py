@@ -6,8 +6,8 @@ from cosim.configuration import between, configuration, field
 from cosim.data.dataset import Dataset
 from cosim.data.traffic.traffic import Traffic, generate
 from cosim.data.traffic.traffic_data import TrafficData
+from cosim.names import CLOUD
 from cosim.simulation import Simulation
-from cosim.topology.topology import CLOUD
 
 
 @configuration

@@ -13,7 +13,7 @@ adding one at the end, leaves all other draws as they are, and so does switching
 
 Usage::
 
-    draw = LargeScale(environment="umi").draw(distance_2d_m, sim.stream("edge-0", "large-scale"))
+    draw = LargeScale(environment="umi").draw(distance_2d_m, rng)
     received_w = transmit_w * draw.gain
 
 Validation: tests hold LOS probability, sigma and environment heights against the tables by exact intervals.
@@ -115,12 +115,20 @@ class LargeScale:
             standard_ut_m if self.height_ut_m is None else self.height_ut_m,
         )
 
+    def rows(self, rng: np.random.Generator, num: int) -> Array:
+        """Five uniform numbers for each of so many links, shape (num, 5)."""
+        return rng.random((num, 5))
+
     def draw(self, distance_2d_m: ArrayLike, rng: np.random.Generator) -> LargeScaleDraw:
-        """Draw each link's LOS state, environment height and shadowing.
+        """Draw each link's LOS state, environment height and shadowing; as `drawn`."""
+        return self.drawn(distance_2d_m, rng.random((*np.shape(distance_2d_m), 5)))
+
+    def drawn(self, distance_2d_m: ArrayLike, uniform: Array) -> LargeScaleDraw:
+        """Each link's LOS state, environment height and shadowing.
 
         Args:
             distance_2d_m: Horizontal distance from base station to terminal, any shape.
-            rng: Source of five uniform numbers per link.
+            uniform: Five numbers from 0 to 1 per link (`rows`), shape (..., 5).
 
         Raises:
             ConfigurationError: a distance outside the environment's range.
@@ -129,7 +137,6 @@ class LargeScale:
         # RMa reaches further with a line of sight; whether a link is refused must not depend on its draw.
         self.path_loss_db(distance_2d_m, False, LOW_ENVIRONMENT_HEIGHT_M)
         height_bs_m, height_ut_m = self.heights_m
-        uniform = rng.random((*distance_2d_m.shape, 5))
         u_los, u_high, u_height, u_radius, u_angle = np.moveaxis(uniform, -1, 0)
 
         is_los = u_los < los_probability(self.environment, distance_2d_m, height_ut_m)

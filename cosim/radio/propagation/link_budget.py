@@ -60,18 +60,16 @@ class LinkBudget(Propagation):
         return [_BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz) for cell in cells]
 
     def _gain_of(self, sim: Simulation, cell: Cell) -> Callable[[Job], Gains]:
-        """Path gains of a cell's clients in a job, shape (clients,).
-
-        Drawn once, they are drawn client by client; redrawn, for the cell as a whole.
-        """
+        """Path gains of a cell's clients in a job, shape (clients,)."""
         redrawn = self.large_scale_redrawn
+
+        def drawn(block: Block) -> Gains:
+            draw = self.large_scale.rows
+            rows = [sim.of_client(name, "large-scale", draw, *block) for name in cell.clients]
+            return self.large_scale.drawn(cell.distance_m, np.array(rows)).gain
+
         if redrawn is None:
-            streams = [sim.stream(name, "large-scale") for name in cell.clients]
-            draws = [
-                self.large_scale.draw(cell.distance_m[[i]], stream).gain[0]
-                for i, stream in enumerate(streams)
-            ]
-            once = np.array(draws)
+            once = drawn(())
             return lambda job: once
         last: tuple[Block, Gains] | None = None
 
@@ -79,8 +77,7 @@ class LinkBudget(Propagation):
             nonlocal last
             block = redrawn.block(job, sim.now_s)
             if last is None or last[0] != block:
-                stream = sim.stream(cell.edge, "large-scale", *block)
-                last = block, self.large_scale.draw(cell.distance_m, stream).gain
+                last = block, drawn(block)
             return last[1]
 
         return gain

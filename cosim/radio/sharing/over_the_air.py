@@ -25,6 +25,7 @@ from weakref import WeakSet
 from cosim.configuration import configuration, field, positive
 from cosim.links.codec import Payload
 from cosim.links.uplink import Upload
+from cosim.names import by_number
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.band import Band, Sharing, Vectors
@@ -182,12 +183,12 @@ class _Sum:
         if self._began_s < math.inf or not self._members:
             return
         self._began_s = self._sim.now_s
-        for client in sorted(self._members):
+        for client in sorted(self._members, key=by_number):
             self._members[client].begin()
         self._sim.timer(self._airtime_s).callbacks.append(self._end)  # type: ignore[union-attr]
 
     def _end(self, event: Event) -> None:
         members, self._members = self._members, {}
-        for client in sorted(members):
+        for client in sorted(members, key=by_number):
             members[client].cut(0.0)
             members[client].done.succeed()

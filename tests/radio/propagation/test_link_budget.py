@@ -51,7 +51,8 @@ def link_of(
 def gains(radio: Radio, rounds, clients=CLIENTS, **where) -> list[list[float]]:
     """Received over transmitted power of every client, round by round."""
     link = link_of(radio, clients=clients, **where)
-    return [[link.channel(name, 1.0, Job(*at)).mean_snr.received_w for name in clients] for at in rounds]
+    jobs = [Job.of_round(*at, 10) for at in rounds]
+    return [[link.channel(name, 1.0, job).mean_snr.received_w for name in clients] for job in jobs]
 
 
 ROUNDS = [(1, 0), (1, 1), (2, 0), (2, 1)]
@@ -72,7 +73,7 @@ def test_a_round_has_its_gains_whoever_asks_when(redrawn):
     assert forth == back
     assert gains(radio, ROUNDS[2:]) == forth[2:]
     assert gains(radio, ROUNDS, seed=2) != forth
-    assert gains(radio, ROUNDS, edge="edge-01") != forth
+    assert gains(radio, ROUNDS, edge="edge-01") == forth  # they are the clients' own
     fewer = gains(radio, ROUNDS, clients=CLIENTS[:2], distance_m=DISTANCE_M[:2])
     assert fewer == [row[:2] for row in forth]
 
@@ -80,14 +81,14 @@ def test_a_round_has_its_gains_whoever_asks_when(redrawn):
 def test_drawn_once_they_are_the_clients_own():
     sim = Simulation(1)
     own = [
-        float(LARGE_SCALE.draw(np.array([d]), sim.stream(name, "large-scale")).gain[0])
+        float(LARGE_SCALE.drawn(d, sim.of_client(name, "large-scale", LARGE_SCALE.rows)).gain)
         for name, d in zip(CLIENTS, DISTANCE_M, strict=True)
     ]
     assert gains(BUDGET, [(7, 3)]) == [own]
 
 
 def test_power_scales_the_signal():
-    given, one, job = link_of(Radio(link=GIVEN, fading=NoFading())), CLIENTS[0], Job(1, 0)
+    given, one, job = link_of(Radio(link=GIVEN, fading=NoFading())), CLIENTS[0], Job(1, 0, 0)
     assert given.channel(one, 0.2, job).mean_snr == FlatSnr(snr=10.0)
     assert given.channel(one, 0.1, job).mean_snr == FlatSnr(snr=5.0)
     assert given.snr_per_w(one, 1e6, job) == pytest.approx(50.0, **EXACTLY)
@@ -103,7 +104,7 @@ def test_power_scales_the_signal():
 
 def test_a_plan_knows_the_fading():
     radio = Radio(link=GIVEN, fading=Rayleigh(num_antennas=4, redrawn=EveryEdgeRound()))
-    link, job = link_of(radio, tx_power_w=1.0), Job(3, 1)
+    link, job = link_of(radio, tx_power_w=1.0), Job(3, 1, 1)
     channel = link.channel(CLIENTS[0], 1.0, job)
     block = channel.fading.block(job)
     known = link.snr_per_w(CLIENTS[0], 1e6, job)
@@ -116,7 +117,7 @@ def test_a_plan_knows_the_fading():
 
 def errors_db(radio: Radio, num_rounds: int) -> np.ndarray:
     """Real over known SNR in dB, shape (rounds, clients)."""
-    link, jobs = link_of(radio), [Job(1, number) for number in range(num_rounds)]
+    link, jobs = link_of(radio), [Job(1, number, number) for number in range(num_rounds)]
     real = [[link.channel(name, 1.0, job).mean_snr.snr_in(1e6) for name in CLIENTS] for job in jobs]
     known = [[link.snr_per_w(name, 1e6, job) for name in CLIENTS] for job in jobs]
     return 10.0 * np.log10(np.array(real) / np.array(known))
@@ -137,7 +138,7 @@ def test_without_errors_reality_is_what_is_known():
 
 
 def test_outages_come_as_often_as_they_should_and_let_nothing_through():
-    link, jobs = link_of(budget(outage_probability=0.3)), [Job(1, number) for number in range(2000)]
+    link, jobs = link_of(budget(outage_probability=0.3)), [Job(1, number, number) for number in range(2000)]
     snr = np.array([[link.channel(name, 1.0, job).mean_snr.snr_in(1e6) for name in CLIENTS] for job in jobs])
     assert binomial(int((snr == 0.0).sum()), snr.size, 0.999).contains(0.3)
     whole = [link.snr_per_w(name, 1e6, jobs[0]) for name in CLIENTS]
@@ -147,6 +148,8 @@ def test_outages_come_as_often_as_they_should_and_let_nothing_through():
 def test_an_error_changes_no_other_draw():
     right, wrong = (link_of(budget(EveryEdgeRound(), csi_error_db=error_db)) for error_db in (0.0, 4.0))
     known = [
-        [link.snr_per_w(name, 1e6, Job(*at)) for name in CLIENTS] for link in (right, wrong) for at in ROUNDS
+        [link.snr_per_w(name, 1e6, Job.of_round(*at, 10)) for name in CLIENTS]
+        for link in (right, wrong)
+        for at in ROUNDS
     ]
     assert known[:4] == known[4:]

@@ -15,6 +15,7 @@ from cosim import (
     EdgeTraining,
     EveryEdgeRound,
     FixedShares,
+    Fractions,
     GivenSnr,
     HFedAvg,
     Hist,
@@ -62,7 +63,7 @@ def system(**radio) -> System:
             **radio,
         ),
         protocol=Hist(
-            submodel_fractions=(0.25, 0.75),
+            submodel_sizes=Fractions(values=(0.25, 0.75)),
             training=EdgeTraining(
                 num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=20, learning_rate=RATE)
             ),
@@ -275,7 +276,7 @@ def test_power_and_path_loss_of_a_budget_are_spread_over_the_band():
     for edge in cloud.edges:
         heard = []
         for client in edge.clients:
-            mean_snr = edge.link.known_channel(client.name, client.tx_power_w, Job(1, 0)).mean_snr
+            mean_snr = edge.link.known_channel(client.name, client.tx_power_w, Job(1, 0, 0)).mean_snr
             number = int(client.name.removeprefix("client-"))
             snr = mean_snr.received_w / (noise_w_per_hz * 1e6)
             heard.append(snr * weakest_gain(base, range(number, number + 1)))

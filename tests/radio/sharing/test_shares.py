@@ -81,7 +81,7 @@ def play(
 
     def send(name, job):
         channel = channel_of(sim, name, job, coherence_time_s)
-        block = channel.fading.block(Round(1, 0))
+        block = channel.fading.block(Round(1, 0, 0))
         upload = band.open(name, channel, Payload(1, job.bits), block)
         try:
             yield from sim.spend(name, "send", upload.done, power_w=2.0)
@@ -273,7 +273,7 @@ def test_a_channel_of_rounds_stays_however_long_an_upload_takes():
     fading = Rayleigh(num_antennas=2, redrawn=EveryEdgeRound()).of(sim, "a")
     channel = Channel(mean_snr=FlatSnr(snr=3.0), fading=fading)
     band = DividedBand(sim, 1e6, redivided=True)
-    block = channel.fading.block(Round(2, 1))
+    block = channel.fading.block(Round(2, 1, 1))
     upload = band.open("a", channel, Payload(1, 30_000_000), block)
     sim.run(sim.spend("a", "send", upload.done))
     assert sim.now_s == pytest.approx(30.0 / math.log2(1.0 + 3.0 * channel.fading.gain(block)), **EXACTLY)

@@ -1,0 +1,27 @@
+"""Names of nodes, and the order that they have by their numbers.
+
+Names grow digits with the fleet, so ties and draws go by kind and number: `client-0003` and `client-00003`
+are the same client, and client 10,000 comes after client 9,999.
+"""
+
+import re
+from functools import lru_cache
+
+CLOUD = "cloud"
+
+
+def edge_name(cell: int) -> str:
+    """Name of a cell's edge server."""
+    return f"edge-{cell:02d}"
+
+
+def client_name(number: int) -> str:
+    """Name of a client."""
+    return f"client-{number:04d}"
+
+
+@lru_cache(maxsize=1 << 20)
+def by_number(name: str) -> tuple[str, int]:
+    """Kind and number of a node, for sorting and for draws; without a number -1."""
+    kind, digits = re.fullmatch(r"(.*?)(\d*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
+    return kind, int(digits) if digits else -1
