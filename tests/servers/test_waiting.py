@@ -253,7 +253,7 @@ def test_grace_counts_from_the_first() -> None:
     assert [outcome for outcome, _ in fates(result)] == [DONE, "after grace", DONE, "after grace"]
 
 
-@pytest.mark.parametrize("rule", [Doubling(after_s=0.0013), Grace(grace_s=1e-4)])
+@pytest.mark.parametrize("rule", [Doubling(after_s=0.0009), Grace(grace_s=1e-4)])
 def test_rules_of_ones_own_keep_the_laws(rule: Waiting) -> None:
     check_system(small_system(rule))
     assert 0 < (cosim.run(small_system(rule)).fates["outcome"] != DONE).mean() < 1
