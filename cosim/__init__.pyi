@@ -1,6 +1,7 @@
 from attrs import evolve
 
 from cosim.allocation.policies import CommonSteps, Policy, ResourceAware, Unconstrained
+from cosim.allocation.solvers import Algorithm2, ExactSolver, Solver
 from cosim.configuration import ConfigurationError
 from cosim.configuration.values import PerClient, PerGroup
 from cosim.data.arrays import Arrays
@@ -37,7 +38,9 @@ from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal, SubmodelSizes
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
+from cosim.queueing.paths import OwnPaths, Paths, SharedPath
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
+from cosim.queueing.start import EmptyStart, Start, StationaryStart
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.large_scale import LargeScale
@@ -55,6 +58,7 @@ from cosim.system import System
 from cosim.topology.topology import Topology
 
 __all__ = [
+    "Algorithm2",
     "Arrays",
     "AtLeast",
     "CellIid",
@@ -74,10 +78,12 @@ __all__ = [
     "Dropped",
     "EdgeTraining",
     "Empirical",
+    "EmptyStart",
     "EqualSizes",
     "Erlang",
     "EveryEdgeRound",
     "EveryGlobalRound",
+    "ExactSolver",
     "Exponential",
     "FashionMnist",
     "FirstK",
@@ -100,6 +106,8 @@ __all__ = [
     "Newsgroups20",
     "NoFading",
     "OverTheAir",
+    "OwnPaths",
+    "Paths",
     "PerClient",
     "PerGroup",
     "Policy",
@@ -119,9 +127,13 @@ __all__ = [
     "ServiceLaw",
     "Sgd",
     "Shards",
+    "SharedPath",
     "Simulation",
+    "Solver",
     "Split",
     "SplitData",
+    "Start",
+    "StationaryStart",
     "SteadyUpload",
     "SubmodelSizes",
     "Synthetic",

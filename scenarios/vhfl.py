@@ -17,6 +17,7 @@ from cosim import (
     CellTraffic,
     Compute,
     HyperExponential,
+    OwnPaths,
     PerGroup,
     PublicNetwork,
     Result,
@@ -78,7 +79,7 @@ def report(result: Result) -> Table | str:
         not isinstance(protocol, Vhfl)
         or not isinstance(protocol.waiting, UploadDeadline)
         or not isinstance(network, PublicNetwork)
-        or network.paths != "own"
+        or network.paths != OwnPaths()
         or not isinstance(network.service, HyperExponential)
         or network.packet_bits is not None
         or not 0.0 < network.load < 1.0
