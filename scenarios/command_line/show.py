@@ -11,7 +11,7 @@ import attrs
 import docstring_parser
 from rich.table import Table
 
-from cosim.configuration import is_configuration
+from cosim.configuration import KIND, is_configuration, kind_of
 from cosim.units import unit_of
 from scenarios.command_line.arguments import first_word, parse_with_system, usage
 from scenarios.command_line.console import console
@@ -48,20 +48,25 @@ def main(arguments: list[str]) -> int:
 
 
 def rows(config: Any, default: Any, prefix: str) -> list[tuple[str, ...]]:
-    """Field, value, unit and source of every field, nested ones last."""
+    """Field, value, unit and source of every field, nested ones last; of a part its kind, as in a file."""
     texts = described(type(config))
     own, nested = [], []
     for attribute in attrs.fields(type(config)):
-        value, usual = getattr(config, attribute.name), getattr(default, attribute.name, attribute.default)
-        if is_configuration(type(value)):
-            inner = usual if type(usual) is type(value) else None
-            nested += rows(value, inner, f"{prefix}{attribute.name}.")
-            continue
+        name, value = prefix + attribute.name, getattr(config, attribute.name)
+        usual = getattr(default, attribute.name, attribute.default)
         source = texts.get(attribute.name, "").partition(" [")[2]
-        if value != usual:
-            source = "chosen in this scenario]"
-        own.append((prefix + attribute.name, shown(value), unit_of(attribute.name), source.removesuffix("]")))
+        if is_configuration(type(value)):
+            is_usual = type(usual) is type(value)
+            if type(value) is not attribute.type:
+                nested.append(_row(f"{name}.{KIND}", kind_of(type(value)), "", source, is_usual))
+            nested += rows(value, usual if is_usual else None, f"{name}.")
+            continue
+        own.append(_row(name, shown(value), unit_of(attribute.name), source, value == usual))
     return own + nested
+
+
+def _row(name: str, value: str, unit: str, source: str, is_usual: bool) -> tuple[str, ...]:
+    return name, value, unit, source.removesuffix("]") if is_usual else "chosen in this scenario"
 
 
 def described(cls: type) -> dict[str, str]:

@@ -5,8 +5,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -79,6 +80,15 @@ def fields(config: object, prefix: str = "") -> list[tuple[str, object]]:
     return found
 
 
+def kinds_in(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Path and kind of every part, as a file has them."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            if "kind" in value:
+                yield prefix + name, value["kind"]
+            yield from kinds_in(value, f"{prefix}{name}.")
+
+
 # What it shows.
 
 
@@ -106,8 +116,11 @@ def test_show_gives_every_field_with_unit_and_source(cosim: Call, name: str) -> 
     code, output, errors = cosim("show", name)
     assert (code, errors) == (0, "")
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines()]
-    rows = {cells[0]: cells for cells in lines if len(cells) == 4 and cells[3]}
+    rows = {cells[0]: cells for cells in lines if len(cells) == 4 and cells[3] and ".kind" not in cells[0]}
     system = find("run", name).system()
+    kinds = {cells[0]: cells[1] for cells in lines if len(cells) == 4 and ".kind" in cells[0]}
+    assert kinds == {f"{path}.kind": kind for path, kind in kinds_in(to_dict(system))}
+    assert kinds["protocol.kind"] == type(system.protocol).__name__
     for field, value in fields(system):
         _, shown, unit, source = rows[field]
         assert shown
