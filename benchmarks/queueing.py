@@ -24,6 +24,7 @@ import numpy as np
 
 from cosim.queueing.arrays import simulate
 from cosim.queueing.service import Exponential, HyperExponential
+from cosim.queueing.start import StationaryStart
 from cosim.queueing.station import Station
 from cosim.simulation import Simulation
 
@@ -64,7 +65,7 @@ def station_rate(law: Exponential | HyperExponential, num_packets: int, seed: in
     """Packets per second of the station on the clock."""
     begin_s = time.perf_counter()
     sim = Simulation(seed)
-    station = Station(sim, "path", ARRIVALS_PER_S, law, "stationary")
+    station = Station(sim, "path", ARRIVALS_PER_S, law, StationaryStart())
     sim.run(sim.spend("server", "wait", num_packets / ARRIVALS_PER_S))
     return station.num_served / (time.perf_counter() - begin_s)
 

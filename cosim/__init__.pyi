@@ -1,6 +1,7 @@
 from attrs import evolve
 
 from cosim.allocation.policies import CommonSteps, Policy, ResourceAware, Unconstrained
+from cosim.allocation.solvers import Algorithm2, ExactSolver, Solver
 from cosim.configuration import ConfigurationError
 from cosim.configuration.values import PerClient, PerGroup, Values
 from cosim.data.arrays import Arrays
@@ -49,7 +50,9 @@ from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal, SubmodelSizes
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
+from cosim.queueing.paths import OwnPaths, Paths, SharedPath
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
+from cosim.queueing.start import EmptyStart, Start, StationaryStart
 from cosim.radio.fading import Fading, NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.large_scale import LargeScale
@@ -75,6 +78,7 @@ __all__ = [
     "AfterSeconds",
     "AfterUpdates",
     "AfterVersions",
+    "Algorithm2",
     "Arrays",
     "AsPlanned",
     "AtLeast",
@@ -105,6 +109,7 @@ __all__ = [
     "Dropped",
     "EdgeTraining",
     "Empirical",
+    "EmptyStart",
     "End",
     "EqualSizes",
     "Erlang",
@@ -113,6 +118,7 @@ __all__ = [
     "EveryGlobalRound",
     "EverySeconds",
     "EveryVersions",
+    "ExactSolver",
     "Exponential",
     "ExponentialTime",
     "Fading",
@@ -142,6 +148,8 @@ __all__ = [
     "Newsgroups20",
     "NoFading",
     "OverTheAir",
+    "OwnPaths",
+    "Paths",
     "PerClient",
     "PerGroup",
     "Policy",
@@ -162,10 +170,14 @@ __all__ = [
     "ServiceLaw",
     "Sgd",
     "Shards",
+    "SharedPath",
     "Sharing",
     "Simulation",
+    "Solver",
     "Split",
     "SplitData",
+    "Start",
+    "StationaryStart",
     "SteadyUpload",
     "SubmodelSizes",
     "Synthetic",

@@ -18,6 +18,7 @@ from cosim import (
     CyclesPerStep,
     DrawnDevices,
     HyperExponential,
+    OwnPaths,
     PerGroup,
     PublicNetwork,
     Result,
@@ -79,7 +80,7 @@ def report(result: Result) -> Table | str:
         not isinstance(protocol, Vhfl)
         or not isinstance(protocol.waiting, UploadDeadline)
         or not isinstance(network, PublicNetwork)
-        or network.paths != "own"
+        or network.paths != OwnPaths()
         or not isinstance(network.service, HyperExponential)
         or network.packet_bits is not None
         or not 0.0 < network.load < 1.0

@@ -7,8 +7,10 @@ import attrs
 import numpy as np
 
 import cosim
+from cosim.allocation import exact
 from cosim.allocation.common_steps import without_stragglers
 from cosim.configuration import configuration, field, positive
+from cosim.learning.network.submodels import proportional_counts
 
 
 class Fastest(cosim.EdgeTraining):
@@ -117,6 +119,59 @@ class Slow(cosim.Exponential):
     def draw(self, rng, count):
         """Longer services."""
         return self.factor * super().draw(rng, count)
+
+
+@configuration
+class Grace(cosim.Waiting):
+    """The first, and who comes shortly after it."""
+
+    grace_s: float = field(positive, default=1e-4)
+
+    def wait(self, sim, edge, jobs):
+        """In two steps."""
+        yield from jobs.wait(num_arrived=1)
+        yield from jobs.wait(within_s=self.grace_s)
+        return (yield from jobs.cut("late"))
+
+
+class LargeFirst(cosim.SubmodelSizes):
+    """Three quarters of the units in the first of two cells."""
+
+    def counts(self, cloud, training, global_round):
+        """By fractions."""
+        return proportional_counts(cloud.shape.num_units, (0.75, 0.25))
+
+
+class PerCell(cosim.Paths):
+    """One queue for the clients of each cell."""
+
+    def stations(self, cells):
+        """Named as their servers."""
+        return {client: cell.edge for cell in cells for client in cell.clients}
+
+
+@configuration
+class RushHour(cosim.Start):
+    """The same work for every queue."""
+
+    work_s: float = field(positive, default=2.0)
+
+    def draw_work_s(self, load, service, rng):
+        """Whatever the load."""
+        return self.work_s
+
+
+class Sparing(cosim.Solver):
+    """One step at most of what is optimal."""
+
+    def solve_for(self, cell):
+        """Fewer steps than the optimum."""
+
+        def solve(problem):
+            plan = exact.plan(problem)
+            return attrs.evolve(plan, num_steps=np.minimum(plan.num_steps, 1))
+
+        return solve
 
 
 class Rough(cosim.CommonSteps):

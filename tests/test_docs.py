@@ -26,7 +26,7 @@ import cosim
 import cosim.testing
 import models
 from analysis.studies import load
-from cosim import HyperExponential, Simulation
+from cosim import HyperExponential, Simulation, StationaryStart
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.configuration.port import Port
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
@@ -509,17 +509,17 @@ def test_the_stationary_start_needs_no_warm_up(folder):
     (long_run_s,) = numbers(printed, "in the long run: # s")
     assert long_run_s == pytest.approx(2.0 / 3.2 / (3.2 - 2.0), abs=1e-4)
     for start, packet, verdict in (
-        ("stationary", 2, "agrees"),
-        ("stationary", 10, "agrees"),
-        ("empty", 2, "disagrees"),
-        ("empty", 10, "disagrees"),
+        ("StationaryStart", 2, "agrees"),
+        ("StationaryStart", 10, "agrees"),
+        ("EmptyStart", 2, "disagrees"),
+        ("EmptyStart", 10, "disagrees"),
     ):
         mean_s, low_s, high_s = numbers(printed, rf"{start}, packet {packet}: # \[#, #\].*: {verdict}")
-        if start == "stationary":
+        if start == "StationaryStart":
             assert low_s < long_run_s < high_s
         else:
             assert high_s < long_run_s
-        if (start, packet) == ("empty", 2):
+        if (start, packet) == ("EmptyStart", 2):
             assert low_s < 2.0 / (3.2 * 5.2) < high_s
         assert low_s < mean_s < high_s
 
@@ -656,7 +656,9 @@ def test_the_example_of_a_traffic_table_can_be_read(folder):
 def test_a_station_works_on_its_own(folder):
     printed = played(folder, "vhfl", "station.py").printed
     sim = Simulation(seed=1)
-    station = Station(sim, "path", 2.0, HyperExponential(weights=(0.3, 0.7)), "stationary", keep_packets=True)
+    station = Station(
+        sim, "path", 2.0, HyperExponential(weights=(0.3, 0.7)), StationaryStart(), keep_packets=True
+    )
     sim.run(sim.spend("client", "train", 3.0))
     message = station.send("client", num_packets=1)
     sim.run(sim.spend("client", "send", message.done))

@@ -13,15 +13,15 @@ Source: RawHFL paper, Sections IV (resource-aware) and V-C (H-FedAvg-M1, -M2, -U
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.allocation import common_steps, exact
-from cosim.allocation.problem import Plan, Problem
+from cosim.allocation import common_steps
+from cosim.allocation.problem import Problem
+from cosim.allocation.solvers import ExactSolver, Solve, Solver
 from cosim.configuration import (
     ConfigurationError,
     Port,
@@ -30,12 +30,8 @@ from cosim.configuration import (
     configuration,
     field,
     not_negative,
-    positive,
 )
 from cosim.units import db_to_linear, dbm_to_w, w_to_dbm
-
-Solver = Callable[[Problem], Plan]
-"""Solves one edge round."""
 
 
 @configuration
@@ -72,7 +68,7 @@ class Policy(Port, ABC):
         return snr_per_w
 
     @abstractmethod
-    def solver_for(self, cell: NDArray[np.int64]) -> Solver:
+    def solver_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another of clients in these cells, shape (clients,)."""
 
 
@@ -81,7 +77,7 @@ class ResourceAware(Policy):
     """The clients of each cell that cost least for what they train.
 
     Attributes:
-        solver: Exact, or the paper's Algorithm 2. [RawHFL, Section IV-B: Algorithm 2]
+        solver: How the problem is solved. [RawHFL, Section IV-B: Algorithm 2]
         theta: Weight of the steps in the objective; energy has the rest. [RawHFL, Section V-A]
         num_selected: Clients Z that a cell selects; none: as many as it has resource blocks, where the uplink
             has some, and as the smallest cell has clients. [RawHFL, Section V]
@@ -89,18 +85,14 @@ class ResourceAware(Policy):
             would be too few. [no source]
         margin_db: What a plan takes off the gain that it knows. [no source]
         lowest_power_dbm: Lowest transmit power of a device; none: any. [no source]
-        penalty: Weight rho of Algorithm 2's penalty. [RawHFL, Section V-A]
-        num_iterations: Most iterations I of Algorithm 2. [RawHFL, Section V-A]
     """
 
-    solver: Literal["exact", "algorithm-2"] = "exact"
+    solver: Solver = ExactSolver()
     theta: float = field(between(0.0, 1.0), default=0.4)
     num_selected: int | None = field(at_least(1), default=None)
     num_repeated: int | None = field(not_negative, default=None)
     margin_db: float = field(between(-100.0, 100.0), default=0.0)
     lowest_power_dbm: float | None = field(between(-100.0, 100.0), default=None)
-    penalty: float = field(positive, default=1.0)
-    num_iterations: int = field(at_least(1), default=50)
 
     def num_selected_of(self, sizes: Sequence[int], num_at_once: int | None) -> int:
         """As many as it says, or as have a resource block."""
@@ -141,14 +133,9 @@ class ResourceAware(Policy):
         """The margin taken off."""
         return snr_per_w / db_to_linear(self.margin_db)
 
-    def solver_for(self, cell: NDArray[np.int64]) -> Solver:
+    def solver_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another of clients in these cells."""
-        if self.solver == "exact":
-            return exact.plan
-        # cvxpy takes half a second to import, and only this needs it
-        from cosim.allocation.successive_approximation import SuccessiveApproximation
-
-        return SuccessiveApproximation(cell, rho=self.penalty, max_iterations=self.num_iterations).plan
+        return self.solver.solve_for(cell)
 
 
 @configuration
@@ -162,7 +149,7 @@ class CommonSteps(Policy):
 
     drop_stragglers: bool = True
 
-    def solver_for(self, cell: NDArray[np.int64]) -> Solver:
+    def solver_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another."""
         return common_steps.without_stragglers if self.drop_stragglers else common_steps.all_or_nothing
 
@@ -176,6 +163,6 @@ class Unconstrained(Policy):
         """No deadline, no budget."""
         return False
 
-    def solver_for(self, cell: NDArray[np.int64]) -> Solver:
+    def solver_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another."""
         return common_steps.unconstrained

@@ -11,7 +11,7 @@ Scope and limitations: no messages, nothing reacts to what happens. Time 0 is th
 
 Usage::
 
-    packets = simulate(2.0, HyperExponential(), 1_000_000, np.random.default_rng(1), start="stationary")
+    packets = simulate(2.0, HyperExponential(), 1_000_000, np.random.default_rng(1), StationaryStart())
     packets.sojourn_s[packets.found_idle]  # one per regeneration cycle
 
 Validation: event by event, `Station` gives the same packets the same sojourn times.
@@ -27,11 +27,12 @@ from numpy.typing import NDArray
 
 from cosim.configuration import positive, refuse
 from cosim.queueing.service import ServiceLaw
-from cosim.queueing.start import Start, check_start, draw_work_s
+from cosim.queueing.start import Start, StationaryStart
 
 Seconds = NDArray[np.float64]
 """Times in s, shape (packets,)."""
 
+STATIONARY = StationaryStart()
 STRETCH = 8
 CHUNK = 2**15
 """Packets of a stretch and of a chunk."""
@@ -60,7 +61,7 @@ def simulate(
     service: ServiceLaw,
     num_packets: int,
     rng: np.random.Generator,
-    start: Start = "stationary",
+    start: Start = STATIONARY,
 ) -> Packets:
     """Poisson arrivals to one server; the first packet comes at time 0.
 
@@ -72,7 +73,7 @@ def simulate(
         service: Law of the service times.
         num_packets: Packets from time 0 on.
         rng: Seeds the draws.
-        start: Whether the queue has run for ever at time 0, or is empty.
+        start: The work in the queue at time 0.
 
     Raises:
         ConfigurationError: An arrival rate that is not above 0; a stationary start at a load of 1 or more.
@@ -81,9 +82,9 @@ def simulate(
     if broken:
         raise refuse("simulate", "arrival_rate_per_s", arrival_rate_per_s, broken)
     load = arrival_rate_per_s * service.mean_s
-    check_start("simulate", start, load)
+    start.check("simulate", load)
     gaps, services, initial = (np.random.default_rng(seed) for seed in rng.integers(2**63, size=(3, 2)))
-    recursion = _Recursion(draw_work_s(start, load, service, initial))
+    recursion = _Recursion(start.draw_work_s(load, service, initial))
     packets = Packets(waiting_s=np.empty(num_packets), sojourn_s=np.empty(num_packets))
     gap_s = np.empty(min(num_packets, CHUNK))
     for first in range(0, num_packets, CHUNK):

@@ -19,13 +19,13 @@ Source: Wan et al., "How global observation works in federated learning" (VHFL),
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
-from cosim.configuration import at_least, configuration, field, not_negative
+from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative
 from cosim.links.codec import Payload
 from cosim.links.uplink import Cell, Job, Link, Uplink, Upload
+from cosim.queueing.paths import OwnPaths, Paths
 from cosim.queueing.service import HyperExponential, ServiceLaw
-from cosim.queueing.start import Start, check_start
+from cosim.queueing.start import Start, StationaryStart
 from cosim.queueing.station import Message, Station
 from cosim.simulation import Event, Simulation
 
@@ -37,19 +37,19 @@ class PublicNetwork(Uplink):
     Attributes:
         arrival_rate_per_s: Packets of the public per second lambda_N, at each station. [VHFL, Section V-E]
         service: Law of the service times. [VHFL, Section V-E]
-        paths: Whether every client has a queue of its own, or all share one. [VHFL, Section IV: own]
+        paths: Which clients share a queue. [VHFL, Section IV: none]
         packet_bits: Largest packet; none: every message is one packet. [VHFL, Section IV: none]
-        start: Whether the queues have run for ever at time 0, or are empty. [VHFL, Appendix B: steady state]
+        start: The work in the queues at time 0. [VHFL, Appendix B: steady state]
     """
 
     arrival_rate_per_s: float = field(not_negative, default=2.0)
     service: ServiceLaw = HyperExponential()
-    paths: Literal["own", "shared"] = "own"
+    paths: Paths = OwnPaths()
     packet_bits: int | None = field(at_least(1), default=None)
-    start: Start = "stationary"
+    start: Start = StationaryStart()
 
     def __attrs_post_init__(self) -> None:
-        check_start("PublicNetwork", self.start, self.load)
+        self.start.check("PublicNetwork", self.load)
 
     @property
     def load(self) -> float:
@@ -58,6 +58,9 @@ class PublicNetwork(Uplink):
 
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
         """Build the stations, and the link of each cell.
+
+        Raises:
+            ConfigurationError: Clients without a path.
 
         Warns:
             UserWarning: A load of 1 or more.
@@ -68,8 +71,13 @@ class PublicNetwork(Uplink):
                 "long as the run lasts, and no result is stationary.",
                 stacklevel=2,
             )
-        clients = [client for cell in cells for client in cell.clients]
-        names = {client: "path" if self.paths == "shared" else f"path-{client}" for client in clients}
+        names = self.paths.stations(cells)
+        lost = [client for cell in cells for client in cell.clients if client not in names]
+        if lost:
+            raise ConfigurationError(
+                f"{type(self.paths).__name__}.stations has none for {len(lost)} clients, such as {lost[0]}. "
+                "Usual fix: one for every client of every cell."
+            )
         stations = {
             name: Station(sim, name, self.arrival_rate_per_s, self.service, self.start)
             for name in dict.fromkeys(names.values())

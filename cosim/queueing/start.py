@@ -1,41 +1,80 @@
-"""Start of a queue: the work that its server has before it at time 0.
+"""Start: the port of the work that a queue's server has before it at time 0.
 
 An M/G/1 queue of load rho < 1 that has run for ever has unfinished work of the law of Pollaczek and
 Khinchine: a geometric number K of equilibrium residual services, P(K = k) = (1 - rho) rho^k. With it a run
 needs no warm-up: who comes at time 0, or at any later time chosen beforehand, meets stationary work. (The
 first of the public's packets after time 0 meets less, since nobody has come since then.)
 
+Usage::
+
+    @configuration
+    class Busy(Start):
+        \"\"\"So much work for every queue.
+
+        Attributes:
+            work_s: Unfinished work. [no source]
+        \"\"\"
+
+        work_s: float = field(positive, default=1.0)
+
+        def draw_work_s(self, load, service, rng):
+            return self.work_s
+
 Source: Kleinrock, "Queueing Systems", volume 1, Section 5.7 (expansion after Benes).
 """
 
-from typing import Literal
+from abc import ABC, abstractmethod
 
 import numpy as np
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, Port, configuration
 from cosim.queueing.service import ServiceLaw
-
-Start = Literal["stationary", "empty"]
 
 CLOSEST_TO_1 = 1e-6
 """At a load of 1 less this the work is the sum of a million services on average."""
 
 
-def check_start(owner: str, start: Start, load: float) -> None:
-    """Refuse a stationary start where no stationary state exists.
+@configuration
+class Start(Port, ABC):
+    """The work that a queue's server has before it at time 0."""
 
-    Raises:
-        ConfigurationError: The load is 1 or more, or too close to it for the work to be drawn.
-    """
-    if start == "stationary" and load > 1.0 - CLOSEST_TO_1:
-        raise ConfigurationError(
-            f"{owner}: a load of rho = {load:g} has no stationary state to start from: must be below 1, by "
-            f'{CLOSEST_TO_1:g} at least. Usual fix: fewer arrivals, faster service, or start = "empty".'
-        )
+    def check(self, owner: str, load: float) -> None:
+        """Refuse a load of the public.
+
+        Args:
+            owner: Whose queue it is, for the message.
+
+        Raises:
+            ConfigurationError: With such a load there is no such start.
+        """
+
+    @abstractmethod
+    def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
+        """Unfinished work at time 0, in s."""
 
 
-def draw_work_s(start: Start, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
-    """Unfinished work at time 0, in s."""
-    if start == "empty":
+@configuration
+class StationaryStart(Start):
+    """The work of a queue that has run for ever."""
+
+    def check(self, owner: str, load: float) -> None:
+        """Refuse a load of 1 or more, or too close to it for the work to be drawn."""
+        if load > 1.0 - CLOSEST_TO_1:
+            raise ConfigurationError(
+                f"{owner}: a load of rho = {load:g} has no stationary state to start from: must be below 1, "
+                f"by {CLOSEST_TO_1:g} at least. Usual fix: fewer arrivals, faster service, or start = "
+                "EmptyStart."
+            )
+
+    def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
+        """The sum of a geometric number of residual services."""
+        return float(service.draw_residual(rng, int(rng.geometric(1.0 - load)) - 1).sum())
+
+
+@configuration
+class EmptyStart(Start):
+    """No work."""
+
+    def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
+        """None."""
         return 0.0
-    return float(service.draw_residual(rng, int(rng.geometric(1.0 - load)) - 1).sum())

@@ -14,7 +14,7 @@ add to it. Names of stations must differ, as they name the streams.
 
 Usage::
 
-    station = Station(sim, "path", arrival_rate_per_s=2.0, service=HyperExponential(), start="stationary")
+    station = Station(sim, "path", arrival_rate_per_s=2.0, service=Exponential(), start=StationaryStart())
     message = station.send("client-0001", num_packets=1)
     yield from sim.spend("client-0001", "send", message.done)
 
@@ -28,7 +28,7 @@ from typing import NamedTuple
 from cosim.configuration import not_negative, refuse
 from cosim.names import by_number
 from cosim.queueing.service import Durations, ServiceLaw
-from cosim.queueing.start import Start, check_start, draw_work_s
+from cosim.queueing.start import Start
 from cosim.simulation import Event, Simulation
 
 BLOCK_SIZE = 1024
@@ -74,7 +74,7 @@ class Station:
         name: Names the random streams.
         arrival_rate_per_s: Packets of the public per second; 0 for none.
         service: Law of the service times, of the public's packets and of the messages'.
-        start: Whether the queue has run for ever at time 0, or is empty.
+        start: The work in the queue at time 0.
         keep_packets: Whether `packets` keeps every packet that has left, in the order of service.
 
     Raises:
@@ -96,8 +96,8 @@ class Station:
             raise refuse("Station", "arrival_rate_per_s", arrival_rate_per_s, broken)
         self.name = name
         self.load = arrival_rate_per_s * service.mean_s
-        check_start(f"Station {name!r}", start, self.load)
-        self.initial_work_s = draw_work_s(start, self.load, service, sim.stream(name, "start"))
+        start.check(f"Station {name!r}", self.load)
+        self.initial_work_s = start.draw_work_s(self.load, service, sim.stream(name, "start"))
         self.num_served = 0
         self.packets: list[Packet] | None = [] if keep_packets else None
         self._sim = sim

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.regenerative import cycles, regenerative
 from analysis.statistics import Interval
-from cosim import HyperExponential, Simulation
+from cosim import EmptyStart, HyperExponential, Simulation, StationaryStart
 from cosim.configuration import (
     ConfigurationError,
     at_least,
@@ -93,7 +93,7 @@ def on_the_clock(options: Options, fast_weight: float) -> Sojourns:
     sim = Simulation(options.seed)
     law = options.service(fast_weight)
     station = Station(
-        sim, f"path-{fast_weight}", options.arrival_rate_per_s, law, "stationary", keep_packets=True
+        sim, f"path-{fast_weight}", options.arrival_rate_per_s, law, StationaryStart(), keep_packets=True
     )
     sim.run(sim.spend("observer", "watch", options.num_packets / options.arrival_rate_per_s))
     assert station.packets is not None
@@ -130,7 +130,7 @@ def messages_in_time(
     """Share of the messages of a round that come in time, for each round, shape (rounds,)."""
     sim = Simulation(options.seed)
     law = options.service(WEIGHT_BEYOND)
-    station = Station(sim, f"path-every-{every_s}", options.arrival_rate_per_s, law, "stationary")
+    station = Station(sim, f"path-every-{every_s}", options.arrival_rate_per_s, law, StationaryStart())
     in_time = np.zeros(num_rounds)
 
     def rounds() -> Process:
@@ -152,7 +152,7 @@ def first_messages_in_time(
     in_time = np.zeros(num_paths)
     law = options.service(WEIGHT_BEYOND)
     stations = [
-        Station(sim, f"path-{number}", options.arrival_rate_per_s, law, "empty")
+        Station(sim, f"path-{number}", options.arrival_rate_per_s, law, EmptyStart())
         for number in range(num_paths)
     ]
 

@@ -11,6 +11,7 @@ import torch
 import models
 from cosim import (
     AfterRounds,
+    Algorithm2,
     CommonSteps,
     ConfigurationError,
     CyclesPerBit,
@@ -18,6 +19,7 @@ from cosim import (
     EdgeTraining,
     EveryEdgeRound,
     EveryVersions,
+    ExactSolver,
     HFedAvg,
     Iid,
     LargeScale,
@@ -105,7 +107,7 @@ def with_policy(policy: object, base: System = BASE, **radio: object) -> System:
 
 POLICIES = {
     "exact": ResourceAware(),
-    "algorithm-2": ResourceAware(solver="algorithm-2"),
+    "algorithm-2": ResourceAware(solver=Algorithm2()),
     "M1": CommonSteps(drop_stragglers=False),
     "M2": CommonSteps(),
     "UB": Unconstrained(),
@@ -272,7 +274,7 @@ def test_jitter_multiplies_training_times():
 # --- Plans ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["exact", "algorithm-2"])
+@pytest.mark.parametrize("solver", [ExactSolver(), Algorithm2()])
 def test_few_are_selected_twice_in_a_row(solver):
     base = evolve(BASE, num_cells=1, num_clients=8)
     played = play(
@@ -288,7 +290,7 @@ def test_few_are_selected_twice_in_a_row(solver):
     assert max(len(a & b) for a, b in pairwise(sets)) == 1
 
 
-@pytest.mark.parametrize("solver", ["exact", "algorithm-2"])
+@pytest.mark.parametrize("solver", [ExactSolver(), Algorithm2()])
 def test_cells_with_too_few_able_clients_take_those_they_have(solver):
     """Far clients of low power: some rounds are short, some empty, and the clock goes on."""
     far = evolve(BASE, topology=Topology(cell_radius_m=1800.0, min_distance_m=1000.0))

@@ -14,17 +14,21 @@ from cosim import (
     Deterministic,
     DrawnDevices,
     EdgeTraining,
+    EmptyStart,
     FixedShares,
     GivenSnr,
     Hist,
     Iid,
     Never,
     NoFading,
+    OwnPaths,
+    Paths,
     PerGroup,
     PublicNetwork,
     Radio,
     Result,
     Sgd,
+    SharedPath,
     Synthetic,
     System,
     Traffic,
@@ -43,6 +47,7 @@ from cosim.records import Trace
 from cosim.simulation import Simulation
 
 SIZES = (10, 25, 25)
+SHARED = SharedPath()
 STEPS = (2 * 1, 2 * 3, 2 * 3)
 TRAIN_S = tuple(1e-3 * steps for steps in STEPS)  # 1e6 cycles per step at 1 GHz
 SERVICE_S, POWER_W = 0.3, 0.2
@@ -66,7 +71,7 @@ def dataset() -> Dataset:
     )
 
 
-def system(paths: str = "shared", num_global_rounds: int = 2, **knobs: object) -> System:
+def system(paths: Paths = SHARED, num_global_rounds: int = 2, **knobs: object) -> System:
     """Three clients, no background traffic, 0.3 s of service for every message."""
     defaults = {"num_local_epochs": 2, "local": VerticalSgd(batch_size=10)}
     return System(
@@ -81,8 +86,8 @@ def system(paths: str = "shared", num_global_rounds: int = 2, **knobs: object) -
         uplink=PublicNetwork(
             arrival_rate_per_s=0.0,
             service=Deterministic(duration_s=SERVICE_S),
-            paths=paths,  # type: ignore[arg-type]
-            start="empty",
+            paths=paths,
+            start=EmptyStart(),
         ),
         protocol=Vhfl(**(defaults | knobs)),  # type: ignore[arg-type]
         end=AfterRounds(num_global_rounds=num_global_rounds),
@@ -124,7 +129,7 @@ def assert_same(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> 
 
 
 def test_on_paths_of_their_own_a_round_is_computing_and_one_service():
-    trace, learner, weights = play(system("own"))
+    trace, learner, weights = play(system(OwnPaths()))
     ends_s = [row.end_s for row in trace.rounds if row.level == "global"]
     assert ends_s == pytest.approx([TRAIN_S[1] + SERVICE_S, 2 * (TRAIN_S[1] + SERVICE_S)], rel=1e-12)
     assert_same(weights, by_hand(learner, [(0, 1, 2)] * 2, system().protocol))
@@ -146,7 +151,9 @@ def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
         max_frequency_hz=PerGroup(values=(1e9,)),
     )
     trace, _, _ = play(
-        evolve(system("own"), devices=devices, cycles=CyclesPerOperation(cycles_per_flop=cycles_per_flop))
+        evolve(
+            system(OwnPaths()), devices=devices, cycles=CyclesPerOperation(cycles_per_flop=cycles_per_flop)
+        )
     )
     trains = {s.node: s.end_s for s in trace.spans if s.activity == "train" and s.start_s == 0.0}
     assert [trains[f"client-{number:04d}"] for number in range(3)] == pytest.approx(
@@ -155,7 +162,7 @@ def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
 
 
 def test_an_upload_holds_the_local_weights_and_a_gradient_per_sample():
-    trace, _, _ = play(system("own"))
+    trace, _, _ = play(system(OwnPaths()))
     wanted = [32 * (NUM_LOCAL + size * NUM_OUTPUTS) for size in SIZES]
     first = [row for row in trace.transfers if row.global_round == 1]
     assert [row.payload_bits for row in sorted(first, key=lambda row: row.client)] == wanted
@@ -207,7 +214,7 @@ def test_where_nothing_arrives_the_models_stay():
 
 
 def test_senders_are_drawn_uniformly_and_only_they_train():
-    trace, learner, _ = play(system("own", num_senders=2, num_needed=1, num_global_rounds=60))
+    trace, learner, _ = play(system(OwnPaths(), num_senders=2, num_needed=1, num_global_rounds=60))
     senders = [{row.client for row in trace.transfers if row.global_round == n} for n in range(1, 61)]
     assert {len(names) for names in senders} == {2}
     counts = [sum(f"client-{k:04d}" in names for names in senders) for k in range(3)]
@@ -217,7 +224,7 @@ def test_senders_are_drawn_uniformly_and_only_they_train():
 
 def test_any_protocol_may_go_through_the_queues():
     """HIST, two edge rounds: the queue takes the place of band and channel."""
-    base = system("own")
+    base = system(OwnPaths())
     training = EdgeTraining(num_edge_rounds=2, num_local_steps=4, local=Sgd(batch_size=5))
     hist = evolve(
         base, model="relu-12-8-4", protocol=Hist(training=training), end=AfterRounds(num_global_rounds=1)
@@ -246,7 +253,7 @@ def test_vhfl_may_go_over_the_air():
 
 def test_a_run_of_a_predictor_reports_its_errors_and_keeps_them(tmp_path):
     data = CellTraffic(num_cells=4, traffic=Traffic(num_days=3))
-    small = evolve(system("own"), num_clients=4, model="vertical-9-12-8-5", data=data)
+    small = evolve(system(OwnPaths()), num_clients=4, model="vertical-9-12-8-5", data=data)
     result = run(small, models.build(small.model), out=tmp_path / "a")
     errors = result.evaluations
     assert list(errors.columns[2:5]) == ["train_mse", "test_mse", "error_ratio"]

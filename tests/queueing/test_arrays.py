@@ -12,6 +12,7 @@ from cosim.configuration import ConfigurationError
 from cosim.queueing import arrays
 from cosim.queueing.arrays import simulate, sojourn_s, waiting_s
 from cosim.queueing.service import Deterministic, Exponential, HyperExponential
+from cosim.queueing.start import EmptyStart, StationaryStart
 
 CLOSELY = {"rel": 1e-9, "abs": 1e-9}
 
@@ -171,10 +172,10 @@ def test_a_longer_run_begins_with_the_shorter_one(law):
 def test_from_empty_the_first_packet_never_waits_and_stationary_it_may():
     waits_s = {
         start: [simulate(2.0, H2, 1, np.random.default_rng(seed), start).waiting_s[0] for seed in range(300)]
-        for start in ("empty", "stationary")
+        for start in (EmptyStart(), StationaryStart())
     }
-    assert max(waits_s["empty"]) == 0.0
-    share = np.mean(np.array(waits_s["stationary"]) > 0.0)
+    assert max(waits_s[EmptyStart()]) == 0.0
+    share = np.mean(np.array(waits_s[StationaryStart()]) > 0.0)
     assert abs(share - 0.775) < 3.29 * math.sqrt(0.775 * 0.225 / 300)
 
 

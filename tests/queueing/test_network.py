@@ -11,12 +11,14 @@ from cosim.configuration import ConfigurationError, from_dict, to_dict
 from cosim.links.codec import Payload
 from cosim.links.uplink import Cell, Job
 from cosim.queueing.network import PublicNetwork, QueueLink
+from cosim.queueing.paths import OwnPaths, SharedPath
 from cosim.queueing.service import Deterministic, HyperExponential
+from cosim.queueing.start import EmptyStart
 from cosim.simulation import Dropped, Simulation
 
 CLIENTS = ("client-2", "client-1", "client-10")
 
-empty = PublicNetwork(arrival_rate_per_s=0.0, service=Deterministic(duration_s=0.5), start="empty")
+empty = PublicNetwork(arrival_rate_per_s=0.0, service=Deterministic(duration_s=0.5), start=EmptyStart())
 
 
 def test_the_load_is_the_publics():
@@ -52,7 +54,7 @@ def test_on_paths_of_their_own_clients_do_not_meet():
 
 
 def test_on_a_shared_path_they_queue_by_number():
-    shared = attrs.evolve(empty, paths="shared")
+    shared = attrs.evolve(empty, paths=SharedPath())
     assert ends_s(shared, 1000) == {"client-1": 0.5, "client-2": 1.0, "client-10": 1.5}
 
 
@@ -107,9 +109,9 @@ def test_the_rounds_change_nothing_and_the_names_of_paths_their_draws():
             found_s.append(sim.now_s - before_s)
         return found_s
 
-    assert services_s("own", (1, 0, 0)) == services_s("own", (7, 3, 15))
-    assert services_s("own", (1, 0, 0))[0] != services_s("own", (1, 0, 0))[1]
-    assert services_s("own", (1, 0, 0)) != services_s("shared", (1, 0, 0))
+    assert services_s(OwnPaths(), (1, 0, 0)) == services_s(OwnPaths(), (7, 3, 15))
+    assert services_s(OwnPaths(), (1, 0, 0))[0] != services_s(OwnPaths(), (1, 0, 0))[1]
+    assert services_s(OwnPaths(), (1, 0, 0)) != services_s(SharedPath(), (1, 0, 0))
 
 
 # --- Loads that no queue carries --------------------------------------------------------------------------
@@ -119,13 +121,13 @@ def test_the_rounds_change_nothing_and_the_names_of_paths_their_draws():
 def test_a_stationary_start_without_a_stationary_state_is_refused(arrivals_per_s):
     rho = arrivals_per_s * 0.3125
     with pytest.raises(
-        ConfigurationError, match=rf"PublicNetwork: a load of rho = {rho:g} .*start = \"empty\""
+        ConfigurationError, match=rf"PublicNetwork: a load of rho = {rho:g} .*start = EmptyStart"
     ):
         PublicNetwork(arrival_rate_per_s=arrivals_per_s)
 
 
 def test_an_overload_from_empty_is_warned_of_once():
-    network = PublicNetwork(arrival_rate_per_s=4.0, start="empty")
+    network = PublicNetwork(arrival_rate_per_s=4.0, start=EmptyStart())
     with pytest.warns(UserWarning, match=r"rho = 1\.25 .*without bound") as caught:
         network.links(Simulation(seed=1), [])
     assert len(caught) == 1
@@ -135,7 +137,7 @@ def test_an_overload_from_empty_is_warned_of_once():
 def test_a_load_below_1_is_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PublicNetwork(arrival_rate_per_s=3.199, start="empty").links(Simulation(seed=1), [])
+        PublicNetwork(arrival_rate_per_s=3.199, start=EmptyStart()).links(Simulation(seed=1), [])
 
 
 @pytest.mark.parametrize(
@@ -143,8 +145,14 @@ def test_a_load_below_1_is_not_warned_of():
     [
         ({"arrival_rate_per_s": -1.0}, r"PublicNetwork\.arrival_rate_per_s = -1: must be 0 or above"),
         ({"packet_bits": 0}, r"PublicNetwork\.packet_bits = 0: must be at least 1"),
-        ({"paths": "both"}, r"PublicNetwork\.paths = 'both': must be one of 'own', 'shared'"),
-        ({"start": "full"}, r"PublicNetwork\.start = 'full': must be one of 'stationary', 'empty'"),
+        (
+            {"paths": "both"},
+            r"PublicNetwork\.paths = 'both': .*its 'kind' must be one of OwnPaths, SharedPath",
+        ),
+        (
+            {"start": "full"},
+            r"PublicNetwork\.start = 'full': .*its 'kind' must be one of EmptyStart, StationaryStart",
+        ),
         (
             {"service": {"kind": "Pareto"}},
             r"PublicNetwork\.service .*Exponential, HyperExponential, or module:Class",
@@ -157,5 +165,5 @@ def test_a_bad_field_is_refused(values, message):
 
 
 def test_a_network_survives_json():
-    network = PublicNetwork(service=Deterministic(duration_s=0.1), paths="shared", packet_bits=12_000)
+    network = PublicNetwork(service=Deterministic(duration_s=0.1), paths=SharedPath(), packet_bits=12_000)
     assert from_dict(PublicNetwork, to_dict(network)) == network

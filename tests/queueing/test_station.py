@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from cosim.configuration import ConfigurationError
 from cosim.queueing.arrays import sojourn_s
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
+from cosim.queueing.start import EmptyStart, StationaryStart
 from cosim.queueing.station import BLOCK_SIZE, Message, Packet, Station
 from cosim.simulation import Dropped, Simulation
+
+EMPTY = EmptyStart()
 
 Z_999 = 3.29
 TIE_ORDERS = (None, 0, 1, 2, 3, 4, 5)
@@ -37,7 +40,7 @@ def play(
     horizon_s: float,
     *,
     seed: int = 1,
-    start: Any = "empty",
+    start: Any = EMPTY,
     tie_order: int | None = None,
 ) -> tuple[Station, list[Message]]:
     sim = Simulation(seed, shuffle_ties=tie_order)
@@ -78,7 +81,7 @@ def test_packets_leave_one_after_the_other():
 
 def test_a_message_counts_the_packets_that_have_left_and_is_done_with_the_last():
     sim = Simulation(seed=1)
-    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), "empty")
+    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), EmptyStart())
 
     def sender():
         message = station.send("a", 3)
@@ -100,7 +103,7 @@ def test_a_message_counts_the_packets_that_have_left_and_is_done_with_the_last()
 )
 def test_a_message_whose_last_packet_leaves_at_exactly_the_deadline_has_arrived(tie_order, deadline_s, value):
     sim = Simulation(seed=1, shuffle_ties=tie_order)
-    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), "empty")
+    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), EmptyStart())
 
     def sender():
         yield from sim.spend("a", "send", station.send("a", 3).done)
@@ -110,7 +113,7 @@ def test_a_message_whose_last_packet_leaves_at_exactly_the_deadline_has_arrived(
 
 def test_what_its_sender_gives_up_stays_and_takes_its_service():
     sim = Simulation(seed=1)
-    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), "empty")
+    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), EmptyStart())
 
     def cell():
         given_up = station.send("a", 4)
@@ -124,7 +127,7 @@ def test_what_its_sender_gives_up_stays_and_takes_its_service():
 
 
 def test_work_at_the_start_is_served_first():
-    station, (message,) = play(H2, 0.5, [Sending(0.0, "a", 1)], 60.0, seed=12, start="stationary")
+    station, (message,) = play(H2, 0.5, [Sending(0.0, "a", 1)], 60.0, seed=12, start=StationaryStart())
     assert station.initial_work_s > 0.0
     (own,) = (packet for packet in packets_of(station) if packet.sender == "a")
     assert message.num_served == 1
@@ -173,7 +176,7 @@ def some_sendings(times_s: st.SearchStrategy[float]) -> st.SearchStrategy[list[S
 def test_station_and_arrays_agree(measured, law, load, seed, stationary, sendings):
     """The packets that the station has served, its messages among them, have the arrays' sojourn times."""
     law = law or Empirical(path=measured)
-    start = "stationary" if stationary and load < 0.99 else "empty"
+    start = StationaryStart() if stationary and load < 0.99 else EmptyStart()
     station, messages = play(law, load / law.mean_s, sendings, 20.0, seed=seed, start=start)
     packets = packets_of(station)
     arrival_s, service_s, departure_s = np.array([p[:3] for p in packets]).reshape(-1, 3).T
@@ -191,7 +194,8 @@ def test_station_and_arrays_agree(measured, law, load, seed, stationary, sending
 @settings(max_examples=40, deadline=None)
 def test_messages_move_none_of_the_publics_draws(load, seed, sendings):
     quiet, busy = (
-        play(H2, load / H2.mean_s, sent, 30.0, seed=seed, start="stationary")[0] for sent in ([], sendings)
+        play(H2, load / H2.mean_s, sent, 30.0, seed=seed, start=StationaryStart())[0]
+        for sent in ([], sendings)
     )
     assert quiet.initial_work_s == busy.initial_work_s
     public = [p[:2] for p in packets_of(busy) if p.sender == ""]
@@ -230,7 +234,7 @@ def test_messages_of_one_instant_queue_by_the_names_of_their_senders(tie_order, 
 def test_messages_sent_when_deadlines_and_races_end_queue_by_name_too(tie_order):
     """Three senders lose something at one instant, each by an alarm of its own, and send at once."""
     sim = Simulation(seed=1, shuffle_ties=tie_order)
-    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), "empty", keep_packets=True)
+    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), EmptyStart(), keep_packets=True)
 
     def late(name):
         yield from sim.with_deadline([sim.spend(name, "work", 9.0)], 1.0)
@@ -317,8 +321,8 @@ def test_from_the_start_on_a_message_waits_as_in_the_stationary_mm1_queue(sent_s
         return rho * math.exp(-(rate_per_s - arrivals_per_s) * t_s)
 
     law = Exponential(rate_per_s=rate_per_s)
-    assert shares_agree(messages_waits_s(law, arrivals_per_s, "stationary", sent_s), survival)
-    assert not shares_agree(messages_waits_s(law, arrivals_per_s, "empty", sent_s), survival)
+    assert shares_agree(messages_waits_s(law, arrivals_per_s, StationaryStart(), sent_s), survival)
+    assert not shares_agree(messages_waits_s(law, arrivals_per_s, EmptyStart(), sent_s), survival)
 
 
 def test_the_first_packet_after_time_0_waits_less():
@@ -328,7 +332,7 @@ def test_the_first_packet_after_time_0_waits_less():
     sim = Simulation(seed=23)
     law = Exponential(rate_per_s=rate_per_s)
     stations = [
-        Station(sim, f"path-{index}", arrivals_per_s, law, "stationary", keep_packets=True)
+        Station(sim, f"path-{index}", arrivals_per_s, law, StationaryStart(), keep_packets=True)
         for index in range(NUM_STATIONS)
     ]
     sim.run(sim.spend("observer", "wait", 4.0 * LONGEST_S))
@@ -354,7 +358,7 @@ def test_the_mean_work_at_the_start_is_pollaczek_khinchines(law, second_s2):
     sim = Simulation(seed=5)
     works_s = np.array(
         [
-            Station(sim, f"path-{index}", 2.0, law, "stationary").initial_work_s
+            Station(sim, f"path-{index}", 2.0, law, StationaryStart()).initial_work_s
             for index in range(NUM_STATIONS)
         ]
     )
@@ -371,16 +375,17 @@ def test_the_mean_work_at_the_start_is_pollaczek_khinchines(law, second_s2):
 @pytest.mark.parametrize("arrivals_per_s", [4.0, 2.0 / 0.775])
 def test_a_stationary_start_of_an_unstable_queue_is_refused(arrivals_per_s):
     with pytest.raises(
-        ConfigurationError, match=r"Station 'path': a load of rho = 1.* has no stationary .*start = \"empty\""
+        ConfigurationError,
+        match=r"Station 'path': a load of rho = 1.* has no stationary .*start = EmptyStart",
     ):
-        Station(Simulation(1), "path", arrivals_per_s, H2, "stationary")
-    station = Station(Simulation(1), "path", arrivals_per_s, H2, "empty")
+        Station(Simulation(1), "path", arrivals_per_s, H2, StationaryStart())
+    station = Station(Simulation(1), "path", arrivals_per_s, H2, EmptyStart())
     assert station.load == pytest.approx(0.3875 * arrivals_per_s, rel=1e-12)
     assert station.initial_work_s == 0.0
 
 
 def test_no_negative_arrival_rate_and_no_message_without_packets():
     with pytest.raises(ConfigurationError, match=r"Station\.arrival_rate_per_s = -1: must be 0 or above"):
-        Station(Simulation(1), "path", -1.0, H2, "empty")
+        Station(Simulation(1), "path", -1.0, H2, EmptyStart())
     with pytest.raises(ValueError, match="at least one"):
-        Station(Simulation(1), "path", 0.0, H2, "empty").send("a", 0)
+        Station(Simulation(1), "path", 0.0, H2, EmptyStart()).send("a", 0)

@@ -295,10 +295,12 @@ def possible(plans: pd.DataFrame, num_wanted: int, num_repeated: int) -> dict[An
     return numbers
 
 
-@pytest.mark.parametrize("solver", ["exact", "algorithm-2"])
+@pytest.mark.parametrize("solver", ["ExactSolver", "Algorithm2"])
 def test_cells_short_of_able_clients_take_those_they_have(command: Call, solver: str) -> None:
     """As `RawHfl` says: num_participants below num_wanted, an edge round lasts, the run goes on."""
-    result, output = short(command, "--protocol.energy-budget-j", "1e-7", "4e-6", f"{POLICY}.solver", solver)
+    result, output = short(
+        command, "--protocol.energy-budget-j", "1e-7", "4e-6", f"{POLICY}.solver.kind", solver
+    )
     rounds = result.rounds[result.rounds["level"] == "edge"]
     taking_part = dict(rounds.set_index(["node", "edge_round"])["num_participants"])
     assert taking_part == possible(result.plans, 4, 2)

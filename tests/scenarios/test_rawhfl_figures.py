@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import cosim
-from cosim import CommonSteps, ResourceAware, Simulation, Unconstrained, running
+from cosim import Algorithm2, CommonSteps, ResourceAware, Simulation, Unconstrained, running
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import to_dict
 from cosim.results import Summary
@@ -122,7 +122,7 @@ def test_every_algorithm_is_the_papers() -> None:
         for system in [change(rawhfl.paper_scale())]
         if isinstance(system.protocol, cosim.RawHfl)
     }
-    paper = ResourceAware(solver="algorithm-2")
+    paper = ResourceAware(solver=Algorithm2())
     assert found == {
         **{f"RawHFL, Z={z}": (paper, z, 0.0) for z in (2, 4, 6)},
         **{f"exact, Z={z}": (ResourceAware(), z, 0.0) for z in (2, 4, 6)},

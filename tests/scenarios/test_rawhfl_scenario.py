@@ -11,9 +11,11 @@ from rich.table import Table
 
 from cosim import (
     AfterRounds,
+    Algorithm2,
     AsPlanned,
     CommonSteps,
     EveryEdgeRound,
+    ExactSolver,
     HFedAvg,
     Iid,
     Never,
@@ -139,7 +141,8 @@ def test_the_world_is_the_papers() -> None:
     assert (protocol.num_mini_batches, protocol.local.batch_size) == (10, 32)
     assert (protocol.deadline_s, requests.slot_s, protocol.energy_budget_j) == (150.0, 150.0, (0.8, 1.5))
     policy = protocol.policy
-    assert (policy.theta, policy.penalty, policy.num_iterations) == (0.4, 1.0, 50)
+    assert (policy.theta, policy.solver) == (0.4, ExactSolver())
+    assert (Algorithm2().penalty, Algorithm2().num_iterations) == (1.0, 50)
     assert (policy.num_selected, policy.margin_db, system.uplink.sharing.num_blocks) == (None, 0.0, 4)
     assert (requests.num_genres, requests.contents_per_genre, requests.genre_concentration) == (8, 32, 0.3)
     assert (requests.similar_probability, requests.active_probability) == ((0.1, 0.8), (0.2, 0.8))

@@ -20,12 +20,15 @@ from cosim import (
     Deadline,
     Deterministic,
     DrawnDevices,
+    EmptyStart,
     HFedAvg,
     Never,
+    OwnPaths,
     PerGroup,
     PublicNetwork,
     Radio,
     Result,
+    SharedPath,
     System,
     Traffic,
     UploadDeadline,
@@ -93,7 +96,7 @@ def test_the_waiting_time_is_where_10_of_12_arrive() -> None:
     assert float(vhfl.sojourn(system.uplink).success_rate(protocol.waiting.after_s)) == pytest.approx(
         10 / 12, rel=1e-9
     )
-    assert (type(system.uplink), system.uplink.paths) == (PublicNetwork, "own")
+    assert (type(system.uplink), system.uplink.paths) == (PublicNetwork, OwnPaths())
 
 
 def test_the_closed_form_is_that_of_the_network() -> None:
@@ -219,7 +222,7 @@ def test_the_least_number_of_paths_and_uploads_covers(success_rate: float) -> No
 
 
 def shared(system: System) -> System:
-    return evolve(system, uplink=PublicNetwork(paths="shared"))
+    return evolve(system, uplink=PublicNetwork(paths=SharedPath()))
 
 
 def by_radio(system: System) -> System:
@@ -239,7 +242,7 @@ def with_another_service(system: System) -> System:
 
 
 def overloaded(system: System) -> System:
-    return evolve(system, uplink=PublicNetwork(arrival_rate_per_s=3.2, start="empty"))
+    return evolve(system, uplink=PublicNetwork(arrival_rate_per_s=3.2, start=EmptyStart()))
 
 
 def in_packets(system: System) -> System:

@@ -170,7 +170,7 @@ def test_as_many_as_take_part_is_for_all() -> None:
 @pytest.mark.parametrize("order", [None, *range(6)])
 @pytest.mark.parametrize("num_updates", [2, 3])
 def test_of_those_that_arrive_at_once_the_first_by_name_count(num_updates: int, order: int | None) -> None:
-    """Client 4 comes first, then 0, 1 and 3 at once, client 2 never; all who came then had sent."""
+    """Client 4 comes first, then 0, 1 and 3 at once, client 2 never; the tied have sent."""
     result = played(FirstK(num_updates=num_updates), order, frequencies_hz=(1e9, 1e9, 0.5e9, 1e9, 2e9))
     reason, places = f"after the first {num_updates}", [4, 0, 1, 3]
     expected = [DONE if client in places[:num_updates] else reason for client in range(5)]

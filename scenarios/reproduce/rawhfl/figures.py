@@ -98,7 +98,7 @@ def with_floors(change: Change) -> Change:
 
 
 ALGORITHMS: dict[str, Change] = {
-    **{f"RawHFL, Z={z}": planned_by(cosim.ResourceAware(solver="algorithm-2"), z) for z in (2, 4, 6)},
+    **{f"RawHFL, Z={z}": planned_by(cosim.ResourceAware(solver=cosim.Algorithm2()), z) for z in (2, 4, 6)},
     **{f"exact, Z={z}": planned_by(cosim.ResourceAware(), z) for z in (2, 4, 6)},
     "exact, Z=4, floors": with_floors(planned_by(cosim.ResourceAware(lowest_power_dbm=0.0), 4)),
     "H-FedAvg-UB, floors": with_floors(planned_by(cosim.Unconstrained(), 12)),
