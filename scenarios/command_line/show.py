@@ -37,10 +37,10 @@ def main(arguments: list[str]) -> int:
         return usage("show", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), FOR_SCENARIOS)
     scenario = scenario_of(target)
     own = scenario.system(paper_scale=paper_scale)
-    system, arguments = with_kinds(own, arguments)
-    _, system = parse_with_system(
-        Options(), system, f"cosim show {target}", arguments, scenario.question, FOR_SCENARIOS
-    )
+    system, rest = with_kinds(own, arguments)
+    if arguments:
+        program = f"cosim show {target}"
+        _, system = parse_with_system(Options(), system, program, rest, scenario.question, FOR_SCENARIOS)
     question = (scenario.question or "").partition("\n")[0]
     console.print(page(f"{target}: {question}", rows(system, own, type(system)())))
     console.print(system.compute.rule)

@@ -223,8 +223,8 @@ def _commands() -> Iterator[str]:
             paper = [f"`{name}`" for name in names if hasattr(find("run", name), "paper_scale")]
             yield (
                 f"{_options(run.Options, run.ANYWHERE)}\n\nEvery field of the configuration is an option "
-                "too, and `--PATH.kind CLASS` puts another class into a field that takes several. `--paper-scale`: "
-                f"{', '.join(paper)}."
+                "too, and `--PATH.kind CLASS` puts another class into a field that takes several. "
+                f"`--paper-scale`: {', '.join(paper)}."
             )
         else:
             yield from _options_of_each(command)
