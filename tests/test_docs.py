@@ -638,7 +638,7 @@ def test_the_reference_has_every_option(only_parsed, capsys):
         (["validate", "csi-error", "--help"], "cosim validate"),
     ):
         assert exit_code(words) == 0
-        known = set(re.findall(r"`--([\w-]+)`", section(heading)))
+        known = set(re.findall(r"`--([\w-]+)[` ]", section(heading)))
         for option in re.findall(r"--([a-z][a-z-]+)", re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)):
             is_field = option in {field.name.replace("_", "-") for field in attrs.fields(cosim.System)}
             assert option in known or option.startswith("no-") or option == "help" or is_field, option

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import analysis
 from scenarios import command_line
 from scenarios.command_line.catalogue import catalogue
@@ -14,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-SCENARIO, STUDY = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+SCENARIO, PART, STUDY = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
 def pasted(code: str, tmp_path: Path) -> str:
@@ -83,6 +85,25 @@ def test_the_command_line_takes_the_scenario_as_one_of_ours(tmp_path):
     runs = analysis.load(tmp_path / "studies" / "my_scenario-1")
     mean_s = runs.groupby("uplink.sharing.bandwidth_hz")["time_s"].mean()
     assert mean_s[5e5] > mean_s[1e6] > results[0].summary.time_s
+
+
+def test_the_part_is_on_the_command_line(tmp_path, monkeypatch, capsys):
+    """Its commands in one process, with fewer rounds; each rest is a span."""
+    (tmp_path / "rests.py").write_text(PART)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("COLUMNS", "200")
+    run, show = re.findall(r"^cosim (.*--import rests.*)$", README, flags=re.MULTILINE)
+    for line in (f"{run} --num-global-rounds 2 --quiet --out a", show):
+        with pytest.raises(SystemExit) as ended:
+            command_line.main(shlex.split(line))
+        assert ended.value.code == 0
+    assert re.search(r"protocol\.training\.rest_s +1 +s +no source", capsys.readouterr().out)
+    spans = analysis.load(tmp_path / "a").spans
+    rests = spans[spans["activity"] == "idle"]
+    assert len(rests) == 2 * 3 * 3
+    assert (rests["end_s"] - rests["start_s"]).to_numpy() == pytest.approx(0.01, rel=1e-9)
+    sys.modules.pop("rests", None)
 
 
 def test_every_file_that_is_named_is_there():

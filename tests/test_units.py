@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import attrs
+import networkx as nx
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -175,7 +176,7 @@ def test_longer_suffixes_come_first():
 # --- Every public float carries its unit ------------------------------------------------------------------
 
 
-FOR_TYPE_CHECKERS = {"Learner": object, "TrainingFlops": object, "pd": pd}
+FOR_TYPE_CHECKERS = {"Learner": object, "TrainingFlops": object, "nx": nx, "pd": pd}
 """What annotations name that is not imported before something is learned or written."""
 
 

@@ -16,14 +16,17 @@ Usage::
 import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, not_negative, positive, refuse
 from cosim.names import CLOUD, client_name, edge_name
 from cosim.simulation import Simulation
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @configuration
@@ -48,8 +51,10 @@ class Topology:
             rule = f"must lie below cell_radius_m = {self.cell_radius_m:g}, else no place is left for clients"
             raise refuse("Topology", "min_distance_m", self.min_distance_m, rule, 35.0)
 
-    def graph(self, cell_sizes: Sequence[int], sim: Simulation) -> nx.Graph:
+    def graph(self, cell_sizes: Sequence[int], sim: Simulation) -> "nx.Graph":
         """The network: nodes with `kind`, `position_m`, `cell` (not the cloud); links with `distance_m`."""
+        import networkx as nx  # not before there is a graph
+
         graph = nx.Graph()
         graph.add_node(CLOUD, kind="cloud", position_m=(0.0, 0.0))
         client = 0

@@ -77,6 +77,8 @@ def parse_with_system(
     Args:
         anywhere: Options that were taken out before, and what they do.
     """
+    words, about = in_full(arguments, options, system, anywhere=anywhere), with_options(description, anywhere)
+
     import tyro  # not before it is needed
 
     kinds, unnamed = (type(options), type(system)), tyro.conf.arg(name="")
@@ -87,7 +89,6 @@ def parse_with_system(
         system: Annotated[kinds[1], unnamed]  # type: ignore[valid-type]
 
     asked = Invocation(options=options, system=system)
-    words, about = in_full(arguments, options, system, anywhere=anywhere), with_options(description, anywhere)
     try:
         found = _parsed(Invocation, program, words, asked, about)
     except SystemExit as ended:

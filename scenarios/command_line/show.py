@@ -37,10 +37,10 @@ def main(arguments: list[str]) -> int:
         return usage("show", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), FOR_SCENARIOS)
     scenario = scenario_of(target)
     own = scenario.system(paper_scale=paper_scale)
-    system, arguments = with_kinds(own, arguments)
-    _, system = parse_with_system(
-        Options(), system, f"cosim show {target}", arguments, scenario.question, FOR_SCENARIOS
-    )
+    system, rest = with_kinds(own, arguments)
+    if arguments:
+        program = f"cosim show {target}"
+        _, system = parse_with_system(Options(), system, program, rest, scenario.question, FOR_SCENARIOS)
     question = (scenario.question or "").partition("\n")[0]
     console.print(page(f"{target}: {question}", rows(system, own, type(system)())))
     console.print(system.cycles.rule)
@@ -83,8 +83,8 @@ def rows(
     """Fields of a configuration, then its parts, each with its fields.
 
     Args:
-        own: The scenario's, where it is of the same class; else None.
-        usual: The default, likewise.
+        own: The scenario's.
+        usual: The default, where it is of the same class; else None.
         unit: That of all fields; None: each has its own.
         source: Likewise.
     """
@@ -105,9 +105,9 @@ def rows(
         if value is None or isinstance(value, Port):
             parts.append(Row(prefix + name, kind, "", origin, others))
         if value is not None:
-            own_part, usual_part = (of if type(of) is type(value) else None for of in (chosen, default))
+            usual_part = default if type(default) is type(value) else None
             of_all = (unit_of(name), said) if of_values else (None, None)
-            parts += rows(value, own_part, usual_part, f"{prefix}{name}.", of_all[0], of_all[1])
+            parts += rows(value, chosen, usual_part, f"{prefix}{name}.", of_all[0], of_all[1])
     return fields + parts
 
 

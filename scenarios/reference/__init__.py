@@ -9,7 +9,7 @@ is said here, because a record's columns have no room for it.
 import inspect
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ from scenarios import command_line
 from scenarios.command_line import looking, run
 from scenarios.command_line import study as study_command
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
+from scenarios.command_line.scenario import FOR_SCENARIOS
 from scenarios.reference.rows import first_line, functions, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
@@ -221,18 +222,18 @@ def _commands() -> Iterator[str]:
         if command == "run":
             paper = [f"`{name}`" for name in names if hasattr(find("run", name), "paper_scale")]
             yield (
-                f"{_options(run.Options)}\n\nEvery field of the configuration is an option too, and "
-                "`--PATH.kind CLASS` puts another class into a field that takes several. `--paper-scale`: "
-                f"{', '.join(paper)}."
+                f"{_options(run.Options, run.ANYWHERE)}\n\nEvery field of the configuration is an option "
+                "too, and `--PATH.kind CLASS` puts another class into a field that takes several. "
+                f"`--paper-scale`: {', '.join(paper)}."
             )
         else:
             yield from _options_of_each(command)
-    for name, options in (
-        ("study", study_command.Options),
-        ("report", looking.ReportOptions),
-        ("trace", looking.TraceOptions),
+    for name, options, anywhere in (
+        ("study", study_command.Options, FOR_SCENARIOS),
+        ("report", looking.ReportOptions, {}),
+        ("trace", looking.TraceOptions, {}),
     ):
-        yield f"### cosim {name}\n\n{_options(options)}"
+        yield f"### cosim {name}\n\n{_options(options, anywhere)}"
 
 
 def _options_of_each(command: str) -> Iterator[str]:
@@ -244,8 +245,10 @@ def _options_of_each(command: str) -> Iterator[str]:
         yield f"Options of {', '.join(of)}:\n\n{_options(options)}"
 
 
-def _options(cls: type) -> str:
-    rows = []
+def _options(cls: type, anywhere: Mapping[str, str] | None = None) -> str:
+    rows = [
+        (f"`{option}`", "", "", f"{what[0].upper()}{what[1:]}.") for option, what in (anywhere or {}).items()
+    ]
     for attribute in attrs.fields(cls):
         text, _ = _described(cls, attribute.name)
         option = f"`--{attribute.name.replace('_', '-')}`"

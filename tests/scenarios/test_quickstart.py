@@ -1,5 +1,6 @@
 """The quickstart: what a new user sees first must hold."""
 
+import re
 import struct
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from cosim.records import DONE
 from scenarios.command_line.playing import play
 from scenarios.command_line.run import Options
 from scenarios.quickstart import system
+
+README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 def size_of_png(path: Path) -> tuple[int, int]:
@@ -48,6 +51,14 @@ def test_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = capsys.readouterr()
     assert_consistent(Result.load(tmp_path / "a"), output.out)
     assert output.err.count("\n") == 11  # before the first round and at every tenth
+    (sample,) = re.findall(r"^│.*│$", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    (printed,) = re.findall(r"^│.*│$", output.out, flags=re.MULTILINE)
+    by_clock = [
+        slice(0, 1),
+        slice(2, None),
+    ]  # what is learned may differ in the last digit on another machine
+    words, expected = (re.split(r" *│ *", line.strip("│ ")) for line in (printed, sample))
+    assert [words[part] for part in by_clock] == [expected[part] for part in by_clock]
     assert 0.0 < result.summary.num_dropped / result.summary.num_updates < 0.5
     assert result.summary.accuracy is not None
     assert result.summary.accuracy > 0.7

@@ -27,13 +27,15 @@ from collections import Counter
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import networkx as nx
 import numpy as np
 
 from cosim.configuration import ConfigurationError
 from cosim.data.traffic.traffic import TrafficTable
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 MONDAY = datetime(2024, 1, 1)
 """The Monday from which `write` counts."""
@@ -228,7 +230,9 @@ def _check_holes(
     raise _fault(path, row, "cell", what, "add it, or leave out the cell everywhere")
 
 
-def _neighbours(path: Path, cells: tuple[str, ...]) -> nx.Graph:
+def _neighbours(path: Path, cells: tuple[str, ...]) -> "nx.Graph":
+    import networkx as nx  # not before there is a graph
+
     graph = nx.Graph()
     graph.add_nodes_from(cells)
     for row in _rows(path, ("cell", "neighbour")):

@@ -31,9 +31,9 @@ features; the process is ours.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import attrs
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,6 +47,9 @@ from cosim.configuration import (
     positive,
     refuse,
 )
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 DAY_S, WEEK_S = 86_400.0, 7 * 86_400.0
 FEATURES = ("mean_users", "max_users", "traffic_per_user_bps", "small_packet_ratio")
@@ -123,7 +126,7 @@ class TrafficTable:
     """
 
     cells: tuple[str, ...]
-    neighbours: nx.Graph = attrs.field(repr=False)
+    neighbours: "nx.Graph" = attrs.field(repr=False)
     start_s: float
     slot_s: float
     feature_names: tuple[str, ...]
@@ -201,8 +204,10 @@ def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> Traf
     )
 
 
-def nearest_neighbours(cells: tuple[str, ...], places: Array, num_neighbours: int) -> nx.Graph:
+def nearest_neighbours(cells: tuple[str, ...], places: Array, num_neighbours: int) -> "nx.Graph":
     """Each cell joined with its nearest others; places of shape (cells, 2)."""
+    import networkx as nx  # not before there is a graph
+
     graph = nx.Graph()
     graph.add_nodes_from(cells)
     distance = np.linalg.norm(places[:, None] - places[None], axis=-1)
@@ -212,8 +217,10 @@ def nearest_neighbours(cells: tuple[str, ...], places: Array, num_neighbours: in
     return graph
 
 
-def bursts(traffic: Traffic, sizes: Array, graph: nx.Graph) -> Array:
+def bursts(traffic: Traffic, sizes: Array, graph: "nx.Graph") -> Array:
     """Load by bursts, from the sizes of those that begin; both (slots, cells), cells as in the graph."""
+    import networkx as nx
+
     place = {cell: number for number, cell in enumerate(graph)}
     hops = np.full((len(place), len(place)), -1)
     for cell, lengths in nx.all_pairs_shortest_path_length(graph):

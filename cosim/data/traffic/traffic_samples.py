@@ -32,7 +32,6 @@ Source: VHFL, Section V-A, in words only; lags, statistics of the neighbours and
 import math
 
 import attrs
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -133,6 +132,8 @@ def _seen_by_client(table: TrafficTable, now: NDArray[np.int64], num_lags: int) 
 
 def _seen_by_server(table: TrafficTable, now: NDArray[np.int64], num_lags: int) -> NDArray[np.float64]:
     """Shape (slots, cells, num_lags + 1 + features)."""
+    import networkx as nx  # not before there is a graph
+
     joined = nx.to_numpy_array(table.neighbours, nodelist=table.cells, weight=None)  # type: ignore[arg-type]
     shares = joined / joined.sum(axis=1, keepdims=True)
     lagged = np.einsum("cn,snl->scl", shares, _lags(table.target, now, num_lags))
