@@ -26,6 +26,7 @@ from cosim.devices.compute import Compute
 from cosim.devices.transmit_power import PowerRange, SamePower
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
+from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.vertical import VerticalSgd
 from cosim.links.codec import Codec, Uncompressed
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
@@ -46,6 +47,7 @@ from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
 from cosim.radio.sharing.over_the_air import OverTheAir
 from cosim.radio.sharing.resource_blocks import ResourceBlocks
 from cosim.radio.sharing.shares import FixedShares, RedividedShares
+from cosim.records import Measure
 from cosim.results import Result
 from cosim.running import run
 from cosim.simulation import Dropped, Simulation
@@ -57,6 +59,7 @@ __all__ = [
     "CellIid",
     "CellTraffic",
     "Cifar10",
+    "Classification",
     "Codec",
     "CoherenceTime",
     "CommonSteps",
@@ -88,6 +91,7 @@ __all__ = [
     "LocalTraining",
     "Mean",
     "MeanBySamples",
+    "Measure",
     "Natural",
     "Newsgroups20",
     "NoFading",
@@ -102,6 +106,7 @@ __all__ = [
     "RawHfl",
     "Rayleigh",
     "RedividedShares",
+    "Regression",
     "ResourceAware",
     "ResourceBlocks",
     "Result",
@@ -117,6 +122,7 @@ __all__ = [
     "SteadyUpload",
     "Synthetic",
     "System",
+    "Task",
     "Topology",
     "Traffic",
     "TrafficCsv",

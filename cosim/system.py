@@ -25,6 +25,7 @@ from cosim.configuration import (
 from cosim.data.data import Data
 from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.devices.compute import Compute
+from cosim.learning.task import Task
 from cosim.links.codec import Codec, Uncompressed
 from cosim.links.uplink import Uplink
 from cosim.protocols.hist import Hist
@@ -52,6 +53,8 @@ class System:
         initial_weights: Drawn: by the network's own initialisation, from the seed; network: those that a
             network of your own brings, pretrained ones for instance. [HIST journal: drawn]
         data: What is learned, and who holds which samples.
+        task: What is minimised and reported; none: classification where samples have classes, regression
+            where they have quantities. [HIST journal, Section VI-A: classification]
         topology: Where the nodes stand.
         compute: The clients' processors, and the power of their transmitters.
         codec: What an upload is on the air. [HIST journal, Section VI-B: uncompressed]
@@ -68,6 +71,7 @@ class System:
     model: str = "relu-784-300-10"
     initial_weights: Literal["drawn", "network"] = "drawn"
     data: Data = FashionMnist()
+    task: Task | None = None
     topology: Topology = Topology()
     compute: Compute = Compute()
     codec: Codec = Uncompressed()

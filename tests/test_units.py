@@ -95,7 +95,6 @@ OTHER_UNIT = {
     "bits": "its whole name is the unit",
     "cycles": "its whole name is the unit",
     "values": "that of the field they are for",
-    "loss_nats": "nats are of no other quantity",
 }
 """Numbers that say their unit, though not by a suffix."""
 

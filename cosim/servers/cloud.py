@@ -15,7 +15,7 @@ from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpda
 from cosim.learning.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape, Part
 from cosim.links.codec import Codec, Payload
-from cosim.records import Evaluation, Prediction, Round
+from cosim.records import Evaluation, Round
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 from cosim.topology.topology import CLOUD
@@ -32,7 +32,7 @@ class RoundReport(NamedTuple):
 
     global_round: int
     time_s: float
-    evaluation: Evaluation | Prediction | None
+    evaluation: Evaluation | None
     model: PendingModel
     states: Mapping[str, PendingState]
 
@@ -134,10 +134,11 @@ class Cloud:
         last = global_round == self.num_global_rounds
         if self.evaluate_every is not None and (last or global_round % self.evaluate_every == 0):
             if known:
-                evaluation = next(row for row in known.evaluations if row.global_round == global_round)
+                evaluation = next(row for row in known.evaluations if row.version == global_round)
             else:
                 self.learner.compute(model, *self.states.values())
-                evaluation = self.learner.evaluate(model).record(sim.now_s, global_round)
+                scores, measures = self.learner.evaluate(model), self.learner.task.measures()
+                evaluation = Evaluation(sim.now_s, global_round, scores, measures)
             sim.trace.record(evaluation)
         self.listener(RoundReport(global_round, sim.now_s, evaluation, model, dict(self.states)))
         return model

@@ -125,7 +125,8 @@ def _trains_alone(rule: LocalTraining, system: System, network: Any) -> None:
     sim = Simulation(system.seed)
     dataset = system.data.load(sim, None)
     held = system.data.held(sim, dataset, system.sizes())
-    learner = Learner(network_of(system) if network is None else network, dataset, num_workers=1)
+    network = network_of(system) if network is None else network
+    learner = Learner(network, dataset, num_workers=1, task=system.task)
     start = learner.initial_model(1)
 
     def updates() -> list[PendingUpdate]:

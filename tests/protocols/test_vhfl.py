@@ -241,8 +241,8 @@ def test_a_run_of_a_predictor_reports_its_errors_and_keeps_them(tmp_path):
     errors = result.evaluations
     assert list(errors.columns[2:5]) == ["train_mse", "test_mse", "error_ratio"]
     assert list(errors["global_round"]) == [0, 1, 2]
-    assert result.summary.test_mse == errors["test_mse"].iloc[-1] != errors["train_mse"].iloc[-1]
-    assert result.summary.accuracy is None
+    assert result.summary.scores["test_mse"] == errors["test_mse"].iloc[-1] != errors["train_mse"].iloc[-1]
+    assert "accuracy" not in result.summary.scores
     loaded = Result.load(tmp_path / "a")
     assert loaded.summary == result.summary
     assert loaded.evaluations.equals(errors)

@@ -137,7 +137,7 @@ def test_the_scenarios_report_adds_up(tmp_path):
 
 
 def curve(times_s, accuracies):
-    return pd.DataFrame({"global_round": range(len(times_s)), "time_s": times_s, "accuracy": accuracies})
+    return pd.DataFrame({"version": range(len(times_s)), "time_s": times_s, "accuracy": accuracies})
 
 
 def test_time_to_a_target_is_that_of_the_first_evaluation_there():

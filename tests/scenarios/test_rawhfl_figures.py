@@ -292,7 +292,7 @@ def test_runs_are_those_of_every_seed_and_energies_those_of_their_spans(
             for spans in [result.spans]
         ]
         assert runs.energy_j(name, 1) == pytest.approx(of_first, rel=1e-9)
-        assert list(runs.accuracy(name)) == [result.summary.accuracy for result in runs.of[name]]
+        assert list(runs.accuracy(name)) == [result.summary.scores["accuracy"] for result in runs.of[name]]
         assert list(runs.accuracy(name, 0)) == [r.evaluations["accuracy"][0] for r in runs.of[name]]
     frame = runs.frame()
     assert len(frame) == 4 * 3
@@ -371,7 +371,7 @@ def makes_up(
             name, v = name_of(label), system.data.similar_probability
             shares = np.linspace(0.0, 1.0, protocol.num_global_rounds + 1)
             total_j = edge_round_j(name, v, seed) * protocol.num_global_rounds * protocol.num_edge_rounds
-            numbers = {"global_round": range(len(shares)), "accuracy": accuracy(name, v, seed) * shares}
+            numbers = {"version": range(len(shares)), "accuracy": accuracy(name, v, seed) * shares}
             numbers |= {"loss_nats": 1.0, "energy_j": total_j * shares}
             rows = [
                 (client, 1, edge_round, *values)
@@ -381,7 +381,7 @@ def makes_up(
             columns = ["client", "global_round", "edge_round", "is_able", "is_selected", "planned_j"]
             results[label] = cosim.Result(
                 config={"label": label, "system": {"seed": seed}},
-                summary=Summary("complete", len(shares) - 1, 0.0, None, total_j, 0, 0, 0.0),
+                summary=Summary("complete", len(shares) - 1, 0.0, {}, {}, total_j, 0, 0, 0.0),
                 spans=none,
                 transfers=none,
                 fates=none,
@@ -855,7 +855,7 @@ def check_table3(shared: Path, table: pd.DataFrame) -> None:
     table = table.set_index("algorithm")
     for name in ("RawHFL, Z=4", "central SGD", "H-FedAvg-M1", "H-FedAvg-UB", "FedAvg-UB", "exact, Z=4"):
         result = found(shared, name, "0.7")
-        assert table.loc[name, "accuracy"] == pytest.approx(result.summary.accuracy)
+        assert table.loc[name, "accuracy"] == pytest.approx(result.summary.scores["accuracy"])
         num_edge_rounds = 1 if name == "FedAvg-UB" else 4
         expected_j = math.fsum(result.spans["energy_j"]) / num_edge_rounds
         assert table.loc[name, "edge_round_j"] == pytest.approx(

@@ -17,7 +17,7 @@ from cosim.configuration import to_dict
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
-from cosim.records import Prediction, Trace
+from cosim.records import Evaluation, Trace
 from cosim.simulation import Simulation
 from cosim.topology.topology import CLOUD
 from scenarios import vhfl
@@ -314,7 +314,8 @@ def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[s
             taken[label] = courses[label.rpartition(", ")[0]](system.seed, rounds)
             trace = Trace()
             for number, value in enumerate(taken[label]):
-                trace.record(Prediction(float(number), number, 0.9 * value, value, 2.0 * value))
+                scores = {"test_mse": value, "train_mse": 0.9 * value, "error_ratio": 2.0 * value}
+                trace.record(Evaluation(float(number), number, scores, cosim.Regression().measures()))
             config = {"scenario": figure, "system": to_dict(system)}
             results[label] = cosim.Result.of(trace, config, system.num_clients, "complete", None)
         return results
