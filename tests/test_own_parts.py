@@ -66,6 +66,7 @@ SYSTEMS = {
         attrs.evolve(BASE, data=cosim.Arrays(source="own_parts:faded")),
         attrs.evolve(BASE, data=cosim.Digits(split=cosim.Iid())),
     ),
+    "task": (attrs.evolve(BASE, task=own_parts.Guesses()), BASE),
     "protocol": (
         attrs.evolve(BASE, protocol=own_parts.Rested(num_global_rounds=2, training=TRAINING)),
         BASE,

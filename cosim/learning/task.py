@@ -15,7 +15,7 @@ torch.func can batch. Where a class defines `loss`, it is trained by general pro
 Usage::
 
     @configuration
-    class Huber(cosim.Regression):
+    class Huber(cosim.Task):
         \"\"\"Huber loss; the mean absolute error is reported.\"\"\"
 
         delta: float = field(positive, default=1.0)

@@ -9,6 +9,7 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | `check_protocol` | a protocol, in a small system |
 | `check_uplink` | an uplink: uploads whole and cut, runs with a deadline and without |
 | `check_local_training` | a training rule: nobody's update hangs on who is trained beside him |
+| `check_task` | a task: its loss is a mean, its sums add up over slices of a data set |
 | `check_codec` | a codec: whole bits, more for more values |
 | `check_data` | a data set: who holds what, the same in every run, nothing that could be written to |
 
@@ -43,6 +44,7 @@ from cosim.testing.parts import (
     check_data,
     check_local_training,
     check_protocol,
+    check_task,
     check_uplink,
 )
 from cosim.testing.runs import check_system, small_system
@@ -54,6 +56,7 @@ __all__ = [
     "check_local_training",
     "check_protocol",
     "check_system",
+    "check_task",
     "check_uplink",
     "small_system",
 ]

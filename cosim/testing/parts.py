@@ -10,6 +10,7 @@ from cosim.data.data import Data
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.local_training import LocalTraining
+from cosim.learning.task import Task
 from cosim.links.codec import Codec
 from cosim.links.uplink import Uplink
 from cosim.protocols.protocol import Protocol
@@ -19,6 +20,9 @@ from cosim.system import System
 from cosim.testing.laws import broken
 from cosim.testing.runs import check_system, small_system
 from cosim.testing.uploads import check_uploads
+
+NUM_SAMPLES = 20
+"""On which a task is tried."""
 
 
 def check_protocol(protocol: Protocol, system: System | None = None, network: Any = None) -> None:
@@ -117,6 +121,42 @@ def check_local_training(rule: LocalTraining, system: System | None = None, netw
     training = attrs.evolve(system.protocol.training, local=rule)  # type: ignore[attr-defined]
     check_system(attrs.evolve(system, protocol=attrs.evolve(system.protocol, training=training)), network)
     _trains_alone(rule, system, network)
+
+
+def check_task(task: Task, system: System | None = None, network: Any = None) -> None:
+    """Check that a loss is a mean and that sums add up, and the laws of runs with a task.
+
+    Args:
+        system: What it is learned in, with data that suit it; None: the small one, which has 4 classes.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    import torch
+    from torch.func import grad
+
+    system = attrs.evolve(system or small_system(), task=task)
+    dataset = system.data.load(Simulation(system.seed), None)
+    y_N = torch.tensor(dataset.test_y[:NUM_SAMPLES])
+    generator = torch.Generator().manual_seed(system.seed)
+    outputs_NK = torch.randn((len(y_N), task.num_outputs(dataset)), generator=generator)
+    loss = task.loss(outputs_NK, y_N)
+    of_twice = task.loss(torch.cat((outputs_NK, outputs_NK)), torch.cat((y_N, y_N)))
+    if not torch.allclose(loss, of_twice, rtol=1e-4):
+        where = f"{float(loss)} of a batch, {float(of_twice)} of the batch twice"
+        raise broken("mean loss", where, "a sum where a mean is meant")
+    if not grad(task.loss)(outputs_NK, y_N).isfinite().all():
+        raise broken("gradients", "one is not finite", "the logarithm or the root of 0")
+    whole = task.sums(outputs_NK, y_N)
+    for num_samples in (1, NUM_SAMPLES // 2):
+        slices = zip(outputs_NK.split(num_samples), y_N.split(num_samples), strict=True)
+        of_slices = [task.sums(*of) for of in slices]
+        for name, value in whole.items():
+            added = math.fsum(float(of[name]) for of in of_slices)
+            if not math.isclose(added, float(value), rel_tol=1e-4, abs_tol=1e-6):
+                where = f"{name} is {float(value)}, and {added} by slices of {num_samples}"
+                raise broken("sums", where, "a mean where a sum is meant")
+    check_system(system, network)
 
 
 def _trains_alone(rule: LocalTraining, system: System, network: Any) -> None:
