@@ -84,7 +84,7 @@ from cosim.learning.network.flops import TrainingFlops
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import WeightedSum, Weights, frozen_on, own_copy, own_weights
 from cosim.learning.task import Task, task_for
-from cosim.learning.task_check import check_task
+from cosim.learning.task_check import check_task, numbers
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 
@@ -278,11 +278,7 @@ class Learner:
 
     def _sums(self, model: PendingModel, x_ND: Tensor, y_N: Tensor) -> dict[str, float]:
         """The task's sums over samples."""
-
-        def of_batch(outputs_BK: Tensor, y_B: Tensor) -> dict[str, float]:
-            return {name: float(value) for name, value in self.task.sums(outputs_BK, y_B).items()}
-
-        slices = list(self._on_samples(model, of_batch, x_ND, y_N))
+        slices = list(self._on_samples(model, partial(numbers, self.task), x_ND, y_N))
         sums = {name: math.fsum(of_slice[name] for of_slice in slices) for name in slices[0]}
         return sums | {"num_samples": len(y_N)}
 

@@ -1,5 +1,7 @@
 """Whether a task and a data set fit together, asked before the clock starts."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 from torch.func import grad, vmap
@@ -9,7 +11,10 @@ from cosim.data.dataset import Dataset
 from cosim.learning.task import Task
 
 NUM_CLIENTS, NUM_SAMPLES = 2, 3
-"""What a loss is tried on."""
+"""On which a loss is batched."""
+
+NUM_TRIED, SLICE = 20, 7
+"""Samples of a trial, and of a slice of it."""
 
 TAKEN = (
     *("time_s", "version", "energy_j", "bits_per_client", "num_updates", "num_dropped", "dropped_share"),
@@ -45,6 +50,44 @@ def check_task(task: Task, dataset: Dataset) -> None:
     _check_scores(task, outputs_CBK[0], y_B)
 
 
+class Trial(NamedTuple):
+    """Numbers of a task on a few samples with random outputs.
+
+    Attributes:
+        loss: Of all of them.
+        loss_of_twice: Of a batch that holds each of them twice.
+        has_gradients: Whether all gradients with respect to the outputs are finite.
+        sums: Over all of them.
+        sums_of_slices: The same, slice by slice.
+    """
+
+    loss: float
+    loss_of_twice: float
+    has_gradients: bool
+    sums: dict[str, float]
+    sums_of_slices: list[dict[str, float]]
+
+
+def trial(task: Task, dataset: Dataset) -> Trial:
+    """Try a task on the first test samples of a data set."""
+    y_B = torch.tensor(dataset.test_y[:NUM_TRIED])
+    size = (len(y_B), task.num_outputs(dataset))
+    outputs_BK = torch.randn(size, generator=torch.Generator().manual_seed(1))
+    slices = zip(outputs_BK.split(SLICE), y_B.split(SLICE), strict=True)
+    return Trial(
+        loss=float(task.loss(outputs_BK, y_B)),
+        loss_of_twice=float(task.loss(torch.cat((outputs_BK, outputs_BK)), torch.cat((y_B, y_B)))),
+        has_gradients=bool(grad(task.loss)(outputs_BK, y_B).isfinite().all()),
+        sums=numbers(task, outputs_BK, y_B),
+        sums_of_slices=[numbers(task, *of_slice) for of_slice in slices],
+    )
+
+
+def numbers(task: Task, outputs_BK: Tensor, y_B: Tensor) -> dict[str, float]:
+    """The sums of a task over a slice, as numbers."""
+    return {name: float(value) for name, value in task.sums(outputs_BK, y_B).items()}
+
+
 def _check_loss(task: Task, outputs_CBK: Tensor, y_B: Tensor, name: str) -> None:
     try:
         vmap(grad(task.loss))(outputs_CBK, torch.stack([y_B] * len(outputs_CBK)))
@@ -57,8 +100,7 @@ def _check_loss(task: Task, outputs_CBK: Tensor, y_B: Tensor, name: str) -> None
 
 
 def _check_scores(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
-    sums = {name: float(value) for name, value in task.sums(outputs_BK, y_B).items()}
-    sums["num_samples"] = len(y_B)
+    sums = numbers(task, outputs_BK, y_B) | {"num_samples": len(y_B)}
     try:
         found = list(task.scores(sums, sums if task.reads_training_set else None))
     except KeyError as error:

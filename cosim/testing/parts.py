@@ -21,9 +21,6 @@ from cosim.testing.laws import broken
 from cosim.testing.runs import check_system, small_system
 from cosim.testing.uploads import check_uploads
 
-NUM_SAMPLES = 20
-"""On which a task is tried."""
-
 
 def check_protocol(protocol: Protocol, system: System | None = None, network: Any = None) -> None:
     """Check the laws of runs with a protocol.
@@ -132,30 +129,19 @@ def check_task(task: Task, system: System | None = None, network: Any = None) ->
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    import torch
-    from torch.func import grad
+    from cosim.learning.task_check import trial
 
     system = attrs.evolve(system or small_system(), task=task)
-    dataset = system.data.load(Simulation(system.seed), None)
-    y_N = torch.tensor(dataset.test_y[:NUM_SAMPLES])
-    generator = torch.Generator().manual_seed(system.seed)
-    outputs_NK = torch.randn((len(y_N), task.num_outputs(dataset)), generator=generator)
-    loss = task.loss(outputs_NK, y_N)
-    of_twice = task.loss(torch.cat((outputs_NK, outputs_NK)), torch.cat((y_N, y_N)))
-    if not torch.allclose(loss, of_twice, rtol=1e-4):
-        where = f"{float(loss)} of a batch, {float(of_twice)} of the batch twice"
+    tried = trial(task, system.data.load(Simulation(system.seed), None))
+    if not math.isclose(tried.loss, tried.loss_of_twice, rel_tol=1e-4):
+        where = f"{tried.loss} of a batch, {tried.loss_of_twice} of the batch twice"
         raise broken("mean loss", where, "a sum where a mean is meant")
-    if not grad(task.loss)(outputs_NK, y_N).isfinite().all():
+    if not tried.has_gradients:
         raise broken("gradients", "one is not finite", "the logarithm or the root of 0")
-    whole = task.sums(outputs_NK, y_N)
-    for num_samples in (1, NUM_SAMPLES // 2):
-        slices = zip(outputs_NK.split(num_samples), y_N.split(num_samples), strict=True)
-        of_slices = [task.sums(*of) for of in slices]
-        for name, value in whole.items():
-            added = math.fsum(float(of[name]) for of in of_slices)
-            if not math.isclose(added, float(value), rel_tol=1e-4, abs_tol=1e-6):
-                where = f"{name} is {float(value)}, and {added} by slices of {num_samples}"
-                raise broken("sums", where, "a mean where a sum is meant")
+    for name, value in tried.sums.items():
+        added = math.fsum(of[name] for of in tried.sums_of_slices)
+        if not math.isclose(added, value, rel_tol=1e-4, abs_tol=1e-6):
+            raise broken("sums", f"{name} is {value}, and {added} by slices", "a mean where a sum is meant")
     check_system(system, network)
 
 
