@@ -194,7 +194,7 @@ def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeyp
     assert set(table["seed"]) == {1, 2}
     if "accuracy" in table:
         for (label, seed), rows in table.groupby(["curve", "seed"]):
-            assert list(rows["global_round"]) == [0, 1, 2], (label, seed)
+            assert list(rows["version"]) == [0, 1, 2], (label, seed)
     assert (tmp_path / f"hist-{name}.png").read_bytes().startswith(b"\x89PNG")
     assert claims(capsys.readouterr().out)
 

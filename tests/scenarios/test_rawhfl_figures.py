@@ -502,7 +502,7 @@ def test_fig6_wants_more_clients_to_learn_no_worse(
     assert labels(DRAWN[-1]) == AXES["fig6"]
     table = pd.read_csv(tmp_path / "rawhfl-fig6.csv")
     assert len(table) == 2 * 2 * 21
-    ends = table[table["global_round"] == 20].set_index(["algorithm", "v"])["accuracy"]
+    ends = table[table["version"] == 20].set_index(["algorithm", "v"])["accuracy"]
     assert dict(ends) == {
         (f"RawHFL, Z={z}", v): pytest.approx(accuracy)
         for z, accuracy in ((2, 0.72), (4, 0.7))
