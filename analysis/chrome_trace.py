@@ -94,7 +94,7 @@ def events(result: Result) -> list[Event]:
     named, ids = _threads(cells, {(track, lane) for (track, _), lane in zip(placed, lanes, strict=True)})
     timed = [event | ids[track, lane] for (track, event), lane in zip(placed, lanes, strict=True)]
     pids = {cell: ids[_rounds_of(cell), 0]["pid"] for cell in cells.values()}
-    timed += [*_load(result, cells, pids), *_quality(result.evaluations, pids[CLOUD])]
+    timed += [*_load(result, cells, pids), *_quality(result, pids[CLOUD])]
     return named + sorted(timed, key=lambda event: event["ts"])
 
 
@@ -283,13 +283,14 @@ def _counter(
             yield _sample(pid, name, ts, {key: value})
 
 
-def _quality(evaluations: pd.DataFrame, pid: int) -> Iterator[Event]:
-    """Accuracy, or the mean squared error where a quantity is predicted."""
-    for column in ("accuracy", "test_mse"):
-        if column in evaluations:
-            for time_s, value in zip(evaluations["time_s"], evaluations[column], strict=True):
-                if math.isfinite(value):
-                    yield _sample(pid, "test set", _us(time_s), {column: value})
+def _quality(result: Result, pid: int) -> Iterator[Event]:
+    """Headline of the evaluations, such as accuracy."""
+    if result.summary.headline is None:
+        return
+    column, _ = result.summary.headline
+    for time_s, value in zip(result.evaluations["time_s"], result.evaluations[column], strict=True):
+        if math.isfinite(value):
+            yield _sample(pid, "test set", _us(time_s), {column: value})
 
 
 def _sample(pid: int, name: str, ts: int, args: dict[str, float]) -> Event:

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import matplotlib
-import pandas as pd
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from cosim.records import DONE
+from cosim.records import DONE, Measure
 from cosim.results import Result
 
 matplotlib.rcParams["hatch.linewidth"] = 0.6
@@ -47,28 +47,32 @@ def overview(result: Result) -> Figure:
     clients = result.transfers["client"].nunique()
     figure = Figure(figsize=(11.0, max(4.2, 1.8 + 0.16 * clients)), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(2, 3))
-    model_over_time(left, result.evaluations)
+    model_over_time(left, result)
     timeline(right, result, telling_round(result))
     return figure
 
 
-def model_over_time(axes: Axes, evaluations: pd.DataFrame) -> None:
-    """Test accuracy of the global model over simulated time, or its errors where it predicts a quantity."""
-    line: dict[str, Any] = {"marker": "o", "markersize": 3}
-    if "accuracy" in evaluations:
-        axes.plot(evaluations["time_s"], 100 * evaluations["accuracy"], color=COLOURS[0], **line)
-        axes.set_ylabel("test accuracy (%)")
-        axes.set_ylim(0, 100)
-    else:
-        for index, (column, label) in enumerate((("test_mse", "test"), ("train_mse", "training"))):
-            style = {"color": COLOURS[index], "linestyle": LINES[index], "label": label}
-            axes.semilogy(evaluations["time_s"], evaluations[column], **style, **line)
-        axes.set_ylabel("mean squared error (target's mean squared)")
-        axes.legend()
+def model_over_time(axes: Axes, result: Result) -> None:
+    """Headline of the global model over simulated time; shares from 0 to 100 %, errors on a log axis."""
+    if result.summary.headline is not None:
+        column, measure = result.summary.headline
+        values = measure.factor * result.evaluations[column]
+        axes.plot(result.evaluations["time_s"], values, color=COLOURS[0], marker="o", markersize=3)
+        axes.set_ylabel(measure.label)
+        if measure.is_share:
+            axes.set_ylim(0, 100)
+        elif is_logarithmic(measure, values):
+            axes.set_yscale("log")
     axes.set_xlabel("simulated time (s)")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(alpha=0.3)
     axes.set_title("Global model")
+
+
+def is_logarithmic(measure: Measure, values: Any) -> bool:
+    """Whether values of a measure are drawn on a logarithmic axis: errors are, unless one is 0 or less."""
+    finite = np.asarray(values)[np.isfinite(values)]
+    return not measure.higher_is_better and not measure.is_share and bool((finite > 0.0).all())
 
 
 def telling_round(result: Result) -> int:

@@ -37,7 +37,7 @@ NEEDED = {
     "fates": Fate._fields,
     "plans": ("client", "edge", "is_able"),
     "rounds": Round._fields,
-    "evaluations": ("time_s", "global_round", "energy_j", "bits_per_client"),
+    "evaluations": ("time_s", "version", "energy_j", "bits_per_client"),
 }
 """Columns that a report is made from."""
 

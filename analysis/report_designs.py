@@ -19,10 +19,12 @@ from typing import Any
 
 import attrs
 
+from cosim.records import Measure
 from cosim.results import Result
 from cosim.units import unit_of
 
-Measure = Callable[[Result], float | None]
+Reading = Callable[[Result], float | None]
+"""Reads a number off a run."""
 
 _MOST_FIELDS = 3
 _LEAD = "system."
@@ -60,9 +62,9 @@ class Design:
         """The first cells of its row in a table, under `heading`."""
         return [self.name, *self.told.values()]
 
-    def values(self, measure: Measure) -> list[float | None]:
-        """A measure of each counted run."""
-        return [measure(run) for run in self.counted]
+    def values(self, reading: Reading) -> list[float | None]:
+        """A number of each counted run."""
+        return [reading(run) for run in self.counted]
 
     def by_seed(self) -> dict[str, Result]:
         """The counted runs by their seeds."""
@@ -96,6 +98,12 @@ def heading(designs: Sequence[Design]) -> list[str]:
 def seed_of(run: Result) -> Any:
     """The seed in a run's configuration; None without one."""
     return _flat(run.config).get("system.seed")
+
+
+def headlines(designs: Sequence[Design]) -> dict[str, Measure]:
+    """Column and meaning of what the counted runs report first, each once."""
+    found = (run.summary.headline for design in designs for run in design.counted)
+    return dict(headline for headline in found if headline is not None)
 
 
 def differing(designs: Sequence[Design]) -> list[str]:

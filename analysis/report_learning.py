@@ -1,7 +1,7 @@
 """The global model over time, energy and bits, and the timeline of a global round, as parts of a page.
 
-Points of a curve are means, over the runs, at the same global round, along both axes. Six lines can be told
-apart in one picture; more designs go to further rows of pictures, all on the same axes.
+Points of a curve are means, over the runs, of the same version of the model, along both axes. Six lines can
+be told apart in one picture; more designs go to further rows of pictures, all on the same axes.
 
 Scope: at most 24 designs have curves and at most three a timeline; the page says which.
 
@@ -16,11 +16,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.plots import telling_round
-from analysis.report_designs import Design, seed_of
+from analysis.report_designs import Design, headlines, seed_of
 from analysis.report_numbers import number
 from analysis.report_page import details, paragraph, table
 from analysis.report_pictures import AXES, Curve, curve_pictures, timeline_picture
 from analysis.statistics import t_interval
+from cosim.records import Measure
 
 _MOST_LINES = 6
 _MOST_CURVES = 24
@@ -31,12 +32,12 @@ _MOST_TIMELINES = 3
 def learning(designs: Sequence[Design]) -> str:
     """How good the global model was, in pictures and numbers."""
     parts = []
-    for column, measure in (("accuracy", "accuracy"), ("test_mse", "test mean squared error")):
+    for column, measure in headlines(designs).items():
         lines = [_curve(d, column) for d in designs if all(column in run.evaluations for run in d.counted)]
         lines = [line for line in lines if len(line.points)]
         if not lines:
             continue
-        parts.append(_pictures(lines, column))
+        parts.append(_pictures(lines, column, measure))
         if len(lines) > _MOST_CURVES:
             left_out = f"{lines[_MOST_CURVES].name} to {lines[-1].name}"
             parts.append(
@@ -47,7 +48,7 @@ def learning(designs: Sequence[Design]) -> str:
     if not parts:
         return paragraph("Nothing was evaluated: timing only, or stopped before the first evaluation.")
     if any(len(design.counted) > 1 for design in designs):
-        words = "Shaded: 95 % intervals of the mean over runs, global round by global round."
+        words = "Shaded: 95 % intervals of the mean over runs, version by version."
         parts.insert(0, paragraph(words))
     return "\n".join(parts)
 
@@ -82,41 +83,41 @@ def _dropped_share(design: Design) -> float:
     return sum(run.summary.num_dropped for run in design.counted) / asked if asked else 0.0
 
 
-def _pictures(lines: Sequence[Curve], column: str) -> str:
+def _pictures(lines: Sequence[Curve], column: str, measure: Measure) -> str:
     """Rows of three pictures, of so many lines each as can be told apart."""
     drawn = lines[:_MOST_CURVES]
     shares = np.array_split(np.arange(len(drawn)), -(-len(drawn) // _MOST_LINES))
     return "\n".join(
-        curve_pictures([drawn[index] for index in share], drawn, measure=column, prefix=f"{column}{row}-")
+        curve_pictures([drawn[index] for index in share], drawn, measure=measure, prefix=f"{column}{row}-")
         for row, share in enumerate(shares)
     )
 
 
 def _curve(design: Design, column: str) -> Curve:
-    """Means over the counted runs at the global rounds that all of them evaluated."""
-    frames = [run.evaluations.set_index("global_round") for run in design.counted]
+    """Means over the counted runs at the versions that all of them evaluated."""
+    frames = [run.evaluations.set_index("version") for run in design.counted]
     common = sorted(set.intersection(*(set(frame.index) for frame in frames)))
-    points = pd.DataFrame(index=pd.Index(common, name="global_round"))
+    points = pd.DataFrame(index=pd.Index(common, name="version"))
     for name in AXES:
         points[name] = np.mean([frame.loc[common, name] for frame in frames], axis=0)
     values = np.array([frame.loc[common, column] for frame in frames], dtype=float)
     points["mean"] = values.mean(axis=0)
     points["low"] = points["high"] = points["mean"]
-    for place, round_number in enumerate(common):
+    for place, version in enumerate(common):
         if len(frames) > 1 and np.isfinite(values[:, place]).all():
             interval = t_interval(values[:, place])
-            points.loc[round_number, ["low", "high"]] = interval.low, interval.high
+            points.loc[version, ["low", "high"]] = interval.low, interval.high
     return Curve(design.name, design.label, points)
 
 
-def _points(line: Curve, measure: str) -> str:
-    factor, unit = (100.0, " (%)") if measure == "accuracy" else (1.0, "")
+def _points(line: Curve, measure: Measure) -> str:
+    factor = measure.factor
     header = [
-        "global round",
+        "version",
         "simulated time (s)",
         "energy (J)",
         "sent per client (Mbit)",
-        f"{measure}{unit}",
+        measure.label,
     ]
     step = -(-len(line.points) // _MOST_POINTS)
     chosen = sorted({*range(0, len(line.points), step), len(line.points) - 1})

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.report_designs import Design, Measure, heading
+from analysis.report_designs import Design, Reading, heading
 from analysis.report_fates import Fates
 from analysis.report_numbers import AllFates, cell, number
 from analysis.report_page import details, paragraph, table
@@ -38,10 +38,10 @@ _PARTS = {
 def energy(designs: Sequence[Design], fates: AllFates) -> str:
     """Computing, sending, and wasted on updates that did not arrive."""
 
-    def of(fate: str | None = None, activity: str | None = None) -> Measure:
+    def of(fate: str | None = None, activity: str | None = None) -> Reading:
         return lambda run: fates[id(run)].energy_j(fate, activity)
 
-    columns: dict[str, Measure] = {
+    columns: dict[str, Reading] = {
         "computing (J)": of(activity="train"),
         "sending (J)": of(activity="send"),
         "other (J)": of(activity="other"),
@@ -96,13 +96,13 @@ def _servers_j(run: Result) -> float:
 def dropped(designs: Sequence[Design], fates: AllFates) -> str:
     """Dropped updates by reason, and by client."""
 
-    def because(reason: str) -> Measure:
+    def because(reason: str) -> Reading:
         return lambda run: float(fates[id(run)].reasons().get(reason, 0))
 
     reasons = sorted({reason for d in designs for run in d.counted for reason in fates[id(run)].reasons()})
     if not reasons:
         return paragraph("Nobody: every update arrived.")
-    columns: dict[str, Measure] = {
+    columns: dict[str, Reading] = {
         "updates asked for": lambda run: run.summary.num_updates,
         "all dropped": lambda run: run.summary.num_dropped,
         **{reason: because(reason) for reason in reasons},

@@ -12,13 +12,15 @@ Usage::
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from analysis.report_designs import Design, Measure, heading
+from analysis.report_designs import Design, Reading, heading, headlines
 from analysis.report_fates import Fates
 from analysis.report_page import Markup, table
 from analysis.statistics import Interval, paired_difference, t_interval
+from cosim.records import Measure
 from cosim.results import Result
 
 AllFates = Mapping[int, Fates]
@@ -76,15 +78,12 @@ def _interval(interval: Interval) -> Markup:
     return Markup(f"{number(interval.estimate)} {said}")
 
 
-def _measures(designs: Sequence[Design]) -> dict[str, Measure]:
+def _measures(designs: Sequence[Design]) -> dict[str, Reading]:
     """What the table says of each run."""
-    measures: dict[str, Measure] = {
+    measures: dict[str, Reading] = {
         "global rounds": lambda run: run.summary.num_global_rounds,
         "simulated time (s)": lambda run: run.summary.time_s,
-        "final test accuracy (%)": lambda run: (
-            None if run.summary.accuracy is None else 100.0 * run.summary.accuracy
-        ),
-        "final test mean squared error": lambda run: run.summary.test_mse,
+        **{f"final {of.label}": partial(_final, column, of) for column, of in headlines(designs).items()},
         "energy (J)": lambda run: run.summary.energy_j,
         "dropped updates (%)": _dropped_percent,
         "sent per client (Mbit)": lambda run: run.summary.bits_per_client / 1e6,
@@ -98,11 +97,16 @@ def _measures(designs: Sequence[Design]) -> dict[str, Measure]:
     return {name: measure for name, measure in measures.items() if known[name] != {None}}
 
 
+def _final(column: str, measure: Measure, run: Result) -> float | None:
+    value = run.summary.scores.get(column)
+    return None if value is None else measure.factor * value
+
+
 def _dropped_percent(run: Result) -> float | None:
     return 100.0 * run.summary.num_dropped / run.summary.num_updates if run.summary.num_updates else None
 
 
-def _differences(designs: Sequence[Design], measures: Mapping[str, Measure]) -> list[list[object]]:
+def _differences(designs: Sequence[Design], measures: Mapping[str, Reading]) -> list[list[object]]:
     rows = []
     first, *others = designs
     for other in others:

@@ -7,7 +7,7 @@ Scope: six lines, told apart by colour, dash and marker; 60 clients in a timelin
 
 Usage::
 
-    html = curve_pictures(lines, lines, measure="accuracy", prefix="accuracy-")
+    html = curve_pictures(lines, lines, measure=measure, prefix="accuracy-")
 """
 
 import io
@@ -25,8 +25,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.plots import COLOURS, style, timeline
+from analysis.plots import COLOURS, is_logarithmic, style, timeline
 from analysis.report_page import text
+from cosim.records import Measure
 from cosim.results import Result
 
 MOST_ROWS = 60
@@ -39,10 +40,6 @@ AXES = {
 }
 """What curves are drawn over: column -> scale and words."""
 
-_MEASURES = {
-    "accuracy": (100.0, "test accuracy (%)"),
-    "test_mse": (1.0, "test mean squared error (target's unit squared)"),
-}
 _BARS: tuple[dict[str, Any], ...] = (
     {"facecolor": "#0b3c5d", "edgecolor": "#0b3c5d"},
     {"facecolor": "#9cc5e3", "edgecolor": "#0b3c5d", "hatch": "////"},
@@ -64,8 +61,8 @@ class Curve(NamedTuple):
     """Columns time_s, energy_j, bits_per_client, mean, low, high; a row per evaluated global round."""
 
 
-def curve_pictures(lines: Sequence[Curve], framed: Sequence[Curve], *, measure: str, prefix: str) -> str:
-    """A measure ("accuracy" or "test_mse") over time, energy and bits, side by side in one figure.
+def curve_pictures(lines: Sequence[Curve], framed: Sequence[Curve], *, measure: Measure, prefix: str) -> str:
+    """What a task reports over time, energy and bits, side by side in one figure.
 
     Args:
         framed: The curves that set the limits of the axes.
@@ -78,9 +75,9 @@ def curve_pictures(lines: Sequence[Curve], framed: Sequence[Curve], *, measure: 
 
 
 def _curve_picture(
-    lines: Sequence[Curve], framed: Sequence[Curve], measure: str, column: str, prefix: str
+    lines: Sequence[Curve], framed: Sequence[Curve], measure: Measure, column: str, prefix: str
 ) -> str:
-    factor, y_label = _MEASURES[measure]
+    factor, y_label = measure.factor, measure.label
     scale, x_label = AXES[column]
     with _drawing():
         figure = Figure(figsize=(4.6, 3.4), layout="constrained")
@@ -93,8 +90,6 @@ def _curve_picture(
             axes.fill_between(x, *ends, color=COLOURS[index % len(COLOURS)], alpha=alpha, linewidth=0.0)
         axes.set(xlabel=x_label, ylabel=y_label)
         axes.grid(alpha=0.3)
-        if measure != "accuracy":
-            axes.set_yscale("log")
         _frame(axes, framed, measure, column)
         if len(framed) > 1:
             place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 6}
@@ -104,26 +99,30 @@ def _curve_picture(
             f"{line.points[column].iloc[-1] / scale:.4g}"
             for line in lines
         )
-        said = f"{y_label.capitalize()} over {x_label}. Last values: {last}."
+        said = f"{y_label[:1].upper()}{y_label[1:]} over {x_label}. Last values: {last}."
         return _svg(figure, said, f"{prefix}{column}-")
 
 
-def _frame(axes: Axes, framed: Sequence[Curve], measure: str, column: str) -> None:
-    """Limits that all pictures share: of the means along x, of the intervals too along y."""
+def _frame(axes: Axes, framed: Sequence[Curve], measure: Measure, column: str) -> None:
+    """Scale and limits that all pictures share: of the means along x, of the intervals too along y."""
     points = pd.concat([line.points for line in framed])
-    scale, (factor, _) = AXES[column][0], _MEASURES[measure]
+    scale = AXES[column][0]
     furthest = float(points[column].max()) / scale
-    values = factor * points[["mean", "low", "high"]].to_numpy()
+    values = measure.factor * points[["mean", "low", "high"]].to_numpy()
     values = values[np.isfinite(values)]
     if furthest > 0.0:
         axes.set_xlim(-0.03 * furthest, 1.03 * furthest)
-    if measure == "accuracy" and len(values):
-        low, high = max(0.0, values.min()), min(100.0, values.max())
+    if is_logarithmic(measure, points["mean"]):
+        axes.set_yscale("log")
+        if (values := values[values > 0.0]).size and values.max() > values.min():
+            margin = (values.max() / values.min()) ** 0.04
+            axes.set_ylim(values.min() / margin, values.max() * margin)
+    elif len(values):
+        low, high = float(values.min()), float(values.max())
+        if measure.is_share:
+            low, high = max(0.0, low), min(100.0, high)
         margin = 0.04 * (high - low) or 1.0
         axes.set_ylim(low - margin, high + margin)
-    elif (values := values[values > 0.0]).size and values.max() > values.min():
-        margin = (values.max() / values.min()) ** 0.04
-        axes.set_ylim(values.min() / margin, values.max() * margin)
     axes.xaxis.set_major_locator(MaxNLocator(5))
 
 

@@ -22,18 +22,18 @@ import pandas as pd
 
 from analysis.statistics import Interval, paired_difference, t_interval
 from cosim.results import Result
+from cosim.units import SUFFIXES
 
 METRICS = {
     "time_s": "simulated time (s)",
     "energy_j": "energy (J)",
     "dropped_share": "dropped updates (share)",
     "bits_per_client": "bits per client",
-    "accuracy": "accuracy",
-    "test_mse": "test MSE",
     "time_to_target_s": "time to target (s)",
     "energy_to_target_j": "energy to target (J)",
 }
-"""Metric -> what it is called in a table."""
+"""Metric -> what it is called in a table; scores come besides, as the tasks of the runs call them."""
+_ABBREVIATIONS = {"mse": "MSE", "mae": "MAE", "rmse": "RMSE"}
 
 
 @attrs.frozen(kw_only=True)
@@ -43,7 +43,7 @@ class Comparison:
     Attributes:
         design: Its number.
         name: Its values in words.
-        metric: One of METRICS.
+        metric: One of METRICS, or a score.
         num_runs: Seeds with a value.
         value: Mean over seeds.
         difference: Mean difference to the reference on the same seeds; None for the reference itself, or
@@ -78,6 +78,26 @@ def with_shares(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(dropped_share=runs["num_dropped"] / runs["num_updates"])
 
 
+def metrics(runs: pd.DataFrame) -> dict[str, str]:
+    """What runs can be compared by, and what it is called in a table.
+
+    Scores are the columns between those of the whole run and those of its target.
+    """
+    columns, before = list(map(str, runs.columns)), list(METRICS).index("time_to_target_s")
+    first, end = columns.index("bits_per_client") + 1, columns.index("time_to_target_s")
+    scores = {column: words_of(column) for column in columns[first:end]}
+    named = list(METRICS.items())
+    return dict([*named[:before], *scores.items(), *named[before:]])
+
+
+def words_of(column: str) -> str:
+    """The words of a column's name, and its unit in brackets."""
+    suffix = next((suffix for suffix in SUFFIXES if column.endswith(suffix)), "")
+    words = column.removesuffix(suffix).strip("_").split("_")
+    said = " ".join(_ABBREVIATIONS.get(word, word) for word in words)
+    return f"{said} ({SUFFIXES[suffix]})" if suffix else said
+
+
 def of_design(runs: pd.DataFrame, design: int, metric: str) -> pd.Series:
     """A metric of a design's runs by seed; empty where a run lacks it."""
     own = runs[(runs["design"] == design) & (runs["status"] == "complete")].set_index("seed")[metric]
@@ -89,7 +109,7 @@ def compared(runs: pd.DataFrame, reference: int = 0) -> list[Comparison]:
     runs = with_shares(runs)
     rows = []
     for design, name in runs[["design", "name"]].drop_duplicates().itertuples(index=False):
-        for metric in METRICS:
+        for metric in metrics(runs):
             own = of_design(runs, design, metric)
             if own.empty:
                 continue
@@ -130,6 +150,8 @@ def is_tight(runs: pd.DataFrame, precision: dict[str, float]) -> bool:
     """
     runs = with_shares(runs)
     for metric, share in precision.items():
+        if metric not in runs:
+            continue
         values = runs.loc[runs["status"] == "complete", metric].dropna().to_numpy()
         if len(values) < 2:
             return len(values) == 0

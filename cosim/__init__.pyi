@@ -38,6 +38,7 @@ from cosim.devices.training_time import (
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
+from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.vertical import VerticalSgd
 from cosim.links.codec import Codec, Uncompressed
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
@@ -64,6 +65,7 @@ from cosim.radio.sharing.band import Sharing
 from cosim.radio.sharing.over_the_air import OverTheAir
 from cosim.radio.sharing.resource_blocks import ResourceBlocks
 from cosim.radio.sharing.shares import FixedShares, RedividedShares
+from cosim.records import Measure
 from cosim.results import Result
 from cosim.running import run
 from cosim.servers.end import AfterRounds, AfterSeconds, AfterUpdates, AfterVersions, End
@@ -86,6 +88,7 @@ __all__ = [
     "CellIid",
     "CellTraffic",
     "Cifar10",
+    "Classification",
     "Codec",
     "CoherenceTime",
     "CommonSteps",
@@ -143,6 +146,7 @@ __all__ = [
     "LogNormalTime",
     "Mean",
     "MeanBySamples",
+    "Measure",
     "Natural",
     "Never",
     "Newsgroups20",
@@ -161,6 +165,7 @@ __all__ = [
     "RawHfl",
     "Rayleigh",
     "RedividedShares",
+    "Regression",
     "ResourceAware",
     "ResourceBlocks",
     "Result",
@@ -182,6 +187,7 @@ __all__ = [
     "SubmodelSizes",
     "Synthetic",
     "System",
+    "Task",
     "Topology",
     "Traffic",
     "TrafficCsv",

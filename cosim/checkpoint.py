@@ -10,6 +10,7 @@ Usage::
     Checkpoint.load("runs/a").weights["layers.0.weight"]
 """
 
+import json
 import shutil
 import warnings
 import zipfile
@@ -23,12 +24,11 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.files import replace
-from cosim.records import Evaluation, Prediction
+from cosim.records import Evaluation, Measure
 
 FILE = "checkpoint.npz"
 BEFORE = "checkpoint-before.npz"
 """The one before, for the case that the last is damaged."""
-_KINDS = {kind.__name__: kind for kind in (Evaluation, Prediction)}
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -45,19 +45,18 @@ class Checkpoint:
 
     version: int
     weights: dict[str, NDArray[np.float32]]
-    evaluations: list[Evaluation | Prediction]
+    evaluations: list[Evaluation]
     states: Mapping[str, dict[str, NDArray[Any]]] = attrs.field(factory=dict)
     journal: Mapping[str, NDArray[np.float64]] = attrs.field(factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write it, whole or not at all."""
-        rows = np.array([tuple(row) for row in self.evaluations], dtype=np.float64)
-        kind = type(self.evaluations[0]).__name__
+        evaluations = [row._asdict() for row in self.evaluations]
         arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
         for node, tensors in self.states.items():
             arrays |= {f"state.{node}.{name}": values for name, values in tensors.items()}
         arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
-        arrays |= {"version": self.version, "kind": kind, "evaluations": rows}
+        arrays |= {"version": self.version, "evaluations": json.dumps(evaluations)}
         if (folder / FILE).exists() and _is_sound(folder / FILE):
             # A copy, so that there is a last one at every instant.
             replace(folder / BEFORE, lambda partial: shutil.copyfile(folder / FILE, partial))
@@ -96,19 +95,22 @@ class Checkpoint:
             if not _is_sound(path):
                 raise ValueError("wrong checksum")
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                kind = _KINDS[str(arrays["kind"])]
-                rows = [kind._make(row) for row in arrays["evaluations"].tolist()]
                 return cls(
                     version=int(arrays["version"]),
                     weights=_beginning_with("weights.", arrays),
                     states=_by_node(_beginning_with("state.", arrays)),
-                    evaluations=[row._replace(global_round=int(row.global_round)) for row in rows],
+                    evaluations=[_evaluation(row) for row in json.loads(str(arrays["evaluations"]))],
                     journal=_beginning_with("journal.", arrays),
                 )
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
             raise ConfigurationError(
                 f"{path}: damaged ({error}). Usual fix: remove it, and the run starts from the beginning."
             ) from None
+
+
+def _evaluation(row: dict[str, Any]) -> Evaluation:
+    measures = {column: Measure(*values) for column, values in row.pop("measures").items()}
+    return Evaluation(**row, measures=measures)
 
 
 def _beginning_with(word: str, arrays: Any) -> dict[str, NDArray[Any]]:

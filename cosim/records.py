@@ -92,40 +92,54 @@ class Round(NamedTuple):
     num_arrived: int
 
 
-class Evaluation(NamedTuple):
-    """A global model that classifies, on the test set, after a global round (0: before the first)."""
+class Measure(NamedTuple):
+    """Meaning of a value that a task reports.
 
-    time_s: float
-    global_round: int
-    accuracy: float
-    loss_nats: float
+    Attributes:
+        words: Its name for a reader, with its unit in brackets where it has one.
+        higher_is_better: Which way it is to go.
+        is_share: It lies from 0 to 1, and is shown in per cent.
+    """
+
+    words: str
+    higher_is_better: bool
+    is_share: bool = False
 
     @property
-    def headline(self) -> str:
-        """What a progress bar says."""
-        return f"accuracy {100 * self.accuracy:.1f} %"
+    def label(self) -> str:
+        """Words and unit, for an axis or above a column."""
+        return f"{self.words} (%)" if self.is_share else self.words
+
+    @property
+    def factor(self) -> float:
+        """From a value to the number that is shown."""
+        return 100.0 if self.is_share else 1.0
+
+    def shown(self, value: float) -> str:
+        """A value in words."""
+        return f"{100 * value:.1f} %" if self.is_share else f"{value:.4g}"
 
 
-class Prediction(NamedTuple):
-    """A global model that predicts a quantity, on the training and the test set, after a global round.
+class Evaluation(NamedTuple):
+    """What a task reports of a version of the global model.
 
-    Errors are in units of the data set's target; `error_ratio` is the sum of the absolute errors over the sum
-    of the absolute targets, on the test set.
+    The version is the global round where there are rounds; 0 is before the first. In the table each score is
+    a column.
     """
 
     time_s: float
-    global_round: int
-    train_mse: float
-    test_mse: float
-    error_ratio: float
+    version: int
+    scores: Mapping[str, float]
+    measures: Mapping[str, Measure]
 
     @property
     def headline(self) -> str:
-        """What a progress bar says."""
-        return f"test MSE {self.test_mse:.4g}"
+        """First score in words, for a progress bar."""
+        column, measure = next(iter(self.measures.items()))
+        return f"{measure.words} {measure.shown(self.scores[column])}"
 
 
-Row = Span | Transfer | Fate | Allotment | Round | Evaluation | Prediction
+Row = Span | Transfer | Fate | Allotment | Round | Evaluation
 
 
 class Trace:
@@ -137,7 +151,7 @@ class Trace:
         self.fates: list[Fate] = []
         self.plans: list[Allotment] = []
         self.rounds: list[Round] = []
-        self.evaluations: list[Evaluation | Prediction] = []
+        self.evaluations: list[Evaluation] = []
         self._lists = {
             Span: self.spans,
             Transfer: self.transfers,
@@ -145,7 +159,6 @@ class Trace:
             Allotment: self.plans,
             Round: self.rounds,
             Evaluation: self.evaluations,
-            Prediction: self.evaluations,
         }
 
     def record(self, row: Row) -> None:

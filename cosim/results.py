@@ -17,7 +17,8 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+import typing
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +31,7 @@ from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
 from cosim.files import write_json, write_table
 from cosim.names import by_number
-from cosim.records import Allotment, Evaluation, Fate, Prediction, Round, Span, Trace, Transfer
+from cosim.records import Allotment, Evaluation, Fate, Measure, Round, Span, Trace, Transfer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,26 +51,31 @@ _ORDER = {
     "fates": ["start_s", "client"],
     "plans": ["time_s", "client"],
     "rounds": ["end_s", "level", "node"],
-    "evaluations": ["global_round"],
+    "evaluations": ["version"],
 }
 
 
 class Summary(NamedTuple):
     """One run in one line.
 
-    `accuracy` or `test_mse` is that of the last evaluation (None without one, or where the data set has the
-    other); `bits_per_client` counts what was really sent, dropped uploads included.
+    `scores` are those of the last evaluation by column, `measures` what they mean; both are empty without
+    one. `bits_per_client` counts what was really sent, dropped uploads included.
     """
 
     status: str
     num_global_rounds: int
     time_s: float
-    accuracy: float | None
+    scores: Mapping[str, float]
+    measures: Mapping[str, Measure]
     energy_j: float
     num_updates: int
     num_dropped: int
     bits_per_client: float
-    test_mse: float | None = None
+
+    @property
+    def headline(self) -> tuple[str, Measure] | None:
+        """Column and meaning of the first score; None without an evaluation."""
+        return next(iter(self.measures.items()), None)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -83,9 +89,8 @@ class Result:
         fates: One row per job of a client that has ended (`records.Fate`).
         plans: One row per client and edge round (`records.Allotment`) where a protocol plans.
         rounds: One row per edge round and global round (`records.Round`).
-        evaluations: One row per evaluation (`records.Evaluation`, or `records.Prediction` where a quantity is
-            predicted), with `energy_j`, the energy of all clients, and `bits_per_client`, the mean of the
-            bits sent, both up to that time.
+        evaluations: One row per evaluation (`records.Evaluation`), a column for each score, with `energy_j`,
+            the energy of all clients, and `bits_per_client`, the mean of the bits sent, both up to that time.
         folder: Where it lies, or None.
         learned: Weights of the model that was evaluated last; None in a result that was loaded (`weights`).
         network: The torch.nn.Module of a run with these weights, in evaluation mode; None where nothing was
@@ -138,8 +143,8 @@ class Result:
             status=status,
             num_global_rounds=len(global_rounds),
             time_s=time_s,
-            accuracy=_last(evaluations, "accuracy"),
-            test_mse=_last(evaluations, "test_mse"),
+            scores=trace.evaluations[-1].scores if trace.evaluations else {},
+            measures=trace.evaluations[-1].measures if trace.evaluations else {},
             energy_j=float(spans["energy_j"].sum()),
             num_updates=num_updates,
             num_dropped=num_updates - int(edge_rounds["num_arrived"].sum()),
@@ -161,9 +166,9 @@ class Result:
         check_version(folder)
         try:
             config = json.loads((folder / "config.json").read_text())
-            summary = Summary(**json.loads((folder / "summary.json").read_text()))
+            summary = _summary(json.loads((folder / "summary.json").read_text()))
             frames: dict[str, Any] = {name: pd.read_parquet(folder / f"{name}.parquet") for name in TABLES}
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, KeyError) as error:
             raise ConfigurationError(
                 f"{folder} cannot be read as a run folder: {error}. "
                 "Usual fix: give the folder that a run printed."
@@ -178,14 +183,23 @@ class Result:
             write_table(self.folder / f"{name}.parquet", getattr(self, name))
         write_json(self.folder / "summary.json", self.summary._asdict())
 
-    def time_to_accuracy_s(self, accuracy: float) -> float | None:
-        """Simulated time of the first evaluation that reaches an accuracy, or None."""
-        reached = self.evaluations[self.evaluations["accuracy"] >= accuracy]
+    def reaching(self, target: float) -> "pd.DataFrame":
+        """Evaluations whose headline, the first score, is at least as good as a target."""
+        if self.summary.headline is None:
+            return self.evaluations.iloc[:0]
+        column, measure = self.summary.headline
+        values = self.evaluations[column]
+        return self.evaluations[values >= target if measure.higher_is_better else values <= target]
+
+    def time_to_target_s(self, target: float) -> float | None:
+        """Simulated time of the first evaluation whose headline reaches a target, or None."""
+        reached = self.reaching(target)
         return float(reached["time_s"].iloc[0]) if len(reached) else None
 
 
-def _last(evaluations: "pd.DataFrame", column: str) -> float | None:
-    return float(evaluations[column].iloc[-1]) if column in evaluations and len(evaluations) else None
+def _summary(values: dict[str, Any]) -> Summary:
+    measures = {column: Measure(*of) for column, of in values.pop("measures").items()}
+    return Summary(**values, measures=measures)
 
 
 def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, Any]) -> None:
@@ -281,9 +295,13 @@ def add_provenance(folder: Path, provenance: dict[str, Any]) -> None:
 def _frame(name: str, rows: list[Any]) -> "pd.DataFrame":
     import pandas as pd
 
-    kind = Prediction if rows and isinstance(rows[0], Prediction) else TABLES[name]
-    frame = pd.DataFrame(rows, columns=list(kind._fields))
-    dtypes = {column: _DTYPES[annotation] for column, annotation in kind.__annotations__.items()}
+    kinds = typing.get_type_hints(TABLES[name])
+    if name == "evaluations":
+        scores = list(rows[0].scores) if rows else []
+        rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
+        kinds = {"time_s": float, "version": int} | dict.fromkeys(scores, float)
+    frame = pd.DataFrame(rows, columns=list(kinds))
+    dtypes = {column: _DTYPES[kind] for column, kind in kinds.items()}
     return frame.astype(dtypes).sort_values(_ORDER[name], kind="stable", ignore_index=True, key=_in_order)
 
 

@@ -108,10 +108,10 @@ def run(
     num_workers = num_cores() if num_workers is None else num_workers
     data = cache(partial(system.data.load, sim, None if data_dir is None else Path(data_dir)))
     if not system.evaluation.learns:
-        learner: Learner = NothingLearned(network, system.data.outline or data())
+        learner: Learner = NothingLearned(network, system.data.outline or data(), system.task)
     else:
         brings_weights = system.initial_weights == "network"
-        learner = Learner(network, data(), device, num_workers, brings_weights)
+        learner = Learner(network, data(), device, num_workers, brings_weights, system.task)
     if folder is not None and resume:
         check_version(folder)
     with ExitStack() as alone:

@@ -27,6 +27,7 @@ from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.devices.cycles import Cycles, CyclesPerStep
 from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
+from cosim.learning.task import Task
 from cosim.links.codec import Codec, Uncompressed
 from cosim.links.downlink import Downlink, Instantaneous
 from cosim.links.uplink import Uplink
@@ -57,6 +58,8 @@ class System:
         initial_weights: Drawn: by the network's own initialisation, from the seed; network: those that a
             network of your own brings, pretrained ones for instance. [HIST journal: drawn]
         data: What is learned, and who holds which samples.
+        task: What is minimised and reported; none: classification where samples have classes, regression
+            where they have quantities. [HIST journal, Section VI-A: classification]
         topology: Where the nodes stand.
         devices: The clients' processors and transmitters.
         cycles: What a local step costs a processor. [HIST journal, Section VI-C: as much for every network]
@@ -76,6 +79,7 @@ class System:
     model: str = "relu-784-300-10"
     initial_weights: Literal["drawn", "network"] = "drawn"
     data: Data = FashionMnist()
+    task: Task | None = None
     topology: Topology = Topology()
     devices: Devices = DrawnDevices()
     cycles: Cycles = CyclesPerStep()

@@ -23,6 +23,7 @@ SUFFIXES = {
     "_dbm": "dBm",
     "_db": "dB",
     "_hz": "Hz",
+    "_nats": "nats",
     "_s": "s",
     "_w": "W",
     "_j": "J",

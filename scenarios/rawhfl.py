@@ -105,7 +105,7 @@ def report(result: Result) -> Table | str:
         ("energy per planned client", f"{energy_j / len(plans):.4g} J" if len(plans) else nobody),
         ("local rounds per planned client", f"{plans['num_steps'].mean():.1f}" if len(plans) else nobody),
         ("edge rounds of a cell with fewer clients than wanted", f"{short.sum()} of {len(edge_rounds)}"),
-        ("accuracy after the last round", _percent([result.summary.accuracy])),
+        ("accuracy after the last round", _percent([result.summary.scores.get("accuracy")])),
         ("accuracy of always guessing the most similar video", _percent(u.similar_accuracy for u in users)),
         ("accuracy of the best possible guess", _percent(u.accuracy for u in users)),
     ):

@@ -5,11 +5,12 @@ Each does something that its base does not, so that a run that plays the base is
 
 import attrs
 import numpy as np
+from torch import nn
 
 import cosim
 from cosim.allocation import exact
 from cosim.allocation.common_steps import without_stragglers
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import at_least, between, configuration, field, positive
 from cosim.learning.network.submodels import proportional_counts
 
 
@@ -99,6 +100,28 @@ def faded(data_dir):
     """The digits with half of their contrast."""
     found = cosim.Digits().load(cosim.Simulation(1), data_dir)
     return (found.train_x / 2, found.train_y), (found.test_x / 2, found.test_y)
+
+
+@configuration
+class Guesses(cosim.Classification):
+    """Smoothed labels; how often one of a few guesses is right."""
+
+    smoothing: float = field(between(0.0, 1.0), default=0.2)
+    num_guesses: int = field(at_least(1), default=2)
+
+    def loss(self, outputs, targets):
+        """Cross entropy of smoothed labels."""
+        return nn.functional.cross_entropy(outputs, targets, label_smoothing=self.smoothing)
+
+    def measures(self):
+        """A column whose name follows the field."""
+        words = f"top-{self.num_guesses} accuracy"
+        return {f"top{self.num_guesses}_accuracy": cosim.Measure(words, higher_is_better=True, is_share=True)}
+
+    def sums(self, outputs, targets):
+        """Samples whose class is among the guesses."""
+        (column,) = self.measures()
+        return {column: (outputs.topk(self.num_guesses).indices == targets[:, None]).sum()}
 
 
 class Rested(cosim.HFedAvg):

@@ -144,9 +144,9 @@ def test_the_checkpoint_of_a_complete_run_is_the_trained_model(tmp_path):
     dataset = HIST.data.load(cosim.Simulation(1), None)
     learner = Learner(models.build(HIST.model), dataset)
     score = learner.evaluate(learner.stored_model(checkpoint.weights))
-    assert score.accuracy == result.summary.accuracy
-    assert [row.accuracy for row in checkpoint.evaluations] == list(result.evaluations["accuracy"])
-    assert all(type(row.global_round) is int for row in checkpoint.evaluations)
+    assert score["accuracy"] == result.summary.scores["accuracy"]
+    assert [row.scores["accuracy"] for row in checkpoint.evaluations] == list(result.evaluations["accuracy"])
+    assert all(type(row.version) is int for row in checkpoint.evaluations)
 
 
 def test_a_run_that_was_stopped_before_its_first_checkpoint_starts_anew(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from cosim.checkpoint import Checkpoint
 from cosim.journal import Journal
-from cosim.records import Evaluation
+from cosim.records import Evaluation, Measure
 
 
 def test_what_is_known_is_not_computed_again():
@@ -33,7 +33,7 @@ def test_a_checkpoint_has_the_numbers_to_the_bit(tmp_path):
     Checkpoint(
         global_round=1,
         weights={"a": np.zeros(2, np.float32)},
-        evaluations=[Evaluation(0.0, 0, 0.5, 1.0)],
+        evaluations=[Evaluation(0.0, 0, {"accuracy": 0.5}, {"accuracy": Measure("accuracy", True)})],
         journal=numbers,
     ).save(tmp_path)
     loaded = Checkpoint.load(tmp_path)

@@ -79,6 +79,7 @@ SYSTEMS = {
         attrs.evolve(BASE, data=cosim.Arrays(source="own_parts:faded")),
         attrs.evolve(BASE, data=cosim.Digits(split=cosim.Iid())),
     ),
+    "task": (attrs.evolve(BASE, task=own_parts.Guesses()), BASE),
     "protocol": (
         attrs.evolve(BASE, protocol=own_parts.Rested(training=TRAINING)),
         BASE,
@@ -558,7 +559,7 @@ def test_a_result_has_the_trained_weights_and_the_network(tmp_path):
     result = run(BASE, out=tmp_path / "run")
     data = BASE.data.load(cosim.Simulation(1), None)
     right = result.network(torch.tensor(data.test_x)).argmax(1).numpy() == data.test_y
-    assert right.mean() == pytest.approx(result.summary.accuracy)
+    assert right.mean() == pytest.approx(result.summary.scores["accuracy"])
     loaded = cosim.Result.load(tmp_path / "run")
     assert loaded.network is None
     for name, values in result.weights.items():

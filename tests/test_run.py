@@ -241,7 +241,7 @@ def test_summary_and_evaluations_add_up_the_rows() -> None:
     assert summary.num_updates == 3 * 2 * 5 == edge_rounds["num_participants"].sum()
     assert 0 < summary.num_dropped == 30 - edge_rounds["num_arrived"].sum() < 30
     assert summary.bits_per_client == pytest.approx(result.transfers["sent_bits"].sum() / 5, rel=1e-12)
-    assert summary.accuracy == result.evaluations["accuracy"].iloc[-1]
+    assert summary.scores["accuracy"] == result.evaluations["accuracy"].iloc[-1]
     for row in result.evaluations.itertuples():
         spans = result.spans[result.spans["end_s"] <= row.time_s]
         transfers = result.transfers[result.transfers["end_s"] <= row.time_s]

@@ -4,6 +4,7 @@ import attrs
 import numpy as np
 import own_parts
 import pytest
+from torch import nn
 
 import cosim
 from cosim.configuration import configuration
@@ -18,6 +19,7 @@ from cosim.testing import (
     check_local_training,
     check_protocol,
     check_system,
+    check_task,
     check_uplink,
     small_system,
 )
@@ -445,3 +447,49 @@ class Gossip(cosim.LocalTraining):
 def test_a_local_training_that_breaks_a_law_is_caught() -> None:
     with pytest.raises(BrokenLaw, match=r"determinism|own training|resume"):
         check_local_training(Gossip())
+
+
+class Huber(cosim.Task):
+    """No squares far from the target, and one column."""
+
+    def loss(self, outputs, targets):
+        return nn.functional.huber_loss(outputs.reshape(targets.shape), targets)
+
+    def measures(self):
+        return {"test_mae": cosim.Measure("test MAE", higher_is_better=False)}
+
+    def sums(self, outputs, targets):
+        return {"test_mae": (outputs.reshape(targets.shape) - targets).abs().sum()}
+
+
+@pytest.mark.parametrize(
+    ("task", "system"),
+    [(cosim.Classification(), SMALL), (cosim.Regression(), small_vhfl()), (Huber(), small_vhfl())],
+    ids=["Classification", "Regression", "Huber"],
+)
+def test_tasks_keep_the_laws(task: cosim.Task, system: cosim.System) -> None:
+    check_task(task, system)
+
+
+class Summed(cosim.Classification):
+    def loss(self, outputs, targets):
+        return nn.functional.cross_entropy(outputs, targets, reduction="sum")
+
+
+class Averaged(cosim.Classification):
+    def sums(self, outputs, targets):
+        return {name: value / len(targets) for name, value in super().sums(outputs, targets).items()}
+
+
+class Rooted(cosim.Classification):
+    def loss(self, outputs, targets):
+        return (outputs - outputs).abs().sqrt().mean()
+
+
+@pytest.mark.parametrize(
+    ("kind", "law"),
+    [(Summed, "mean loss"), (Averaged, "sums"), (Rooted, "gradients")],
+)
+def test_a_task_that_breaks_a_law_is_caught(kind: type[cosim.Task], law: str) -> None:
+    with pytest.raises(BrokenLaw, match=f"^{law}"):
+        check_task(kind())

@@ -100,7 +100,6 @@ OTHER_UNIT = {
     "of": "that of Counted.what",
     "cycles": "its whole name is the unit",
     "values": "that of the field they are for",
-    "loss_nats": "nats are of no other quantity",
 }
 """Numbers that say their unit, though not by a suffix."""
 

@@ -1,7 +1,7 @@
 """Data set: labelled samples as arrays, for training and for testing.
 
-Scope and limitations: classification, or the prediction of one quantity, of samples that fit in memory and
-have one shape. A network gets them in that shape.
+Scope and limitations: classes, or quantities, one or several to a sample; samples that fit in memory and have
+one shape. A network gets them in that shape.
 
 Usage::
 
@@ -34,12 +34,12 @@ class Dataset:
         name: What a table calls it.
         train_x: Training samples, shape (training samples, features) or with more axes, or without train_y
             rows of features, shape (rows, features); float32, or int64 for tokens; C-contiguous.
-        train_y: Training labels from 0 to num_classes - 1, int64, or targets, float32; shape (training
-            samples,). None, with classes only: train_x is a table of feature rows, and samples are numbers
-            row * num_classes + label.
+        train_y: Training labels from 0 to num_classes - 1, int64, shape (training samples,), or targets,
+            float32, shape (training samples,) or (training samples, quantities). None, with classes only:
+            train_x is a table of feature rows, and samples are numbers row * num_classes + label.
         test_x: Test samples, as train_x.
-        test_y: Test labels or targets, shape (test samples,), as train_y.
-        num_classes: Number of classes; None: a quantity is predicted.
+        test_y: Test labels or targets, as train_y.
+        num_classes: Number of classes; None: quantities are predicted.
         num_global_features: So many features, the first ones, are seen by the server only.
         train_owners: Number of the client at which a training sample arises, from 0, shape (training
             samples,), int64; None: samples belong nowhere and are dealt by a split, or there is no train_y.
@@ -72,10 +72,14 @@ class Dataset:
             raise self._broken("train_x", self.train_x, rule, "x.reshape(len(x), -1)")
         if self.train_y is None:
             self._check_table()
+        elif self.train_y.shape[1:] != self.test_y.shape[1:]:
+            rule = f"must hold as many quantities as train_y, of shape {self.train_y.shape}"
+            raise self._broken("test_y", self.test_y, rule, "cut both from one array")
 
     def _check_targets(self, part: str, x: NDArray[Any], y: NDArray[Any]) -> None:
         kind, what = (np.float32, "float32 target") if self.num_classes is None else (np.int64, "int64 label")
-        if y.shape != x.shape[:1] or y.dtype != kind or not len(y):
+        most_axes = 2 if self.num_classes is None else 1
+        if y.shape[:1] != x.shape[:1] or y.ndim > most_axes or y.dtype != kind or not y.size:
             rule = f"must be one {what} for each of the {len(x)} rows of {part}_x, at least one"
             raise self._broken(f"{part}_y", y, rule, f"y.astype(np.{np.dtype(kind).name})")
         if self.num_classes is not None and (y.min() < 0 or y.max() >= self.num_classes):
@@ -122,6 +126,11 @@ class Dataset:
             assert self.num_classes is not None
             return len(self.train_x) * self.num_classes
         return len(self.train_y)
+
+    @property
+    def num_targets(self) -> int:
+        """Classes, or quantities of a sample."""
+        return self.num_classes or math.prod(self.test_y.shape[1:])
 
     @property
     def num_features(self) -> int:

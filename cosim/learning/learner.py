@@ -21,7 +21,7 @@ Usage::
         for key, (name, indices) in enumerate(samples_of_clients.items())
     ]
     model = mean(updates)  # or mean(updates, weights=num_samples); nothing is computed yet
-    score = learner.evaluate(model)  # now: Score(accuracy, loss_nats)
+    scores = learner.evaluate(model)  # now: {"accuracy": ..., "loss_nats": ...}
     arrays = learner.weights(model)  # name -> float32 array, for a checkpoint
     model = learner.stored_model(arrays)
 
@@ -42,9 +42,9 @@ and cut with its weights, and are what it is evaluated with. The mean of clients
 variance between their means; where a sum over the air or an accumulated gradient makes one negative, it
 counts as 0.
 
-Scope and limitations: float32 weights, float64 sums; classification by cross entropy or one quantity by
-squared error (`scores`); forward passes without randomness but for dropout layers, which draw from
-the update's key (`dropout`); running statistics only where clients train on labelled samples. The same graph
+Scope and limitations: float32 weights, float64 sums; losses that are means over a batch (`task`); forward
+passes without randomness but for dropout layers, which draw from the update's key (`dropout`); running
+statistics only where clients train on labelled samples. The same graph
 read the same way gives the same bits with any number of workers; read otherwise (updates fall into other
 cohorts) it agrees to float32 tolerance. Diverged training shows as a loss that is not a number. Not for
 several calling threads at once.
@@ -83,7 +83,8 @@ from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import WeightedSum, Weights, frozen_on, own_copy, own_weights
-from cosim.learning.scores import ErrorScore, Score, class_totals, error_totals
+from cosim.learning.task import Task, task_for
+from cosim.learning.task_check import check_task, numbers
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 from cosim.names import by_number
@@ -117,8 +118,10 @@ class Learner:
         device: "cpu" or "cuda".
         num_workers: Threads; None: one per core that the process may use, one on CUDA.
         brings_weights: Learning starts from the network's own values, not from drawn ones.
+        task: What is minimised and reported; None: what the targets of the data set suggest.
 
     Attributes:
+        task: What is minimised and reported.
         shape: Parameter names and shapes, groups of units.
         flops: Operations of training.
         num_global_features: Features of a sample that only the server sees.
@@ -127,9 +130,9 @@ class Learner:
         workers: The threads.
 
     Raises:
-        ConfigurationError: a device that is not there; a network with other outputs than the data set has
-            classes, with running statistics that nothing here moves, that draws where no key reaches, or
-            whose `relu_layers` are not all it is.
+        ConfigurationError: a device that is not there; a task that the data set does not suit; a network with
+            other outputs than the task asks for, with running statistics that nothing here moves, that draws
+            where no key reaches, or whose `relu_layers` are not all it is.
     """
 
     def __init__(
@@ -139,6 +142,7 @@ class Learner:
         device: str = "cpu",
         num_workers: int | None = None,
         brings_weights: bool = False,
+        task: Task | None = None,
     ) -> None:
         if device not in WORKING_SETS:
             raise ConfigurationError(
@@ -158,17 +162,18 @@ class Learner:
         self._network = own_copy(network)
         self._frozen = frozen_on(self._network, device)
         self._dataset = dataset
-        self._classifies = dataset.num_classes is not None
         self._networks = threading.local()
         self._working_set = working_set(network, device)
         self._kept: WeakKeyDictionary[PendingUpdate, Weights] = WeakKeyDictionary()
         self.flops = TrainingFlops(self._network, self.shape, dataset)
-        check_network(self._network, self.shape, dataset)
+        self.task = task_for(task, dataset)
+        check_task(self.task, dataset)
+        check_network(self._network, self.shape, dataset, self.task)
         self.workers = Workers(num_workers)
 
     @cached_property
     def _training_set(self) -> TrainingSet:
-        return TrainingSet(self._dataset, self._device)
+        return TrainingSet(self._dataset, self._device, self.task)
 
     @cached_property
     def _test_x(self) -> Tensor:
@@ -220,17 +225,14 @@ class Learner:
         self.compute(value)
         return {name: tensor.cpu().numpy().copy() for name, tensor in value.settled.items()}
 
-    def evaluate(self, model: PendingModel) -> Score | ErrorScore:
-        """The model on the test set (a predictor on the training set too); computes what is not yet."""
-        num_samples = len(self._test_y)
-        if self._classifies:
-            num_right, loss_nats = self._totals(model, class_totals, self._test_x, self._test_y)
-            return Score(num_right / num_samples, loss_nats / num_samples)
-        train_x, train_y = self._training_set.x_ND, self._training_set.y_N
-        assert train_y is not None
-        train_squares, _, _ = self._totals(model, error_totals, train_x, train_y)
-        squares, errors, targets = self._totals(model, error_totals, self._test_x, self._test_y)
-        return ErrorScore(train_squares / len(train_y), squares / num_samples, errors / targets)
+    def evaluate(self, model: PendingModel) -> Mapping[str, float]:
+        """What the task reports of a model, column by column; computes what is not yet."""
+        training = None
+        if self.task.reads_training_set:
+            x_ND, y_N = self._training_set.x_ND, self._training_set.y_N
+            assert y_N is not None
+            training = self._sums(model, x_ND, y_N)
+        return self.task.scores(self._sums(model, self._test_x, self._test_y), training)
 
     def losses(self, model: PendingModel, samples: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
         """Mean loss of a model, or a part of one, on each of several groups of training samples.
@@ -240,7 +242,7 @@ class Learner:
             samples: Of each group its training-set indices, or numbers row * num_classes + label.
 
         Returns:
-            Cross entropies in nats, or squared errors, shape (groups,).
+            Losses of the task, shape (groups,).
         """
         self.compute(model)
 
@@ -271,19 +273,15 @@ class Learner:
         Raises:
             ConfigurationError: a quantity is predicted.
         """
-        if not self._classifies:
+        if self._dataset.num_classes is None:
             raise ConfigurationError("label_ranks: the data set has no classes. Usual fix: evaluate.")
         return np.concatenate(list(self._on_samples(model, _label_ranks, self._test_x, self._test_y)))
 
-    def _totals(
-        self,
-        model: PendingModel,
-        of_batch: Callable[[Tensor, Tensor], tuple[float, ...]],
-        x: Tensor,
-        y: Tensor,
-    ) -> list[float]:
-        """Sums over samples."""
-        return [math.fsum(column) for column in zip(*self._on_samples(model, of_batch, x, y), strict=True)]
+    def _sums(self, model: PendingModel, x_ND: Tensor, y_N: Tensor) -> dict[str, float]:
+        """The task's sums over samples."""
+        slices = list(self._on_samples(model, partial(numbers, self.task), x_ND, y_N))
+        sums = {name: math.fsum(of_slice[name] for of_slice in slices) for name in slices[0]}
+        return sums | {"num_samples": len(y_N)}
 
     def _on_samples(
         self, model: PendingModel, of_batch: Callable[[Tensor, Tensor], T], x_ND: Tensor, y_N: Tensor

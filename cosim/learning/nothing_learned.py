@@ -19,6 +19,7 @@ from cosim.learning.network.check import check_outputs
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops, output_shape
 from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.task import Task, task_for
 
 
 class NothingLearned(Learner):
@@ -27,19 +28,23 @@ class NothingLearned(Learner):
     Args:
         network: Any module, with values or without.
         outline: A data set with at least one test sample, whose values do not matter.
+        task: What would be minimised; None: what the targets suggest.
 
     Raises:
-        ConfigurationError: A network that takes other samples, or gives other outputs.
+        ConfigurationError: A task that the data set does not suit; a network that takes other samples, or
+            gives other outputs.
     """
 
-    def __init__(self, network: nn.Module, outline: Dataset) -> None:
+    def __init__(self, network: nn.Module, outline: Dataset, task: Task | None = None) -> None:
         self.shape = NetworkShape.of(network)
         self.flops = TrainingFlops(network, self.shape, outline)
         self.dropout = dropping_layers(network)
         self.num_global_features = outline.num_global_features
-        self._dataset, self._device, self._classifies = outline, "cpu", outline.num_classes is not None
+        self._dataset, self._device = outline, "cpu"
+        self.task = task_for(task, outline)
+        self.task.check(outline)
         is_text = outline.test_x.dtype == np.int64  # whose groups are those that the files have
-        check_outputs(network, self.shape, outline, partial(output_shape, network), not is_text)
+        check_outputs(network, self.shape, outline, self.task, partial(output_shape, network), not is_text)
 
     def initial_model(self, key: int) -> PendingModel:
         """A model that nobody will read."""

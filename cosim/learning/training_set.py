@@ -9,7 +9,7 @@ from torch import Tensor
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning.scores import cross_entropy, squared_error
+from cosim.learning.task import Task
 
 if TYPE_CHECKING:
     from cosim.learning.graph.pending import PendingUpdate
@@ -21,23 +21,25 @@ class TrainingSet:
     Args:
         dataset: Where they come from.
         device: Where they go.
+        task: What is minimised.
 
     Attributes:
         x_ND: Features of the samples; of the rows, where y_N is None.
         y_N: Classes or targets; None: samples are numbers row * num_classes + label.
-        num_classes: Classes; None: a quantity is predicted.
+        num_classes: Classes; None: quantities are predicted.
         loss: Mean loss of a batch, from outputs and targets.
+        is_cross_entropy: Whether that is the cross entropy of class scores.
     """
 
-    def __init__(self, dataset: Dataset, device: str) -> None:
+    def __init__(self, dataset: Dataset, device: str, task: Task) -> None:
         self.x_ND = torch.tensor(dataset.train_x, device=device)
         self.y_N = None if dataset.train_y is None else torch.tensor(dataset.train_y, device=device)
         self.num_classes = dataset.num_classes
         self._num_sample_numbers = dataset.num_sample_numbers
-        self.loss = squared_error if dataset.num_classes is None else cross_entropy
+        self.loss, self.is_cross_entropy = task.loss, task.is_cross_entropy
 
     def labelled(self, samples: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Features and classes or targets of samples, shapes (samples, features) and (samples,)."""
+        """Features and classes or targets of samples, shapes (samples, ...)."""
         chosen = torch.tensor(samples, device=self.x_ND.device)
         if self.y_N is not None:
             return self.x_ND[chosen], self.y_N[chosen]

@@ -14,7 +14,7 @@ from cosim.learning.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.server_update import ServerUpdate
 from cosim.names import CLOUD
-from cosim.records import Evaluation, Prediction, Round
+from cosim.records import Evaluation, Round
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import End, Progress
 from cosim.servers.evaluation_times import EvaluationTimes
@@ -32,7 +32,7 @@ class VersionReport(NamedTuple):
     """
 
     progress: Progress
-    evaluation: Evaluation | Prediction | None
+    evaluation: Evaluation | None
     model: PendingModel
     states: Mapping[str, PendingState]
 
@@ -183,10 +183,11 @@ class Cloud:
         if not self.evaluation.learns:
             return
         if known and progress.version <= known.version:
-            evaluation = next(row for row in known.evaluations if row.global_round == progress.version)
+            evaluation = next(row for row in known.evaluations if row.version == progress.version)
         else:
             self.learner.compute(model, *states.values())
-            evaluation = self.learner.evaluate(model).record(progress.time_s, progress.version)
+            scores, measures = self.learner.evaluate(model), self.learner.task.measures()
+            evaluation = Evaluation(progress.time_s, progress.version, scores, measures)
         sim.trace.record(evaluation)
         standing.last = standing.last._replace(evaluation=evaluation)
 

@@ -50,12 +50,13 @@ COLUMNS = {
     "num_updates": "float64",
     "num_dropped": "float64",
     "bits_per_client": "float64",
-    "accuracy": "float64",
-    "test_mse": "float64",
     "time_to_target_s": "float64",
     "energy_to_target_j": "float64",
 }
-"""Columns of the table of runs; what a run does not have is not a number."""
+"""Columns of the table of runs; what a run does not have is not a number.
+
+Before those of the target stand the scores of the last evaluation, as the tasks call them.
+"""
 Enough = Callable[[pd.DataFrame], bool]
 
 
@@ -72,7 +73,7 @@ class Study:
         grid: Field -> its values, every combination of which is a design. The end of a field's path will do
             where it tells the field from the others.
         seeds: How many seeds each design has, from the base's on.
-        target: Accuracy for time and energy to a target; None: none.
+        target: Of the headline (such as accuracy), for time and energy to it; None: none.
     """
 
     base: System
@@ -211,12 +212,10 @@ def play(job: _Job) -> dict[str, Any]:
 
 def _outcome(result: Result, target: float | None) -> dict[str, Any]:
     summary = result.summary._asdict()
-    found = {name: summary[name] for name in summary if name in COLUMNS}
-    if target is not None and "accuracy" in result.evaluations:
-        reached = result.evaluations[result.evaluations["accuracy"] >= target]
-        if len(reached):
-            found["time_to_target_s"] = float(reached["time_s"].iloc[0])
-            found["energy_to_target_j"] = float(reached["energy_j"].iloc[0])
+    found = {name: summary[name] for name in summary if name in COLUMNS} | summary["scores"]
+    if target is not None and len(reached := result.reaching(target)):
+        found["time_to_target_s"] = float(reached["time_s"].iloc[0])
+        found["energy_to_target_j"] = float(reached["energy_j"].iloc[0])
     return found
 
 
@@ -229,8 +228,11 @@ def _row(number: int, design: Design, seed: int, folder: str) -> dict[str, Any]:
 def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     table = pd.DataFrame(rows)
     fields = [column for column in table if str(column).startswith("field.")]
-    table = table.reindex(columns=[*COLUMNS, *fields])
-    return table.astype(COLUMNS).sort_values(["design", "seed"], ignore_index=True)
+    scores = [column for column in table if column not in {*COLUMNS, *fields}]
+    own, before = list(COLUMNS), list(COLUMNS).index("time_to_target_s")
+    table = table.reindex(columns=[*own[:before], *scores, *own[before:], *fields])
+    table = table.astype(COLUMNS | dict.fromkeys(scores, "float64"))
+    return table.sort_values(["design", "seed"], ignore_index=True)
 
 
 def _begin(folder: Path, asked: dict[str, Any], sources: Sources) -> None:

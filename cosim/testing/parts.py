@@ -10,6 +10,7 @@ from cosim.data.data import Data
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.local_training import LocalTraining
+from cosim.learning.task import Task
 from cosim.links.codec import Codec
 from cosim.links.downlink import Downlink
 from cosim.links.uplink import Uplink
@@ -137,13 +138,39 @@ def check_local_training(rule: LocalTraining, system: System | None = None, netw
     _trains_alone(rule, system, network)
 
 
+def check_task(task: Task, system: System | None = None, network: Any = None) -> None:
+    """Check that a loss is a mean and that sums add up, and the laws of runs with a task.
+
+    Args:
+        system: What it is learned in, with data that suit it; None: the small one, which has 4 classes.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    from cosim.learning.task_check import trial
+
+    system = attrs.evolve(system or small_system(), task=task)
+    tried = trial(task, system.data.load(Simulation(system.seed), None))
+    if not math.isclose(tried.loss, tried.loss_of_twice, rel_tol=1e-4):
+        where = f"{tried.loss} of a batch, {tried.loss_of_twice} of the batch twice"
+        raise broken("mean loss", where, "a sum where a mean is meant")
+    if not tried.has_gradients:
+        raise broken("gradients", "one is not finite", "the logarithm or the root of 0")
+    for name, value in tried.sums.items():
+        added = math.fsum(of[name] for of in tried.sums_of_slices)
+        if not math.isclose(added, value, rel_tol=1e-4, abs_tol=1e-6):
+            raise broken("sums", f"{name} is {value}, and {added} by slices", "a mean where a sum is meant")
+    check_system(system, network)
+
+
 def _trains_alone(rule: LocalTraining, system: System, network: Any) -> None:
     from cosim.learning.learner import Learner
 
     sim = Simulation(system.seed)
     dataset = system.data.load(sim, None)
     held = system.data.held(sim, dataset, system.sizes())
-    learner = Learner(network_of(system) if network is None else network, dataset, num_workers=1)
+    network = network_of(system) if network is None else network
+    learner = Learner(network, dataset, num_workers=1, task=system.task)
     start = learner.initial_model(1)
 
     def updates() -> list[PendingUpdate]:

@@ -91,20 +91,19 @@ def summary_table(name: str, result: Result) -> Table:
     """A run in one line."""
     summary = result.summary
     share = summary.num_dropped / summary.num_updates if summary.num_updates else 0.0
-    learned = "-" if summary.accuracy is None else f"{100 * summary.accuracy:.1f} %"
-    if summary.test_mse is not None:
-        learned = f"{summary.test_mse:.4g}"
+    told = {"simulated": f"{summary.time_s:.4g} s"}
+    if summary.headline is not None:
+        column, measure = summary.headline
+        told[measure.words] = measure.shown(summary.scores[column])
+    told |= {
+        "energy": f"{summary.energy_j:.4g} J",
+        "dropped updates": f"{summary.num_dropped} of {summary.num_updates} ({100 * share:.1f} %)",
+        "bits per client": f"{summary.bits_per_client / 1e6:.4g} Mbit",
+    }
     table = Table(
         title=f"{name}: {summary.num_global_rounds} global rounds, {summary.status}", title_justify="left"
     )
-    measure = "accuracy" if summary.test_mse is None else "test MSE"
-    for heading in ("simulated", measure, "energy", "dropped updates", "bits per client"):
+    for heading in told:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_row(
-        f"{summary.time_s:.4g} s",
-        learned,
-        f"{summary.energy_j:.4g} J",
-        f"{summary.num_dropped} of {summary.num_updates} ({100 * share:.1f} %)",
-        f"{summary.bits_per_client / 1e6:.4g} Mbit",
-    )
+    table.add_row(*told.values())
     return table

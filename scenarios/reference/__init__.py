@@ -18,7 +18,7 @@ import docstring_parser
 
 import cosim
 from cosim.configuration import is_configuration, kinds_of
-from cosim.records import Allotment, Evaluation, Fate, Prediction, Round, Span, Transfer
+from cosim.records import Allotment, Evaluation, Fate, Round, Span, Transfer
 from cosim.results import Summary
 from cosim.studies import study
 from cosim.units import unit_of
@@ -59,11 +59,14 @@ COLUMNS = {
     "num_wanted": "participants that were wanted",
     "num_participants": "participants that there were",
     "num_arrived": "updates that arrived in time",
-    "accuracy": "share of the test set that is classified rightly; of a run, at its end",
-    "loss_nats": "mean cross entropy on the test set",
-    "train_mse": "mean squared error on the training set",
-    "test_mse": "mean squared error on the test set; of a run, at its end",
-    "error_ratio": "sum of absolute errors over sum of absolute targets, test set",
+    "version": "which model: the global round after which it was there; 0: before the first",
+    "accuracy": "of a classification: share of the test set that is classified rightly",
+    "loss_nats": "of a classification: mean cross entropy on the test set",
+    "test_mse": "of a regression: mean squared error on the test set",
+    "train_mse": "of a regression: mean squared error on the training set",
+    "error_ratio": "of a regression: sum of absolute errors over sum of absolute targets, test set",
+    "scores": "column -> value of the last evaluation; none: empty",
+    "measures": "column -> what that means: words, whether higher is better, whether it is a share",
     "bits_per_client": "bits sent up to then, dropped uploads included, mean over clients",
     "status": "complete, running, interrupted or failed; of a study's run also waiting",
     "num_global_rounds": "global rounds that have ended",
@@ -147,6 +150,8 @@ def _type(annotation: Any) -> str:
     if typing.get_origin(annotation) is tuple:
         kind = _type(arguments[0])
         return f"list of {kind}s" if arguments[-1] is Ellipsis else f"{len(arguments)} {kind}s"
+    if typing.get_origin(annotation) is Mapping:
+        return "object"
     if arguments:
         return " or ".join(map(_type, arguments))
     names = {int: "whole number", float: "number", str: "text", bool: "true or false", types.NoneType: "none"}
@@ -184,22 +189,25 @@ def _tables_of_a_run() -> Iterator[str]:
         "lie `config.json`, which reloads to the same run, `provenance.json`, and, where something is "
         "learned, `checkpoint.npz`."
     )
-    extra = {"energy_j": float, "bits_per_client": float}
-    for file, record, more in (
-        ("spans.parquet", Span, {}),
-        ("transfers.parquet", Transfer, {}),
-        ("fates.parquet", Fate, {}),
-        ("plans.parquet", Allotment, {}),
-        ("rounds.parquet", Round, {}),
-        ("evaluations.parquet", Evaluation, extra),
-        ("evaluations.parquet, where a quantity is predicted", Prediction, extra),
-        ("summary.json", Summary, {}),
+    scores = [column for kind in kinds_of(cosim.Task) for column in kind().measures()]
+    numbers = dict.fromkeys((*scores, "energy_j", "bits_per_client"), float)
+    for file, record in (
+        ("spans.parquet", Span),
+        ("transfers.parquet", Transfer),
+        ("fates.parquet", Fate),
+        ("plans.parquet", Allotment),
+        ("rounds.parquet", Round),
+        ("evaluations.parquet", Evaluation),
+        ("summary.json", Summary),
     ):
-        kinds = typing.get_type_hints(record) | more
+        kinds = typing.get_type_hints(record)
+        if record is Evaluation:
+            kinds = {"time_s": float, "version": int} | numbers
         rows = [_column(name, _type(kind)) for name, kind in kinds.items()]
         shown = table(("column", "type", "unit", "what"), rows)
         yield f"### {file}\n\n{first_line(record)}\n\n{shown}"
-    rows = [_column(name, dtype) for name, dtype in study.COLUMNS.items()]
+    columns = study.COLUMNS | dict.fromkeys(scores, "float64")
+    rows = [_column(name, dtype) for name, dtype in columns.items()]
     rows.append(
         ("`field.PATH`", "text", "", "value of a field of the grid, as JSON; `analysis.load` reads it")
     )

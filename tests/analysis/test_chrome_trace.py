@@ -17,7 +17,7 @@ import cosim
 import models
 from analysis.chrome_trace import events, spans, write
 from cosim import ConfigurationError
-from cosim.records import Allotment, Evaluation, Prediction, Round, Span, Trace, Transfer
+from cosim.records import Allotment, Evaluation, Round, Span, Trace, Transfer
 from scenarios import rawhfl, vhfl
 
 Event = dict[str, Any]
@@ -55,8 +55,8 @@ def by_hand() -> cosim.Result:
         Round("edge", "east", 1, 0, 0.0, 0.030, 2, 2, 1),
         Round("edge", "west", 1, 0, 0.0, 0.030, 2, 1, 0),
         Round("global", "cloud", 1, -1, 0.0, 0.031, 2, 2, 2),
-        Evaluation(0.0, 0, 0.1, 2.3),
-        Evaluation(0.031, 1, 0.5, 1.2),
+        Evaluation(0.0, 0, {"accuracy": 0.1, "loss_nats": 2.3}, cosim.Classification().measures()),
+        Evaluation(0.031, 1, {"accuracy": 0.5, "loss_nats": 1.2}, cosim.Classification().measures()),
         seed=7,
     )
 
@@ -294,9 +294,10 @@ def test_uploads_straight_to_the_cloud_are_counted_there():
 
 def test_errors_of_a_model_that_diverged_are_left_out():
     errors = [1.5, math.inf, math.nan, 0.25]
-    rows = [Prediction(float(number), number, 1.0, error, 1.0) for number, error in enumerate(errors)]
+    measures = {"error_m": cosim.Measure("error (m)", higher_is_better=False)}
+    rows = [Evaluation(float(number), number, {"error_m": of}, measures) for number, of in enumerate(errors)]
     made = result_of(*rows)
-    assert samples(events(made), "cloud", "test_mse") == [(0, 1.5), (3_000_000, 0.25)]
+    assert samples(events(made), "cloud", "error_m") == [(0, 1.5), (3_000_000, 0.25)]
 
 
 # Rules of the format, and of Perfetto.

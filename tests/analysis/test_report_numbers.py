@@ -139,7 +139,7 @@ def test_several_seeds_are_one_design_with_students_interval(runs):
     for heading, values in (
         ("simulated time (s)", [result.summary.time_s for result in runs]),
         ("energy (J)", [result.summary.energy_j for result in runs]),
-        ("final test accuracy (%)", [100.0 * result.summary.accuracy for result in runs]),
+        ("final test accuracy (%)", [100.0 * result.summary.scores["accuracy"] for result in runs]),
     ):
         mean, half = np.mean(values), stats.t.ppf(0.975, 2) * np.std(values, ddof=1) / np.sqrt(3)
         estimate, ends = row[heading].split("[")

@@ -154,7 +154,7 @@ def test_a_network_learns_from_pictures_what_it_learns_from_rows():
     of_rows = cosim.run(rows, Convolutional(folds=True), num_workers=1)
     assert of_pictures.evaluations.equals(of_rows.evaluations)
     assert of_pictures.spans.equals(of_rows.spans)
-    assert of_pictures.summary.accuracy > 0.2
+    assert of_pictures.summary.scores["accuracy"] > 0.2
     timed = cosim.run(attrs.evolve(BASE, evaluation=Never()), Convolutional(folds=False))
     assert timed.spans.equals(of_pictures.spans)
 

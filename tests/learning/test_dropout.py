@@ -250,7 +250,7 @@ def test_an_evaluation_drops_nothing():
     with torch.no_grad():
         outputs = network.eval()(torch.tensor(DATA.test_x)).double()
     expected = nn.functional.cross_entropy(outputs, torch.tensor(DATA.test_y)).item()
-    assert learner.evaluate(model).loss_nats == pytest.approx(expected, rel=1e-6)
+    assert learner.evaluate(model)["loss_nats"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_run_gives_the_same_tables_with_any_number_of_workers():

@@ -140,11 +140,11 @@ def test_evaluation_equals_the_whole_test_set_at_once():
     with torch.no_grad():
         logits = network(torch.tensor(DATA.test_x)).double()
     labels = torch.tensor(DATA.test_y)
-    assert score.accuracy == (logits.argmax(1) == labels).sum().item() / 2300
-    assert score.loss_nats == pytest.approx(nn.functional.cross_entropy(logits, labels).item(), rel=1e-6)
+    assert score["accuracy"] == (logits.argmax(1) == labels).sum().item() / 2300
+    assert score["loss_nats"] == pytest.approx(nn.functional.cross_entropy(logits, labels).item(), rel=1e-6)
     untrained = learner.evaluate(learner.initial_model(key=3))
-    assert score.accuracy > untrained.accuracy + 0.1
-    assert score.loss_nats < untrained.loss_nats
+    assert score["accuracy"] > untrained["accuracy"] + 0.1
+    assert score["loss_nats"] < untrained["loss_nats"]
 
 
 def hist_weights(num_workers: int, name: str = "relu-12-9-4") -> dict[str, np.ndarray]:
@@ -401,7 +401,7 @@ def test_label_ranks_are_places_in_the_order_of_outputs():
     assert ranks.dtype == np.int64
     assert ranks.tolist() == expected
     assert set(expected) == set(range(NUM_CLASSES))
-    assert (ranks == 0).mean() == learner.evaluate(model).accuracy
+    assert (ranks == 0).mean() == learner.evaluate(model)["accuracy"]
 
 
 @pytest.mark.parametrize("value", [0.0, float("nan")])
@@ -410,7 +410,7 @@ def test_equal_outputs_rank_by_class(value: float):
     shapes = learner.shape.parameters
     model = learner.stored_model({n: np.full(size, value, np.float32) for n, size in shapes.items()})
     assert np.array_equal(learner.label_ranks(model), DATA.test_y)
-    assert (DATA.test_y == 0).mean() == learner.evaluate(model).accuracy
+    assert (DATA.test_y == 0).mean() == learner.evaluate(model)["accuracy"]
 
 
 def test_a_quantity_has_no_label_ranks():

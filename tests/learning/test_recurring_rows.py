@@ -19,6 +19,7 @@ from cosim.learning.local_training import Sgd
 from cosim.learning.programs import recurring_rows
 from cosim.learning.programs.recurring_rows import draws, train_on_rows
 from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.learning.task import Classification
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.vertical import VerticalSgd
 from cosim.learning.workers import one_torch_thread
@@ -150,7 +151,7 @@ def test_draws_count_the_samples_of_every_batch():
 def test_steps_do_not_part_clients_but_rows_far_apart_and_rates_do():
     start = PendingModel()
     start.settle({"w": torch.zeros(2)})
-    data = TrainingSet(DATA, "cpu")
+    data = TrainingSet(DATA, "cpu", Classification())
     alike = [an_update(start, i, 5 + i % 4, num_steps=1 + i) for i in range(8)]
     others = [
         an_update(start, 8, 9),

@@ -110,7 +110,7 @@ def test_a_model_is_evaluated_with_its_running_statistics():
     with torch.no_grad():
         right = network(torch.tensor(DATA.test_x)).argmax(1).numpy() == DATA.test_y
     before = learner.weights(model)
-    assert learner.evaluate(model).accuracy == right.mean()
+    assert learner.evaluate(model)["accuracy"] == right.mean()
     for name, values in learner.weights(model).items():
         np.testing.assert_array_equal(values, before[name])
 

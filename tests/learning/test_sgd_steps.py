@@ -45,7 +45,8 @@ def test_a_cohort_trains_as_its_clients_alone(program: str, family: str, sizes: 
     batches_CSB = torch.from_numpy(np.stack(batches))
     with torch.no_grad():
         if program == "autograd":
-            train_by_autograd(models.build(f"{family}-{sizes}"), weights_C, X_ND, Y_N, batches_CSB, 0.2)
+            loss = nn.functional.cross_entropy
+            train_by_autograd(models.build(f"{family}-{sizes}"), weights_C, X_ND, Y_N, batches_CSB, 0.2, loss)
         else:
             layers = relu_layers_of(networks[0].relu_layers, weights_C)
             train_relu_layers(layers, X_ND, Y_N, batches_CSB, 0.2)

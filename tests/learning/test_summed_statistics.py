@@ -85,11 +85,11 @@ def test_a_trained_model_is_evaluated_as_it_was_trained():
             for cell, part in enumerate(parts)
         ]
         model = assemble(parts, [mean([update]) for update in updates])
-    summed = learner.evaluate(model).accuracy
+    summed = learner.evaluate(model)["accuracy"]
     weights = learner.weights(model)
     for name in SHAPE.summed_statistics:
         weights[name] = weights[name] / 4
-    averaged = learner.evaluate(learner.stored_model(weights)).accuracy
+    averaged = learner.evaluate(learner.stored_model(weights))["accuracy"]
     assert summed > averaged + 0.2
 
 

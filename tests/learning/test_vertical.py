@@ -177,10 +177,10 @@ def test_errors_of_a_predictor_by_hand():
         x, y = (torch.tensor(getattr(data, f"{part}_{what}")).double() for what in "xy")
         errors[part] = (network(x).squeeze(-1) - y).detach().numpy()
     score = learner.evaluate(model)
-    assert score.train_mse == pytest.approx(np.mean(errors["train"] ** 2), rel=1e-5)
-    assert score.test_mse == pytest.approx(np.mean(errors["test"] ** 2), rel=1e-5)
+    assert score["train_mse"] == pytest.approx(np.mean(errors["train"] ** 2), rel=1e-5)
+    assert score["test_mse"] == pytest.approx(np.mean(errors["test"] ** 2), rel=1e-5)
     ratio = np.abs(errors["test"]).sum() / np.abs(data.test_y).sum()
-    assert score.error_ratio == pytest.approx(ratio, rel=1e-5)
+    assert score["error_ratio"] == pytest.approx(ratio, rel=1e-5)
 
 
 def test_nothing_is_trained_before_it_is_read():

@@ -244,7 +244,7 @@ def test_nothing_arrived_leaves_the_edge_model_and_says_so() -> None:
     for name, values in before.items():
         np.testing.assert_array_equal(after[name], values)
     first, *later = played.trace.evaluations
-    assert {(row.accuracy, row.loss_nats) for row in later} == {(first.accuracy, first.loss_nats)}
+    assert [row.scores for row in later] == [first.scores] * len(later)
 
 
 def test_participants_share_the_band_among_themselves_only() -> None:
@@ -436,7 +436,7 @@ def test_learning_counts_only_what_arrived(parts: tuple[object, ...]) -> None:
     played = played_of(parts)
     arrived = sum(row.num_arrived for row in played.trace.rounds if row.level == "edge")
     assert played.learner.num_local_steps == STEPS * arrived
-    scores = [(row.global_round, row.accuracy, row.loss_nats) for row in played.trace.evaluations]
+    scores = [(row.version, *row.scores.values()) for row in played.trace.evaluations]
     assert [number for number, _, _ in scores] == [0, 1, 2, 3]
     assert all(0.0 <= accuracy <= 1.0 and 0.0 < loss < 3.0 for _, accuracy, loss in scores)
     for number, ((_, _, before), (_, _, after)) in enumerate(pairwise(scores), start=1):

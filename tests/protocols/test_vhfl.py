@@ -133,8 +133,8 @@ def test_on_paths_of_their_own_a_round_is_computing_and_one_service():
     ends_s = [row.end_s for row in trace.rounds if row.level == "global"]
     assert ends_s == pytest.approx([TRAIN_S[1] + SERVICE_S, 2 * (TRAIN_S[1] + SERVICE_S)], rel=1e-12)
     assert_same(weights, by_hand(learner, [(0, 1, 2)] * 2, system().protocol))
-    assert [row.train_mse for row in trace.evaluations] == sorted(
-        [row.train_mse for row in trace.evaluations], reverse=True
+    assert [row.scores["train_mse"] for row in trace.evaluations] == sorted(
+        [row.scores["train_mse"] for row in trace.evaluations], reverse=True
     )
 
 
@@ -256,10 +256,10 @@ def test_a_run_of_a_predictor_reports_its_errors_and_keeps_them(tmp_path):
     small = evolve(system(OwnPaths()), num_clients=4, model="vertical-9-12-8-5", data=data)
     result = run(small, models.build(small.model), out=tmp_path / "a")
     errors = result.evaluations
-    assert list(errors.columns[2:5]) == ["train_mse", "test_mse", "error_ratio"]
-    assert list(errors["global_round"]) == [0, 1, 2]
-    assert result.summary.test_mse == errors["test_mse"].iloc[-1] != errors["train_mse"].iloc[-1]
-    assert result.summary.accuracy is None
+    assert list(errors.columns[2:5]) == ["test_mse", "train_mse", "error_ratio"]
+    assert list(errors["version"]) == [0, 1, 2]
+    assert result.summary.scores["test_mse"] == errors["test_mse"].iloc[-1] != errors["train_mse"].iloc[-1]
+    assert "accuracy" not in result.summary.scores
     loaded = Result.load(tmp_path / "a")
     assert loaded.summary == result.summary
     assert loaded.evaluations.equals(errors)

@@ -60,7 +60,7 @@ def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeyp
         training = system["protocol"]["training"]
         share = 1 if system["protocol"]["kind"] == "HFedAvg" else 1 / system["num_cells"]
         part = (training["num_participants"] or 20) / 20 if system["num_cells"] == 3 else 1.0
-        expected = rows["global_round"] * training["num_edge_rounds"] * share * part
+        expected = rows["version"] * training["num_edge_rounds"] * share * part
         assert rows["uploads_per_client"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
     picture = (tmp_path / f"hist-{name}.png").read_bytes()
     assert picture.startswith(b"\x89PNG")

@@ -60,7 +60,8 @@ def reached(accuracies: list[float]) -> cosim.Result:
     """Two clients, each of which sends 100 bits before every evaluation but the first."""
     trace = Trace()
     for number, accuracy in enumerate(accuracies):
-        trace.record(Evaluation(float(number), number, accuracy, 1.0))
+        scores = {"accuracy": accuracy, "loss_nats": 1.0}
+        trace.record(Evaluation(float(number), number, scores, cosim.Classification().measures()))
         for client in ("a", "b") if number else ():
             sent = Transfer(client, "edge", number, 0, number - 0.5, float(number), 100, 100.0, True)
             trace.record(sent)

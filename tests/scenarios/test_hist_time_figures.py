@@ -138,7 +138,7 @@ def test_the_scenarios_report_adds_up(tmp_path):
 
 
 def curve(times_s, accuracies):
-    return pd.DataFrame({"global_round": range(len(times_s)), "time_s": times_s, "accuracy": accuracies})
+    return pd.DataFrame({"version": range(len(times_s)), "time_s": times_s, "accuracy": accuracies})
 
 
 def test_time_to_a_target_is_that_of_the_first_evaluation_there():
@@ -195,7 +195,7 @@ def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeyp
     assert set(table["seed"]) == {1, 2}
     if "accuracy" in table:
         for (label, seed), rows in table.groupby(["curve", "seed"]):
-            assert list(rows["global_round"]) == [0, 1, 2], (label, seed)
+            assert list(rows["version"]) == [0, 1, 2], (label, seed)
     assert (tmp_path / f"hist-{name}.png").read_bytes().startswith(b"\x89PNG")
     assert claims(capsys.readouterr().out)
 

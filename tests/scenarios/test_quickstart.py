@@ -40,7 +40,7 @@ def assert_consistent(result: Result, output: str) -> None:
     assert f"{num_rounds} global rounds, complete" in words
     assert f"{summary.time_s:.4g} s" in words
     assert f"{summary.energy_j:.4g} J" in words
-    assert f"{100 * summary.accuracy:.1f} %" in words
+    assert f"{100 * summary.scores['accuracy']:.1f} %" in words
     assert f"{summary.num_dropped} of {num_updates}" in words
     assert f"{summary.bits_per_client / 1e6:.4g} Mbit" in words
     assert str(result.folder) in words.replace(" ", "")
@@ -60,8 +60,7 @@ def test_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words, expected = (re.split(r" *│ *", line.strip("│ ")) for line in (printed, sample))
     assert [words[part] for part in by_clock] == [expected[part] for part in by_clock]
     assert 0.0 < result.summary.num_dropped / result.summary.num_updates < 0.5
-    assert result.summary.accuracy is not None
-    assert result.summary.accuracy > 0.7
+    assert result.summary.scores["accuracy"] > 0.7
     assert result.evaluations["accuracy"].iloc[0] < 0.3
     width, height = size_of_png(tmp_path / "a" / "overview.png")
     assert 1000 <= width <= 3000

@@ -292,7 +292,7 @@ def test_runs_are_those_of_every_seed_and_energies_those_of_their_spans(
             for spans in [result.spans]
         ]
         assert runs.energy_j(name, 1) == pytest.approx(of_first, rel=1e-9)
-        assert list(runs.accuracy(name)) == [result.summary.accuracy for result in runs.of[name]]
+        assert list(runs.accuracy(name)) == [result.summary.scores["accuracy"] for result in runs.of[name]]
         assert list(runs.accuracy(name, 0)) == [r.evaluations["accuracy"][0] for r in runs.of[name]]
     frame = runs.frame()
     assert len(frame) == 4 * 3
@@ -372,7 +372,7 @@ def makes_up(
             num_rounds = system.end.num_global_rounds
             shares = np.linspace(0.0, 1.0, num_rounds + 1)
             total_j = edge_round_j(name, v, seed) * num_rounds * protocol.num_edge_rounds
-            numbers = {"global_round": range(len(shares)), "accuracy": accuracy(name, v, seed) * shares}
+            numbers = {"version": range(len(shares)), "accuracy": accuracy(name, v, seed) * shares}
             numbers |= {"loss_nats": 1.0, "energy_j": total_j * shares}
             rows = [
                 (client, 1, edge_round, *values)
@@ -382,7 +382,7 @@ def makes_up(
             columns = ["client", "global_round", "edge_round", "is_able", "is_selected", "planned_j"]
             results[label] = cosim.Result(
                 config={"label": label, "system": {"seed": seed}},
-                summary=Summary("complete", len(shares) - 1, 0.0, None, total_j, 0, 0, 0.0),
+                summary=Summary("complete", len(shares) - 1, 0.0, {}, {}, total_j, 0, 0, 0.0),
                 spans=none,
                 transfers=none,
                 fates=none,
@@ -503,7 +503,7 @@ def test_fig6_wants_more_clients_to_learn_no_worse(
     assert labels(DRAWN[-1]) == AXES["fig6"]
     table = pd.read_csv(tmp_path / "rawhfl-fig6.csv")
     assert len(table) == 2 * 2 * 21
-    ends = table[table["global_round"] == 20].set_index(["algorithm", "v"])["accuracy"]
+    ends = table[table["version"] == 20].set_index(["algorithm", "v"])["accuracy"]
     assert dict(ends) == {
         (f"RawHFL, Z={z}", v): pytest.approx(accuracy)
         for z, accuracy in ((2, 0.72), (4, 0.7))
@@ -856,7 +856,7 @@ def check_table3(shared: Path, table: pd.DataFrame) -> None:
     table = table.set_index("algorithm")
     for name in ("RawHFL, Z=4", "central SGD", "H-FedAvg-M1", "H-FedAvg-UB", "FedAvg-UB", "exact, Z=4"):
         result = found(shared, name, "0.7")
-        assert table.loc[name, "accuracy"] == pytest.approx(result.summary.accuracy)
+        assert table.loc[name, "accuracy"] == pytest.approx(result.summary.scores["accuracy"])
         num_edge_rounds = 1 if name == "FedAvg-UB" else 4
         expected_j = math.fsum(result.spans["energy_j"]) / num_edge_rounds
         assert table.loc[name, "edge_round_j"] == pytest.approx(

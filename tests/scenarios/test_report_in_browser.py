@@ -216,7 +216,7 @@ def test_the_page_tells_the_numbers(view, runs, page):
     for value in (
         np.mean([each.time_s for each in summaries]),
         np.mean([each.energy_j for each in summaries]),
-        100.0 * np.mean([each.accuracy for each in summaries]),
+        100.0 * np.mean([each.scores["accuracy"] for each in summaries]),
         100.0 * np.mean([each.num_dropped / each.num_updates for each in summaries]),
     ):
         assert value > 0.0

@@ -18,7 +18,7 @@ from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.names import CLOUD
-from cosim.records import Prediction, Trace
+from cosim.records import Evaluation, Trace
 from cosim.simulation import Simulation
 from scenarios import vhfl
 from scenarios.command_line.console import console
@@ -318,7 +318,8 @@ def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[s
             taken[label] = courses[label.rpartition(", ")[0]](system.seed, rounds)
             trace = Trace()
             for number, value in enumerate(taken[label]):
-                trace.record(Prediction(float(number), number, 0.9 * value, value, 2.0 * value))
+                scores = {"test_mse": value, "train_mse": 0.9 * value, "error_ratio": 2.0 * value}
+                trace.record(Evaluation(float(number), number, scores, cosim.Regression().measures()))
             config = {"scenario": figure, "system": to_dict(system)}
             results[label] = cosim.Result.of(trace, config, system.num_clients, "complete", 1.0, None)
         return results

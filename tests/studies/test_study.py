@@ -140,9 +140,9 @@ def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
         assert (row.time_s, row.energy_j, row.accuracy) == (
             alone.summary.time_s,
             alone.summary.energy_j,
-            alone.summary.accuracy,
+            alone.summary.scores["accuracy"],
         )
-        reached = alone.time_to_accuracy_s(0.5)
+        reached = alone.time_to_target_s(0.5)
         assert row.time_to_target_s == reached or (reached is None and pd.isna(row.time_to_target_s))
         saved = Result.load(tmp_path / "s" / row.folder)
         assert saved.config["system"]["seed"] == row.seed

@@ -18,13 +18,14 @@ from cosim.learning.network.randomness_probe import GlobalDraw, outputs_without_
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import own_copy
 from cosim.learning.programs.sgd_steps import ReluLayers, forward, layer_outputs, relu_layers_of
+from cosim.learning.task import Task
 
 NUM_COMPARED = 4
 """Samples on which a network with `relu_layers` is compared with the products that train it."""
 
 
-def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> None:
-    """Refuse a network that cannot be trained on a data set.
+def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset, task: Task) -> None:
+    """Refuse a network that cannot be trained for a task on a data set.
 
     Raises:
         ConfigurationError: It takes other samples or gives other outputs, has running statistics that nothing
@@ -50,7 +51,7 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> 
             "than fully connected layers with ReLU between."
         )
     _check_dropout(network, shape, dataset)
-    check_outputs(network, shape, dataset, partial(_outputs, network))
+    check_outputs(network, shape, dataset, task, partial(_outputs, network))
     largest = torch.tensor(_largest(dataset))
     probed = own_copy(network).to("cpu").train()
     try:
@@ -83,10 +84,11 @@ def check_outputs(
     network: nn.Module,
     shape: NetworkShape,
     dataset: Dataset,
+    task: Task,
     output_shape: Callable[[NDArray[Any]], tuple[int, ...]],
     classes_are_known: bool = True,
 ) -> None:
-    """Refuse a network that takes other samples, or gives other outputs, than a data set has.
+    """Refuse a network that takes other samples than there are, or gives other outputs than a task wants.
 
     Args:
         output_shape: The shape of the network's outputs for samples, shape (batch, features).
@@ -103,7 +105,7 @@ def check_outputs(
             f"in {dataset.name!r}, and a client {own}. Usual fix: "
             f"vertical-{seen}-{own}-<hidden>-<outputs>."
         )
-    largest = _largest(dataset)
+    largest, num_outputs = _largest(dataset), task.num_outputs(dataset)
     try:
         found = output_shape(largest)
     except ConfigurationError:
@@ -115,16 +117,13 @@ def check_outputs(
             fits = "one for tokens, such as gpt2lora-16-"
         raise ConfigurationError(
             f"the network does not take samples of {dataset.name!r} ({error}). Usual fix: "
-            f"{fits}{dataset.num_classes or 1}."
+            f"{fits}{num_outputs}."
         ) from None
-    num_outputs = dataset.num_classes or 1
     if classes_are_known and found != (1, num_outputs):
         raise ConfigurationError(
-            f"the network gives outputs of shape {found} for one sample: must be (1, {num_outputs}), "
-            "one per class. Usual fix: a network whose last size is the number of classes."
-            if dataset.num_classes
-            else f"the network gives outputs of shape {found} for one sample: must be (1, 1), the "
-            "predicted quantity. Usual fix: a network with one output."
+            f"the network gives outputs of shape {found} for one sample: must be (1, {num_outputs}), which "
+            f"{type(task).__name__} wants for {dataset.name!r}. Usual fix: a network whose last size is "
+            f"{num_outputs}."
         )
 
 

@@ -1,11 +1,11 @@
 """Plain SGD's programs.
 
-| samples | network | program |
-|---|---|---|
-| feature rows without labels of their own | any | `recurring_rows` |
-| labelled | layers with ReLU between, declared | products by hand, many clients together |
-| labelled | any other, one client | autograd |
-| labelled | any other, several clients | autograd under vmap |
+| samples | network | loss | program |
+|---|---|---|---|
+| feature rows without labels of their own | any | cross entropy | `recurring_rows` |
+| any | layers with ReLU between, declared | cross entropy | products by hand, many clients together |
+| any | any other, one client | any | autograd |
+| any | any, several clients | any | autograd under vmap |
 """
 
 from collections.abc import Hashable, Sequence
@@ -33,7 +33,7 @@ class SgdProgram:
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
         """The number of steps; on rows about the number of rows."""
-        if data.y_N is not None:
+        if data.y_N is not None or not data.is_cross_entropy:
             return update.num_steps
         assert data.num_classes is not None
         return program_on_rows(update, data.num_classes)
@@ -42,23 +42,27 @@ class SgdProgram:
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:
         """Train a cohort, in place on its clients' weights; no client leaves a state."""
-        if data.y_N is None:
+        if data.y_N is None and data.is_cross_entropy:
             assert data.num_classes is not None
             train_on_rows(network, weights_C, data.x_ND, data.num_classes, cohort)
             return ()
         rule = cohort[0].training
-        batches = [mini_batches(u.samples, u.num_steps, rule.batch_size, u.key) for u in cohort]
-        batches_CSB = torch.from_numpy(np.stack(batches)).to(data.x_ND.device)
+        batches = np.stack([mini_batches(u.samples, u.num_steps, rule.batch_size, u.key) for u in cohort])
+        x_ND, y_N = data.x_ND, data.y_N
+        if y_N is None:
+            numbers, places = np.unique(batches, return_inverse=True)
+            (x_ND, y_N), batches = data.labelled(numbers), places.reshape(batches.shape)
+        batches_CSB = torch.from_numpy(batches).to(x_ND.device)
         relu_layers = getattr(network, "relu_layers", None)
-        if relu_layers is not None and data.num_classes is not None:
+        if relu_layers is not None and data.is_cross_entropy:
             layers = relu_layers_of(relu_layers, weights_C)
-            train_relu_layers(layers, data.x_ND, data.y_N, batches_CSB, rule.learning_rate)
+            train_relu_layers(layers, x_ND, y_N, batches_CSB, rule.learning_rate)
         elif len(cohort) == 1 and relu_layers is None:
             weights = {name: values_C[0] for name, values_C in weights_C.items()}
-            samples = (data.x_ND, data.y_N, batches_CSB[0])
+            samples = (x_ND, y_N, batches_CSB[0])
             with keyed_dropout(network, cohort[0].key):
                 train_alone(network, weights, *samples, rule.learning_rate, data.loss)
         else:
-            samples = (data.x_ND, data.y_N, batches_CSB)
+            samples = (x_ND, y_N, batches_CSB)
             train_by_autograd(network, weights_C, *samples, rule.learning_rate, data.loss)
         return ()

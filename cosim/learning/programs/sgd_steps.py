@@ -1,9 +1,10 @@
 """SGD steps of many clients on labelled samples, in one batched torch program.
 
-Three programs with one result up to float32 rounding. `train_by_autograd` trains any network through
-torch.func, `train_alone` one client at a time. `train_relu_layers` holds the gradients of fully connected
-layers, with or without biases and with ReLU between, derived by hand: it adds each gradient straight into the
-weights inside the matrix product, which autograd cannot; benchmarks/learner.py shows the gain.
+Three programs with one result up to float32 rounding. `train_by_autograd` trains any network on any loss
+through torch.func, `train_alone` one client at a time. `train_relu_layers` holds the gradients of cross
+entropy for fully connected layers, with or without biases and with ReLU between, derived by hand: it adds
+each gradient straight into the weights inside the matrix product, which autograd cannot;
+benchmarks/learner.py shows the gain.
 
 Running statistics of normalisation layers move with every batch as in a plain loop; they have no gradient.
 
@@ -21,7 +22,6 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from cosim.learning.network.weights import Weights
-from cosim.learning.scores import cross_entropy
 
 ReluLayers = Sequence[tuple[str, str | None]]
 """What a network declares: the names of every layer's weight, shape (outputs, inputs), and bias, or None."""
@@ -51,7 +51,7 @@ def train_by_autograd(
     y_N: Tensor,
     batches_CSB: Tensor,
     learning_rate: float,
-    mean_loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
+    mean_loss: Callable[[Tensor, Tensor], Tensor],
 ) -> None:
     """SGD in place on the weights of all clients, for any network.
 
@@ -90,7 +90,7 @@ def train_alone(
     y_N: Tensor,
     batches_SB: Tensor,
     learning_rate: float,
-    mean_loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
+    mean_loss: Callable[[Tensor, Tensor], Tensor],
 ) -> None:
     """The same for one client: without vmap, and without the cost of torch.func for every step.
 

@@ -1,14 +1,17 @@
 """Playing a study: what its runs are played on, how far they have come, and what they say."""
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
 from attrs import evolve
 
-from analysis.studies import METRICS, compared, is_tight
+from analysis.studies import METRICS, compared, is_tight, metrics
 from cosim import Never
 from cosim.configuration import ConfigurationError
+from cosim.learning.task import SUGGESTED
 from cosim.running import network_of
 from cosim.servers.end import Counted
 from cosim.studies.designs import Design, value_at
@@ -36,7 +39,7 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
     for design in found:
         if design.system is not None:
             network_of(design.system)
-    precision = dict(map(share, options.precision))
+    precision = dict(share(option, found) for option in options.precision)
     out = options.out or next_free_folder(Path("studies"), title)
     most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
     with (
@@ -56,7 +59,7 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
     reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)
     comparisons = compared(runs, reference)
     save_table(frame(comparisons), out / "table.csv")
-    console.print(table(comparisons, found[reference].name))
+    console.print(table(comparisons, metrics(runs), found[reference].name))
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
@@ -79,20 +82,26 @@ def is_base(base: System, design: Design) -> bool:
         return False
 
 
-def share(option: str) -> tuple[str, float]:
+def share(option: str, asked: Sequence[Design]) -> tuple[str, float]:
     """Metric and share of a precision.
+
+    Args:
+        asked: The designs, whose tasks report metrics too.
 
     Raises:
         ConfigurationError: It is none.
     """
     metric, _, text = option.partition("=")
     try:
-        found = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+        part = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
-        found = 0.0
-    if metric not in METRICS or not 0.0 < found < 1.0:
+        part = 0.0
+    tasks = (design.system.task for design in asked if design.system is not None)
+    measured = (own.measures() for task in tasks for own in ((task,) if task else SUGGESTED))
+    known = dict.fromkeys([*METRICS, *chain.from_iterable(measured)])
+    if metric not in known or not 0.0 < part < 1.0:
         raise ConfigurationError(
-            f"--precision {option}: must be METRIC=SHARE, one of {', '.join(METRICS)}. "
+            f"--precision {option}: must be METRIC=SHARE, one of {', '.join(known)}. "
             "Usual fix: --precision time_s=2%."
         )
-    return metric, found
+    return metric, part

@@ -1,12 +1,12 @@
 """What a study says: means of every design with intervals, and differences to the reference, seed by seed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from rich.table import Table
 
 from analysis.statistics import Interval
-from analysis.studies import METRICS, Comparison
+from analysis.studies import Comparison
 
 
 def words(interval: Interval) -> str:
@@ -16,16 +16,20 @@ def words(interval: Interval) -> str:
     return f"{interval.estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}]"
 
 
-def table(comparisons: Sequence[Comparison], reference: str) -> Table:
-    """Every metric of every design, and the difference to the reference on the same seeds."""
+def table(comparisons: Sequence[Comparison], names: Mapping[str, str], reference: str) -> Table:
+    """Every metric of every design, and the difference to the reference on the same seeds.
+
+    Args:
+        names: Metric -> what it is called.
+    """
     shown = Table(title="Mean over seeds and 95 % interval", title_justify="left")
     for heading in ("", "design", "mean", f"difference to {reference}, seed by seed"):
         shown.add_column(heading, overflow="fold")
-    for metric in METRICS:
+    for metric, name in names.items():
         own = [row for row in comparisons if row.metric == metric]
         for row in own:
             difference = words(row.difference) if row.difference else "-"
-            cells = (METRICS[metric] if row is own[0] else "", row.name, words(row.value), difference)
+            cells = (name if row is own[0] else "", row.name, words(row.value), difference)
             shown.add_row(*cells, end_section=row is own[-1])
     return shown
 

@@ -40,9 +40,7 @@ def main(options: Options) -> int:
         )
     picture = Figure(figsize=(5.4, 4.0), layout="constrained")
     axes = picture.subplots()
-    lines = {
-        name: (tables[0]["global_round"], mean_curve(tables, "accuracy")) for name, tables in runs.items()
-    }
+    lines = {name: (tables[0]["version"], mean_curve(tables, "accuracy")) for name, tables in runs.items()}
     curves(axes, lines, "global rounds")
     axes.set_ylim(55, 90)
     return write(FIGURE, FOLDER, options, table_of(runs, options), picture, claims)

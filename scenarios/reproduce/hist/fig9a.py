@@ -88,7 +88,7 @@ def main(options: Options) -> int:
             )
         )
     picture = Figure(figsize=(5.4, 4.0), layout="constrained")
-    lines = {key: (tables[0]["global_round"], mean_curve(tables, "accuracy")) for key, tables in runs.items()}
+    lines = {key: (tables[0]["version"], mean_curve(tables, "accuracy")) for key, tables in runs.items()}
     curves(picture.subplots(), lines, "global rounds")
     figure = FIGURE if scale == "positive" else f"{FIGURE}-{scale}"
     return write(figure, FOLDER, options, table_of(runs, options), picture, claims)

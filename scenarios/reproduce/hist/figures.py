@@ -157,7 +157,7 @@ def draw_curves(
 
 def global_rounds(result: cosim.Result) -> pd.Series:
     """Global rounds at every evaluation."""
-    return result.evaluations["global_round"]
+    return result.evaluations["version"]
 
 
 def percent(accuracy: float) -> str:

@@ -132,7 +132,7 @@ def at_other_times(learned: Sequence[pd.DataFrame], systems: Sequence[cosim.Syst
     retimed = []
     for evaluations, other in zip(learned, systems, strict=True):
         ends_s = np.concatenate([[0.0], np.cumsum(round_durations_s(other))])
-        retimed.append(evaluations.assign(time_s=ends_s[evaluations["global_round"].to_numpy()]))
+        retimed.append(evaluations.assign(time_s=ends_s[evaluations["version"].to_numpy()]))
     return retimed
 
 

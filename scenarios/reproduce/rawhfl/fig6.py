@@ -42,7 +42,7 @@ def main(options: Options) -> int:
             for index, name in enumerate(names):
                 tables = [result.evaluations for result in runs.of[name]]
                 mean = np.mean([table[measure] for table in tables], axis=0)
-                axes.plot(tables[0]["global_round"], mean, label=name, **style(index, len(mean)))
+                axes.plot(tables[0]["version"], mean, label=name, **style(index, len(mean)))
             if measure == "accuracy":
                 best = np.mean([p.accuracy for s in options.every_seed for p in users(options, s, v)])
                 axes.axhline(float(best), color="black", linewidth=0.8, linestyle=":", label="best possible")

@@ -46,7 +46,7 @@ def main(options: Options) -> int:
     left, right = picture.subplots(1, 2)
     for index, name in enumerate(ALGORITHMS):
         tables = [result.evaluations for result in runs.of[name]]
-        rounds, look = tables[0]["global_round"], style(index, options.rounds)
+        rounds, look = tables[0]["version"], style(index, options.rounds)
         left.plot(rounds, np.mean([table["accuracy"] for table in tables], axis=0), label=name, **look)
         energy_j = np.mean([table["energy_j"] for table in tables], axis=0)
         right.semilogy(rounds[1:], energy_j[1:], label=name, **look)

@@ -118,7 +118,7 @@ def _draw(axes: Axes, results: dict[str, cosim.Result], measure: str, curves: Se
     """Geometric mean over the seeds and its 95 % t interval as a band, from the first round on."""
     for index, curve in enumerate(curves):
         runs = of_curve(results, curve)
-        rounds = runs[0].evaluations["global_round"].to_numpy()[1:]
+        rounds = runs[0].evaluations["version"].to_numpy()[1:]
         logs = np.log([run.evaluations[measure].to_numpy()[1:] for run in runs])
         mean = logs.mean(axis=0)
         reach = stats.t.ppf(0.975, len(runs) - 1) * logs.std(axis=0, ddof=1) / np.sqrt(len(runs))

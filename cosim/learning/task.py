@@ -1,0 +1,203 @@
+"""Task: the port of those who say what is minimised, and what is reported of a model.
+
+| kind | targets | loss | reported |
+|---|---|---|---|
+| Classification | classes | cross entropy | accuracy and cross entropy on the test set |
+| Regression | quantities | squared error | mean squared error on test and training set, error ratio |
+
+What is reported is computed from sums over slices of a data set, so it does not depend on who computes them.
+The first measure is the headline: it is drawn, and a study's target is one of its values.
+
+Scope and limitations: a loss is the mean over a batch, of outputs and targets alone, in operations that
+torch.func can batch. Where a class defines `loss`, it is trained by general programs, unless the class says
+`is_cross_entropy` too.
+
+Usage::
+
+    @configuration
+    class Huber(cosim.Task):
+        \"\"\"Huber loss; the mean absolute error is reported.\"\"\"
+
+        delta: float = field(positive, default=1.0)
+
+        def measures(self):
+            return {"test_mae": cosim.Measure("test MAE", higher_is_better=False)}
+
+        def loss(self, outputs, targets):
+            from torch.nn.functional import huber_loss
+
+            return huber_loss(outputs.reshape(targets.shape), targets, delta=self.delta)
+
+        def sums(self, outputs, targets):
+            return {"test_mae": (outputs.reshape(targets.shape) - targets).abs().sum()}
+
+Validation: `cosim.testing.check_task`.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.records import Measure
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from cosim.data.dataset import Dataset
+
+Sums = Mapping[str, float]
+"""Name -> sum over all samples of a set; `num_samples` is among them."""
+
+
+@configuration
+class Task(Port, ABC):
+    """What is minimised, and what is reported.
+
+    Attributes:
+        is_cross_entropy: Whether the loss is the mean cross entropy of class scores, for which there are
+            faster programs; a class says so.
+        reads_training_set: Whether what is reported is computed from the training set too; a class says so.
+    """
+
+    is_cross_entropy: ClassVar[bool] = False
+    reads_training_set: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "loss" in vars(cls) and "is_cross_entropy" not in vars(cls):
+            cls.is_cross_entropy = False
+
+    def check(self, dataset: "Dataset") -> None:
+        """Refuse a data set that does not suit, before the clock starts.
+
+        Raises:
+            ConfigurationError: What does not suit, and the usual fix.
+        """
+
+    def num_outputs(self, dataset: "Dataset") -> int:
+        """Outputs that a network must have for a sample: one per class, or one per quantity."""
+        return dataset.num_targets
+
+    @abstractmethod
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Mean loss of a batch.
+
+        Args:
+            outputs: Of the network, shape (batch, outputs).
+            targets: Classes or quantities, shape (batch,), or (batch, quantities).
+        """
+
+    @abstractmethod
+    def measures(self) -> Mapping[str, Measure]:
+        """Column -> what is reported in it, the headline first."""
+
+    @abstractmethod
+    def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
+        """Name -> sum over a slice of a data set; arguments as for `loss`."""
+
+    def scores(self, test: Sums, training: Sums | None) -> Mapping[str, float]:
+        """Column -> value, from the sums over whole sets; here means over the test set.
+
+        Args:
+            test: Over the test set.
+            training: Over the training set, where the task reads it; None where it does not.
+        """
+        return {column: test[column] / test["num_samples"] for column in self.measures()}
+
+
+@configuration
+class Classification(Task):
+    """Cross entropy; accuracy on the test set."""
+
+    is_cross_entropy: ClassVar[bool] = True
+
+    def check(self, dataset: "Dataset") -> None:
+        """Refuse quantities."""
+        if dataset.num_classes is None:
+            raise ConfigurationError(
+                f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. Usual "
+                "fix: task = Regression, or none."
+            )
+
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Mean cross entropy of class scores."""
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(outputs, targets)
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Accuracy and cross entropy."""
+        return {
+            "accuracy": Measure("test accuracy", higher_is_better=True, is_share=True),
+            "loss_nats": Measure("test cross entropy (nats)", higher_is_better=False),
+        }
+
+    def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
+        """Samples classified rightly, and the sum of their cross entropies."""
+        from torch.nn.functional import cross_entropy
+
+        return {
+            "accuracy": (outputs.argmax(1) == targets).sum(),
+            "loss_nats": cross_entropy(outputs.double(), targets, reduction="sum"),
+        }
+
+
+@configuration
+class Regression(Task):
+    """Squared error; mean squared errors, and the error ratio on the test set.
+
+    The error ratio is the sum of the absolute errors over the sum of the absolute targets. Of several
+    quantities errors are means over them.
+    """
+
+    reads_training_set: ClassVar[bool] = True
+
+    def check(self, dataset: "Dataset") -> None:
+        """Refuse classes."""
+        if dataset.num_classes is not None:
+            raise ConfigurationError(
+                f"{type(self).__name__}: the targets of {dataset.name!r} are classes, not quantities. Usual "
+                "fix: task = Classification, or none."
+            )
+
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Mean squared error."""
+        return (outputs.reshape(targets.shape) - targets).square().mean()
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Errors on the test set and on the training set."""
+        return {
+            "test_mse": Measure("test MSE", higher_is_better=False),
+            "train_mse": Measure("training MSE", higher_is_better=False),
+            "error_ratio": Measure("test error ratio", higher_is_better=False),
+        }
+
+    def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
+        """Squared errors, absolute errors, absolute targets, and how many they are."""
+        errors = outputs.reshape(targets.shape).double() - targets
+        return {
+            "squares": errors.square().sum(),
+            "errors": errors.abs().sum(),
+            "targets": targets.double().abs().sum(),
+            "num_targets": targets.numel(),
+        }
+
+    def scores(self, test: Sums, training: Sums | None) -> Mapping[str, float]:
+        """Means of squares, and the ratio of sums."""
+        assert training is not None
+        return {
+            "test_mse": test["squares"] / test["num_targets"],
+            "train_mse": training["squares"] / training["num_targets"],
+            "error_ratio": test["errors"] / test["targets"] if test["targets"] else math.nan,
+        }
+
+
+SUGGESTED = (Classification(), Regression())
+"""The tasks of classes and of quantities, where a system names none."""
+
+
+def task_for(task: Task | None, dataset: "Dataset") -> Task:
+    """The task that a system names; of none, the one that the targets of its data set suggest."""
+    return task or SUGGESTED[dataset.num_classes is None]
