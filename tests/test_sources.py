@@ -64,8 +64,9 @@ def system():
         num_clients=4,
         model="calm.parts:network",
         data=cosim.Synthetic(),
-        protocol=cosim.HFedAvg(num_global_rounds=3, training=Calm(num_edge_rounds=1)),
-        evaluate_every=None,
+        protocol=cosim.HFedAvg(training=Calm(num_edge_rounds=1)),
+        end=cosim.AfterRounds(num_global_rounds=3),
+        evaluation=cosim.Never(),
     )
 
 
@@ -147,7 +148,7 @@ def stopped(system: System, out: Path) -> None:
     """A run that was interrupted after its first global round."""
 
     def stop(report: object) -> None:
-        if report.global_round == 1:
+        if report.version == 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

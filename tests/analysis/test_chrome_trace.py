@@ -64,7 +64,10 @@ def by_hand() -> cosim.Result:
 def hist() -> cosim.Result:
     """Some uploads are cut, and the slowest client never gets as far as an upload."""
     training = cosim.EdgeTraining(
-        num_edge_rounds=2, num_local_steps=3, local=cosim.Sgd(batch_size=10), deadline_s=0.0013
+        num_edge_rounds=2,
+        num_local_steps=3,
+        local=cosim.Sgd(batch_size=10),
+        waiting=cosim.Deadline(after_s=0.0013),
     )
     system = cosim.System(
         num_cells=2,

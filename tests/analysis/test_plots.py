@@ -14,7 +14,10 @@ from cosim.records import DONE
 @pytest.fixture(scope="module")
 def result() -> cosim.Result:
     training = cosim.EdgeTraining(
-        num_edge_rounds=2, num_local_steps=4, local=cosim.Sgd(batch_size=10), deadline_s=5.3e-3
+        num_edge_rounds=2,
+        num_local_steps=4,
+        local=cosim.Sgd(batch_size=10),
+        waiting=cosim.Deadline(after_s=5.3e-3),
     )
     system = cosim.System(
         num_cells=2,

@@ -12,6 +12,7 @@ import cosim
 from analysis.report import report
 from cosim import (
     AfterRounds,
+    Deadline,
     DrawnDevices,
     EdgeTraining,
     FixedShares,
@@ -35,7 +36,7 @@ SYSTEM = System(
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         training=EdgeTraining(
-            num_edge_rounds=3, num_local_steps=2, local=Sgd(batch_size=10), deadline_s=0.0012
+            num_edge_rounds=3, num_local_steps=2, local=Sgd(batch_size=10), waiting=Deadline(after_s=0.0012)
         ),
     ),
     end=AfterRounds(num_global_rounds=4),

@@ -9,14 +9,16 @@ import pytest
 import cosim
 from analysis.report import NEEDED, report, write
 from analysis.report_page import DARK_COLOURS, table, text
-from cosim import AfterRounds, ConfigurationError, EdgeTraining, Hist, Synthetic, System
+from cosim import AfterRounds, ConfigurationError, Deadline, EdgeTraining, Hist, Synthetic, System
 
 SYSTEM = System(
     num_cells=2,
     num_clients=4,
     model="relu-12-8-4",
     data=Synthetic(),
-    protocol=Hist(training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, deadline_s=0.02)),
+    protocol=Hist(
+        training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, waiting=Deadline(after_s=0.02))
+    ),
     end=AfterRounds(num_global_rounds=2),
 )
 VOID = {"meta", "wbr"}

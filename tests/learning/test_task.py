@@ -1,6 +1,5 @@
 """Tasks: every program minimises the loss of the task, and what is reported is that of a loop."""
 
-from cosim import Never
 import copy
 import math
 
@@ -12,6 +11,7 @@ from torch import nn
 
 import cosim
 import models
+from cosim import Never
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration
 from cosim.learning.graph.combinations import mean

@@ -80,7 +80,7 @@ def test_before_the_first_round_has_ended_the_initial_model_is_the_trained_one(u
     assert result.evaluations.shape[0] == 1
     assert result.weights is not None
     initial = ended_by(cosim.AfterRounds(num_global_rounds=1))
-    assert result.summary.accuracy == initial.evaluations["accuracy"].iloc[0]
+    assert result.summary.scores["accuracy"] == initial.evaluations["accuracy"].iloc[0]
 
 
 def test_evaluations_come_with_the_first_version_at_or_after_each_multiple(usual):
