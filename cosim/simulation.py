@@ -34,10 +34,10 @@ Records written: `Span`, one per activity that took time.
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from heapq import heappush
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import simpy
@@ -46,10 +46,9 @@ from simpy.events import NORMAL
 
 from cosim.names import by_number
 from cosim.records import DONE, NO_JOB, Span, Trace
+from cosim.side_by_side import Branch, Dropped, Event, Process, SideBySide, outcome_of, reason_of
 
-Process = Generator[simpy.Event, Any, Any]
-Event = simpy.Event
-
+__all__ = ["Dropped", "Event", "Process", "SideBySide", "Simulation", "outcome_of"]
 
 BLOCK = 256
 """Clients whose draws are made together."""
@@ -66,12 +65,6 @@ def uniforms(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
 def normals(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
     """One standard normal number a row."""
     return rng.standard_normal(num)
-
-
-class Dropped(NamedTuple):
-    """What a process returns that was cut short, and why."""
-
-    reason: str
 
 
 class Simulation:
@@ -96,7 +89,7 @@ class Simulation:
 
     def run(self, process: Process) -> Any:
         """Play a process to its end and return its value."""
-        return self._environment.run(until=_Branch(self._environment, process))
+        return self._environment.run(until=Branch(self._environment, process))
 
     def spend(
         self, node: str, activity: str, until: float | Event, power_w: float = 0.0, job: int = NO_JOB
@@ -122,7 +115,7 @@ class Simulation:
         try:
             value = yield until
         except simpy.Interrupt as cut:
-            self._write_span(node, activity, start_s, power_w, _reason(cut).reason, job)
+            self._write_span(node, activity, start_s, power_w, reason_of(cut).reason, job)
             raise
         self._write_span(node, activity, start_s, power_w, DONE, job)
         return value
@@ -165,7 +158,7 @@ class Simulation:
         values = yield from branches.cut(f"{winner} was first")
         return winner, values[list(processes).index(winner)]
 
-    def side_by_side(self, processes: Mapping[Any, Process]) -> "SideBySide":
+    def side_by_side(self, processes: Mapping[Any, Process]) -> SideBySide:
         """Start named processes that run side by side until they have ended or are cut."""
         return SideBySide(self._environment, processes)
 
@@ -219,172 +212,6 @@ class Simulation:
     def _hashed(self, kind: str, number: int, purpose: str, index: tuple[int, ...]) -> int:
         names = "\0".join((str(self.seed), kind, str(number), purpose, *map(str, index)))
         return int.from_bytes(hashlib.blake2b(names.encode(), digest_size=8).digest(), "big") >> 1
-
-
-def outcome_of(process: Process) -> Process:
-    """Play a process to its end; where it is cut, `Dropped` comes out of it as its value."""
-    try:
-        return (yield from process)
-    except simpy.Interrupt as cut:
-        return _reason(cut)
-
-
-def _reason(cut: simpy.Interrupt) -> Dropped:
-    reason = cut.cause
-    assert isinstance(reason, Dropped)
-    return reason
-
-
-class SideBySide:
-    """Named processes that run side by side, until all have ended or they are cut.
-
-    A process *arrives* where it ends with another value than `Dropped`. Who is cut while it waits for them
-    cuts them as well.
-    """
-
-    def __init__(self, environment: simpy.Environment, processes: Mapping[Any, Process]) -> None:
-        self._environment = environment
-        self._depth = _depth(environment)
-        self._branches = {name: _Branch(environment, process) for name, process in processes.items()}
-
-    def __len__(self) -> int:
-        return len(self._branches)
-
-    @property
-    def num_arrived(self) -> int:
-        """Those that have arrived by now."""
-        return sum(branch.has_arrived for branch in self._branches.values())
-
-    def wait(self, num_arrived: int | None = None, within_s: float | None = None) -> Process:
-        """Wait until so many have arrived or all have ended, at most so long from now (None: without end).
-
-        Those who arrive at the instant of the last that it waits for have arrived, too.
-
-        Raises:
-            ValueError: A time below 0, or not finite.
-        """
-        if within_s is not None and not 0.0 <= within_s < math.inf:
-            raise ValueError(f"to wait within {within_s} s: must be 0 or above and finite, or None")
-        until: Event = self._environment.all_of(self._branches.values())
-        if num_arrived is not None:
-            until |= self._arrival(num_arrived)
-        if within_s is not None:
-            until |= _Alarm(self._environment, within_s, self._depth)
-        yield from self._until(until)
-        if num_arrived is not None:
-            yield from self._end_of_instant()
-
-    def under(self, process: Process) -> Process:
-        """Play a process that waits for them and cuts them; where it is cut itself, so are they."""
-        try:
-            return (yield from process)
-        except simpy.Interrupt as cut:
-            yield from self._cut(_reason(cut))
-            raise
-
-    def first_to_end(self) -> Process:
-        """Wait until one has ended; returns its name, of several that end at once the first."""
-        yield from self._until(self._environment.any_of(self._branches.values()))
-        yield from self._end_of_instant()
-        return min((name for name, branch in self._branches.items() if branch.triggered), key=by_number)
-
-    def cut(self, reason: str, most: int | None = None) -> Process:
-        """Cut those that have not ended.
-
-        Args:
-            most: Arrivals that count: the earliest, of several at one instant the first by name; None: all.
-
-        Returns:
-            Their values in the given order, with `Dropped(reason)` for each that was cut or does not count.
-        """
-        yield from self._cut(Dropped(reason))
-        arrived = [name for name, branch in self._branches.items() if branch.has_arrived]
-        late = set() if most is None else set(sorted(arrived, key=self._place_of)[most:])
-        values = {name: branch.taken() for name, branch in self._branches.items()}
-        return [Dropped(reason) if name in late else value for name, value in values.items()]
-
-    def _place_of(self, name: Any) -> tuple[float, Any]:
-        return self._branches[name].ended_s, by_number(name)
-
-    def _arrival(self, num: int) -> Event:
-        """An event that comes when so many have arrived."""
-        event, left = self._environment.event(), num - self.num_arrived
-
-        def count(branch: simpy.Event) -> None:
-            nonlocal left
-            left -= isinstance(branch, _Branch) and branch.has_arrived
-            if left == 0 and not event.triggered:
-                event.succeed()
-
-        if left <= 0:
-            event.succeed()
-        for branch in self._branches.values():
-            if branch.is_alive:
-                branch.callbacks.append(count)
-        return event
-
-    def _end_of_instant(self) -> Process:
-        """Wait until all else of this instant is over, but for the alarms around."""
-        yield from self._until(_Alarm(self._environment, 0.0, self._depth))
-
-    def _until(self, event: Event) -> Process:
-        try:
-            yield event
-        except simpy.Interrupt as cut:
-            yield from self._cut(_reason(cut))
-            raise
-
-    def _cut(self, reason: Dropped) -> Process:
-        cut = [branch for branch in self._branches.values() if branch.is_alive]
-        for branch in cut:
-            branch.interrupt(reason)
-        if cut:
-            yield from self._until(self._environment.all_of(cut))
-
-
-class _Branch(simpy.Process):
-    """A process that runs beside others.
-
-    Attributes:
-        depth: How many processes are around it.
-        ended_s: When it has ended.
-    """
-
-    def __init__(self, environment: simpy.Environment, process: Process) -> None:
-        self.depth = _depth(environment) + 1
-        self.ended_s = math.inf
-        super().__init__(environment, self._played(process))
-
-    def _played(self, process: Process) -> Process:
-        outcome = yield from outcome_of(process)
-        self.ended_s = self.env.now
-        return outcome
-
-    @property
-    def has_arrived(self) -> bool:
-        """Whether it has ended with another value than `Dropped`."""
-        return self.triggered and self.ok and not isinstance(self.value, Dropped)
-
-    def taken(self) -> Any:
-        """The value of a process that has ended; events that outlive the process let go of it."""
-        value, self._value = self.value, None
-        return value
-
-
-def _depth(environment: simpy.Environment) -> int:
-    """How many processes are around the one that is running; -1 before any has started."""
-    around = environment.active_process
-    return around.depth if isinstance(around, _Branch) else -1
-
-
-class _Alarm(simpy.Event):
-    """A timeout that comes after all other events of its instant, the alarms of inner processes included."""
-
-    def __init__(self, environment: simpy.Environment, delay_s: float, depth: int) -> None:
-        super().__init__(environment)
-        self._ok = True
-        self._value = None
-        environment.schedule(self, sys.maxsize - depth, delay_s)  # type: ignore[arg-type]
 
 
 class _Shuffled(simpy.Environment):

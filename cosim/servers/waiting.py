@@ -9,7 +9,7 @@
 | `AtLeast` | another rule says so, and not before its least time is up |
 
 Who is still at work then is cut, and what it has spent is spent. A rule is given the participants' jobs as
-they run side by side (`cosim.simulation.SideBySide`); it waits for them, and cuts.
+they run side by side (`cosim.side_by_side.SideBySide`); it waits for them, and cuts.
 
 Scope and limitations: a rule knows how many have arrived and when, not what they have learned. Over the air
 an update cannot be taken out of a sum, so a rule that leaves out what has arrived is refused there.

@@ -1,0 +1,197 @@
+"""Side by side: processes that run together, that somebody waits for step by step, and that he may cut.
+
+`cosim.simulation` says when what arrives has arrived; its `together`, `with_deadline` and `first` are made of
+this.
+
+Usage, in a process::
+
+    jobs = sim.side_by_side({"a": client("a"), "b": client("b")})
+    yield from jobs.wait(num_arrived=1)
+    yield from jobs.wait(within_s=0.1)
+    outcomes = yield from jobs.cut("late")
+"""
+
+import math
+import sys
+from collections.abc import Generator, Mapping
+from typing import Any, NamedTuple
+
+import simpy
+
+from cosim.names import by_number
+
+Process = Generator[simpy.Event, Any, Any]
+Event = simpy.Event
+
+
+class Dropped(NamedTuple):
+    """What a process returns that was cut short, and why."""
+
+    reason: str
+
+
+def outcome_of(process: Process) -> Process:
+    """Play a process to its end; where it is cut, `Dropped` comes out of it as its value."""
+    try:
+        return (yield from process)
+    except simpy.Interrupt as cut:
+        return reason_of(cut)
+
+
+def reason_of(cut: simpy.Interrupt) -> Dropped:
+    """Why a process was cut."""
+    reason = cut.cause
+    assert isinstance(reason, Dropped)
+    return reason
+
+
+class SideBySide:
+    """Named processes that run side by side, until all have ended or they are cut.
+
+    A process *arrives* where it ends with another value than `Dropped`. Who is cut while it waits for them
+    cuts them as well.
+    """
+
+    def __init__(self, environment: simpy.Environment, processes: Mapping[Any, Process]) -> None:
+        self._environment = environment
+        self._depth = _depth(environment)
+        self._branches = {name: Branch(environment, process) for name, process in processes.items()}
+
+    def __len__(self) -> int:
+        return len(self._branches)
+
+    @property
+    def num_arrived(self) -> int:
+        """Those that have arrived by now."""
+        return sum(branch.has_arrived for branch in self._branches.values())
+
+    def wait(self, num_arrived: int | None = None, within_s: float | None = None) -> Process:
+        """Wait until so many have arrived or all have ended, at most so long from now (None: without end).
+
+        Those who arrive at the instant of the last that it waits for have arrived, too.
+
+        Raises:
+            ValueError: A time below 0, or not finite.
+        """
+        if within_s is not None and not 0.0 <= within_s < math.inf:
+            raise ValueError(f"to wait within {within_s} s: must be 0 or above and finite, or None")
+        until: Event = self._environment.all_of(self._branches.values())
+        if num_arrived is not None:
+            until |= self._arrival(num_arrived)
+        if within_s is not None:
+            until |= _Alarm(self._environment, within_s, self._depth)
+        yield from self._until(until)
+        if num_arrived is not None:
+            yield from self._end_of_instant()
+
+    def under(self, process: Process) -> Process:
+        """Play a process that waits for them and cuts them; where it is cut itself, so are they."""
+        try:
+            return (yield from process)
+        except simpy.Interrupt as cut:
+            yield from self._cut(reason_of(cut))
+            raise
+
+    def first_to_end(self) -> Process:
+        """Wait until one has ended; returns its name, of several that end at once the first."""
+        yield from self._until(self._environment.any_of(self._branches.values()))
+        yield from self._end_of_instant()
+        return min((name for name, branch in self._branches.items() if branch.triggered), key=by_number)
+
+    def cut(self, reason: str, most: int | None = None) -> Process:
+        """Cut those that have not ended.
+
+        Args:
+            most: Arrivals that count: the earliest, of several at one instant the first by name; None: all.
+
+        Returns:
+            Their values in the given order, with `Dropped(reason)` for each that was cut or does not count.
+        """
+        yield from self._cut(Dropped(reason))
+        arrived = [name for name, branch in self._branches.items() if branch.has_arrived]
+        late = set() if most is None else set(sorted(arrived, key=self._place_of)[most:])
+        values = {name: branch.taken() for name, branch in self._branches.items()}
+        return [Dropped(reason) if name in late else value for name, value in values.items()]
+
+    def _place_of(self, name: Any) -> tuple[float, Any]:
+        return self._branches[name].ended_s, by_number(name)
+
+    def _arrival(self, num: int) -> Event:
+        """An event that comes when so many have arrived."""
+        event, left = self._environment.event(), num - self.num_arrived
+
+        def count(branch: simpy.Event) -> None:
+            nonlocal left
+            left -= isinstance(branch, Branch) and branch.has_arrived
+            if left == 0 and not event.triggered:
+                event.succeed()
+
+        if left <= 0:
+            event.succeed()
+        for branch in self._branches.values():
+            if branch.is_alive:
+                branch.callbacks.append(count)
+        return event
+
+    def _end_of_instant(self) -> Process:
+        """Wait until all else of this instant is over, but for the alarms around."""
+        yield from self._until(_Alarm(self._environment, 0.0, self._depth))
+
+    def _until(self, event: Event) -> Process:
+        try:
+            yield event
+        except simpy.Interrupt as cut:
+            yield from self._cut(reason_of(cut))
+            raise
+
+    def _cut(self, reason: Dropped) -> Process:
+        cut = [branch for branch in self._branches.values() if branch.is_alive]
+        for branch in cut:
+            branch.interrupt(reason)
+        if cut:
+            yield from self._until(self._environment.all_of(cut))
+
+
+class Branch(simpy.Process):
+    """A process that runs beside others.
+
+    Attributes:
+        depth: How many processes are around it.
+        ended_s: When it has ended.
+    """
+
+    def __init__(self, environment: simpy.Environment, process: Process) -> None:
+        self.depth = _depth(environment) + 1
+        self.ended_s = math.inf
+        super().__init__(environment, self._played(process))
+
+    def _played(self, process: Process) -> Process:
+        outcome = yield from outcome_of(process)
+        self.ended_s = self.env.now
+        return outcome
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether it has ended with another value than `Dropped`."""
+        return self.triggered and self.ok and not isinstance(self.value, Dropped)
+
+    def taken(self) -> Any:
+        """The value of a process that has ended; events that outlive the process let go of it."""
+        value, self._value = self.value, None
+        return value
+
+
+def _depth(environment: simpy.Environment) -> int:
+    """How many processes are around the one that is running; -1 before any has started."""
+    around = environment.active_process
+    return around.depth if isinstance(around, Branch) else -1
+
+
+class _Alarm(simpy.Event):
+    """A timeout that comes after all other events of its instant, the alarms of inner processes included."""
+
+    def __init__(self, environment: simpy.Environment, delay_s: float, depth: int) -> None:
+        super().__init__(environment)
+        self._ok = True
+        self._value = None
+        environment.schedule(self, sys.maxsize - depth, delay_s)  # type: ignore[arg-type]
