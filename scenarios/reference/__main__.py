@@ -2,5 +2,6 @@
 
 from scenarios.reference import PAGE, page
 
-PAGE.write_text(page(), encoding="utf-8")
-print(f"Written: {PAGE}")
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"Written: {PAGE}")
