@@ -62,15 +62,19 @@ ALLOWED = [
 ]
 
 
-def broken(tree: Path) -> set[str]:
-    """Names of the contracts that a tree breaks; asks the linter for every one."""
+def linted(tree: Path) -> tuple[set[str], str]:
+    """Names of the contracts that a tree breaks, and all that the linter says; it is asked for every one."""
     command = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     done = subprocess.run([sys.executable, "-c", command], cwd=tree, capture_output=True, text=True)
     verdicts = dict(re.findall(r"^(.+) (KEPT|BROKEN)(?: \(.*\))?$", done.stdout, flags=re.MULTILINE))
     assert verdicts.keys() == CONTRACTS.keys(), done.stdout + done.stderr
     found = {name for name, verdict in verdicts.items() if verdict == "BROKEN"}
     assert (done.returncode == 1) == bool(found)
-    return found
+    return found, done.stdout
+
+
+def numbered(path: str, number: int) -> Path:
+    return Path(path).with_stem(f"new_{number}")
 
 
 @pytest.fixture(scope="module")
@@ -80,28 +84,35 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "pyproject.toml", copy)
     for package in LINTER["root_packages"]:
         shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
-    assert broken(copy) == set()
+    assert linted(copy)[0] == set()
     return copy
 
 
-@pytest.mark.parametrize(("path", "code", "contract"), BANNED)
-def test_new_file_is_inside_the_fence(path: str, code: str, contract: str, tree: Path):
-    new = tree / path
-    new.write_text(code + "\n")
-    try:
-        assert contract in broken(tree)
-    finally:
-        new.unlink()
+@pytest.fixture(scope="module")
+def refused(tree: Path) -> dict[str, str]:
+    """Contract -> what the linter says of it when all files are new that are banned."""
+    files = [tree / numbered(path, number) for number, (path, _, _) in enumerate(BANNED)]
+    for file, (_, code, _) in zip(files, BANNED, strict=True):
+        file.write_text(code + "\n")
+    said = linted(tree)[1]
+    for file in files:
+        file.unlink()
+    parts = re.split(r"^(.+)\n-+\n", said, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.mark.parametrize(("path", "code"), ALLOWED)
-def test_new_file_may_import_what_is_its_own(path: str, code: str, tree: Path):
-    new = tree / path
-    new.write_text(code + "\n")
-    try:
-        assert broken(tree) == set()
-    finally:
-        new.unlink()
+@pytest.mark.parametrize("number", range(len(BANNED)), ids=[f"{path}: {code}" for path, code, _ in BANNED])
+def test_new_file_is_inside_the_fence(number: int, refused: dict[str, str]):
+    """It is named under its contract, as the one that begins a chain of imports or is in no layer."""
+    path, _, contract = BANNED[number]
+    module = ".".join(numbered(path, number).with_suffix("").parts)
+    assert re.search(rf"^- +{re.escape(module)}( ->|$)", refused[contract], flags=re.MULTILINE)
+
+
+def test_new_files_may_import_what_is_their_own(tree: Path):
+    for number, (path, code) in enumerate(ALLOWED):
+        (tree / numbered(path, number)).write_text(code + "\n")
+    assert linted(tree)[0] == set()
 
 
 def test_every_folder_is_a_package():

@@ -410,11 +410,11 @@ def test_a_full_disk_is_one_clear_error_and_leaves_the_old_files(tmp_path: Path)
 
 
 SHORT = ["run", "quickstart", "--num-global-rounds", "20", "--evaluation.kind", "Never", "--quiet"]
-LONG = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--num-global-rounds", "1000"]
+LONG = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--num-global-rounds", "400"]
 
 
 def started(out: Path, before: str = "") -> "subprocess.Popen[str]":
-    """A real run of 1000 short rounds, once it has played a tenth of them."""
+    """A real run of 400 short rounds, once it has played a tenth of them."""
     code = f"{before}\nfrom scenarios.command_line import main\nmain({[*LONG, '--out', str(out)]!r})"
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     process = subprocess.Popen(
@@ -427,7 +427,7 @@ def started(out: Path, before: str = "") -> "subprocess.Popen[str]":
     )
     assert process.stderr is not None
     for line in process.stderr:
-        if "100 of 1000 rounds" in line:
+        if "40 of 400 rounds" in line:
             return process
     raise AssertionError(f"the run ended too early, with exit code {process.wait()}")
 
@@ -441,7 +441,7 @@ def test_ctrl_c_ends_with_130_and_a_readable_folder(tmp_path: Path) -> None:
     assert "Traceback" not in errors
     result = Result.load(tmp_path / "a")
     assert result.summary.status == "interrupted"
-    assert 100 <= result.summary.num_global_rounds < 1000
+    assert 40 <= result.summary.num_global_rounds < 400
     assert (result.rounds["level"] == "global").sum() == result.summary.num_global_rounds
     assert {path.name for path in (tmp_path / "a").iterdir()} == FILES
 
@@ -476,7 +476,7 @@ def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
         assert len(pd.read_parquet(tmp_path / "a" / f"{name}.parquet")) > 0 or name == "plans"
     result = Result.load(tmp_path / "a")
     assert result.summary.status == "running"
-    assert 75 < result.summary.num_global_rounds < 1000
+    assert 30 < result.summary.num_global_rounds < 400
 
 
 def test_tables_are_saved_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
 import pytest
@@ -62,14 +63,14 @@ def test_a_report_of_runs_is_one_page_beside_them(tmp_path, capsys):
 
 
 def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
-    Study(SYSTEM, {"num_cells": (1, 2)}, 1).run("s", num_workers=1)
+    Study(SYSTEM, {"num_cells": (1, 2)}, 1).run("s", executor=ThreadPoolExecutor(1))
     assert call("report", "s", "runs/a", "--out", "pages/all.html") == 0
     assert "(3 runs)" in capsys.readouterr().out
     assert "num_cells" in (tmp_path / "pages" / "all.html").read_text()
 
 
 def test_a_report_says_which_runs_of_a_study_failed(tmp_path):
-    Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", num_workers=1)
+    Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", executor=ThreadPoolExecutor(1))
     assert call("report", "s") == 0
     assert "num_cells=200, seed 1: failed" in " ".join(
         Text((tmp_path / "s" / "report.html").read_text()).words
@@ -105,7 +106,7 @@ def test_refused_in_one_message(arguments, message, capsys):
 
 
 def test_a_study_has_no_trace_and_one_without_ended_runs_no_report(capsys):
-    Study(SYSTEM, {"num_cells": (200,)}, 1).run("s", num_workers=1)
+    Study(SYSTEM, {"num_cells": (200,)}, 1).run("s", executor=ThreadPoolExecutor(1))
     assert call("trace", "s") == 2
     assert "is a study. Usual fix: one of its runs" in capsys.readouterr().err
     assert call("report", "s") == 2

@@ -1,5 +1,8 @@
 """`cosim study`: what is typed, what comes out, and what is refused."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
 import pandas as pd
 import pytest
 
@@ -13,8 +16,12 @@ SMALL = ("--model", "relu-64-4-10", "--num-global-rounds", "2", "--num-clients",
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch, tmp_path):
+    """A wide terminal, and a thread of this process in place of new processes, which other tests have."""
     monkeypatch.setattr(console, "width", 200)
     monkeypatch.chdir(tmp_path)
+    with ThreadPoolExecutor(1) as executor:
+        monkeypatch.setattr("cosim.studies.study.pool", lambda given, workers: nullcontext(lambda: executor))
+        yield
 
 
 def call(*arguments):
