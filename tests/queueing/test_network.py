@@ -147,7 +147,7 @@ def test_a_load_below_1_is_not_warned_of():
         ({"start": "full"}, r"PublicNetwork\.start = 'full': must be one of 'stationary', 'empty'"),
         (
             {"service": {"kind": "Pareto"}},
-            r"PublicNetwork\.service .*Exponential, HyperExponential, or module:Class",
+            r"PublicNetwork\.service .*Exponential, HyperExponential\b.*, or module:Class",
         ),
     ],
 )
