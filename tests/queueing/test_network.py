@@ -155,7 +155,7 @@ def test_a_load_below_1_is_not_warned_of():
         ),
         (
             {"service": {"kind": "Pareto"}},
-            r"PublicNetwork\.service .*Exponential, HyperExponential, or module:Class",
+            r"PublicNetwork\.service .*Exponential, HyperExponential\b.*, or module:Class",
         ),
     ],
 )
