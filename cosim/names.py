@@ -22,6 +22,6 @@ def client_name(number: int) -> str:
 
 @lru_cache(maxsize=1 << 20)
 def by_number(name: str) -> tuple[str, int]:
-    """Kind and number of a node, for sorting and for draws; without a number -1."""
-    kind, digits = re.fullmatch(r"(.*?)(\d*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
-    return kind, int(digits) if digits else -1
+    """Kind and number of a node such as `client-0003`, for sorting and for draws; without a number -1."""
+    found = re.fullmatch(r"(.*)-(\d+)", name, re.DOTALL)
+    return (found[1], int(found[2])) if found else (name, -1)

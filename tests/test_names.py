@@ -26,6 +26,7 @@ def test_nodes_sort_by_number():
 def test_names_of_more_digits_draw_the_same():
     sim = cosim.Simulation(seed=1)
     assert sim.key("client-0003", "x") == sim.key("client-000003", "x") != sim.key("client-0030", "x")
+    assert sim.key("load 0.5", "x") != sim.key("load 0.05", "x")
     assert sim.of_client("client-7", "x", uniforms) == sim.of_client("client-0007", "x", uniforms)
 
 
@@ -43,7 +44,7 @@ def test_a_client_has_its_row_of_a_block(index):
 
 
 def key_of(sim: cosim.Simulation, block: int, index: tuple[int, ...]) -> int:
-    return sim.key(f"client-*{block}", "x", *index)
+    return sim.key(f"client*-{block}", "x", *index)
 
 
 def test_purposes_numbers_of_draws_and_seeds_are_told_apart():
