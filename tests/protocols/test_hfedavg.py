@@ -28,6 +28,7 @@ from cosim import (
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.links.uplink import Job
 from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.servers.cloud import Cloud
@@ -121,8 +122,9 @@ def by_hand(system: System, cloud: Cloud, model: Matrices) -> Matrices:
             edge_model = model
             for edge_round in range(training.num_edge_rounds):
                 updates = []
+                job = Job.of_round(global_round, edge_round, training.num_edge_rounds)
                 for client in edge.clients:
-                    key = names.key(client.name, "mini-batches", global_round, edge_round)
+                    key = names.key(client.name, "mini-batches", job.number)
                     local = edge_model
                     for x, y in batches(dataset, client.samples, training.local.batch_size, key):
                         local = sgd_step(local, x, y)

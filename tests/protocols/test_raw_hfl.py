@@ -47,6 +47,7 @@ from cosim import (
 )
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.links.uplink import Job
 from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.servers.cloud import Cloud
@@ -340,6 +341,7 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
             model = dict(whole)
             for e in range(protocol.num_edge_rounds):
                 chosen = [client for client in edge.clients if (client.name, k, e) in plans]
+                job = Job.of_round(k, e, protocol.num_edge_rounds)
                 total = {name: torch.zeros_like(values) for name, values in model.items()}
                 for client in chosen:
                     planned, came = counts[client.name]
@@ -350,7 +352,7 @@ def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
                     counts[client.name][1] += 1
                     network = models.build(system.model).double()
                     network.load_state_dict(model)
-                    key = sim.key(client.name, "mini-batches", k, e)
+                    key = sim.key(client.name, "mini-batches", job.number)
                     batch_size = protocol.num_mini_batches * protocol.local.batch_size
                     steps = plans[client.name, k, e].num_steps
                     for batch in mini_batches(client.samples, steps, batch_size, key):

@@ -42,6 +42,7 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.vertical import VerticalSgd
+from cosim.links.uplink import Job
 from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.simulation import Simulation
@@ -112,7 +113,7 @@ def by_hand(learner: Learner, arrived: list[tuple[int, ...]], protocol: Vhfl) ->
                 client=f"client-{number:04d}",
                 start=model,
                 samples=np.flatnonzero(data.train_owners == number),
-                key=sim.key(f"client-{number:04d}", "mini-batches", global_round, 0),
+                key=sim.key(f"client-{number:04d}", "mini-batches", Job.of_round(global_round, 0, 1).number),
                 num_steps=protocol.num_local_epochs * -(-SIZES[number] // protocol.local.batch_size),
                 training=protocol.local,
             )

@@ -36,6 +36,7 @@ from cosim import (
 from cosim.learning.learner import Learner
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
+from cosim.radio.fading import _gaussian
 from cosim.radio.sharing import reception as room
 from cosim.radio.sharing.reception import Reception
 from cosim.servers.cloud import Cloud
@@ -89,8 +90,9 @@ def weakest_gain(system: System, clients: range, edge_round: int = 0) -> float:
     sim = Simulation(system.seed)
     gains = []
     for number in clients:
-        real, imaginary = sim.stream(f"client-{number:04d}", "fading", 1, edge_round).standard_normal((2, 1))
-        gains.append(float(real[0] ** 2 + imaginary[0] ** 2) / 2.0)
+        antenna, job_number = 0, edge_round  # of the first global round
+        channel = sim.of_client(f"client-{number:04d}", "fading", _gaussian, antenna, job_number)
+        gains.append(float(abs(channel) ** 2))
     return min(gains)
 
 
