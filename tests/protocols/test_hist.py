@@ -51,7 +51,7 @@ def system(
 ) -> System:
     """Two clients per cell of 200 samples each, on links of 2 bit/s/Hz without fading."""
     return System(
-        seed=9,
+        seed=13,
         num_cells=num_cells,
         num_clients=2 * num_cells,
         model=model,

@@ -294,7 +294,7 @@ def test_few_are_selected_twice_in_a_row(solver):
 @pytest.mark.parametrize("solver", [ExactSolver(), Algorithm2()])
 def test_cells_with_too_few_able_clients_take_those_they_have(solver):
     """Far clients of low power: some rounds are short, some empty, and the clock goes on."""
-    far = evolve(BASE, topology=Topology(cell_radius_m=1800.0, min_distance_m=1000.0))
+    far = evolve(BASE, topology=Topology(cell_radius_m=1500.0, min_distance_m=500.0))
     quiet = evolve(BASE.devices, tx_power=PowerRange(lowest_dbm=0.0, highest_dbm=10.0))
     system = with_policy(ResourceAware(solver=solver), evolve(far, devices=quiet))
     system = evolve(

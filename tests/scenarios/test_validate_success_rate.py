@@ -18,6 +18,7 @@ from scipy import stats
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
+from cosim.queueing.start import EmptyStart, StationaryStart
 from cosim.queueing.station import Station
 from scenarios.command_line.console import console
 from scenarios.validate import sojourns as success_rate
@@ -272,7 +273,7 @@ def test_an_interval_that_is_wider_than_the_margin_fails(
 def test_wrong_theories_that_are_right_or_have_no_equilibrium_are_left_out(
     knobs: dict[str, object], left: set[str], points: Callable[..., tuple[int, pd.DataFrame]]
 ) -> None:
-    code, table = points(attrs.evolve(SMALLER, success_rates=(0.5,), **knobs))
+    code, table = points(attrs.evolve(SMALL, success_rates=(0.5,), **knobs))
     assert code == int(set(table["verdict"]) != {"agrees"})
     asked = {name for name in validation.WRONG_THEORIES if table[name].notna().any()}
     assert {name.split()[0].strip(",") for name in asked} == left
@@ -369,8 +370,8 @@ def test_on_a_path_in_its_stationary_state_the_first_message_follows_theorem_2(
     monkeypatch: Patch,
 ) -> None:
     def stationary(sim, name, rate_per_s, law, start) -> Station:
-        assert start == "empty"
-        return Station(sim, name, rate_per_s, law, "stationary")
+        assert start == EmptyStart()
+        return Station(sim, name, rate_per_s, law, StationaryStart())
 
     monkeypatch.setattr(success_rate, "Station", stationary)
     num_in_time, num_paths = validation.first_messages_in_time(Options(), WAIT_S, 0.0, num_paths=1200)
@@ -401,7 +402,7 @@ def test_rare_messages_follow_the_formula_and_frequent_ones_fall_short() -> None
     assert interval.contains(0.9)
     assert interval.half_width < 0.025
     frequent = validation.messages_in_time(Options(), wait_s, 2.0, num_senders=1, num_rounds=4000)
-    more = validation.messages_in_time(Options(), wait_s, 1.25, num_senders=1, num_rounds=4000)
+    more = validation.messages_in_time(Options(), wait_s, 1.25, num_senders=1, num_rounds=64_000)
     assert validation.batch_means(frequent, 0.999).high < 0.85
     assert validation.batch_means(more, 0.999, num_batches=10).high < frequent.mean() - 0.05
 
