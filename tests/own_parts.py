@@ -12,6 +12,7 @@ from cosim.allocation import exact
 from cosim.allocation.common_steps import without_stragglers
 from cosim.configuration import at_least, between, configuration, field, positive
 from cosim.learning.network.submodels import proportional_counts
+from cosim.servers.end import Counted
 
 
 class Fastest(cosim.EdgeTraining):
@@ -155,6 +156,25 @@ class Grace(cosim.Waiting):
         yield from jobs.wait(num_arrived=1)
         yield from jobs.wait(within_s=self.grace_s)
         return (yield from jobs.cut("late"))
+
+
+@configuration
+class Budget(cosim.End):
+    """So many updates that have arrived."""
+
+    num_updates: int = field(at_least(1), default=17)
+
+    def counted(self, progress):
+        """Those."""
+        return Counted(progress.num_updates, self.num_updates, "updates")
+
+
+class Even(cosim.EvaluationTimes):
+    """Every other version."""
+
+    def is_due(self, progress, last):
+        """By the number of the version."""
+        return progress.version % 2 == 0
 
 
 class LargeFirst(cosim.SubmodelSizes):

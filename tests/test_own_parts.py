@@ -37,7 +37,7 @@ BASE = cosim.System(
     protocol=cosim.HFedAvg(training=TRAINING),
     end=cosim.AfterRounds(num_global_rounds=2),
 )
-CUT = cosim.Hist(num_global_rounds=2, training=TRAINING)
+CUT = cosim.Hist(training=TRAINING)
 QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
 
 
@@ -67,6 +67,8 @@ SYSTEMS = {
         attrs.evolve(BASE, uplink=cosim.PublicNetwork(service=cosim.Exponential())),
     ),
     "waiting": (attrs.evolve(BASE, protocol=waiting_by(own_parts.Grace())), BASE),
+    "end": (attrs.evolve(BASE, end=own_parts.Budget()), BASE),
+    "evaluation times": (attrs.evolve(BASE, evaluation=own_parts.Even()), BASE),
     "submodel sizes": (
         attrs.evolve(BASE, protocol=attrs.evolve(CUT, submodel_sizes=own_parts.LargeFirst())),
         attrs.evolve(BASE, protocol=CUT),
@@ -244,10 +246,19 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
     path = tmp_path / "durations.txt"
     path.write_text("1.0\n2.0\n")
     left_out = [cls for cls in kinds_of(object) if cls not in REGISTERED]
-    assert {cls.__name__ for cls in left_out} == {"Empirical", "LargeScale", "PerClient", "PerGroup"}
-    groups, clients = cosim.PerGroup(values=(1.0, 2.0)), cosim.PerClient(values=(3.0,))
-    for made in (cosim.Empirical(path=str(path)), cosim.LargeScale(environment="umi"), groups, clients):
-        assert from_dict(type(made), json.loads(json.dumps(to_dict(made)))) == made
+    made = (
+        cosim.Empirical(path=str(path)),
+        cosim.LargeScale(environment="umi"),
+        cosim.PerGroup(values=(1.0, 2.0)),
+        cosim.PerClient(values=(3.0,)),
+        cosim.AfterVersions(num_versions=3),
+        cosim.AfterUpdates(num_updates=5),
+        cosim.AfterSeconds(duration_s=0.25),
+        cosim.EverySeconds(interval_s=0.5),
+    )
+    assert set(left_out) == {type(one) for one in made}
+    for one in made:
+        assert from_dict(type(one), json.loads(json.dumps(to_dict(one)))) == one
 
 
 def test_a_class_of_a_script_goes_by_the_name_of_its_module(monkeypatch):

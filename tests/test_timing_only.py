@@ -131,4 +131,4 @@ def test_the_command_needs_no_files_either(tmp_path, monkeypatch, capsys):
         command_line.main(words)
     assert ended.value.code == 0, capsys.readouterr().err
     assert "hist-HFedAvg-Never: 2 global rounds" in capsys.readouterr().out
-    assert (tmp_path / "runs/hist-HFedAvg-1/summary.json").exists()
+    assert (tmp_path / "runs/hist-HFedAvg-Never-1/summary.json").exists()

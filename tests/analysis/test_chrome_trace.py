@@ -67,7 +67,7 @@ def hist() -> cosim.Result:
         num_edge_rounds=2,
         num_local_steps=3,
         local=cosim.Sgd(batch_size=10),
-        waiting=cosim.Deadline(after_s=0.0013),
+        waiting=cosim.Deadline(after_s=0.0011),
     )
     system = cosim.System(
         num_cells=2,
@@ -416,10 +416,10 @@ def test_runs_have_what_these_tests_are_about(hist_result: cosim.Result):
     assert len(of(made, "i")) > 0
     assert {"receive", "send"} <= {e["name"] for e in of(made, "X") if e["tid"] in servers(made)}
     silent = set(hist_result.spans["node"]) - set(hist_result.transfers["client"]) - {"edge-00", "edge-01"}
-    assert silent == {"client-0000"}
+    assert silent == {"client-0001"}
     threads, processes = names(made, "thread_name"), names(made, "process_name")
     homes = {threads[event["tid"]]: processes[event["pid"]] for event in of(made, "X")}
-    assert homes["client-0000"] == "edge-00"
+    assert homes["client-0001"] == "edge-00"
 
 
 def servers(made: list[Event]) -> set[int]:

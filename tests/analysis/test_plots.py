@@ -17,9 +17,10 @@ def result() -> cosim.Result:
         num_edge_rounds=2,
         num_local_steps=4,
         local=cosim.Sgd(batch_size=10),
-        waiting=cosim.Deadline(after_s=5.3e-3),
+        waiting=cosim.Deadline(after_s=4.4e-3),
     )
     system = cosim.System(
+        seed=9,
         num_cells=2,
         num_clients=8,
         model="relu-12-8-4",

@@ -60,7 +60,8 @@ def test_a_deadline_covers_the_download():
     """All are cut while they receive; nobody trains, nothing is uploaded, and energy is what was spent."""
     deadline_s = 0.5 * RECEIVE_S
     devices = DrawnDevices(static_power_w=0.25)
-    result = timed(attrs.evolve(small_system(deadline_s), downlink=DOWN, devices=devices))
+    system = small_system(cosim.Deadline(after_s=deadline_s))
+    result = timed(attrs.evolve(system, downlink=DOWN, devices=devices))
     clients = result.spans[result.spans["job"] >= 0]
     assert set(clients["activity"]) == {"receive"}
     assert set(clients["outcome"]) == {"deadline"}
@@ -142,7 +143,7 @@ def test_an_energy_budget_covers_the_download(budget_j, ends_s, doing):
 
 
 @pytest.mark.parametrize(
-    "protocol", [cosim.RawHfl(), cosim.Hist(submodel_sizes="latency-optimal")], ids=["RawHfl", "Hist"]
+    "protocol", [cosim.RawHfl(), cosim.Hist(submodel_sizes=cosim.LatencyOptimal())], ids=["RawHfl", "Hist"]
 )
 def test_who_plans_how_long_jobs_take_is_refused(protocol):
     kind = type(protocol).__name__
@@ -153,8 +154,9 @@ def test_who_plans_how_long_jobs_take_is_refused(protocol):
 
 def test_equal_submodels_are_received_as_parts():
     """Half of the hidden units have half of the weights, so they come in half of the time."""
-    protocol = cosim.Hist(num_global_rounds=1, training=small_system().protocol.training)
-    spans = timed(attrs.evolve(small_system(), downlink=DOWN, protocol=protocol)).spans
+    protocol = cosim.Hist(training=small_system().protocol.training)
+    system = attrs.evolve(small_system(), protocol=protocol, end=cosim.AfterRounds(num_global_rounds=1))
+    spans = timed(attrs.evolve(system, downlink=DOWN)).spans
     received = spans[(spans["activity"] == "receive") & (spans["job"] >= 0)]
     assert (received["end_s"] - received["start_s"]).to_numpy() == pytest.approx(RECEIVE_S / 2.0, rel=1e-9)
 

@@ -136,8 +136,8 @@ def test_a_file_elsewhere_is_a_scenario_too_and_lies_in_runs_under_its_name(cosi
     assert cosim("run", "lab/mine.py:paper_scale", "--quiet")[0] == 0
     assert config("runs/mine-paper_scale-1")["scenario"] == "mine:paper_scale"
     assert cosim("run", "--paper-scale", "lab/mine.py", "--evaluation.kind", "Never", "--quiet")[0] == 0
-    assert config("runs/mine-1")["system"]["num_clients"] == 6
-    assert config("runs/mine-1")["system"]["evaluation"] == {"kind": "Never"}
+    assert config("runs/mine-Never-1")["system"]["num_clients"] == 6
+    assert config("runs/mine-Never-1")["system"]["evaluation"] == {"kind": "Never"}
 
 
 def test_another_kind_is_in_the_name_and_a_report_that_fails_spoils_nothing(cosim):
@@ -228,8 +228,10 @@ def test_a_study_of_it_plays_in_other_processes(cosim):
     assert cosim("report", "s", "a")[0] == 0
 
 
-def test_help_and_show_teach_its_parts(cosim):
-    code, output, _ = cosim("run", "mine.py", "--help")
+def test_help_and_show_teach_its_parts(cosim, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setenv("COLUMNS", "120")  # no panels side by side
+        code, output, _ = cosim("run", "mine.py", "--help")
     shown = " ".join(output.replace("│", " ").split())
     assert code == 0
     assert "Patience: what does a rest before every edge round cost?" in shown
