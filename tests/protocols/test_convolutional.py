@@ -141,7 +141,7 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
 def test_over_the_air_statistics_arrive_with_the_noise_too():
     """A sum takes a symbol for every value; without noise worth the name it is what fixed shares learn.
 
-    Most seeds magnify differences of rounding to more than 1e-4 in the second global round; this one does not.
+    Most seeds magnify rounding to more than 1e-4 in the second global round; this one does not.
     """
     resnet = evolve(RESNET, seed=11)
     air = evolve(
