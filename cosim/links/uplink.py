@@ -198,7 +198,7 @@ class Uplink(Port, ABC):
         if self.loses_updates and not system.protocol.waiting.gives_up:
             raise ConfigurationError(
                 f"System.uplink = {own}: some uploads never end, and {protocol} waits for every one. Usual "
-                "fix: waiting = Deadline, a policy that keeps to its own, or no outages."
+                "fix: a deadline (waiting = Deadline), a policy that keeps to its own, or no outages."
             )
         if self.adds_up and not system.protocol.takes_sums:
             raise ConfigurationError(
