@@ -111,7 +111,8 @@ def test_forms(tmp_path):
 def test_hist_reaches_75_percent_with_less_upload_than_hfedavg(fashion_mnist, tmp_path):
     """The paper's main statement on real data: N = 4, fully non-i.i.d. (HIST journal paper, Fig. 4a).
 
-    Of the seeds 1 to 4, HIST is there after 7.5 uploads with 2 and 3, and after 10 with all; HFedAvg with none.
+    Of the seeds 1 to 4, HIST is there after 7.5 uploads with 2 and 3, after 10 with all; HFedAvg after 10
+    with none.
     """
     options = Options(out=tmp_path, seed=3)
     systems = {

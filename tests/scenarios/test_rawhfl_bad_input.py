@@ -148,7 +148,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             (*RUN, f"{POLICY}.kind", "Unconstrained", "--uplink.outage-probability", "0.1"),
             "System.uplink = Radio",
             "some uploads never end, and RawHfl waits for every one",
-            "waiting = Deadline, a policy that keeps to its own, or no outages",
+            "a deadline (waiting = Deadline), a policy that keeps to its own, or no outages",
             id="outages for who waits",
         ),
         pytest.param(
