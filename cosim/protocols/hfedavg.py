@@ -10,7 +10,9 @@ Source: Liu et al., "Hierarchical federated learning with quantization", IEEE Tr
 as the HIST journal paper uses it (Section VI-B).
 """
 
-from cosim.configuration import configuration
+from typing import Any
+
+from cosim.configuration import configuration, refuse
 from cosim.learning.graph.combinations import mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.server_update import Mean, ServerUpdate
@@ -29,6 +31,13 @@ class HFedAvg(Hierarchical):
     """
 
     server: ServerUpdate = Mean()
+
+    def fit(self, system: Any) -> None:
+        """Refuse a rule that weighs updates one by one, for the cloud gets a model of each cell."""
+        if not self.server.weighs_equally:
+            kind = type(self.server).__name__
+            rule = f"{kind} weighs clients' updates, and the cloud gets a model from each cell"
+            raise refuse("HFedAvg", "server", kind, rule, "Mean, or EdgeTraining.server")
 
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
         """Every cell's training, and the cloud's step; returns the next global model."""

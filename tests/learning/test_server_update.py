@@ -182,6 +182,31 @@ def test_runs_with_other_rules_are_other_runs():
     assert play(system(Noisy())).evaluations.equals(play(system(Noisy()), num_workers=3).evaluations)
 
 
+def test_the_rule_of_the_cloud_is_that_of_an_edge_server_that_stands_alone(tmp_path):
+    """One cell with one edge round: it does not matter which of the two has the momentum."""
+    usual = system(Mean())
+    training = cosim.evolve(usual.protocol.training, num_edge_rounds=1)
+    protocols = {
+        "edge": cosim.HFedAvg(training=cosim.evolve(training, server=ServerMomentum())),
+        "cloud": cosim.HFedAvg(training=training, server=ServerMomentum()),
+        "none": cosim.HFedAvg(training=training),
+    }
+    weights = {
+        name: play(cosim.evolve(usual, num_cells=1, protocol=protocol), out=tmp_path / name).weights
+        for name, protocol in protocols.items()
+    }
+    assert_same(weights["edge"], weights["cloud"])
+    assert any((weights["none"][name] != weights["cloud"][name]).any() for name in weights["none"])
+    kept = Checkpoint.load(tmp_path / "cloud")
+    assert kept is not None
+    assert kept.states.keys() == {"cloud"}
+
+
+def test_a_rule_of_the_cloud_that_weighs_updates_is_refused():
+    with pytest.raises(ConfigurationError, match=r"HFedAvg\.server = 'MeanBySamples': .* from each cell"):
+        cosim.evolve(system(Mean()), protocol=cosim.HFedAvg(server=MeanBySamples()))
+
+
 def test_over_the_air_all_weigh_the_same():
     air = cosim.Radio(sharing=cosim.OverTheAir())
     with pytest.raises(ConfigurationError, match=r"EdgeTraining\.server = 'MeanBySamples': .*over the air"):
