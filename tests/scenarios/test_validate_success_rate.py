@@ -401,7 +401,7 @@ def test_rare_messages_follow_the_formula_and_frequent_ones_fall_short() -> None
     interval = binomial(int(rare.sum()), len(rare), 0.999)
     assert interval.contains(0.9)
     assert interval.half_width < 0.025
-    frequent = validation.messages_in_time(Options(), wait_s, 2.0, num_senders=1, num_rounds=4000)
+    frequent = validation.messages_in_time(Options(), wait_s, 2.0, num_senders=1, num_rounds=64_000)
     more = validation.messages_in_time(Options(), wait_s, 1.25, num_senders=1, num_rounds=64_000)
     assert validation.batch_means(frequent, 0.999).high < 0.85
     assert validation.batch_means(more, 0.999, num_batches=10).high < frequent.mean() - 0.05
