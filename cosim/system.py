@@ -7,7 +7,7 @@ Usage::
     system = System(num_cells=2, uplink=PublicNetwork(), protocol=HFedAvg())
 """
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -37,9 +37,6 @@ from cosim.radio.radio import Radio
 from cosim.servers.end import AfterRounds, End
 from cosim.servers.evaluation_times import EvaluationTimes, EveryVersions
 from cosim.topology.topology import Topology, even_cells
-
-if TYPE_CHECKING:
-    pass
 
 
 @configuration

@@ -241,7 +241,7 @@ PLANTED = {
     Drawing: "determinism: ",
     FirstCome: "determinism, with simultaneous events in another order: ",
     Hasty: "timing only: ",
-    Forgetful: "resume after global round 0: ",
+    Forgetful: "resume after version 0: ",
     Unequal: "round trip: ",
 }
 

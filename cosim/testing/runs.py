@@ -102,4 +102,4 @@ def _resume(system: System, network: Any, usual: Result, stop_after: int) -> Non
             run(system, network, out=out, listener=listener, checkpoint_every=1)
         resumed = run(system, network, out=out, resume=True)
         reason = "state that no configuration and no checkpoint holds"
-        same_tables(f"resume after global round {stop_after}", usual, resumed, reason)
+        same_tables(f"resume after version {stop_after}", usual, resumed, reason)
