@@ -141,12 +141,11 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
 def test_over_the_air_statistics_arrive_with_the_noise_too():
     """A sum takes a symbol for every value; without noise worth the name it is what fixed shares learn.
 
-    Most seeds magnify rounding to more than 1e-4 in the second global round; this one does not.
+    After one global round: training magnifies rounding from round to round.
     """
-    resnet = evolve(RESNET, seed=11)
     air = evolve(
-        resnet,
-        uplink=evolve(resnet.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(200.0,)))),
+        RESNET,
+        uplink=evolve(RESNET.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(200.0,)))),
     )
     result = play(air)
     _, values, _, _ = half(RESNET.model)
@@ -156,8 +155,9 @@ def test_over_the_air_statistics_arrive_with_the_noise_too():
     symbols = values / (air.uplink.sharing.bandwidth_hz / air.uplink.sharing.subcarrier_hz)
     airtime_s = symbols * air.uplink.sharing.symbol_s
     assert (sending["end_s"] - sending["start_s"]).to_numpy() == pytest.approx(airtime_s, rel=1e-9)
-    fixed = play(resnet)
-    np.testing.assert_allclose(result.evaluations["loss_nats"], fixed.evaluations["loss_nats"], rtol=1e-4)
+    fixed = play(RESNET)
+    learned, wanted = (run.evaluations["loss_nats"].iloc[:2] for run in (result, fixed))
+    np.testing.assert_allclose(learned, wanted, rtol=1e-6)
     noisy = play(evolve(air, uplink=evolve(air.uplink, link=GivenSnr(snr_db=PerGroup(values=(-10.0,))))))
     assert np.isfinite(noisy.evaluations["loss_nats"]).all()
     assert abs(noisy.evaluations["loss_nats"].iloc[-1] - fixed.evaluations["loss_nats"].iloc[-1]) > 1e-3
