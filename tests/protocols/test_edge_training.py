@@ -259,7 +259,7 @@ def test_participants_share_the_band_among_themselves_only() -> None:
 
 def test_participants_are_drawn_anew_and_uniformly() -> None:
     """Each of the ten pairs of five clients comes up equally often; a wrong theory must fail."""
-    num_rounds = 400
+    num_rounds = 1200
     system = changed(one_cell((3e9,) * 5, (1.0,) * 5), num_edge_rounds=num_rounds, num_participants=2)
     trace = play(evolve(system, evaluation=Never())).trace
     pairs: dict[int, list[str]] = {}
