@@ -169,7 +169,7 @@ def test_algorithms_of_a_seed_meet_the_same_devices_and_gains() -> None:
     """Who is able hangs on processors, powers, budgets, places, line of sight and shadowing."""
 
     def able(name: str, seed: int = 1) -> pd.DataFrame:
-        plans = timing(name, seed, energy_budget_j=(1e-7, 2e-5)).plans
+        plans = timing(name, seed, energy_budget_j=(1e-7, 5e-5)).plans
         return plans[["client", "global_round", "edge_round", "is_able"]]
 
     first = able("RawHFL, Z=4")
@@ -227,7 +227,7 @@ def brute_force_ranks(system: cosim.System, num_slots: int) -> np.ndarray:
     return np.array([[by_popularity.index(video) for video in of_user] for of_user in wanted.tolist()])
 
 
-@pytest.mark.parametrize(("algorithm", "num_slots", "wrong"), [("RawHFL, Z=4", 8, 7), ("FedAvg-UB", 2, 8)])
+@pytest.mark.parametrize(("algorithm", "num_slots", "wrong"), [("RawHFL, Z=4", 8, 2), ("FedAvg-UB", 2, 8)])
 def test_popularity_ranks_are_counted_requests(algorithm: str, num_slots: int, wrong: int) -> None:
     """Two global rounds of four, or of one, edge rounds of 150 s."""
     system = system_of(algorithm, Options(num_global_rounds=2), 3, (0.3,))
