@@ -217,7 +217,7 @@ def test_report_is_that_of_the_tables(
     with pytest.raises(SystemExit) as ended:
         main(
             [
-                *("run", "rawhfl", "--quiet", "--out", str(tmp_path / "X"), "--workers", "1"),
+                *("run", "rawhfl", "--seed", "4", "--quiet", "--out", str(tmp_path / "X"), "--workers", "1"),
                 *("--model", "mlp-43-8-256", "--num-clients", "16", "--data.num-users", "16"),
                 *("--uplink.sharing.num-blocks", "2"),
                 *("--num-global-rounds", "2", "--protocol.energy-budget-j", "1e-7", "2e-5"),
