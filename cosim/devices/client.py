@@ -114,30 +114,22 @@ class Client:
         return outcome
 
     def _job(self, sim: Simulation, assignment: Assignment) -> Process:
-        if assignment.energy_budget_j is not None:
-            return (yield from self._job_within(sim, assignment, assignment.energy_budget_j))
-        yield from self.receive(sim, assignment)
-        update = yield from self.train(sim, assignment)
-        if assignment.upload_deadline_s is None:
-            yield from self.send(sim, assignment)
-            return update
-        (sent,) = yield from sim.with_deadline([self.send(sim, assignment)], assignment.upload_deadline_s)
-        return sent if isinstance(sent, Dropped) else update
-
-    def _job_within(self, sim: Simulation, assignment: Assignment, budget_j: float) -> Process:
-        """The same, stopping where the energy is spent."""
-        train_w = self.cpu.at(assignment.frequency_hz).power_w
-        start_s = sim.now_s
-        received = yield from self.receive(sim, assignment, budget_j)
-        left_j = budget_j - self.cpu.static_power_w * (sim.now_s - start_s)
-        if isinstance(received, Dropped) or left_j <= 0.0:
+        """Receive, train, send, stopping where the energy is spent."""
+        left_j, start_s = assignment.energy_budget_j, sim.now_s
+        received = yield from self.receive(sim, assignment, left_j)
+        left_j = _left_j(left_j, self.cpu.static_power_w * (sim.now_s - start_s))
+        if isinstance(received, Dropped) or left_j == 0.0:
             return Dropped("energy budget")
-        start_s = sim.now_s
+        train_w, start_s = self.cpu.at(assignment.frequency_hz).power_w, sim.now_s
         update = yield from _within(sim, self.train(sim, assignment), train_w, left_j)
-        left_j -= train_w * (sim.now_s - start_s)
-        if isinstance(update, Dropped) or left_j <= 0.0:
+        left_j = _left_j(left_j, train_w * (sim.now_s - start_s))
+        if isinstance(update, Dropped) or left_j == 0.0:
             return Dropped("energy budget")
-        sent = yield from self.send(sim, assignment, left_j)
+        sending = self.send(sim, assignment, left_j)
+        if assignment.upload_deadline_s is None:
+            sent = yield from sending
+        else:
+            (sent,) = yield from sim.with_deadline([sending], assignment.upload_deadline_s)
         return sent if isinstance(sent, Dropped) else update
 
     def receive(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
@@ -201,6 +193,11 @@ class Client:
                     job=assignment.job.number,
                 )
             )
+
+
+def _left_j(most_j: float | None, spent_j: float) -> float | None:
+    """What is left of an energy; None: without limit."""
+    return None if most_j is None else max(most_j - spent_j, 0.0)
 
 
 def _within(sim: Simulation, process: Process, power_w: float, most_j: float | None) -> Process:

@@ -80,7 +80,9 @@ class Counted(cosim.Download):
         self.closed_s.append(self.sim.now_s)
 
 
-def job(sim: Simulation, budget_j: float | None) -> tuple[object, list[float]]:
+def job(
+    sim: Simulation, budget_j: float | None, upload_deadline_s: float | None = None
+) -> tuple[object, list[float]]:
     """Receives for 2 s at 0.5 W, trains for 4 s at 0.6 W, and sends for 1 s at 0.7 W."""
     closed_s: list[float] = []
 
@@ -114,6 +116,7 @@ def job(sim: Simulation, budget_j: float | None) -> tuple[object, list[float]]:
         download=Payload(1, 20),
         payload=Payload(1, 10),
         energy_budget_j=budget_j,
+        upload_deadline_s=upload_deadline_s,
     )
     return sim.run(client.local_round(sim, assignment)), closed_s
 
@@ -140,6 +143,16 @@ def test_an_energy_budget_covers_the_download(budget_j, ends_s, doing):
     spent_j = sum(span.energy_j for span in sim.trace.spans)
     assert spent_j == pytest.approx(min(budget_j or 4.1, 4.1), rel=1e-9)
     assert closed_s == [pytest.approx(min(ends_s, 2.0), rel=1e-12)]
+
+
+@pytest.mark.parametrize(
+    ("budget_j", "deadline_s", "ends_s", "reason"),
+    [(3.75, 0.25, 6.25, "deadline"), (3.75, 0.75, 6.5, "energy budget"), (None, 0.25, 6.25, "deadline")],
+)
+def test_an_upload_keeps_both_to_its_deadline_and_to_the_energy(budget_j, deadline_s, ends_s, reason):
+    sim = Simulation(seed=1)
+    assert job(sim, budget_j, deadline_s)[0] == Dropped(reason)
+    assert sim.trace.spans[-1].end_s == pytest.approx(ends_s, rel=1e-12)
 
 
 @pytest.mark.parametrize(
