@@ -133,11 +133,10 @@ class EdgeTraining(Port):
                 )
                 for client in participants
             ]
-            outcomes = yield from edge.edge_round(
-                sim, assignments, self.waiting, global_round=global_round, edge_round=edge_round
-            )
+            outcomes = yield from edge.edge_round(sim, assignments, self.waiting, job)
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
-                model = edge.moved(sim, self.server, model, updates, job)
+                received = edge.mean(sim, updates, self.server.weights(updates), job)
+                model = edge.moved(sim, self.server, model, received, job.number)
         yield from edge.send(sim, load.upload.bits)
         return model

@@ -140,14 +140,11 @@ class RawHfl(Protocol):
         for edge_round in range(self.num_edge_rounds):
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
             shares = planner.shares(edge, job)
-            asked = [self.assignment(cloud, share, model, load, job) for share in shares]
+            assignments = [
+                (share.client, self.assignment(cloud, share, model, load, job)) for share in shares
+            ]
             outcomes = yield from edge.edge_round(
-                sim,
-                [(share.client, one) for share, one in zip(shares, asked, strict=True)],
-                self.waiting,
-                global_round=global_round,
-                edge_round=edge_round,
-                num_wanted=planner.num_wanted(edge),
+                sim, assignments, self.waiting, job, num_wanted=planner.num_wanted(edge)
             )
             updates, coefficients = [], []
             for share, outcome in zip(shares, outcomes, strict=True):

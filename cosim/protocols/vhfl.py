@@ -88,10 +88,9 @@ class Vhfl(Protocol):
         """Whoever may send trains and sends; returns the next model, the server's part included."""
         (server,) = cloud.edges
         senders = server.participants(sim, self.num_senders)
-        assignments = [(client, self.assignment(cloud, client, model, number)) for client in senders]
-        outcomes = yield from server.edge_round(
-            sim, assignments, self.waiting, global_round=number, edge_round=0
-        )
+        job = Job.of_round(number, 0, 1)
+        assignments = [(client, self.assignment(cloud, client, model, job)) for client in senders]
+        outcomes = yield from server.edge_round(sim, assignments, self.waiting, job)
         return self.moved(model, outcomes)
 
     def moved(self, model: PendingModel, outcomes: Sequence[PendingUpdate | Dropped]) -> PendingModel:
@@ -101,13 +100,13 @@ class Vhfl(Protocol):
             return model
         return mean(updates, weights=[len(update.samples) for update in updates])
 
-    def assignment(self, cloud: Cloud, client: Client, model: PendingModel, global_round: int) -> Assignment:
+    def assignment(self, cloud: Cloud, client: Client, model: PendingModel, job: Job) -> Assignment:
         """What one client does in a global round."""
         num_samples = len(client.samples)
         num_steps = self.local.num_steps(num_samples, self.num_local_epochs)
         load = cloud.workload.of_clients_part(num_samples)
         return Assignment(
-            job=Job.of_round(global_round, 0, 1),
+            job=job,
             request=cloud.request(model, num_steps, self.local),
             cycles=load.cycles(client, num_steps, self.local.batch_size),
             download=load.download,

@@ -12,12 +12,12 @@ from cosim.journal import Journal
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
-from cosim.learning.server_update import ServerUpdate
 from cosim.names import CLOUD
 from cosim.records import Evaluation, Round
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import End, Progress
 from cosim.servers.evaluation_times import EvaluationTimes
+from cosim.servers.server import Server
 from cosim.servers.workload import Workload
 from cosim.simulation import Process, Simulation
 
@@ -52,13 +52,12 @@ class _Standing:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Cloud:
+class Cloud(Server):
     """The cloud server: its cells, the learner, and when the global model is evaluated.
 
     Attributes:
         workload: What training and carrying a part of the model takes.
         known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
-        states: What each node keeps from one training to its next, by name; the nodes' own dictionary.
         journal: What is read from weights on the way.
     """
 
@@ -70,7 +69,6 @@ class Cloud:
     evaluation: EvaluationTimes
     listener: Callable[[VersionReport], None]
     known: Checkpoint | None = None
-    states: dict[str, PendingState] = attrs.field(factory=dict)
     journal: Journal = attrs.field(
         default=attrs.Factory(lambda self: Journal(self.known.journal if self.known else {}), takes_self=True)
     )
@@ -130,16 +128,6 @@ class Cloud:
             Round("global", self.name, global_round, -1, start_s, sim.now_s, num_edges, num_edges, num_edges)
         )
         return self.new_version(sim, model, num_global_rounds=global_round)
-
-    def moved(
-        self, sim: Simulation, rule: ServerUpdate, model: PendingModel, received: PendingModel, number: int
-    ) -> PendingModel:
-        """What a rule makes of the global model and the mean of what the cells have sent in a round."""
-        key = sim.key(self.name, "server update", number)
-        model, state = rule.moved(model, received, self.states.get(self.name), key)
-        if state is not None:
-            self.states[self.name] = state
-        return model
 
     def new_version(
         self, sim: Simulation, model: PendingModel, *, num_global_rounds: int | None = None

@@ -8,30 +8,27 @@ import numpy as np
 from cosim.configuration import ConfigurationError
 from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.combinations import mean, noisy_mean
-from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
-from cosim.learning.server_update import ServerUpdate
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.links.uplink import Job, Link
 from cosim.records import Round
+from cosim.servers.server import Server
 from cosim.servers.waiting import Waiting
 from cosim.simulation import Dropped, Process, Simulation
 from cosim.topology.topology import Topology
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class EdgeServer:
+class EdgeServer(Server):
     """The server of one cell.
 
     Attributes:
         clients: In the order of their names.
         link: What they send over.
-        states: What each node of the run keeps, by name.
     """
 
-    name: str
     clients: tuple[Client, ...]
     link: Link
     backhaul: Topology
-    states: dict[str, PendingState] = attrs.field(factory=dict)
 
     def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
         """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
@@ -46,9 +43,8 @@ class EdgeServer:
         sim: Simulation,
         assignments: Sequence[tuple[Client, Assignment]],
         waiting: Waiting,
+        job: Job,
         *,
-        global_round: int,
-        edge_round: int,
         num_wanted: int | None = None,
     ) -> Process:
         """Let each participant do what it is assigned.
@@ -56,6 +52,7 @@ class EdgeServer:
         Args:
             assignments: Participants in the order of their names, possibly none.
             waiting: How long it waits for them.
+            job: The round's, of whoever takes part.
             num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
 
         Returns:
@@ -91,8 +88,8 @@ class EdgeServer:
             Round(
                 level="edge",
                 node=self.name,
-                global_round=global_round,
-                edge_round=edge_round,
+                global_round=job.global_round,
+                edge_round=job.edge_round,
                 start_s=start_s,
                 end_s=sim.now_s,
                 num_wanted=len(assignments) if num_wanted is None else num_wanted,
@@ -101,22 +98,6 @@ class EdgeServer:
             )
         )
         return outcomes
-
-    def moved(
-        self,
-        sim: Simulation,
-        rule: ServerUpdate,
-        model: PendingModel,
-        updates: Sequence[PendingUpdate],
-        job: Job,
-    ) -> PendingModel:
-        """What a rule makes of a model and the updates of an edge round."""
-        received = self.mean(sim, updates, rule.weights(updates), job)
-        key = sim.key(self.name, "server update", job.number)
-        model, state = rule.moved(model, received, self.states.get(self.name), key)
-        if state is not None:
-            self.states[self.name] = state
-        return model
 
     def mean(
         self,

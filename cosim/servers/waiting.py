@@ -166,7 +166,7 @@ class UploadDeadline(Waiting):
 class FirstK(Waiting):
     """The first so many updates that arrive; the others are dropped.
 
-    Of those that arrive at the instant of the last, the first by name count. Where fewer take part, or some
+    Of those that arrive at the instant of the last, the first by number count. Where fewer take part, or some
     stop by themselves, a round ends when all have ended.
 
     Attributes:
