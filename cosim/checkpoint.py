@@ -109,7 +109,7 @@ class Checkpoint:
 
 
 def _evaluation(row: dict[str, Any]) -> Evaluation:
-    measures = {column: Measure(*values) for column, values in row.pop("measures").items()}
+    measures = Measure.by_column(row.pop("measures"))
     return Evaluation(**row, measures=measures)
 
 

@@ -3,8 +3,8 @@
 Everything reported about a run (latency, energy, dropped updates, bits) is read off these rows.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 DONE = "done"
 """The outcome of what ran to its end; anything else is the reason why it was cut short."""
@@ -104,6 +104,11 @@ class Measure(NamedTuple):
     words: str
     higher_is_better: bool
     is_share: bool = False
+
+    @classmethod
+    def by_column(cls, stored: Mapping[str, Sequence[Any]]) -> "dict[str, Measure]":
+        """Those that a file holds as lists of their values."""
+        return {column: cls(*values) for column, values in stored.items()}
 
     @property
     def label(self) -> str:

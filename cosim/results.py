@@ -198,7 +198,7 @@ class Result:
 
 
 def _summary(values: dict[str, Any]) -> Summary:
-    measures = {column: Measure(*of) for column, of in values.pop("measures").items()}
+    measures = Measure.by_column(values.pop("measures"))
     return Summary(**values, measures=measures)
 
 
