@@ -102,7 +102,7 @@ class SideBySide:
         """Cut those that have not ended.
 
         Args:
-            most: Arrivals that count: the earliest, of several at one instant the first by name; None: all.
+            most: Arrivals that count: the earliest, of several at one instant the first by number; None: all.
 
         Returns:
             Their values in the given order, with `Dropped(reason)` for each that was cut or does not count.

@@ -151,7 +151,7 @@ class Simulation:
     def first(self, processes: Mapping[str, Process]) -> Process:
         """Play named processes side by side until one has ended, and cut the others.
 
-        Returns the name and the value of the first; of several that end at once, the first by name.
+        Returns the name and the value of the first; of several that end at once, the first by number.
         """
         branches = self.side_by_side(processes)
         winner = yield from branches.first_to_end()
@@ -173,7 +173,7 @@ class Simulation:
     def end_of_instant(self) -> Event:
         """An event that comes when all else of this instant is over, alarms included.
 
-        Those who meet at one instant can be sorted by name there.
+        Those who meet at one instant can be sorted by number there.
         """
         event = self._environment.event()
         event._ok, event._value = True, None

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosim.names import by_number
 from cosim.records import DONE, NO_JOB
 from cosim.results import Result
 
@@ -151,16 +152,17 @@ def jobs_tell_all(result: Result) -> None:
 def _arrived(result: Result) -> pd.DataFrame:
     """Uploads that have arrived, but for those that a server may leave out.
 
-    It may where another client of lower name, whose update counts, arrived at the same instant of the round.
+    It may where a client of lower number, whose update counts, arrived at the same instant of the round.
     """
     job = ["client", "job", "global_round", "edge_round"]
     instant = ["edge", "global_round", "edge_round", "end_s"]
     uploads = result.transfers[result.transfers["arrived"]]
     uploads = uploads.merge(result.fates[[*job, "outcome"]], on=job, how="left")
     counts = uploads["outcome"] == DONE
-    before = uploads[counts].groupby(instant, as_index=False)["client"].min()
-    before = uploads[instant].merge(before, on=instant, how="left")["client"]
-    return uploads[counts | ~(before.fillna("~") < uploads["client"])]
+    places = {name: place for place, name in enumerate(sorted(set(uploads["client"]), key=by_number))}
+    place = uploads["client"].map(places)
+    before = place.where(counts).groupby([uploads[column] for column in instant]).transform("min")
+    return uploads[counts | ~(before < place)]
 
 
 LAWS: tuple[Law, ...] = (time_passes, energy_adds_up, bits_are_conserved, drops_are_counted, jobs_tell_all)

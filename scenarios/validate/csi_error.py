@@ -142,7 +142,7 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
         uploads.append(
             PlannedUpload(
                 snr=link.snr_per_w(client.name, bandwidth_hz, Job(1, 0, 0)) * plan["tx_power_w"],
-                payload_bits=int(of.codec.bits(cloud.shape.num_parameters())),
+                payload_bits=load.upload.bits,
                 bandwidth_hz=bandwidth_hz,
                 train_s=train_s,
                 deadline_s=of.protocol.deadline_s,
