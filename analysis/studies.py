@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 import pandas as pd
 
-from analysis.statistics import Interval, paired_difference, t_interval
+from analysis.intervals.statistics import Interval, paired_difference, t_interval
 from cosim.results import Result
 from cosim.units import SUFFIXES
 

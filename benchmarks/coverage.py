@@ -24,9 +24,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.signal import lfilter
 
-from analysis.batch_means import batch_means
-from analysis.regenerative import cycles, regenerative
-from analysis.statistics import Interval, quantile, t_interval
+from analysis.intervals.batch_means import batch_means
+from analysis.intervals.regenerative import cycles, regenerative
+from analysis.intervals.statistics import Interval, quantile, t_interval
 from cosim.queueing.arrays import waiting_s
 
 RATES_PER_S = (8.0, 2.0)

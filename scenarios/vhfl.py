@@ -107,7 +107,7 @@ def report(result: Result) -> Table | str:
         needed = f"no interval: {MIN_PATHS} paths of {MIN_UPLOADS} uploads needed"
         table.add_row(*row, needed, "too noisy")
         return table
-    from analysis.statistics import t_interval  # not before there is something to report
+    from analysis.intervals.statistics import t_interval  # not before there is something to report
 
     interval = t_interval(of_clients["mean"].to_numpy())
     low, mean, high = (num_senders * share for share in (interval.low, interval.estimate, interval.high))

@@ -57,7 +57,7 @@ PLAYER = """
 import os, runpy, sys
 from pathlib import Path
 
-import analysis.batch_means, analysis.studies, cosim.studies.study, matplotlib.pyplot, models
+import analysis.intervals.batch_means, analysis.studies, cosim.studies.study, matplotlib.pyplot, models
 import scenarios.quickstart
 
 def play(script):

@@ -25,7 +25,7 @@ CVXPY = "cvxpy only in the allocation"
 
 BANNED = [
     ("cosim/new.py", "import models", ENGINE),
-    ("cosim/new.py", "from analysis.statistics import mean_interval", ENGINE),
+    ("cosim/new.py", "from analysis.intervals.statistics import mean_interval", ENGINE),
     ("cosim/learning/new.py", "import scenarios.hist", ENGINE),
     ("cosim/new.py", "", LAYERS),
     ("cosim/radio/new.py", "from cosim.running import run", LAYERS),
@@ -39,7 +39,7 @@ BANNED = [
     ("analysis/closed_forms/new.py", "from cosim.simulation import Simulation", ORACLE),
     ("analysis/closed_forms/new.py", "from cosim.records import Span", ORACLE),
     ("analysis/closed_forms/new.py", "from analysis import load", ORACLE),
-    ("analysis/closed_forms/new.py", "from analysis.statistics import mean_interval", ORACLE),
+    ("analysis/closed_forms/new.py", "from analysis.intervals.statistics import mean_interval", ORACLE),
     ("analysis/closed_forms/new.py", "import pandas as pd", ORACLE),
     ("cosim/new.py", "import torch", TORCH),
     ("cosim/data/pictures/new.py", "import torch", TORCH),

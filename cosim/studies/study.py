@@ -31,32 +31,14 @@ import pandas as pd
 from cosim.configuration import ConfigurationError, check_reloads, to_dict
 from cosim.files import write_json, write_table
 from cosim.learning.network.named import Builder, builder
-from cosim.results import Result, check_version
+from cosim.results import check_version
 from cosim.running import network_of, run
 from cosim.sources import Sources, check_sources, sources_of
 from cosim.studies.designs import Design, Grid, designs, with_full_paths
 from cosim.studies.executors import played, pool
+from cosim.studies.table import outcome_of, row_of, table_of
 from cosim.system import System
 
-COLUMNS = {
-    "design": "int64",
-    "name": "str",
-    "seed": "int64",
-    "status": "str",
-    "error": "str",
-    "folder": "str",
-    "time_s": "float64",
-    "energy_j": "float64",
-    "num_updates": "float64",
-    "num_dropped": "float64",
-    "bits_per_client": "float64",
-    "time_to_target_s": "float64",
-    "energy_to_target_j": "float64",
-}
-"""Columns of the table of runs; what a run does not have is not a number.
-
-Before those of the target stand the scores of the last evaluation, as the tasks call them.
-"""
 Enough = Callable[[pd.DataFrame], bool]
 
 
@@ -132,7 +114,7 @@ class Study:
 
         def want(design: int, number: int) -> None:
             seed = self.base.seed + number
-            row = _row(design, found[design], seed, f"runs/design-{design:03d}-seed-{seed}")
+            row = row_of(design, found[design], seed, f"runs/design-{design:03d}-seed-{seed}")
             system, error = found[design].system, found[design].error
             try:
                 build = None if system is None else builder(system.model)
@@ -151,9 +133,9 @@ class Study:
                 own = [row for (of, _), row in rows.items() if of == design]
                 has_ended = all(row["status"] != "waiting" for row in own)
                 may_go_on = found[design].system is not None and len(own) < (most_seeds or self.seeds)
-                if has_ended and may_go_on and not enough(_table(own)):
+                if has_ended and may_go_on and not enough(table_of(own)):
                     want(design, len(own))
-            table = _table(list(rows.values()))
+            table = table_of(list(rows.values()))
             write_table(folder / "runs.parquet", table)
             listener(table, len(rows))
 
@@ -165,7 +147,7 @@ class Study:
             for key, outcome in played(processes, play, wanted):
                 rows[key] |= outcome
                 ended()
-        return _table(list(rows.values()))
+        return table_of(list(rows.values()))
 
     def _asked(self, scenario: str | None) -> dict[str, Any]:
         return {
@@ -207,32 +189,7 @@ def play(job: _Job) -> dict[str, Any]:
         )
     except Exception as error:
         return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
-    return _outcome(result, job.target)
-
-
-def _outcome(result: Result, target: float | None) -> dict[str, Any]:
-    summary = result.summary._asdict()
-    found = {name: summary[name] for name in summary if name in COLUMNS} | summary["scores"]
-    if target is not None and len(reached := result.reaching(target)):
-        found["time_to_target_s"] = float(reached["time_s"].iloc[0])
-        found["energy_to_target_j"] = float(reached["energy_j"].iloc[0])
-    return found
-
-
-def _row(number: int, design: Design, seed: int, folder: str) -> dict[str, Any]:
-    fields = {f"field.{field}": json.dumps(value) for field, value in design.values.items()}
-    own = {"design": number, "name": design.name, "seed": seed, "status": "waiting", "error": ""}
-    return own | {"folder": folder} | fields
-
-
-def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    table = pd.DataFrame(rows)
-    fields = [column for column in table if str(column).startswith("field.")]
-    scores = [column for column in table if column not in {*COLUMNS, *fields}]
-    own, before = list(COLUMNS), list(COLUMNS).index("time_to_target_s")
-    table = table.reindex(columns=[*own[:before], *scores, *own[before:], *fields])
-    table = table.astype(COLUMNS | dict.fromkeys(scores, "float64"))
-    return table.sort_values(["design", "seed"], ignore_index=True)
+    return outcome_of(result, job.target)
 
 
 def _begin(folder: Path, asked: dict[str, Any], sources: Sources) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 
 import analysis
 from analysis import chrome_trace
-from analysis import report as pages
+from analysis.report import report as pages
 from cosim import ConfigurationError, Result
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made

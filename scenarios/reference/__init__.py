@@ -20,7 +20,7 @@ import cosim
 from cosim.configuration import is_configuration, kinds_of
 from cosim.records import Allotment, Evaluation, Fate, Round, Span, Transfer
 from cosim.results import Summary
-from cosim.studies import study
+from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
 from scenarios import command_line
 from scenarios.command_line import looking, run
@@ -206,7 +206,7 @@ def _tables_of_a_run() -> Iterator[str]:
         rows = [_column(name, _type(kind)) for name, kind in kinds.items()]
         shown = table(("column", "type", "unit", "what"), rows)
         yield f"### {file}\n\n{first_line(record)}\n\n{shown}"
-    columns = study.COLUMNS | dict.fromkeys(scores, "float64")
+    columns = table_of_runs.COLUMNS | dict.fromkeys(scores, "float64")
     rows = [_column(name, dtype) for name, dtype in columns.items()]
     rows.append(
         ("`field.PATH`", "text", "", "value of a field of the grid, as JSON; `analysis.load` reads it")

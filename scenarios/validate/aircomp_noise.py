@@ -24,7 +24,7 @@ from scipy import stats
 import cosim
 import models
 from analysis.closed_forms.over_the_air import AirDistortion
-from analysis.statistics import Interval, familywise
+from analysis.intervals.statistics import Interval, familywise
 from cosim.allocation.beamforming import receive_beams
 from cosim.configuration import at_least, configuration, field, not_negative
 from cosim.learning.graph.combinations import mean

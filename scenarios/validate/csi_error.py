@@ -24,7 +24,7 @@ from rich.table import Table
 import cosim
 import models
 from analysis.closed_forms.planned_upload import PlannedUpload
-from analysis.statistics import Interval, binomial, familywise, t_interval
+from analysis.intervals.statistics import Interval, binomial, familywise, t_interval
 from cosim.configuration import at_least, configuration, field, not_negative
 from cosim.learning.graph.combinations import accumulate
 from cosim.learning.graph.pending import PendingUpdate

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.closed_forms.sojourn import Sojourn
-from analysis.regenerative import cycles, regenerative
-from analysis.statistics import Interval
+from analysis.intervals.regenerative import cycles, regenerative
+from analysis.intervals.statistics import Interval
 from cosim import EmptyStart, HyperExponential, Simulation, StationaryStart
 from cosim.configuration import (
     ConfigurationError,

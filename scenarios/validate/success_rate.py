@@ -22,10 +22,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.table import Table
 
-from analysis.batch_means import batch_means
 from analysis.closed_forms.sojourn import Sojourn
+from analysis.intervals.batch_means import batch_means
+from analysis.intervals.statistics import binomial, familywise
 from analysis.plots import style
-from analysis.statistics import binomial, familywise
 from scenarios.command_line.console import console, made, save_picture, save_table
 from scenarios.validate.sojourns import (
     WEIGHT_BEYOND,

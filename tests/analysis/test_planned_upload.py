@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.closed_forms.planned_upload import PlannedUpload
-from analysis.statistics import binomial, t_interval
+from analysis.intervals.statistics import binomial, t_interval
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 PLAN = PlannedUpload(

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from analysis.statistics import binomial
+from analysis.intervals.statistics import binomial
 from cosim import ConfigurationError, Simulation, VideoRequests, evolve
 
 SMALL = VideoRequests(

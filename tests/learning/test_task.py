@@ -24,7 +24,7 @@ from cosim.learning.task_check import TAKEN
 from cosim.learning.vertical import VerticalSgd
 from cosim.learning.workers import one_torch_thread
 from cosim.records import Evaluation
-from cosim.studies.study import COLUMNS
+from cosim.studies.table import COLUMNS
 from cosim.testing import small_system
 
 NUM_SAMPLES, NUM_FEATURES, NUM_CLASSES = 90, 12, 4

@@ -23,7 +23,7 @@ import pytest
 from matplotlib.image import imread
 
 import cosim
-from analysis.report import report, write
+from analysis.report.report import report, write
 from cosim import (
     AfterRounds,
     Deadline,

@@ -15,7 +15,7 @@ import pytest
 
 import cosim
 from analysis.closed_forms.planned_upload import PlannedUpload
-from analysis.statistics import Interval, binomial, t_interval
+from analysis.intervals.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
 from cosim.links.uplink import Job
 from cosim.radio.gain_errors import GainErrors

@@ -16,7 +16,7 @@ from rich.table import Table
 from scipy import stats
 
 from analysis.closed_forms.sojourn import Sojourn
-from analysis.statistics import Interval, binomial, t_interval
+from analysis.intervals.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
 from cosim.queueing.start import EmptyStart, StationaryStart
 from cosim.queueing.station import Station

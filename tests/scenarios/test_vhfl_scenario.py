@@ -13,7 +13,7 @@ from rich.table import Table
 from scipy import stats
 
 from analysis.closed_forms.sojourn import Sojourn
-from analysis.statistics import t_interval
+from analysis.intervals.statistics import t_interval
 from cosim import (
     AfterRounds,
     CyclesPerStep,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from rich.table import Table
 
-from analysis.statistics import Interval
+from analysis.intervals.statistics import Interval
 from analysis.studies import Comparison
 
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import cosim
-from analysis.statistics import t_interval
+from analysis.intervals.statistics import t_interval
 from scenarios.command_line.console import made, save_picture, save_table
 from scenarios.reproduce import figures
 from scenarios.reproduce.figures import Claim, num_rounds, play_all, show_claims

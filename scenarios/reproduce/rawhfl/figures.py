@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import cosim
-from analysis.statistics import t_interval
+from analysis.intervals.statistics import t_interval
 from cosim.checkpoint import Checkpoint
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of

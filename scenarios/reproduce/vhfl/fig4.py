@@ -5,7 +5,7 @@ cosim reproduce vhfl-fig4 --quick
 
 import numpy as np
 
-from analysis.statistics import t_interval
+from analysis.intervals.statistics import t_interval
 from scenarios.reproduce.figures import Claim, Options, play_all
 from scenarios.reproduce.vhfl.figures import (
     cloud_system,

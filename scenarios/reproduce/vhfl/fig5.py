@@ -3,7 +3,7 @@
 cosim reproduce vhfl-fig5 --quick
 """
 
-from analysis.statistics import paired_difference, t_interval
+from analysis.intervals.statistics import paired_difference, t_interval
 from scenarios.reproduce.figures import Claim, Options, play_all
 from scenarios.reproduce.vhfl.figures import (
     MEASURES,

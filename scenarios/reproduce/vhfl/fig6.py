@@ -6,7 +6,7 @@ cosim reproduce vhfl-fig6 --quick
 import numpy as np
 
 import cosim
-from analysis.statistics import paired_difference
+from analysis.intervals.statistics import paired_difference
 from scenarios.reproduce.figures import Claim, Options, play_all
 from scenarios.reproduce.vhfl.figures import (
     curve_of,

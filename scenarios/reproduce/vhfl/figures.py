@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import cosim
+from analysis.intervals.statistics import Interval
 from analysis.plots import style
-from analysis.statistics import Interval
 from scenarios import vhfl
 from scenarios.command_line.console import save_picture, save_table
 from scenarios.reproduce.figures import Claim, Options, show_claims

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from analysis.statistics import binomial, t_interval
+from analysis.intervals.statistics import binomial, t_interval
 from cosim import (
     EveryEdgeRound,
     EveryGlobalRound,

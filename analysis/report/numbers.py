@@ -16,10 +16,10 @@ from functools import partial
 
 import numpy as np
 
-from analysis.report_designs import Design, Reading, heading, headlines
-from analysis.report_fates import Fates
-from analysis.report_page import Markup, table
-from analysis.statistics import Interval, paired_difference, t_interval
+from analysis.intervals.statistics import Interval, paired_difference, t_interval
+from analysis.report.designs import Design, Reading, heading, headlines
+from analysis.report.fates import Fates
+from analysis.report.page import Markup, table
 from cosim.records import Measure
 from cosim.results import Result
 

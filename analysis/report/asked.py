@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.report_designs import Design, differing, heading, seed_of, ways
-from analysis.report_page import details, paragraph, table
+from analysis.report.designs import Design, differing, heading, seed_of, ways
+from analysis.report.page import details, paragraph, table
 from cosim.results import Result
 
 _MOST_WARNINGS = 5

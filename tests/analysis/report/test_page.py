@@ -7,8 +7,8 @@ import attrs
 import pytest
 
 import cosim
-from analysis.report import NEEDED, report, write
-from analysis.report_page import DARK_COLOURS, table, text
+from analysis.report.page import DARK_COLOURS, table, text
+from analysis.report.report import NEEDED, report, write
 from cosim import AfterRounds, ConfigurationError, Deadline, EdgeTraining, Hist, Synthetic, System
 
 SYSTEM = System(

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import cosim
-from analysis.report import report
+from analysis.report.report import report
 from cosim import (
     AfterRounds,
     Deadline,

@@ -6,8 +6,8 @@ import attrs
 import pytest
 
 import cosim
-from analysis.report import report
-from analysis.report_designs import designs_of, in_words
+from analysis.report.designs import designs_of, in_words
+from analysis.report.report import report
 from cosim import (
     AfterRounds,
     FixedShares,

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.intervals.statistics import t_interval
 from analysis.plots import telling_round
-from analysis.report_designs import Design, headlines, seed_of
-from analysis.report_numbers import number
-from analysis.report_page import details, paragraph, table
-from analysis.report_pictures import AXES, Curve, curve_pictures, timeline_picture
-from analysis.statistics import t_interval
+from analysis.report.designs import Design, headlines, seed_of
+from analysis.report.numbers import number
+from analysis.report.page import details, paragraph, table
+from analysis.report.pictures import AXES, Curve, curve_pictures, timeline_picture
 from cosim.records import Measure
 
 _MOST_LINES = 6

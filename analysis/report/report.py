@@ -2,8 +2,8 @@
 
 What was asked, the table with intervals, the global model over time, energy and bits, the timeline of a
 global round, where the energy went, who was dropped and why, configuration and provenance. Runs become
-designs (`report_designs`), their rows fates (`report_fates`), both become sections, and those a page
-(`report_page`, `report_pictures`).
+designs (`designs`), their rows fates (`fates`), both become sections, and those a page
+(`page`, `pictures`).
 
 Scope and limitations: reads run folders, plays nothing. Means, intervals, curves and what counts as wasted
 are defined in the files of their sections.
@@ -17,14 +17,14 @@ Usage::
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.report_asked import asked
-from analysis.report_designs import designs_of
-from analysis.report_fates import Fates
-from analysis.report_learning import learning, timelines
-from analysis.report_losses import dropped, energy
-from analysis.report_numbers import numbers
-from analysis.report_page import Section, page
-from analysis.report_sources import configuration, provenance
+from analysis.report.asked import asked
+from analysis.report.designs import designs_of
+from analysis.report.fates import Fates
+from analysis.report.learning import learning, timelines
+from analysis.report.losses import dropped, energy
+from analysis.report.numbers import numbers
+from analysis.report.page import Section, page
+from analysis.report.sources import configuration, provenance
 from cosim.files import replace
 from cosim.records import Fate, Round, Span
 from cosim.results import Result

@@ -1,6 +1,6 @@
 """The pictures of a report as inline SVG: curves, energy, and the timeline of a global round.
 
-The colours are CSS variables of `report_page`, so that pictures are light or dark as the page is. Lines and
+The colours are CSS variables of `page`, so that pictures are light or dark as the page is. Lines and
 bars are named by their designs' letters; the words stand below. The same rows give the same bytes.
 
 Scope: six lines, told apart by colour, dash and marker; 60 clients in a timeline.
@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from analysis.plots import COLOURS, is_logarithmic, style, timeline
-from analysis.report_page import text
+from analysis.report.page import text
 from cosim.records import Measure
 from cosim.results import Result
 

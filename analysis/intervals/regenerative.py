@@ -64,14 +64,14 @@ interval, runs flagged, coverage of all and of unflagged runs; standard error 0.
     0.875  20000 packets  88.4   0.0  96.5  96.5   88.9   0.0  98.0  98.0   59.0 100.0  76.3   ---   2000
 
 Source: ratio and cycles: Crane and Iglehart, Operations Research 23 (1975); jackknife: Iglehart, Naval
-Research Logistics Quarterly 22 (1975); the other corrections: `analysis.statistics.mean_interval`.
+Research Logistics Quarterly 22 (1975); the other corrections: `analysis.intervals.statistics.mean_interval`.
 """
 
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.statistics import Interval, mean_interval, sample
+from analysis.intervals.statistics import Interval, mean_interval, sample
 
 MIN_CYCLES = 500
 """Fewest cycles of an interval that is not flagged. [measured, see above]"""

@@ -1,6 +1,6 @@
 """Where the energy went, and who was dropped and why, as parts of a page.
 
-Scope: what is wasted, and what a reason is, says `analysis.report_fates`. Of the clients of a design, the 100
+Scope: what is wasted, and what a reason is, says `analysis.report.fates`. Of the clients of a design, the 100
 with most drops are listed, their runs added up.
 
 Usage::
@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.report_designs import Design, Reading, heading
-from analysis.report_fates import Fates
-from analysis.report_numbers import AllFates, cell, number
-from analysis.report_page import details, paragraph, table
-from analysis.report_pictures import energy_picture
+from analysis.report.designs import Design, Reading, heading
+from analysis.report.fates import Fates
+from analysis.report.numbers import AllFates, cell, number
+from analysis.report.page import details, paragraph, table
+from analysis.report.pictures import energy_picture
 from cosim.results import Result
 
 _MOST_CLIENTS = 100

@@ -13,8 +13,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.report_designs import Design, differing, seed_of, ways
-from analysis.report_page import details, table
+from analysis.report.designs import Design, differing, seed_of, ways
+from analysis.report.page import details, table
 from cosim.results import Result
 
 _MOST_RUNS = 12

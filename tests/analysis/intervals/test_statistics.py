@@ -15,8 +15,8 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.signal import lfilter
 
-from analysis.batch_means import autocorrelation_time, batch_means, mser5
-from analysis.regenerative import (
+from analysis.intervals.batch_means import autocorrelation_time, batch_means, mser5
+from analysis.intervals.regenerative import (
     MIN_CYCLES,
     MIN_TELLING_CYCLES,
     cycles,
@@ -24,7 +24,7 @@ from analysis.regenerative import (
     regenerative,
     regenerative_each,
 )
-from analysis.statistics import (
+from analysis.intervals.statistics import (
     NOT_OBSERVED,
     Interval,
     binomial,

@@ -2,7 +2,8 @@
 
 Packets that queue behind each other are alike, so the textbook interval over all packets is far too narrow.
 Use independent replications (`t_interval`, `paired_difference`), or one long run in long batches
-(`analysis.batch_means`) or, best for a queue, in cycles between empty instants (`analysis.regenerative`).
+(`analysis.intervals.batch_means`) or, best for a queue, in cycles between empty instants
+(`analysis.intervals.regenerative`).
 
 Scope and limitations: an interval covers the truth in the long run of many repetitions, not surely in one.
 `t_interval` takes the replications as normal, so give it means over runs, not single packets. A flagged

@@ -38,7 +38,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.statistics import Interval, mean_interval, sample
+from analysis.intervals.statistics import Interval, mean_interval, sample
 
 NUM_BATCHES = 20
 """[no source]"""
