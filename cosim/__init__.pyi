@@ -36,11 +36,11 @@ from cosim.devices.training_time import (
     TrainingTime,
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
+from cosim.learning.codec import Codec, Uncompressed
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.vertical import VerticalSgd
-from cosim.links.codec import Codec, Uncompressed
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
 from cosim.protocols.edge_training import EdgeTraining

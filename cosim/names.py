@@ -20,6 +20,11 @@ def client_name(number: int) -> str:
     return f"client-{number:04d}"
 
 
+def codec_of(client: str) -> str:
+    """Name under which a client keeps what its codec has left out."""
+    return f"{client} codec"
+
+
 @lru_cache(maxsize=1 << 20)
 def by_number(name: str) -> tuple[str, int]:
     """Kind and number of a node such as `client-0003`, for sorting and for draws; without a number -1."""

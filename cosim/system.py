@@ -27,8 +27,8 @@ from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.devices.cycles import Cycles, CyclesPerStep
 from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
+from cosim.learning.codec import Codec, Uncompressed
 from cosim.learning.task import Task
-from cosim.links.codec import Codec, Uncompressed
 from cosim.links.downlink import Downlink, Instantaneous
 from cosim.links.uplink import Uplink
 from cosim.protocols.hist import Hist

@@ -255,6 +255,26 @@ class Halting(cosim.TrainingTime):
         return planned_s + drawn
 
 
+class Largest(cosim.Codec):
+    """The largest quarter of a change; the rest goes with the next."""
+
+    keeps_state = True
+
+    def bits(self, num_values):
+        """32 of each that is sent, and one that says whether it is."""
+        return 9.0 * num_values
+
+    def transmit(self, sent):
+        """What is left out is kept."""
+        left = {}
+        for name, values in sent.change.items():
+            values += sent.state.get(name, 0.0)
+            most = values.abs().flatten().sort(descending=True).values[values.numel() // 4]
+            left[name] = values * (values.abs() <= most)
+            values -= left[name]
+        return left
+
+
 class Layered(cosim.Cycles):
     """Cycles by the samples and the operations, twice as many for odd clients."""
 

@@ -112,6 +112,7 @@ def test_devices_and_what_they_take_keep_the_laws(part: dict) -> None:
 
 def test_our_codec_and_our_local_training_keep_the_laws() -> None:
     check_codec(cosim.Uncompressed(bits_per_parameter=7))
+    check_codec(own_parts.Largest())
     check_local_training(cosim.Sgd(batch_size=7))
 
 

@@ -13,9 +13,10 @@ from cosim.configuration import ConfigurationError
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device
 from cosim.learning.graph.pending import PendingState, PendingUpdate
-from cosim.links.codec import Payload
 from cosim.links.downlink import CellDownlink
+from cosim.links.payload import Payload
 from cosim.links.uplink import Job, Link
+from cosim.names import codec_of
 from cosim.records import DONE, Fate, Transfer
 from cosim.simulation import Dropped, Process, Simulation, outcome_of
 
@@ -159,6 +160,8 @@ class Client:
         yield from sim.spend(self.name, "train", duration_s, cpu.power_w, assignment.job.number)
         if update.training.keeps_state:
             self.states[self.name] = update.next_state
+        if update.codec is not None and update.codec.keeps_state:
+            self.states[codec_of(self.name)] = update.next_codec_state
         return update
 
     def send(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:

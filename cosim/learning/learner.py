@@ -86,6 +86,7 @@ from cosim.learning.network.weights import WeightedSum, Weights, frozen_on, own_
 from cosim.learning.task import Task, task_for
 from cosim.learning.task_check import check_task, numbers
 from cosim.learning.training_set import TrainingSet
+from cosim.learning.transmission import transmitted
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 from cosim.names import by_number
 
@@ -344,7 +345,7 @@ class Learner:
 
     def _train(self, cohort: Sequence[Need]) -> "_Trained":
         """Train those of a cohort that are not known yet."""
-        untrained = [n.update for n in cohort if n.known is None or n.update.left.wanted is not None]
+        untrained = [n.update for n in cohort if n.known is None or any(n.update.wanted_states)]
         weights_C: Weights = {}
         states: Sequence[Weights] = ()
         if untrained:
@@ -357,8 +358,10 @@ class Learner:
         trained = _Trained(sum(update.num_steps for update in untrained), defaultdict(WeightedSum), [], [])
         place = {update: client for client, update in enumerate(untrained)}
         for update, client in place.items():
-            if (wanted := update.left.wanted) is not None:
-                trained.states.append((wanted, states[client] if states else {}))
+            left = (states[client] if states else {}, transmitted(update, weights_C, client))
+            for wanted, tensors in zip(update.wanted_states, left, strict=True):
+                if wanted is not None:
+                    trained.states.append((wanted, tensors))
         for need in cohort:
             updated, client = need.known, place.get(need.update)
             if updated is None:

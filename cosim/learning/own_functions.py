@@ -9,14 +9,21 @@ is taken for the function.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+import torch
 from torch import Tensor
 
 from cosim.configuration import ConfigurationError
+from cosim.learning.network.dropout import stream_key
 from cosim.learning.network.randomness_probe import generator_states
 from cosim.learning.network.weights import Weights
 
 GENERATOR_BITS = 63
 """A torch.Generator takes seeds that a signed whole number of 64 bits can hold."""
+
+
+def generator(key: int, purpose: str, device: torch.device) -> torch.Generator:
+    """The source of what a function draws, from its beginning."""
+    return torch.Generator(device).manual_seed(stream_key(key, purpose) % 2**GENERATOR_BITS)
 
 
 @contextmanager

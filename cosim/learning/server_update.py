@@ -107,13 +107,9 @@ class ServerView:
     @property
     def generator(self) -> "torch.Generator":
         """The source of what is drawn, from its beginning."""
-        import torch
+        from cosim.learning.own_functions import generator
 
-        from cosim.learning.network.dropout import stream_key
-        from cosim.learning.own_functions import GENERATOR_BITS
-
-        seed = stream_key(self._key, "server update") % 2**GENERATOR_BITS
-        return torch.Generator(next(iter(self.model.values())).device).manual_seed(seed)
+        return generator(self._key, "server update", next(iter(self.model.values())).device)
 
 
 class SteppedModel(PendingModel):

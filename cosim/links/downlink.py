@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cosim.configuration import ConfigurationError, Port, configuration
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job
 from cosim.simulation import Event, Simulation
 

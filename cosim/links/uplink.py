@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, Port, configuration
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.simulation import Event, Simulation
 
 

@@ -39,12 +39,12 @@ class Hist(Hierarchical):
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         super().check(cloud)
-        for name in ("local", "server"):
-            part = getattr(self.training, name)
+        rules = {"local": self.training.local, "server": self.training.server, "codec": cloud.workload.codec}
+        for name, part in rules.items():
             if part.keeps_state:
-                kind = type(part).__name__
+                kind, owner = type(part).__name__, "System" if name == "codec" else "EdgeTraining"
                 rule = f"{kind} keeps a state, and a cell has other units of the model in every global round"
-                raise refuse("EdgeTraining", name, kind, rule, "HFedAvg, or a rule that keeps none")
+                raise refuse(owner, name, kind, rule, "HFedAvg, or a rule that keeps none")
         self.submodel_sizes.check(cloud)
         self.parts(Simulation(seed=0), cloud, 0)
 

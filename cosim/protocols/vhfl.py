@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from cosim.configuration import ConfigurationError, at_least, configuration, field
+from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
@@ -56,6 +56,10 @@ class Vhfl(Protocol):
     def fit(self, system: Any) -> None:
         """Refuse rounds that its rule of waiting does not go with."""
         self.waiting.fit_round(self.num_senders or min(system.sizes()))
+        if system.codec.changes_values:
+            kind = type(system.codec).__name__
+            rule = f"{kind} changes what arrives, and the server's model moves by gradients that come along"
+            raise refuse("System", "codec", kind, rule, "Uncompressed")
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""

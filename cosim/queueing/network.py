@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, Link, Uplink, Upload
 from cosim.queueing.paths import OwnPaths, Paths
 from cosim.queueing.service import HyperExponential, ServiceLaw

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field, refuse
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, KnownLink, Link, Uplink, Upload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import BlockFading, Fading, Rayleigh

@@ -12,7 +12,7 @@ from cosim.journal import Journal
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
-from cosim.names import CLOUD
+from cosim.names import CLOUD, codec_of
 from cosim.records import Evaluation, Round
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import End, Progress
@@ -107,15 +107,21 @@ class Cloud(Server):
 
         Where nothing is learned one update stands for all, since nobody will read it.
         """
-        update = partial(PendingUpdate, start=start, num_steps=num_steps, training=training)
+        codec = self.workload.codec if self.workload.codec.changes_values else None
+        update = partial(PendingUpdate, start=start, num_steps=num_steps, training=training, codec=codec)
         if not self.evaluation.learns:
             stand_in = update(client=self.name, samples=[0], key=0)
             return lambda sim, client, assignment: stand_in
 
         def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
             key = sim.key(client.name, "mini-batches", assignment.job.number)
-            state = client.states.get(client.name) if training.keeps_state else None
-            return update(client=client.name, samples=client.samples, key=key, state=state)
+            return update(
+                client=client.name,
+                samples=client.samples,
+                key=key,
+                state=client.states.get(client.name) if training.keeps_state else None,
+                codec_state=client.states.get(codec_of(client.name)),
+            )
 
         return of_client
 

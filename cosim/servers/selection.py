@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.devices.client import Client
 from cosim.learning.graph.pending import PendingModel
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Job
 from cosim.names import by_number
 from cosim.servers.cloud import Cloud

@@ -19,8 +19,9 @@ import attrs
 from cosim.configuration import ConfigurationError
 from cosim.devices.client import Client
 from cosim.devices.cycles import LocalStep, StepCost
+from cosim.learning.codec import Codec
 from cosim.learning.network.submodels import NetworkShape, Part
-from cosim.links.codec import Codec, Payload
+from cosim.links.payload import Payload
 
 if TYPE_CHECKING:
     from cosim.learning.network.flops import TrainingFlops

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cosim.links.codec import Payload
 from cosim.links.downlink import CellDownlink, Downlink
+from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job
 from cosim.simulation import Process, Simulation
 from cosim.testing.laws import broken

@@ -7,11 +7,11 @@ import attrs
 import numpy as np
 
 from cosim.data.data import Data
+from cosim.learning.codec import Codec
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.local_training import LocalTraining
 from cosim.learning.task import Task
-from cosim.links.codec import Codec
 from cosim.links.downlink import Downlink
 from cosim.links.uplink import Uplink
 from cosim.protocols.protocol import Protocol

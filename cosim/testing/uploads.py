@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, Link, Uplink, Upload
 from cosim.simulation import Dropped, Process, Simulation
 from cosim.testing.laws import broken

@@ -8,7 +8,7 @@ import cosim
 from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
 from cosim.devices.client import Assignment, Client
 from cosim.devices.cycles import CyclesPerOperation
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Job
 from cosim.simulation import Dropped
 from cosim.testing import small_system

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError, from_dict, to_dict
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job
 from cosim.queueing.network import PublicNetwork, QueueLink
 from cosim.queueing.paths import OwnPaths, SharedPath

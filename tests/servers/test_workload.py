@@ -9,7 +9,7 @@ from cosim import ConfigurationError, CyclesPerOperation, CyclesPerStep, Never, 
 from cosim.devices.client import Assignment
 from cosim.learning.network.submodels import Part
 from cosim.learning.nothing_learned import NothingLearned
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
 from cosim.running import network_of

@@ -3,9 +3,13 @@
 The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or
 `Learner.evaluate` reads a model. Start, state, samples, steps, rule and key determine an update wholly.
 
-A rule that keeps a state from one training to the next gets it from the update (`PendingUpdate.state`), and
-leaves another (`PendingUpdate.next_state`), which the client's next update may get. So an update that nobody
-reads, because it was dropped, is trained after all where a state is read that follows from it.
+A codec may change what of an update arrives (`PendingUpdate.codec`); it is part of the update, whose weights
+are then those that arrive.
+
+A rule, or a codec, that keeps a state from one training to the next gets it from the update
+(`PendingUpdate.state`, `codec_state`), and leaves another (`next_state`, `next_codec_state`), which the
+client's next update may get. So an update that nobody reads, because it was dropped, is trained after all
+where a state is read that follows from it.
 
 Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights
 live only until they are added. Where an update is referenced beyond that, by a model that is not settled yet
@@ -21,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import refuse
+from cosim.learning.codec import Codec
 from cosim.learning.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 
@@ -142,6 +147,8 @@ class PendingUpdate:
         training: The rule by which it trains.
         key: Determines the mini-batches and the masks of dropout, 0 to 2**64 - 1.
         state: What the client has kept from its last training; None: nothing.
+        codec: What its change goes through on its way; None: what was sent arrives.
+        codec_state: What the codec has kept from the client's last training; None: nothing.
     """
 
     client: str
@@ -151,12 +158,16 @@ class PendingUpdate:
     training: LocalTraining
     key: int
     state: PendingState | None = None
+    codec: Codec | None = None
+    codec_state: PendingState | None = None
     left: NextState = attrs.field(factory=NextState, init=False)
+    left_by_codec: NextState = attrs.field(factory=NextState, init=False)
 
     @property
     def inputs(self) -> tuple[PendingValue, ...]:
         """What must be computed before it is trained."""
-        return (self.start,) if self.state is None else (self.start, self.state)
+        kept = (self.state, self.codec_state)
+        return (self.start, *(state for state in kept if state is not None))
 
     @property
     def next_state(self) -> PendingState:
@@ -165,6 +176,16 @@ class PendingUpdate:
         A copy of the update has the same.
         """
         return self.left.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
+
+    @property
+    def next_codec_state(self) -> PendingState:
+        """What the codec keeps of it, likewise."""
+        return self.left_by_codec.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
+
+    @property
+    def wanted_states(self) -> tuple[PendingState | None, PendingState | None]:
+        """The next states of rule and codec, where somebody references them and they are not computed yet."""
+        return self.left.wanted, self.left_by_codec.wanted
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:

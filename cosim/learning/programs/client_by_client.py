@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 
 from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.network.dropout import keyed_dropout, stream_key
+from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.network.weights import Weights, frozen_on, own_copy
-from cosim.learning.own_functions import GENERATOR_BITS, kept_copies, no_shared_draws
+from cosim.learning.own_functions import generator, kept_copies, no_shared_draws
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.training_set import TrainingSet
 
@@ -55,8 +55,7 @@ class ClientView:
     @cached_property
     def generator(self) -> torch.Generator:
         """The source of what else is drawn; it follows from the update's key."""
-        seed = stream_key(self._update.key, "local training") % 2**GENERATOR_BITS
-        return torch.Generator(self._data.x_ND.device).manual_seed(seed)
+        return generator(self._update.key, "local training", self._data.x_ND.device)
 
     @cached_property
     def state(self) -> Weights:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, configuration
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Upload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block

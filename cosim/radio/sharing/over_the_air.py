@@ -23,7 +23,7 @@ from typing import Literal
 from weakref import WeakSet
 
 from cosim.configuration import configuration, field, positive
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Upload
 from cosim.names import by_number
 from cosim.radio.channel import Channel

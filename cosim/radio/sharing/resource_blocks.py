@@ -13,7 +13,7 @@ Source: RawHFL paper, Sections II-A and V-A.
 from collections.abc import Sequence
 
 from cosim.configuration import between, configuration, field, positive
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.band import Band, Sharing

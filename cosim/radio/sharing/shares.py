@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from cosim.configuration import configuration, field, positive
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.links.uplink import Upload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from cosim.links.codec import Payload
+from cosim.links.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading
 from cosim.radio.propagation.given_snr import FlatSnr

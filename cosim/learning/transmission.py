@@ -1,0 +1,57 @@
+"""Transmission: what arrives of a trained update that a codec changes (`cosim.learning.codec`)."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from cosim.configuration import ConfigurationError
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.network.weights import Weights
+from cosim.learning.own_functions import generator, kept_copies, no_shared_draws
+
+
+class SentView:
+    """What a codec is given of one update; all tensors are its own.
+
+    Attributes:
+        client: Name of who sends it.
+        start: Tensor name -> values that the training started from.
+        change: Tensor name -> what training has added; what it holds at the end arrives.
+        state: Name -> what `transmit` returned the last time; empty at first.
+        generator: The source of what is drawn; it follows from the update's key.
+    """
+
+    def __init__(self, update: PendingUpdate, change: Weights) -> None:
+        kept = {} if update.codec_state is None else update.codec_state.settled
+        self.client, self.change = update.client, change
+        self.start, self.state = _copies(update.start.settled), _copies(kept)
+        self.generator = generator(update.key, "codec", next(iter(change.values())).device)
+
+
+def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weights:
+    """Put what arrives of a client's update in the place of what was sent; returns what its codec keeps.
+
+    Args:
+        weights_C: Trained weights of a cohort, in which the client has this place.
+    """
+    codec = update.codec
+    if codec is None:
+        return {}
+    start = update.start.settled
+    view = SentView(update, {name: values_C[client] - start[name] for name, values_C in weights_C.items()})
+    function = f"{type(codec).__name__}.transmit"
+    with torch.no_grad(), no_shared_draws(function, "sent.generator"):
+        left = kept_copies(function, codec.keeps_state, codec.transmit(view))
+    shapes = {name: values.shape for name, values in view.change.items()}
+    if shapes != {name: values.shape for name, values in start.items()}:
+        raise ConfigurationError(
+            f"{function} left other tensors in sent.change than were sent. Usual fix: change them in place."
+        )
+    for name, values_C in weights_C.items():
+        values_C[client] = start[name] + view.change[name]
+    return left
+
+
+def _copies(tensors: Mapping[str, Tensor]) -> Weights:
+    return {name: values.clone() for name, values in tensors.items()}
