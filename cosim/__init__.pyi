@@ -63,8 +63,9 @@ from cosim.radio.radio import Radio
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
 from cosim.radio.sharing.band import Sharing
 from cosim.radio.sharing.over_the_air import OverTheAir
+from cosim.radio.sharing.redivided import RedividedShares
 from cosim.radio.sharing.resource_blocks import ResourceBlocks
-from cosim.radio.sharing.shares import FixedShares, RedividedShares
+from cosim.radio.sharing.shares import FixedShares
 from cosim.records import Measure
 from cosim.results import Result
 from cosim.running import run

@@ -107,7 +107,7 @@ def job(
     )
 
     class Update:
-        training = type("Rule", (), {"keeps_state": False})
+        training, codec = type("Rule", (), {"keeps_state": False}), None
 
     assignment = Assignment(
         job=Job(1, 0, 0),

@@ -8,7 +8,7 @@ import pytest
 from analysis.closed_forms.round_latency import EdgeRoundLatency
 from cosim.devices.cpu import Cpu
 from cosim.radio.channel import Channel
-from cosim.radio.sharing.shares import DividedBand
+from cosim.radio.sharing.shares import FixedBand
 from scenarios.validate import round_latency as validation
 
 SMALL = validation.Options(num_cells=(2, 3), num_global_rounds=3)
@@ -44,10 +44,8 @@ def natural_logarithm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def band_divided_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = DividedBand.begin_round
-    monkeypatch.setattr(
-        DividedBand, "begin_round", lambda self, number, ends_s: begin(self, number**2, ends_s)
-    )
+    begin = FixedBand.begin_round
+    monkeypatch.setattr(FixedBand, "begin_round", lambda self, number, ends_s: begin(self, number**2, ends_s))
 
 
 def theory_of_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,11 @@ class FlatSnr(MeanSnr):
 
     snr: float
 
+    @property
+    def is_flat(self) -> bool:
+        """It is."""
+        return True
+
     def snr_in(self, bandwidth_hz: float) -> float:
         """The SNR."""
         return self.snr

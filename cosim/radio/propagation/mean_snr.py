@@ -11,6 +11,11 @@ from cosim.simulation import Simulation
 class MeanSnr(ABC):
     """The SNR of one client at one transmit power."""
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether it is the same in any bandwidth, so that a rate is in proportion to its share."""
+        return False
+
     @abstractmethod
     def snr_in(self, bandwidth_hz: float) -> float:
         """SNR in a bandwidth, linear."""

@@ -17,7 +17,7 @@ from cosim.links.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.band import Band, Sharing
-from cosim.radio.sharing.shares import DividedBand, SharedUpload
+from cosim.radio.sharing.shares import FixedBand, SharedUpload
 from cosim.simulation import Event, Simulation
 
 
@@ -50,8 +50,8 @@ class BandOfBlocks(Band):
         self.num_at_once = num_blocks
         self._sim = sim
         self._block_hz = block_hz
-        self._free = [DividedBand(sim, block_hz, redivided=False) for _ in range(num_blocks)]
-        self._held: dict[str, DividedBand] = {}
+        self._free = [FixedBand(sim, block_hz) for _ in range(num_blocks)]
+        self._held: dict[str, FixedBand] = {}
         self._waiting: list[tuple[float, str, SharedUpload]] = []
         self._dealing = False
 

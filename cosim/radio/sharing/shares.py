@@ -1,9 +1,7 @@
-"""Shares: the uplink band of one cell, divided by frequency among those who send.
+"""Fixed shares: the uplink band of one cell, divided by frequency among those who take part in an edge round.
 
-With *fixed* shares each of the n clients that take part in an edge round has B / n until the round ends
-(HIST journal paper, Section IV-A). With *redivided* shares those still sending split the whole band anew
-whenever somebody starts or ends. An upload lives through such changes, and through changes of its fading
-block: it knows the bits it has left and its current rate.
+Each of the n clients has B / n until the round ends (HIST journal paper, Section IV-A). An upload lives
+through changes of its fading block: it knows the bits it has left and its current rate.
 
 Scope and limitations: the shares are equal; guard bands, framing and retransmissions are not modelled.
 """
@@ -30,24 +28,9 @@ class FixedShares(Sharing):
 
     bandwidth_hz: float = field(positive, default=20e6)
 
-    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[DividedBand]":
+    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[FixedBand]":
         """The band of each cell."""
-        return [DividedBand(sim, self.bandwidth_hz, redivided=False) for _ in range(num_cells)]
-
-
-@configuration
-class RedividedShares(Sharing):
-    """Equal shares for all who are sending, so that nothing lies idle.
-
-    Attributes:
-        bandwidth_hz: Uplink band of one cell. [no source]
-    """
-
-    bandwidth_hz: float = field(positive, default=20e6)
-
-    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[DividedBand]":
-        """The band of each cell."""
-        return [DividedBand(sim, self.bandwidth_hz, redivided=True) for _ in range(num_cells)]
+        return [FixedBand(sim, self.bandwidth_hz) for _ in range(num_cells)]
 
 
 class SharedUpload(Upload):
@@ -55,9 +38,6 @@ class SharedUpload(Upload):
 
     Args:
         leave: What ends it in its band.
-
-    Attributes:
-        beside: Those whose shares change with this upload's, itself included; empty: it does not send.
     """
 
     def __init__(
@@ -71,7 +51,6 @@ class SharedUpload(Upload):
     ) -> None:
         self.client = client
         self.done: Event = sim.event()
-        self.beside: tuple[SharedUpload, ...] = ()
         self._leave = leave
         self._bits_left = float(bits)
         self._channel = channel
@@ -121,27 +100,25 @@ class SharedUpload(Upload):
         self._since_s = self._sim.now_s
 
 
-class DividedBand(Band):
-    """The uplink band of one cell, divided among its clients.
+class FixedBand(Band):
+    """The uplink band of one cell, in equal shares.
 
     Args:
         bandwidth_hz: The whole band.
-        redivided: Whether those still sending split the whole band anew at every start and end.
     """
 
-    def __init__(self, sim: Simulation, bandwidth_hz: float, *, redivided: bool) -> None:
+    def __init__(self, sim: Simulation, bandwidth_hz: float) -> None:
         self._sim = sim
         self._bandwidth_hz = bandwidth_hz
-        self._redivided = redivided
         self._num_shares = 1
-        self._uploads: dict[str, SharedUpload] = {}
+        self._sending: set[SharedUpload] = set()
 
     def share_hz(self, num_clients: int) -> float:
-        """What each of so many clients can count on in an edge round."""
+        """What each of so many clients has in an edge round."""
         return self._bandwidth_hz / num_clients
 
     def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
-        """How long an upload takes in the share that each of so many clients can count on."""
+        """How long an upload takes in the share of each of so many clients."""
         return payload.bits / channel.rate_bps(self.share_hz(num_clients), block)
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
@@ -156,46 +133,28 @@ class DividedBand(Band):
 
     def admit(self, upload: SharedUpload) -> None:
         """Let an upload send from now on."""
-        self._uploads[upload.client] = upload
-        self._divide(upload)
+        self._sending.add(upload)
+        self._go_on(upload)
 
     def leave(self, upload: SharedUpload) -> None:
-        """End an upload, also before all its bits are through, and free its share."""
-        if self._uploads.get(upload.client) is upload:
+        """End an upload, also before all its bits are through."""
+        if upload in self._sending:
             upload.pause()
-            self._remove(upload)
-            self._divide()
+            self._sending.discard(upload)
 
-    def _remove(self, upload: SharedUpload) -> None:
-        del self._uploads[upload.client]
-        upload.beside = ()
+    def _go_on(self, upload: SharedUpload) -> None:
+        """Send until the upload changes by itself."""
+        upload.update(self.share_hz(self._num_shares))
+        if upload.next_change_s < math.inf:
+            timer = self._sim.timer(max(0.0, upload.next_change_s - self._sim.now_s))
+            timer.callbacks.append(lambda _: self._change(upload))  # type: ignore[union-attr]
 
-    def _divide(self, *changed: SharedUpload) -> None:
-        """Go on with the shares of this instant: who changed, or, where shares are redivided, everyone."""
-        if self._redivided:
-            self._go_on(tuple(self._uploads.values()), len(self._uploads))
+    def _change(self, upload: SharedUpload) -> None:
+        """End it if it has ended, or go on in its next fading block."""
+        if upload not in self._sending:
+            return
+        if upload.has_ended():
+            self.leave(upload)
+            upload.done.succeed()
         else:
-            for upload in changed:
-                self._go_on((upload,), self._num_shares)
-
-    def _go_on(self, uploads: tuple[SharedUpload, ...], num_shares: int) -> None:
-        """Send until one of these uploads changes by itself."""
-        next_change_s = math.inf
-        for upload in uploads:
-            upload.beside = uploads
-            upload.update(self._bandwidth_hz / num_shares)
-            next_change_s = min(next_change_s, upload.next_change_s)
-        if next_change_s < math.inf:
-            timer = self._sim.timer(max(0.0, next_change_s - self._sim.now_s))
-            timer.callbacks.append(lambda _: self._change(uploads))  # type: ignore[union-attr]
-
-    def _change(self, uploads: tuple[SharedUpload, ...]) -> None:
-        """End what has ended and divide anew, unless a later division has done so."""
-        sending = [upload for upload in uploads if upload.beside is uploads]
-        for upload in sending:
-            if upload.has_ended():
-                upload.pause()
-                self._remove(upload)
-                upload.done.succeed()
-        if sending:
-            self._divide(*(upload for upload in sending if upload.beside))
+            self._go_on(upload)

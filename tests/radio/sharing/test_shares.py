@@ -14,7 +14,8 @@ from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.propagation.link_budget import Budget
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound
-from cosim.radio.sharing.shares import DividedBand
+from cosim.radio.sharing.redivided import RedividedBand
+from cosim.radio.sharing.shares import FixedBand
 from cosim.records import Span
 from cosim.simulation import Dropped, Simulation
 
@@ -75,7 +76,7 @@ def play(
 ) -> tuple[dict[str, Sent], CountedSimulation]:
     """The jobs on the clock, each a process that waits for its start, sends and perhaps is cut."""
     sim = CountedSimulation(seed=1, shuffle_ties=tie_order)
-    band = DividedBand(sim, bandwidth_hz, redivided=redivided)
+    band = RedividedBand(sim, bandwidth_hz) if redivided else FixedBand(sim, bandwidth_hz)
     band.begin_round(num_shares or len(jobs), math.inf)
     sent: dict[str, Sent] = {}
 
@@ -133,7 +134,7 @@ def test_with_fixed_shares_nobody_feels_a_cut():
 
 def test_fixed_shares_hold_until_the_next_division():
     sim = Simulation(seed=1)
-    band = DividedBand(sim, 8e6, redivided=False)
+    band = FixedBand(sim, 8e6)
 
     def edge():
         lasted_s = []
@@ -272,7 +273,7 @@ def test_a_channel_of_rounds_stays_however_long_an_upload_takes():
     sim = Simulation(seed=1)
     fading = Rayleigh(num_antennas=2, redrawn=EveryEdgeRound()).of(sim, "a")
     channel = Channel(mean_snr=FlatSnr(snr=3.0), fading=fading)
-    band = DividedBand(sim, 1e6, redivided=True)
+    band = RedividedBand(sim, 1e6)
     block = channel.fading.block(Round(2, 1, 1))
     upload = band.open("a", channel, Payload(1, 30_000_000), block)
     sim.run(sim.spend("a", "send", upload.done))
@@ -414,3 +415,21 @@ def test_a_crowded_band_sets_one_timer_per_change(redivided, coherence_time_s):
     num_blocks = 0 if coherence_time_s is None else math.ceil(sim.now_s / coherence_time_s)
     num_at_once = 1 if redivided else len(jobs)  # fixed shares change one by one
     assert sim.num_timers <= 2 * len(jobs) + num_at_once * num_blocks
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_starts_at_the_very_ends_of_others_leave_no_bit_to_chance(data):
+    """Whether the band empties before or after somebody starts at that instant."""
+    bits, snrs = st.integers(1, 3_000_000), st.sampled_from([1.0, 3.0, 7.3])
+    bandwidth_hz = data.draw(st.sampled_from([1e6, 0.7e6, 3e6]))
+    jobs = {"a": Job(data.draw(st.floats(0.0, 1.0)), data.draw(bits), data.draw(snrs))}
+    for name in "bcdef"[: data.draw(st.integers(1, 5))]:
+        ends_s = sorted({sent.end_s for sent in play(jobs, bandwidth_hz, redivided=True)[0].values()})
+        jobs[name] = Job(data.draw(st.sampled_from(ends_s)), data.draw(bits), data.draw(snrs))
+    outcomes = [
+        play(given_jobs, bandwidth_hz, redivided=True, tie_order=tie_order)[0]
+        for tie_order in TIE_ORDERS
+        for given_jobs in (jobs, dict(reversed(jobs.items())))
+    ]
+    assert all(sent == outcomes[0] for sent in outcomes)
