@@ -200,10 +200,10 @@ class Result:
         write_json(self.folder / "summary.json", self.summary._asdict())
 
     def at_target(self, target: float, held: int = 1) -> AtTarget | None:
-        """What a target took: the first evaluation whose headline, the first score, is at least as good.
+        """What a run had taken when its headline, the first score, was at least as good as a target.
 
         Args:
-            held: Evaluations in a row, that one the first, that must be.
+            held: Evaluations in a row at which it must be so; it counts as reached at the last of them.
 
         Returns:
             None where the run never got there, or was over before it had held.
@@ -216,12 +216,12 @@ class Result:
         starts = [n for n in range(len(values) - held + 1) if is_good[n : n + held].all()]
         if not starts:
             return None
-        first = self.evaluations.iloc[starts[0]]
+        row = self.evaluations.iloc[starts[0] + held - 1]
         return AtTarget(
-            time_s=float(first["time_s"]),
-            energy_j=float(first["energy_j"]),
-            bits_per_client=float(first["bits_per_client"]),
-            version=int(first["version"]),
+            time_s=float(row["time_s"]),
+            energy_j=float(row["energy_j"]),
+            bits_per_client=float(row["bits_per_client"]),
+            version=int(row["version"]),
         )
 
     def time_to_target_s(self, target: float, held: int = 1) -> float | None:

@@ -42,7 +42,7 @@ def test_a_target_is_reached_where_so_many_in_a_row_are_good_enough(scores, held
     wanted = None
     for start in reversed(range(len(scores))):
         if start + held <= len(scores) and all(good[start : start + held]):
-            wanted = start
+            wanted = start + held - 1
     found = evaluated([float(score) for score in scores], higher_is_better).at_target(2.0, held)
     assert found == (None if wanted is None else AtTarget(2.0 * wanted, 3.0 * wanted, 5.0 * wanted, wanted))
 
@@ -51,7 +51,7 @@ def test_a_streak_that_the_end_cuts_is_none():
     run = evaluated([0.1, 0.9, 0.2, 0.9])
     assert run.time_to_target_s(0.9) == 2.0
     assert run.time_to_target_s(0.9, held=2) is None
-    assert evaluated([0.1, 0.9, 0.2, 0.9, 0.95]).time_to_target_s(0.9, held=2) == 6.0
+    assert evaluated([0.1, 0.9, 0.2, 0.9, 0.95]).time_to_target_s(0.9, held=2) == 8.0
     assert run.time_to_target_s(0.9, held=99) is None
 
 

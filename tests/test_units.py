@@ -118,7 +118,9 @@ OTHER_UNIT = {
     "Payload.bits": "its whole name is the unit",
     "PerClient.values": "that of the field they are for",
     "PerGroup.values": "that of the field they are for",
+    "AtTarget.bits_per_client": "bits, and a mean over clients",
     "Summary.bits_per_client": "bits, and a mean over clients",
+    "ToTarget.horizon": "that of what the runs took",
 }
 """Numbers that say their unit, though not by a suffix."""
 
