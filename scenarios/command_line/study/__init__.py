@@ -108,12 +108,12 @@ def systems(base: System, designs: Sequence[str]) -> dict[str, System]:
     """
     found: dict[str, System] = {}
     for option in designs:
-        name, _, changes = option.partition(":")
+        name, colon, changes = option.partition(":")
         name, where = name.strip(), f'--design "{option:.200}"'
         values: dict[str, Any] = {}
-        for change in filter(str.strip, changes.split(";")):
+        for change in filter(str.strip, (changes if colon or "=" not in name else option).split(";")):
             field, equals, text = change.partition("=")
-            if not (name and field.strip() and equals and text.strip()):
+            if not (colon and name and field.strip() and equals and text.strip()):
                 raise ConfigurationError(
                     f"{where}: must be NAME: FIELD=VALUE; FIELD=VALUE. Usual fix: "
                     '--design "FedAvg: protocol.kind=HFedAvg".'
