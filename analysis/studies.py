@@ -16,6 +16,7 @@ Usage::
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +46,8 @@ TO_TARGET = {
 }
 """Metric of a target -> what a run that missed it had taken in all, and the metric's name."""
 REACHED = "reached_{}"
+Designs = Mapping[int, pd.DataFrame]
+"""Number of a design -> its complete runs by seed."""
 
 
 class Metric(NamedTuple):
@@ -137,47 +140,27 @@ def target_in_words(label: str) -> str:
     return f"{target} held for {held} evaluations" if held else target
 
 
-def of_design(runs: pd.DataFrame, design: int, metric: str) -> pd.Series:
-    """A metric of a design's complete runs by seed; empty where a run lacks it."""
-    own = _complete(runs, design)[metric]
-    return own if own.notna().all() else own.iloc[:0]
-
-
-def taken(runs: pd.DataFrame, design: int, metric: str) -> tuple[pd.Series, pd.Series]:
-    """What a design's complete runs took to a target (infinite: missed), and in all; by seed.
-
-    Args:
-        metric: A column of a target, such as time_to_0.8_s.
-    """
-    own, column = _complete(runs, design), _in_all(metric)
-    own = own[own["last_version"].notna()]  # a run that evaluated nothing says nothing
-    return own[metric].fillna(math.inf), own[column]
-
-
 def to_targets(runs: pd.DataFrame, metric: str) -> dict[int, ToTarget]:
     """What it took each design to a target, up to a horizon common to all; those without runs have nothing.
 
     Args:
         metric: A column of a target, such as time_to_0.8_s.
     """
-    found = {int(design): taken(runs, design, metric) for design in runs["design"].unique()}
-    found = {design: both for design, both in found.items() if len(both[0])}
-    horizon = common_horizon(found.values())
-    return {design: to_target(own, horizon) for design, (own, _) in found.items()}
+    return _to_targets(_by_design(runs), metric)
 
 
 def compared(runs: pd.DataFrame, reference: int = 0) -> list[Comparison]:
     """Every metric that there is, of every design, beside the reference; design by design."""
-    runs = with_shares(runs)
-    found = metrics(runs)
+    found, own = metrics(runs), _by_design(with_shares(runs))
+    names = {int(d): str(name) for d, name in runs[["design", "name"]].drop_duplicates().to_numpy()}
     rows: list[Comparison] = []
     for metric in found.values():
         if metric.target is None:
-            rows += _of_runs(runs, metric, reference)
+            rows += _of_runs(own, names, metric, reference)
         elif metric.column == REACHED.format(metric.target):
-            rows += _reached(runs, metric)
+            rows += _reached(own, names, metric)
         else:
-            rows += _to_target(runs, metric, reference)
+            rows += _to_target(own, names, metric, reference)
     order = list(found)
     return sorted(rows, key=lambda row: (row.design, order.index(row.metric)))
 
@@ -213,12 +196,24 @@ def is_tight(runs: pd.DataFrame, precision: dict[str, float]) -> bool:
     return True
 
 
-def _names(runs: pd.DataFrame) -> list[tuple[int, str]]:
-    return [(int(d), str(name)) for d, name in runs[["design", "name"]].drop_duplicates().to_numpy()]
+def _by_design(runs: pd.DataFrame) -> dict[int, pd.DataFrame]:
+    """The complete runs of every design by seed, in the order of the table."""
+    complete = {design: own.set_index("seed") for design, own in runs.groupby("design", sort=False)}
+    return {int(str(d)): own[own["status"] == "complete"] for d, own in complete.items()}
 
 
-def _complete(runs: pd.DataFrame, design: int) -> pd.DataFrame:
-    return runs[(runs["design"] == design) & (runs["status"] == "complete")].set_index("seed")
+def _values(own: pd.DataFrame | None, column: str) -> pd.Series:
+    """A metric by seed; empty where a run lacks it."""
+    found = pd.Series(dtype=float) if own is None else own[column]
+    return found if found.notna().all() else found.iloc[:0]
+
+
+def _taken(own: pd.DataFrame | None, metric: str) -> tuple[pd.Series, pd.Series]:
+    """What runs took to a target (infinite: missed), and in all; by seed."""
+    if own is None:
+        return pd.Series(dtype=float), pd.Series(dtype=float)
+    own = own[own["last_version"].notna()]  # a run that evaluated nothing says nothing
+    return own[metric].fillna(math.inf), own[_in_all(metric)]
 
 
 def _in_all(metric: str) -> str:
@@ -230,20 +225,27 @@ def _in_all(metric: str) -> str:
     raise ValueError(f"{metric}: no column of a target. Known: {', '.join(TO_TARGET)}.")
 
 
-def _of_runs(runs: pd.DataFrame, metric: Metric, reference: int) -> list[Comparison]:
+def _to_targets(runs: Designs, metric: str) -> dict[int, ToTarget]:
+    taken = {design: _taken(own, metric) for design, own in runs.items()}
+    taken = {design: both for design, both in taken.items() if len(both[0])}
+    horizon = common_horizon(taken.values())
+    return {design: to_target(own, horizon) for design, (own, _) in taken.items()}
+
+
+def _of_runs(runs: Designs, names: Mapping[int, str], metric: Metric, reference: int) -> list[Comparison]:
     """The means of a metric."""
     column, rows = metric.column, []
-    if column not in runs:
+    if not all(column in own for own in runs.values()):
         return []
-    other = of_design(runs, reference, column)
-    for design, name in _names(runs):
-        own = of_design(runs, design, column)
+    other = _values(runs.get(reference), column)
+    for design, table in runs.items():
+        own = _values(table, column)
         if own.empty:
             continue
         rows.append(
             Comparison(
                 design=design,
-                name=name,
+                name=names[design],
                 metric=column,
                 statistic="mean",
                 num_runs=len(own),
@@ -254,48 +256,43 @@ def _of_runs(runs: pd.DataFrame, metric: Metric, reference: int) -> list[Compari
     return rows
 
 
-def _reached(runs: pd.DataFrame, metric: Metric) -> list[Comparison]:
+def _reached(runs: Designs, names: Mapping[int, str], metric: Metric) -> list[Comparison]:
     """How often each design reached a target."""
-    found = to_targets(runs, f"time_to_{metric.target}_s")
     return [
         Comparison(
             design=design,
-            name=name,
+            name=names[design],
             metric=metric.column,
-            statistic=f"{found[design].num_reached} of {found[design].num_runs} reached",
-            num_runs=found[design].num_runs,
-            value=found[design].reached,
+            statistic=str(found),
+            num_runs=found.num_runs,
+            value=found.reached,
             difference=None,
         )
-        for design, name in _names(runs)
-        if design in found
+        for design, found in _to_targets(runs, f"time_to_{metric.target}_s").items()
     ]
 
 
-def _to_target(runs: pd.DataFrame, metric: Metric, reference: int) -> list[Comparison]:
+def _to_target(runs: Designs, names: Mapping[int, str], metric: Metric, reference: int) -> list[Comparison]:
     """What a target took."""
-    column, found = metric.column, to_targets(runs, metric.column)
+    column, found = metric.column, _to_targets(runs, metric.column)
     if not any(of.num_reached for of in found.values()):
         return []  # that none reached it says all
     has_medians = all(of.median is not None for of in found.values())
-    others, others_lasted = taken(runs, reference, column)
+    others, others_lasted = _taken(runs.get(reference), column)
     rows = []
-    for design, name in _names(runs):
-        if design not in found:
-            continue
-        of, (own, lasted) = found[design], taken(runs, design, column)
-        horizon = of.horizon
-        scale, unit = prefixed(horizon, metric.unit)
-        mean = "mean" if math.isinf(horizon) else f"mean up to {horizon / scale:.4g} {unit}".rstrip()
+    for design, of in found.items():
+        own, lasted = _taken(runs[design], column)
+        scale, unit = prefixed(of.horizon, metric.unit)
+        mean = "mean" if math.isinf(of.horizon) else f"mean up to {of.horizon / scale:.4g} {unit}".rstrip()
         shared = own.index.intersection(others.index)
         against = None
         if design != reference and len(shared):
             against = pairs(own[shared], lasted[shared], others[shared], others_lasted[shared])
-        within = others.clip(upper=horizon), own.clip(upper=horizon)
+        within = others.clip(upper=of.horizon), own.clip(upper=of.horizon)
         rows.append(
             Comparison(
                 design=design,
-                name=name,
+                name=names[design],
                 metric=column,
                 statistic="median" if has_medians else mean,
                 num_runs=of.num_runs,
