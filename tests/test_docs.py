@@ -620,7 +620,7 @@ def test_the_reference_has_every_column(folder):
             assert unit == unit_of(str(column))
             assert what
     assert set(cosim.results.Summary._fields) == set(rows_of("summary.json"))
-    shown = set(re.findall(r"^\| `(\w+)`", PAGES["reference"], re.MULTILINE))
+    shown = set(re.findall(r"^\| `([\w.]+)`", PAGES["reference"], re.MULTILINE))
     assert reference.COLUMNS.keys() <= shown
 
 
