@@ -3,8 +3,10 @@
 All designs have the same seeds, so the difference to a reference is taken seed by seed; its interval is
 usually much shorter than those of the two means.
 
-Scope and limitations: intervals are Student's t over seeds, 95 %; runs that failed are left out and counted.
-Time and energy to a target are means over the seeds that reached it, and only where all did.
+Scope and limitations: intervals are Student's t over seeds, of shares on the logit, 95 %; runs that failed
+are left out and counted. What it took to a target is the median where every design has the 6 seeds that its
+interval needs, else the mean restricted to a horizon (`analysis.targets`); its difference is always that of
+restricted means.
 
 Usage::
 
@@ -14,26 +16,58 @@ Usage::
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import attrs
 import numpy as np
 import pandas as pd
 
+from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
+from analysis.targets import Pairs, ToTarget, common_horizon, pairs, to_target
+from cosim.records import Measure
 from cosim.results import Result
-from cosim.units import SUFFIXES
+from cosim.units import prefixed
 
-METRICS = {
-    "time_s": "simulated time (s)",
-    "energy_j": "energy (J)",
-    "dropped_share": "dropped updates (share)",
-    "bits_per_client": "bits per client",
-    "time_to_target_s": "time to target (s)",
-    "energy_to_target_j": "energy to target (J)",
+MEASURES = {
+    "time_s": Measure("simulated time (s)", higher_is_better=False),
+    "energy_j": Measure("energy (J)", higher_is_better=False),
+    "dropped_share": Measure("dropped updates", higher_is_better=False, is_share=True),
+    "bits_per_client": Measure("sent per client (bit)", higher_is_better=False),
 }
-"""Metric -> what it is called in a table; scores come besides, as the tasks of the runs call them."""
-_ABBREVIATIONS = {"mse": "MSE", "mae": "MAE", "rmse": "RMSE"}
+"""Metric of every run -> its meaning; scores come besides, as the tasks of the runs call them."""
+TO_TARGET = {
+    "time_to_{}_s": ("time_s", "time to {} (s)"),
+    "energy_to_{}_j": ("energy_j", "energy to {} (J)"),
+    "bits_per_client_to_{}": ("bits_per_client", "sent per client to {} (bit)"),
+    "versions_to_{}": ("last_version", "versions to {}"),
+}
+"""Metric of a target -> what a run that missed it had taken in all, and the metric's name."""
+REACHED = "reached_{}"
+Designs = Mapping[int, pd.DataFrame]
+"""Number of a design -> its complete runs by seed."""
+
+
+class Metric(NamedTuple):
+    """Something that designs are compared by.
+
+    Attributes:
+        column: Its name in files.
+        measure: Its meaning.
+        target: Label of the target that it belongs to, or None.
+    """
+
+    column: str
+    measure: Measure
+    target: str | None = None
+
+    @property
+    def unit(self) -> str:
+        """That of the column, where it stands at the end of the words."""
+        words, bracket, unit = self.measure.words.rpartition(" (")
+        return unit.removesuffix(")") if words and bracket and unit.endswith(")") else ""
 
 
 @attrs.frozen(kw_only=True)
@@ -43,23 +77,29 @@ class Comparison:
     Attributes:
         design: Its number.
         name: Its values in words.
-        metric: One of METRICS, or a score.
-        num_runs: Seeds with a value.
-        value: Mean over seeds.
+        metric: Column of the metric.
+        statistic: What the value is, such as mean, or median.
+        num_runs: Seeds that count.
+        value: With its interval.
         difference: Mean difference to the reference on the same seeds; None for the reference itself, or
             where fewer than two seeds are shared.
+        pairs: Of a target, on how many seeds it took less than the reference; None as the difference.
     """
 
     design: int
     name: str
     metric: str
+    statistic: str
     num_runs: int
     value: Interval
     difference: Interval | None
+    pairs: Pairs | None = None
 
 
 def load(path: str | Path) -> "Result | pd.DataFrame":
     """A run's tables, or a study's table of runs with plain values of its fields.
+
+    The table's `attrs` name its fields and targets, and say what its scores mean.
 
     Raises:
         ConfigurationError: There is neither.
@@ -68,8 +108,10 @@ def load(path: str | Path) -> "Result | pd.DataFrame":
     if not (folder / "study.json").exists():
         return Result.load(folder)
     runs = pd.read_parquet(folder / "runs.parquet")
-    for column in [name for name in map(str, runs.columns) if name.startswith("field.")]:
+    fields = [name for name in map(str, runs.columns) if name.startswith("field.")]
+    for column in fields:
         runs[column.removeprefix("field.")] = [json.loads(value) for value in runs.pop(column)]
+    runs.attrs["fields"] = [column.removeprefix("field.") for column in fields]
     return with_shares(runs)
 
 
@@ -78,63 +120,55 @@ def with_shares(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(dropped_share=runs["num_dropped"] / runs["num_updates"])
 
 
-def metrics(runs: pd.DataFrame) -> dict[str, str]:
-    """What runs can be compared by, and what it is called in a table.
+def metrics(runs: pd.DataFrame) -> dict[str, Metric]:
+    """What runs can be compared by."""
+    scores = {name: Measure(*values) for name, values in runs.attrs.get("measures", {}).items()}
+    found = [Metric(column, measure) for column, measure in (MEASURES | scores).items()]
+    for label in runs.attrs.get("targets", ()):
+        words = target_in_words(label)
+        share = Measure(f"{words} reached", higher_is_better=True, is_share=True)
+        found.append(Metric(REACHED.format(label), share, label))
+        for column, (_, name) in TO_TARGET.items():
+            measure = Measure(name.format(words), higher_is_better=False)
+            found.append(Metric(column.format(label), measure, label))
+    return {metric.column: metric for metric in found}
 
-    Scores are the columns between those of the whole run and those of its target.
+
+def target_in_words(label: str) -> str:
+    """A target as its columns call it, in words."""
+    target, _, held = label.partition("_held_")
+    return f"{target} held for {held} evaluations" if held else target
+
+
+def to_targets(runs: pd.DataFrame, metric: str) -> dict[int, ToTarget]:
+    """What it took each design to a target, up to a horizon common to all; those without runs have nothing.
+
+    Args:
+        metric: A column of a target, such as time_to_0.8_s.
     """
-    columns, before = list(map(str, runs.columns)), list(METRICS).index("time_to_target_s")
-    first, end = columns.index("bits_per_client") + 1, columns.index("time_to_target_s")
-    scores = {column: words_of(column) for column in columns[first:end]}
-    named = list(METRICS.items())
-    return dict([*named[:before], *scores.items(), *named[before:]])
-
-
-def words_of(column: str) -> str:
-    """The words of a column's name, and its unit in brackets."""
-    suffix = next((suffix for suffix in SUFFIXES if column.endswith(suffix)), "")
-    words = column.removesuffix(suffix).strip("_").split("_")
-    said = " ".join(_ABBREVIATIONS.get(word, word) for word in words)
-    return f"{said} ({SUFFIXES[suffix]})" if suffix else said
-
-
-def of_design(runs: pd.DataFrame, design: int, metric: str) -> pd.Series:
-    """A metric of a design's runs by seed; empty where a run lacks it."""
-    own = runs[(runs["design"] == design) & (runs["status"] == "complete")].set_index("seed")[metric]
-    return own if own.notna().all() else own.iloc[:0]
+    return _to_targets(_by_design(runs), metric)
 
 
 def compared(runs: pd.DataFrame, reference: int = 0) -> list[Comparison]:
-    """Every metric that there is, of every design, beside the reference."""
-    runs = with_shares(runs)
-    rows = []
-    for design, name in runs[["design", "name"]].drop_duplicates().itertuples(index=False):
-        for metric in metrics(runs):
-            own = of_design(runs, design, metric)
-            if own.empty:
-                continue
-            other = of_design(runs, reference, metric)
-            shared = own.index.intersection(other.index)
-            difference = None
-            if design != reference and len(shared) > 1:
-                difference = paired_difference(other.loc[shared].to_numpy(), own.loc[shared].to_numpy())
-            rows.append(
-                Comparison(
-                    design=int(design),
-                    name=str(name),
-                    metric=metric,
-                    num_runs=len(own),
-                    value=interval(own.to_numpy()),
-                    difference=difference,
-                )
-            )
-    return rows
+    """Every metric that there is, of every design, beside the reference; design by design."""
+    found, own = metrics(runs), _by_design(with_shares(runs))
+    names = {int(d): str(name) for d, name in runs[["design", "name"]].drop_duplicates().to_numpy()}
+    rows: list[Comparison] = []
+    for metric in found.values():
+        if metric.target is None:
+            rows += _of_runs(own, names, metric, reference)
+        elif metric.column == REACHED.format(metric.target):
+            rows += _reached(own, names, metric)
+        else:
+            rows += _to_target(own, names, metric, reference)
+    order = list(found)
+    return sorted(rows, key=lambda row: (row.design, order.index(row.metric)))
 
 
-def interval(values: np.ndarray) -> Interval:
+def interval(values: np.ndarray, is_share: bool = False) -> Interval:
     """Of the mean over seeds; of one seed without width, and saying so."""
     if len(values) > 1:
-        return t_interval(values)
+        return share_interval(values) if is_share else t_interval(values)
     estimate = float(values[0])
     return Interval(
         estimate=estimate, low=estimate, high=estimate, level=0.95, too_noisy=True, remark="one seed"
@@ -149,13 +183,130 @@ def is_tight(runs: pd.DataFrame, precision: dict[str, float]) -> bool:
         precision: Metric -> share. A metric that the runs do not have counts as tight.
     """
     runs = with_shares(runs)
+    known = metrics(runs)
     for metric, share in precision.items():
         if metric not in runs:
             continue
         values = runs.loc[runs["status"] == "complete", metric].dropna().to_numpy()
         if len(values) < 2:
             return len(values) == 0
-        found = t_interval(values)
+        found = interval(values, metric in known and known[metric].measure.is_share)
         if not found.half_width <= share * abs(found.estimate) + math.ulp(0.0):
             return False
     return True
+
+
+def _by_design(runs: pd.DataFrame) -> dict[int, pd.DataFrame]:
+    """The complete runs of every design by seed, in the order of the table."""
+    complete = {design: own.set_index("seed") for design, own in runs.groupby("design", sort=False)}
+    return {int(str(d)): own[own["status"] == "complete"] for d, own in complete.items()}
+
+
+def _values(own: pd.DataFrame | None, column: str) -> pd.Series:
+    """A metric by seed; empty where a run lacks it."""
+    found = pd.Series(dtype=float) if own is None else own[column]
+    return found if found.notna().all() else found.iloc[:0]
+
+
+def _taken(own: pd.DataFrame | None, metric: str) -> tuple[pd.Series, pd.Series]:
+    """What runs took to a target (infinite: missed), and in all; by seed."""
+    if own is None:
+        return pd.Series(dtype=float), pd.Series(dtype=float)
+    own = own[own["last_version"].notna()]  # a run that evaluated nothing says nothing
+    return own[metric].fillna(math.inf), own[_in_all(metric)]
+
+
+def _in_all(metric: str) -> str:
+    """What a run that missed a target took in all of what a metric counts."""
+    for pattern, (column, _) in TO_TARGET.items():
+        before, after = pattern.split("{}")
+        if metric.startswith(before) and metric.endswith(after):
+            return column
+    raise ValueError(f"{metric}: no column of a target. Known: {', '.join(TO_TARGET)}.")
+
+
+def _to_targets(runs: Designs, metric: str) -> dict[int, ToTarget]:
+    taken = {design: _taken(own, metric) for design, own in runs.items()}
+    taken = {design: both for design, both in taken.items() if len(both[0])}
+    horizon = common_horizon(taken.values())
+    return {design: to_target(own, horizon) for design, (own, _) in taken.items()}
+
+
+def _of_runs(runs: Designs, names: Mapping[int, str], metric: Metric, reference: int) -> list[Comparison]:
+    """The means of a metric."""
+    column, rows = metric.column, []
+    if not all(column in own for own in runs.values()):
+        return []
+    other = _values(runs.get(reference), column)
+    for design, table in runs.items():
+        own = _values(table, column)
+        if own.empty:
+            continue
+        rows.append(
+            Comparison(
+                design=design,
+                name=names[design],
+                metric=column,
+                statistic="mean",
+                num_runs=len(own),
+                value=interval(own.to_numpy(), metric.measure.is_share),
+                difference=None if design == reference else _difference(other, own),
+            )
+        )
+    return rows
+
+
+def _reached(runs: Designs, names: Mapping[int, str], metric: Metric) -> list[Comparison]:
+    """How often each design reached a target."""
+    return [
+        Comparison(
+            design=design,
+            name=names[design],
+            metric=metric.column,
+            statistic=str(found),
+            num_runs=found.num_runs,
+            value=found.reached,
+            difference=None,
+        )
+        for design, found in _to_targets(runs, f"time_to_{metric.target}_s").items()
+    ]
+
+
+def _to_target(runs: Designs, names: Mapping[int, str], metric: Metric, reference: int) -> list[Comparison]:
+    """What a target took."""
+    column, found = metric.column, _to_targets(runs, metric.column)
+    if not any(of.num_reached for of in found.values()):
+        return []  # that none reached it says all
+    has_medians = all(of.median is not None for of in found.values())
+    others, others_lasted = _taken(runs.get(reference), column)
+    rows = []
+    for design, of in found.items():
+        own, lasted = _taken(runs[design], column)
+        scale, unit = prefixed(of.horizon, metric.unit)
+        mean = "mean" if math.isinf(of.horizon) else f"mean up to {of.horizon / scale:.4g} {unit}".rstrip()
+        shared = own.index.intersection(others.index)
+        against = None
+        if design != reference and len(shared):
+            against = pairs(own[shared], lasted[shared], others[shared], others_lasted[shared])
+        within = others.clip(upper=of.horizon), own.clip(upper=of.horizon)
+        rows.append(
+            Comparison(
+                design=design,
+                name=names[design],
+                metric=column,
+                statistic="median" if has_medians else mean,
+                num_runs=of.num_runs,
+                value=of.median if has_medians and of.median is not None else of.restricted_mean,
+                difference=None if design == reference else _difference(*within),
+                pairs=against,
+            )
+        )
+    return rows
+
+
+def _difference(other: pd.Series, own: pd.Series) -> Interval | None:
+    """Of a design to the reference, on the seeds that both have."""
+    shared = own.index.intersection(other.index)
+    if len(shared) < 2:
+        return None
+    return paired_difference(other.loc[shared].to_numpy(), own.loc[shared].to_numpy())

@@ -4,6 +4,8 @@ Each interval is made many times from fresh runs whose true mean is known. Print
 runs flagged too noisy ("flag"), the coverage of all runs ("all") and that of the unflagged ones ("unfl.").
 
     t             10 replications: means of 50 exponential values, or normal values
+    shares        5 and 20 replications from 0 to 1: coverage of Student's t, how often its ends leave
+                  0 to 1, coverage on the logit
     batch means   AR(1) of coefficient 0.9 that starts 20 standard deviations of its noise off; waiting in
                   M/M/1 at load 0.5 from an empty start
     regenerative  sojourn times in M/H2/1 (rates 8 and 2 per s): mean, and share below the 90 % and 99 %
@@ -26,6 +28,7 @@ from scipy.signal import lfilter
 
 from analysis.intervals.batch_means import batch_means
 from analysis.intervals.regenerative import cycles, regenerative
+from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, quantile, t_interval
 from cosim.queueing.arrays import waiting_s
 
@@ -133,6 +136,36 @@ def print_series(num_replications: int, rng: np.random.Generator) -> None:
             print(f"{name}, {length:5d} observations    {coverage(runs, truth)}")
 
 
+def beta(mean: float, deviation: float) -> Callable[[np.random.Generator, tuple[int, int]], np.ndarray]:
+    both = mean * (1.0 - mean) / deviation**2 - 1.0
+    return lambda rng, shape: rng.beta(mean * both, (1.0 - mean) * both, shape)
+
+
+def half_zeros(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return np.where(rng.random(shape) < 0.5, 0.0, rng.beta(2.0, 18.0, shape))
+
+
+def print_shares(num_replications: int, rng: np.random.Generator) -> None:
+    laws = {
+        "beta, mean 0.9, deviation 0.02 ": (0.9, beta(0.9, 0.02)),
+        "beta, mean 0.95, deviation 0.04": (0.95, beta(0.95, 0.04)),
+        "beta, mean 0.02, deviation 0.02": (0.02, beta(0.02, 0.02)),
+        "beta, mean 0.01, deviation 0.02": (0.01, beta(0.01, 0.02)),
+        "counts of 100, mean 0.01       ": (0.01, lambda rng, shape: rng.binomial(100, 0.01, shape) / 100.0),
+        "half of the values 0, mean 0.05": (0.05, half_zeros),
+    }
+    print("\nshares                              5 values           20 values")
+    for name, (truth, draw) in laws.items():
+        cells = []
+        for num_values in (5, 20):
+            runs = draw(rng, (num_replications, num_values))
+            plain, logit = [t_interval(run) for run in runs], [share_interval(run) for run in runs]
+            outside = np.mean([found.low < 0.0 or found.high > 1.0 for found in plain])
+            covered = [coverage(found, truth).covered for found in (plain, logit)]
+            cells.append(" ".join(f"{100 * share:5.1f}" for share in (covered[0], outside, covered[1])))
+        print(f"{name}  {'  '.join(cells)}", flush=True)
+
+
 def per_packet(queue: Queue, sojourns_s: np.ndarray) -> tuple[np.ndarray, tuple[float, ...]]:
     """Sojourn, successes at the two deadlines; shape (packets, 3); and their true means."""
     deadlines_s = [queue.deadline_s(rate) for rate in (0.9, 0.99)]
@@ -180,6 +213,7 @@ def main() -> None:
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     print_series(options.replications, rng)
+    print_shares(10 * options.replications, np.random.default_rng(options.seed))
     print_regenerative(options.replications, int(options.packets), rng)
     error = np.sqrt(0.0475 / options.replications)
     print(f"\nStandard error of a coverage of 95 %: {100 * error:.1f} % at {options.replications} runs")

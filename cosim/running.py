@@ -28,6 +28,7 @@ from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
 from cosim.network import nodes_of
+from cosim.progress import progress_of, shown_and_heard
 from cosim.provenance import provenance, started_with
 from cosim.results import (
     Result,
@@ -65,6 +66,7 @@ def run(
     shuffle_ties: int | None = None,
     resume: bool | Literal["as found"] = False,
     checkpoint_every: int | None = None,
+    progress: bool | str = False,
 ) -> Result:
     """Play a system to its end.
 
@@ -83,6 +85,8 @@ def run(
             run that is complete, and begin one where there is none.
         checkpoint_every: Keep the model of an evaluation when it is so many versions (global rounds) after
             the last one that was kept, besides every 15 seconds, as the tables; None: only then.
+        progress: Whether to show how far the run has come, as a bar in a terminal or a notebook; a text: so
+            called.
 
     Raises:
         ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
@@ -115,6 +119,10 @@ def run(
     if folder is not None and resume:
         check_version(folder)
     with ExitStack() as alone:
+        if progress:
+            title = progress if isinstance(progress, str) else scenario or "run"
+            show = alone.enter_context(progress_of(title))
+            listener = shown_and_heard(show, system.end, listener)
         known = _stopped_run(folder, config, sources, alone) if resume else None
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
         cloud = nodes_of(system, sim, learner, data, writer.heard, known)

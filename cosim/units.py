@@ -31,10 +31,27 @@ SUFFIXES = {
 }
 """Name suffix to printed unit; longer suffixes first, because the first match wins."""
 
+_PREFIXED = ("Hz", "bit", "bit/s", "s", "W", "J")
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+
 
 def unit_of(name: str) -> str:
     """The unit that a name carries in its suffix, or "" for a number without one."""
     return next((unit for suffix, unit in SUFFIXES.items() if name.endswith(suffix)), "")
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number and its unit with a prefix where it takes one, such as "500 kHz"; exact but for rounding."""
+    scale, unit = prefixed(value, unit)
+    return f"{value / scale:.15g} {unit}".rstrip()
+
+
+def prefixed(value: float, unit: str) -> tuple[float, str]:
+    """The unit with the prefix that suits a number, and how many of the plain unit it is."""
+    if unit not in _PREFIXED or not value or not math.isfinite(value):
+        return 1.0, unit
+    scale, prefix = next((known for known in _PREFIXES if abs(value) >= known[0]), _PREFIXES[-1])
+    return scale, prefix + unit
 
 
 def db_to_linear(ratio_db: float) -> float:

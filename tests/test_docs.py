@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 import pandas as pd
@@ -37,7 +37,7 @@ from cosim.studies.study import Study
 from cosim.units import unit_of
 from scenarios import command_line, reference
 from scenarios.command_line import looking, playing
-from scenarios.command_line import study as study_command
+from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import catalogue
 from scenarios.command_line.scenario import Scenario
 from scenarios.command_line.study import playing as study_playing
@@ -48,7 +48,7 @@ PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glo
 SMALLER = {
     ("tutorial", "study.py"): {
         "seeds=5": "seeds=2",
-        'studies/bandwidth")': 'studies/bandwidth", num_workers=1)',
+        'studies/bandwidth", ': 'studies/bandwidth", num_workers=1, ',
     }
 }
 """What a program is made smaller by, else it is run word for word."""
@@ -167,8 +167,8 @@ def test_programs_work_when_pasted(page, name, folder):
 def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Commands are parsed in an empty folder, and nothing is played."""
 
-    def study(scenario: str, base: cosim.System, options: study_command.Options, title: str) -> int:
-        asked = Study(base, study_command.grid(options.over), options.seeds, options.target)
+    def study(scenario: str, base: cosim.System, options: Any, title: str) -> int:
+        asked = study_playing.asked(base, options)
         assert all(design.error is None for design in asked.designs)
         assert all(study_playing.share(option, asked.designs) for option in options.precision)
         return 0
@@ -179,6 +179,7 @@ def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(study_playing, "play", study)
     monkeypatch.setattr(looking, "report", lambda *_: 0)
     monkeypatch.setattr(looking, "trace", lambda *_: 0)
+    monkeypatch.setattr(table_command, "table", lambda *_: 0)
     monkeypatch.setattr(fashion_mnist, "download", lambda *_: None)
     for module in (*catalogue("reproduce").values(), *catalogue("validate").values()):
         monkeypatch.setattr(importlib.import_module(module), "main", lambda _: 0)
@@ -338,7 +339,7 @@ def test_the_study_compares_on_the_same_seeds(folder):
     assert isinstance(runs, pd.DataFrame)
     shares = runs.pivot(index="seed", columns="uplink.sharing.bandwidth_hz", values="dropped_share")
     for bandwidth_hz in (3e6, 4e6):
-        (difference,) = numbers(printed, rf"bandwidth_hz={re.escape(f'{bandwidth_hz:g}')}: .*difference: #")
+        (difference,) = numbers(printed, rf"{bandwidth_hz / 1e6:g} MHz: .*difference: #")
         assert difference == pytest.approx((shares[bandwidth_hz] - shares[2e6]).mean(), rel=1e-3)
 
 
@@ -619,7 +620,7 @@ def test_the_reference_has_every_column(folder):
             assert unit == unit_of(str(column))
             assert what
     assert set(cosim.results.Summary._fields) == set(rows_of("summary.json"))
-    shown = set(re.findall(r"^\| `(\w+)`", PAGES["reference"], re.MULTILINE))
+    shown = set(re.findall(r"^\| `([\w.]+)`", PAGES["reference"], re.MULTILINE))
     assert reference.COLUMNS.keys() <= shown
 
 

@@ -57,7 +57,7 @@ def test_every_command_is_known():
             "validate": catalogue("validate"),
             "data": {"fashion-mnist": ""},
         }.get(command, {"": ""})
-        is_folder = command in ("report", "trace")
+        is_folder = command in ("report", "table", "trace")
         assert not name or is_folder or name in known
 
 

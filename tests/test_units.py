@@ -73,7 +73,8 @@ NO_UNIT = {
     "ResourceAware": {"theta"},
     "Setting": {"accuracies"},
     "Sojourn": {"weights"},
-    "Study": {"target"},
+    "Job": {"targets"},
+    "Study": {"targets"},
     "Traffic": {
         "burst_coupling",
         "burst_decay",
@@ -115,10 +116,14 @@ OTHER_UNIT = {
     "Counted.done": "that of Counted.what",
     "Counted.of": "that of Counted.what",
     "Fractions.values": "that of the field they are for",
+    "Measured.num_units": "that of Counted.what",
+    "Measured.updates_per_unit": "that of Counted.what",
     "Payload.bits": "its whole name is the unit",
     "PerClient.values": "that of the field they are for",
     "PerGroup.values": "that of the field they are for",
+    "AtTarget.bits_per_client": "bits, and a mean over clients",
     "Summary.bits_per_client": "bits, and a mean over clients",
+    "ToTarget.horizon": "that of what the runs took",
 }
 """Numbers that say their unit, though not by a suffix."""
 

@@ -28,6 +28,7 @@ Royal Statistical Society B 54 (1992); degrees of freedom: Satterthwaite, Biomet
 """
 
 import math
+from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -197,6 +198,7 @@ def checked_level(level: float) -> float:
     return level
 
 
+@lru_cache(maxsize=1024)
 def quantile(level: float, freedom: float) -> float:
     """How many standard errors a t interval reaches to either side."""
     return float(stats.t.ppf(0.5 + checked_level(level) / 2.0, freedom))

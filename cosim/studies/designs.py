@@ -1,15 +1,20 @@
-"""Designs: a base configuration with some fields changed, every combination of them.
+"""Designs: systems with some fields changed, every combination of them.
+
+Systems have names (one alone is called base) and may be of different kinds. A design is called by what tells
+it from the others, in words, such as "HIST, 5 MHz, deadline 60 ms" (`cosim.studies.names`).
 
 Scope and limitations: fields are named by their path, such as uplink.sharing.bandwidth_hz, or by as much of
 its end as tells it from the others, such as bandwidth_hz; values are those of config.json. The kind of a part
 is a field too, such as protocol.kind: another kind keeps the fields that both have, and kinds are changed
 before other fields. A combination that breaks a rule is a design too, one that cannot be run, and says why.
 
-Usage: `designs(base, {"num_cells": (2, 4), "protocol.kind": ("Hist", "HFedAvg")})` are four.
+Usage::
+
+    designs({"base": system}, {"num_cells": (2, 4), "protocol.kind": ("Hist", "HFedAvg")})  # 4 of them
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import product
 from typing import Any
@@ -30,9 +35,13 @@ from cosim.configuration import (
     to_dict,
     with_kind,
 )
+from cosim.studies.names import exactly, names_of
 from cosim.system import System
 
 Grid = Mapping[str, Sequence[Any]]
+Systems = Mapping[str, System]
+BASE = "base"
+"""The name of a system that has none."""
 
 
 @attrs.frozen(kw_only=True)
@@ -40,23 +49,45 @@ class Design:
     """One combination.
 
     Attributes:
+        name: What tells it from the others, in words.
+        base: Name of the system that is changed.
         values: Field -> its value, as in config.json.
         system: The configuration, or None where it breaks a rule.
         error: The rule that it breaks, or None.
     """
 
+    name: str
+    base: str
     values: dict[str, Any]
     system: System | None
     error: str | None = None
 
-    @property
-    def name(self) -> str:
-        """Its values in words, with as much of each field's path as tells it from the others."""
-        return ", ".join(f"{_short(f, self.values)}={_words(v)}" for f, v in self.values.items()) or "base"
+
+def systems_by_name(given: System | Systems) -> dict[str, System]:
+    """Systems by their names; one alone is called base.
+
+    Raises:
+        ConfigurationError: There is none, one is no system or has no name, or their seeds differ.
+    """
+    systems = {BASE: given} if isinstance(given, System) else dict(given)
+    for name, system in systems.items():
+        if not (isinstance(name, str) and name.strip() and isinstance(system, System)):
+            raise ConfigurationError(
+                f"Study.systems: {name!r:.80} is a {type(system).__name__}; must be names, each with a "
+                'System. Usual fix: {"HIST": cosim.System(...)}.'
+            )
+    if not systems:
+        raise ConfigurationError("Study.systems: none. Usual fix: a System, or several by their names.")
+    if len(seeds := {system.seed for system in systems.values()}) > 1:
+        raise ConfigurationError(
+            f"Study.systems: their seeds are {', '.join(map(str, sorted(seeds)))}, but designs are compared "
+            "on the same ones. Usual fix: one seed for all."
+        )
+    return systems
 
 
-def designs(base: System, grid: Grid) -> tuple[Design, ...]:
-    """Every combination, the last field changing fastest; the base alone where nothing is changed.
+def designs(systems: Systems, grid: Grid) -> tuple[Design, ...]:
+    """Every combination, the last field changing fastest, the system slowest.
 
     Raises:
         ConfigurationError: A field that there is not, one that is no single value, or one without values.
@@ -70,23 +101,39 @@ def designs(base: System, grid: Grid) -> tuple[Design, ...]:
             except TypeError:
                 raise ConfigurationError(
                     f"{field} = {value!r:.80}: values are those of config.json. Usual fix: numbers, texts; "
-                    f"for a class {_part(field)}.kind and its name, such as HFedAvg or rules:Fastest."
+                    f"for a class {field.removesuffix(f'.{KIND}')}.kind and its name, such as HFedAvg or "
+                    "rules:Fastest."
                 ) from None
-        if len({_words(value) for value in given}) < len(given):
+        if len({exactly(value) for value in given}) < len(given):
             raise ConfigurationError(f"{field}: a value is given twice. Usual fix: each value once.")
     ways = [dict(zip(grid, way, strict=True)) for way in product(*grid.values())]
     for field in grid:
-        _check_somewhere(base, field, ways)
-    return tuple(_design(base, way) for way in ways)
+        _check_somewhere(systems, field, ways)
+    names = iter(names_of(list(systems), grid))
+    return tuple(_design(next(names), base, systems[base], way) for base in systems for way in ways)
 
 
-def with_full_paths(base: System, grid: Grid) -> Grid:
-    """The grid by full paths, of fields that the base has, or any of the kinds that the grid asks for.
+def changed(base: System, values: Mapping[str, Any]) -> System:
+    """A system with other values of some fields, which are named as in a grid.
+
+    Raises:
+        ConfigurationError: A field that there is not, or a value that breaks a rule.
+    """
+    grid = with_full_paths({BASE: base}, {field: (value,) for field, value in values.items()})
+    (found,) = designs({BASE: base}, grid)
+    if found.system is None:
+        raise ConfigurationError(str(found.error))
+    return found.system
+
+
+def with_full_paths(systems: Systems, grid: Grid) -> Grid:
+    """The grid by full paths, of fields that a system has, or any of the kinds that the grid asks for.
 
     Raises:
         ConfigurationError: A name of several fields, or two names of one.
     """
-    paths, kinds, found = paths_of(base), {}, {}
+    paths = list(dict.fromkeys(path for system in systems.values() for path in paths_of(system)))
+    kinds, found = {}, {}
     for name in sorted(grid, key=lambda name: name.rpartition(".")[2] != KIND):
         path = full_path(name, paths)
         if path in found.values():
@@ -94,7 +141,7 @@ def with_full_paths(base: System, grid: Grid) -> Grid:
         found[name] = path
         if path.rpartition(".")[2] == KIND:
             kinds[path] = grid[name]
-            for way in product(*kinds.values()):
+            for base, way in product(systems.values(), product(*kinds.values())):
                 with suppress(ConfigurationError):  # designs that cannot be say so themselves
                     paths += paths_of(_with_kinds(base, dict(zip(kinds, way, strict=True))))
     return {found[name]: values for name, values in grid.items()}
@@ -124,23 +171,28 @@ def _known(config: Any, name: str, field: str) -> str:
     return name
 
 
-def _check_somewhere(base: System, field: str, ways: Sequence[dict[str, Any]]) -> None:
+def _check_somewhere(systems: Systems, field: str, ways: Sequence[dict[str, Any]]) -> None:
     """Refuse a path that leads to no field in any design, and the seed, which a study changes itself."""
     if field == "seed":
         raise ConfigurationError("seed: a study gives every design the same seeds. Usual fix: --seeds.")
-    try:
-        value_at(base, field)
-    except ConfigurationError as error:
-        for way in ways:
-            try:
-                value_at(_with_kinds(base, way), field)
-            except ConfigurationError:
-                continue
+    errors = []
+    for base in systems.values():
+        try:
+            value_at(base, field)
+        except ConfigurationError as error:
+            errors.append(error)
+        else:
             return
-        hint = did_you_mean(field, ends_of(paths_of(base)))
-        if hint and "." not in field:
-            raise ConfigurationError(f"{field}: there is no such field.{hint}") from None
-        raise error from None
+    for base, way in product(systems.values(), ways):
+        try:
+            value_at(_with_kinds(base, way), field)
+        except ConfigurationError:
+            continue
+        return
+    hint = did_you_mean(field, ends_of([path for base in systems.values() for path in paths_of(base)]))
+    if hint and "." not in field:
+        raise ConfigurationError(f"{field}: there is no such field.{hint}")
+    raise errors[0]
 
 
 def _with_kinds(base: System, values: dict[str, Any]) -> System:
@@ -153,36 +205,20 @@ def _with_kinds(base: System, values: dict[str, Any]) -> System:
     return base
 
 
-def _design(base: System, values: dict[str, Any]) -> Design:
+def _design(name: str, base: str, system: System, values: dict[str, Any]) -> Design:
     try:
-        system = _with_kinds(base, values)
+        system = _with_kinds(system, values)
         changed = to_dict(system)
         for field, value in values.items():
-            *outer, name = field.split(".")
-            if name == KIND and outer:
+            *outer, last = field.split(".")
+            if last == KIND and outer:
                 continue
             value_at(system, field)
             place = changed
             for part in outer:
                 place = place[part]
-            place[name] = value
-        return Design(values=values, system=from_dict(type(system), changed))
+            place[last] = value
+        made = from_dict(type(system), changed)
+        return Design(name=name, base=base, values=values, system=made)
     except ConfigurationError as error:
-        return Design(values=values, system=None, error=str(error))
-
-
-def _short(field: str, fields: Collection[str]) -> str:
-    field, fields = _part(field), [_part(other) for other in fields]
-    parts = field.split(".")
-    ends = (".".join(parts[-number:]) for number in range(1, len(parts)))
-    alike = [f".{other}" for other in fields]
-    return next((end for end in ends if sum(other.endswith(f".{end}") for other in alike) == 1), field)
-
-
-def _words(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _part(field: str) -> str:
-    """The part whose kind a path names; else the path."""
-    return field.removesuffix(f".{KIND}")
+        return Design(name=name, base=base, values=values, system=None, error=str(error))

@@ -1,4 +1,4 @@
-"""Studies: what if? Every design of a grid with the same seeds, many runs at a time, in one folder.
+"""Studies: what if? Several systems, and every design of a grid, with the same seeds, in one folder.
 
 All designs meet the same users, places, channels, data and mini-batches, seed by seed, since randomness has
 names; so differences between designs are paired. Runs go to any `concurrent.futures.Executor`; the table does
@@ -6,7 +6,8 @@ not depend on which, nor on the number of workers. A study that was stopped, how
 what is missing, also within a run (`cosim.checkpoint`). A run that fails is a row with its error.
 
 The folder holds `study.json` (what was asked, and the sources of a user's own parts), `runs/` (one run folder
-each) and `runs.parquet` (one row per run, with its folder), written anew whenever a run has ended.
+each), `runs.parquet` (one row per run, with its folder; written anew now and then, and at the end) and
+`index.jsonl` (`cosim.studies.index`).
 
 Scope and limitations: one machine's processes know nothing of the one that asks, so a script that runs a
 study needs `if __name__ == "__main__":`. Each run learns on one thread.
@@ -14,7 +15,8 @@ study needs `if __name__ == "__main__":`. Each run learns on one thread.
 Usage::
 
     study = Study(system, {"uplink.sharing.bandwidth_hz": (5e6, 10e6)}, seeds=10)
-    runs = study.run("studies/bandwidth")
+    runs = study.run("studies/bandwidth", progress=True)
+    Study({"HIST": hist, "FedAvg": averaging}, seeds=10, targets=(0.8,)).run("studies/protocols")
 
 Validation: tests/studies/test_study.py.
 """
@@ -29,48 +31,61 @@ import attrs
 import pandas as pd
 
 from cosim.configuration import ConfigurationError, check_reloads, to_dict
-from cosim.files import write_json, write_table
-from cosim.learning.network.named import Builder, builder
+from cosim.files import write_json
+from cosim.learning.workers import num_cores
+from cosim.progress import say
 from cosim.results import check_version
-from cosim.running import network_of, run
 from cosim.sources import Sources, check_sources, sources_of
-from cosim.studies.designs import Design, Grid, designs, with_full_paths
+from cosim.studies.designs import Design, Grid, Systems, designs, systems_by_name, with_full_paths
 from cosim.studies.executors import played, pool
-from cosim.studies.table import outcome_of, row_of, table_of
-from cosim.system import System
-
-Enough = Callable[[pd.DataFrame], bool]
+from cosim.studies.job import play
+from cosim.studies.runs import Enough, Runs
+from cosim.studies.watch import watch
 
 
 def _by_full_paths(grid: Grid, study: Any) -> Grid:
-    return with_full_paths(study.base, grid)
+    return with_full_paths(study.systems, grid)
+
+
+def _targets(given: Any) -> tuple[float, ...]:
+    return tuple(dict.fromkeys(float(target) for target in given))
 
 
 @attrs.frozen
 class Study:
-    """A grid of designs.
+    """Named systems, and a grid of designs of each.
 
     Attributes:
-        base: What is changed.
-        grid: Field -> its values, every combination of which is a design. The end of a field's path will do
-            where it tells the field from the others.
-        seeds: How many seeds each design has, from the base's on.
-        target: Of the headline (such as accuracy), for time and energy to it; None: none.
+        systems: What is compared or changed: one system, or several by their names, of whatever kinds.
+        grid: Field -> its values, every combination of which is a design of every system. The end of a
+            field's path will do where it tells the field from the others.
+        seeds: How many seeds each design has, from the systems' on.
+        targets: Of the headline (such as accuracy), for what it takes to reach each.
+        held: Evaluations in a row at which a target must be reached to count.
     """
 
-    base: System
-    grid: Grid = attrs.field(converter=attrs.Converter(_by_full_paths, takes_self=True))
-    seeds: int
-    target: float | None = None
+    systems: Systems = attrs.field(converter=systems_by_name)
+    grid: Grid = attrs.field(factory=dict, converter=attrs.Converter(_by_full_paths, takes_self=True))
+    seeds: int = 5
+    targets: tuple[float, ...] = attrs.field(default=(), converter=_targets)
+    held: int = 1
 
     def __attrs_post_init__(self) -> None:
-        if self.seeds < 1:
-            raise ConfigurationError(f"Study.seeds = {self.seeds}: must be at least 1.")
+        for name in ("seeds", "held"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"Study.{name} = {getattr(self, name)}: must be at least 1.")
+        if self.held > 1 and not self.targets:
+            raise ConfigurationError(f"Study.held = {self.held}: there is no target. Usual fix: targets.")
 
     @property
     def designs(self) -> tuple[Design, ...]:
-        """Every combination of the grid."""
-        return designs(self.base, self.grid)
+        """Every combination."""
+        return designs(self.systems, self.grid)
+
+    @property
+    def first_seed(self) -> int:
+        """That of the systems."""
+        return next(iter(self.systems.values())).seed
 
     def run(
         self,
@@ -82,7 +97,8 @@ class Study:
         num_workers: int | None = None,
         enough: Enough = lambda runs: True,
         most_seeds: int | None = None,
-        listener: Callable[[pd.DataFrame, int], None] = lambda runs, num_wanted: None,
+        progress: bool | str = False,
+        listener: Callable[[pd.DataFrame, int], None] | None = None,
     ) -> pd.DataFrame:
         """Run what has not been run yet.
 
@@ -91,10 +107,11 @@ class Study:
             scenario: Name of the scenario, or module:function, which config.json says.
             data_dir: Folder of the data set's files; None: the usual places.
             executor: Where to run; None: processes of this machine.
-            num_workers: How many of these; None: one per core.
+            num_workers: How many runs at a time; None: one per core.
             enough: Whether the runs of a design, those of all its seeds so far, suffice; asked when they have
                 ended. If not, it gets another seed.
             most_seeds: Seeds that a design gets at most; None: `seeds`.
+            progress: Whether to say what the study will cost, and to show how far it is; a text: so called.
             listener: Hears the table whenever a run has ended, and how many runs there are to be.
 
         Returns:
@@ -102,94 +119,44 @@ class Study:
 
         Raises:
             ConfigurationError: The folder holds another study, or one of other sources; a grid that cannot
-                be; a base of a class that another process would not find.
+                be; a system of a class that another process would not find.
         """
         folder, found = Path(out).resolve(), self.designs
         for path in sorted(folder.glob("runs/*/provenance.json")):
             check_version(path.parent)
-        check_reloads(self.base)
+        for system in self.systems.values():
+            check_reloads(system)
         _begin(folder, self._asked(scenario), sources_of(*(d.system for d in found if d.system is not None)))
-        rows: dict[tuple[int, int], dict[str, Any]] = {}
-        wanted: dict[tuple[int, int], _Job] = {}
+        title = progress if isinstance(progress, str) else scenario or folder.name
+        with watch(folder, title if progress else None) as watching:
+            runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, watching.folder)
 
-        def want(design: int, number: int) -> None:
-            seed = self.base.seed + number
-            row = row_of(design, found[design], seed, f"runs/design-{design:03d}-seed-{seed}")
-            system, error = found[design].system, found[design].error
+            def ended() -> None:
+                runs.write(now=False)
+                watching.tell(*runs.counts)
+                if listener is not None:
+                    listener(runs.table, len(runs.rows))
+
             try:
-                build = None if system is None else builder(system.model)
-            except ConfigurationError as refused:
-                build, error = None, str(refused)
-            if system is None or build is None:
-                rows[design, seed] = row | {"status": "failed", "error": error}
-                return
-            system, place = attrs.evolve(system, seed=seed), str(folder / row["folder"])
-            wanted[design, seed] = _Job(system, scenario, place, build, data_dir, self.target)
-            rows[design, seed] = row
-
-        def ended() -> None:
-            """Write the table, tell, and ask for more seeds where a design has not enough."""
-            for design in range(len(found)):
-                own = [row for (of, _), row in rows.items() if of == design]
-                has_ended = all(row["status"] != "waiting" for row in own)
-                may_go_on = found[design].system is not None and len(own) < (most_seeds or self.seeds)
-                if has_ended and may_go_on and not enough(table_of(own)):
-                    want(design, len(own))
-            table = table_of(list(rows.values()))
-            write_table(folder / "runs.parquet", table)
-            listener(table, len(rows))
-
-        for design in range(len(found)):
-            for number in range(self.seeds):
-                want(design, number)
-        ended()
-        with pool(executor, num_workers) as processes:
-            for key, outcome in played(processes, play, wanted):
-                rows[key] |= outcome
+                if progress and runs.wanted:
+                    say(f"{title}: {runs.cost(num_workers or num_cores())}")
                 ended()
-        return table_of(list(rows.values()))
+                with pool(executor, num_workers) as processes:
+                    for key, outcome in played(processes, play, runs.wanted):
+                        runs.ended(key, outcome)
+                        ended()
+            finally:
+                runs.write(now=True)
+        return runs.table
 
     def _asked(self, scenario: str | None) -> dict[str, Any]:
         return {
             "scenario": scenario,
-            "base": to_dict(self.base),
+            "systems": {name: to_dict(system) for name, system in self.systems.items()},
             "grid": {field: list(values) for field, values in self.grid.items()},
-            "target": self.target,
+            "targets": list(self.targets),
+            "held": self.held,
         }
-
-
-@attrs.frozen
-class _Job:
-    """One run, as a worker is asked for it.
-
-    Attributes:
-        system: Pickled, it brings along the modules of the classes that it is made of.
-        build: Builds its network; pickled, it brings along its module.
-    """
-
-    system: System
-    scenario: str | None
-    folder: str
-    build: Builder
-    data_dir: Path | None
-    target: float | None
-
-
-def play(job: _Job) -> dict[str, Any]:
-    """Play one run in this process, or go on with it, or read it; what the table says of it."""
-    try:
-        result = run(
-            job.system,
-            network_of(job.system, job.build),
-            out=job.folder,
-            scenario=job.scenario,
-            data_dir=job.data_dir,
-            num_workers=1,
-            resume="as found",
-        )
-    except Exception as error:
-        return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
-    return outcome_of(result, job.target)
 
 
 def _begin(folder: Path, asked: dict[str, Any], sources: Sources) -> None:

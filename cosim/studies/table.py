@@ -1,16 +1,20 @@
-"""Table of runs: one row for each run of a study, what it was and what became of it."""
+"""Table of runs: one row for each run of a study, what it was and what became of it.
 
-import json
+It needs nothing but results, so that whoever reads them may use it. The table's `attrs` say what its scores
+mean and which targets it has; Parquet keeps them.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from cosim.results import Result
-from cosim.studies.designs import Design
 
 COLUMNS = {
     "design": "int64",
     "name": "str",
+    "base": "str",
     "seed": "int64",
     "status": "str",
     "error": "str",
@@ -20,38 +24,66 @@ COLUMNS = {
     "num_updates": "float64",
     "num_dropped": "float64",
     "bits_per_client": "float64",
-    "time_to_target_s": "float64",
-    "energy_to_target_j": "float64",
+    "last_version": "float64",
 }
 """Columns of the table of runs; what a run does not have is not a number.
 
-Before those of the target stand the scores of the last evaluation, as the tasks call them.
+Besides stand the scores of the last evaluation, as the tasks call them, four columns for each target, and the
+fields of the grid.
 """
+MEASURES = "measures"
+"""What of an outcome is no column: the meaning of its scores."""
 
 
-def outcome_of(result: Result, target: float | None) -> dict[str, Any]:
-    """What the table says of a run that is complete."""
-    summary = result.summary._asdict()
-    found = {name: summary[name] for name in summary if name in COLUMNS} | summary["scores"]
-    if target is not None and len(reached := result.reaching(target)):
-        found["time_to_target_s"] = float(reached["time_s"].iloc[0])
-        found["energy_to_target_j"] = float(reached["energy_j"].iloc[0])
+def target_label(target: float, held: int) -> str:
+    """A target in the names of its columns, such as 0.8, or 0.8_held_2."""
+    return f"{target:.15g}" + (f"_held_{held}" if held > 1 else "")
+
+
+def target_columns(label: str) -> dict[str, str]:
+    """What a run has of a target -> the column that says how much it had taken by then."""
+    return {
+        "time_s": f"time_to_{label}_s",
+        "energy_j": f"energy_to_{label}_j",
+        "bits_per_client": f"bits_per_client_to_{label}",
+        "version": f"versions_to_{label}",
+    }
+
+
+def taken(result: Result, targets: Sequence[float], held: int) -> dict[str, float]:
+    """What a run took to the targets that it reached."""
+    found = {}
+    for target in targets:
+        if (reached := result.at_target(target, held)) is not None:
+            columns = target_columns(target_label(target, held))
+            found |= {column: float(getattr(reached, name)) for name, column in columns.items()}
     return found
 
 
-def row_of(number: int, design: Design, seed: int, folder: str) -> dict[str, Any]:
-    """The row of a run that waits."""
-    fields = {f"field.{field}": json.dumps(value) for field, value in design.values.items()}
-    own = {"design": number, "name": design.name, "seed": seed, "status": "waiting", "error": ""}
-    return own | {"folder": folder} | fields
+def outcome_of(result: Result, targets: Sequence[float], held: int) -> dict[str, Any]:
+    """What the table says of a run that is complete."""
+    summary = result.summary._asdict()
+    found = {name: summary[name] for name in summary if name in COLUMNS} | summary["scores"]
+    if len(result.evaluations):
+        found["last_version"] = float(result.evaluations["version"].iloc[-1])
+    measures = {column: list(measure) for column, measure in result.summary.measures.items()}
+    return found | taken(result, targets, held) | {MEASURES: measures}
 
 
-def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """The rows by design and seed."""
-    table = pd.DataFrame(rows)
+def table_of(rows: Sequence[Mapping[str, Any]], targets: Sequence[str] = ()) -> pd.DataFrame:
+    """The rows by design and seed.
+
+    Args:
+        targets: Labels of the targets, each of which has its columns.
+    """
+    table = pd.DataFrame(list(rows))
+    found = table.pop(MEASURES) if MEASURES in table else ()
+    measures = {column: how for own in found if isinstance(own, dict) for column, how in own.items()}
+    of_targets = [column for label in targets for column in target_columns(label).values()]
     fields = [column for column in table if str(column).startswith("field.")]
-    scores = [column for column in table if column not in {*COLUMNS, *fields}]
-    own, before = list(COLUMNS), list(COLUMNS).index("time_to_target_s")
-    table = table.reindex(columns=[*own[:before], *scores, *own[before:], *fields])
-    table = table.astype(COLUMNS | dict.fromkeys(scores, "float64"))
-    return table.sort_values(["design", "seed"], ignore_index=True)
+    scores = [column for column in table if column not in {*COLUMNS, *of_targets, *fields}]
+    table = table.reindex(columns=[*COLUMNS, *scores, *of_targets, *fields])
+    table = table.astype(COLUMNS | dict.fromkeys([*scores, *of_targets], "float64"))
+    table = table.sort_values(["design", "seed"], ignore_index=True)
+    table.attrs = {"measures": {name: measures[name] for name in scores}, "targets": list(targets)}
+    return table

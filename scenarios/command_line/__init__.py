@@ -27,6 +27,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim run --config runs/b/config.json --import rules    where a part of yours is in rules.py
   cosim run --resume runs/a             go on with a run that was stopped
   cosim study hist --over bandwidth_hz=5e6,10e6 --seeds 10    what if? with intervals and differences
+  cosim table studies/bandwidth --format latex    means with intervals, to paste; several folders are compared
   cosim report runs/a runs/b            runs or a study on one page, as HTML
   cosim trace runs/a                    a run as a timeline for Perfetto
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
@@ -43,6 +44,7 @@ COMMANDS = {
     "show": "show:main",
     "run": "run:main",
     "study": "study:main",
+    "table": "table:main",
     "report": "looking:report_main",
     "trace": "looking:trace_main",
     "reproduce": "papers:reproduce",

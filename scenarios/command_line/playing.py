@@ -9,13 +9,15 @@ import attrs
 from rich.table import Table
 
 from analysis.plots import overview
+from analysis.studies import target_in_words as target_words
 from cosim.results import Result
 from cosim.running import check_network, configuration_of, network_of, run
-from cosim.servers.cloud import VersionReport
+from cosim.studies.table import target_label
 from cosim.system import System
+from cosim.units import quantity
 from scenarios.command_line.console import console, next_free_folder, save_picture
-from scenarios.command_line.progress import progress_of
 from scenarios.command_line.run import Options
+from scenarios.command_line.targets import targets
 
 
 def play(
@@ -38,6 +40,7 @@ def play(
         to_go_on: Command by which the run goes on when it is interrupted, without --resume.
     """
     options, title = options or Options(), title or scenario or "run"
+    wanted = targets(options.target)
     out = options.out or next_free_folder(Path("runs"), title)
     network = network_of(system)
     check_network(known_network, configuration_of(system, network, scenario)["network"], "--config")
@@ -50,6 +53,8 @@ def play(
     picture = out / "overview.png"
     save_picture(overview(result), picture)
     console.print(summary_table(title, result))
+    for target in wanted:
+        console.print(target_in_words(result, target, options.held))
     if not result.evaluations.map(math.isfinite).to_numpy().all():
         console.print("The loss is not finite: training has diverged. Usual fix: a smaller learning rate.")
     console.print(f"Run folder: {out}\nPicture:    {picture}")
@@ -66,25 +71,31 @@ def played(
     resume: bool | Literal["as found"] = False,
 ) -> Result:
     """The result of a system, with progress on the way."""
-    with progress_of(title, options.quiet) as show:
+    return run(
+        system,
+        network,
+        out=options.out,
+        scenario=scenario,
+        data_dir=options.data_dir,
+        num_workers=options.workers,
+        device=options.device,
+        resume=resume,
+        checkpoint_every=options.checkpoint_every,
+        progress=False if options.quiet else title,
+    )
 
-        def ended(report: VersionReport) -> None:
-            reached = report.evaluation.headline if report.evaluation else "no evaluation"
-            words = f"simulated {report.progress.time_s:.4g} s, {reached}"
-            show(system.end.counted(report.progress), words)
 
-        return run(
-            system,
-            network,
-            out=options.out,
-            scenario=scenario,
-            data_dir=options.data_dir,
-            num_workers=options.workers,
-            device=options.device,
-            listener=ended,
-            resume=resume,
-            checkpoint_every=options.checkpoint_every,
-        )
+def target_in_words(result: Result, target: float, held: int) -> str:
+    """What a run took to a target, in a line."""
+    label = target_label(target, held)
+    reached, words = result.at_target(target, held), target_words(label)
+    if reached is None:
+        return f"{words}: not reached"
+    time, energy, bits = (
+        quantity(float(f"{value:.4g}"), unit)
+        for value, unit in ((reached.time_s, "s"), (reached.energy_j, "J"), (reached.bits_per_client, "bit"))
+    )
+    return f"{words}: reached after {time}, {energy}, {bits} per client, with version {reached.version}"
 
 
 def summary_table(name: str, result: Result) -> Table:

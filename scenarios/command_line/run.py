@@ -8,9 +8,10 @@ cosim run --resume runs/a                  # with the options that it was starte
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
+import tyro
 
 from cosim.configuration import ConfigurationError
 from scenarios.command_line.arguments import (
@@ -56,6 +57,9 @@ class Options:
         device: Where the learning is computed: cpu or cuda.
         checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
             one that was kept, so that a killed run loses no more, besides every 15 seconds; None: only then.
+        target: Of the headline, such as accuracy, for what it took to reach it, such as 0.8; several by
+            commas.
+        held: Evaluations in a row at which a target must be reached to count.
         quiet: Print the table and the folder only.
     """
 
@@ -64,6 +68,8 @@ class Options:
     workers: int | None = None
     device: str = "cpu"
     checkpoint_every: int | None = None
+    target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    held: int = 1
     quiet: bool = False
 
 

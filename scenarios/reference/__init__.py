@@ -25,6 +25,7 @@ from cosim.units import unit_of
 from scenarios import command_line
 from scenarios.command_line import looking, run
 from scenarios.command_line import study as study_command
+from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
 from scenarios.command_line.scenario import FOR_SCENARIOS
 from scenarios.reference.rows import first_line, functions, table
@@ -73,12 +74,16 @@ COLUMNS = {
     "num_updates": "updates that were asked for",
     "num_dropped": "updates that did not arrive in time",
     "design": "number of the design, from 0",
-    "name": "its values in words",
+    "name": "what tells it from the others, in words",
     "seed": "seed of the run",
     "error": "why it failed, or empty",
     "folder": "run folder within the study's",
-    "time_to_target_s": "simulated time of the first evaluation that reaches the target",
-    "energy_to_target_j": "energy of all clients up to then",
+    "base": "name of the system that the design changes; base where it has none",
+    "last_version": "version of the last evaluation",
+    "time_to_0.8_s": "simulated time of the evaluation that reaches a target of 0.8; so for each target",
+    "energy_to_0.8_j": "energy of all clients up to then",
+    "bits_per_client_to_0.8": "bits sent up to then, mean over clients",
+    "versions_to_0.8": "version that was evaluated then",
 }
 """What each column of a table means, whichever table it is in."""
 
@@ -206,14 +211,16 @@ def _tables_of_a_run() -> Iterator[str]:
         rows = [_column(name, _type(kind)) for name, kind in kinds.items()]
         shown = table(("column", "type", "unit", "what"), rows)
         yield f"### {file}\n\n{first_line(record)}\n\n{shown}"
-    columns = table_of_runs.COLUMNS | dict.fromkeys(scores, "float64")
+    of_target = table_of_runs.target_columns("0.8").values()
+    columns = table_of_runs.COLUMNS | dict.fromkeys([*scores, *of_target], "float64")
     rows = [_column(name, dtype) for name, dtype in columns.items()]
     rows.append(
         ("`field.PATH`", "text", "", "value of a field of the grid, as JSON; `analysis.load` reads it")
     )
     yield (
         "### runs.parquet\n\nThe table of a study, one row per run; what a run lacks is not a number. "
-        f"`analysis.load` adds `dropped_share`.\n\n{table(('column', 'type', 'unit', 'what'), rows)}"
+        "`analysis.load` adds `dropped_share`. Where a target has to hold for 2 evaluations, its columns say "
+        f"`0.8_held_2`.\n\n{table(('column', 'type', 'unit', 'what'), rows)}"
     )
 
 
@@ -238,6 +245,7 @@ def _commands() -> Iterator[str]:
             yield from _options_of_each(command)
     for name, options, anywhere in (
         ("study", study_command.Options, FOR_SCENARIOS),
+        ("table", table_command.Options, {}),
         ("report", looking.ReportOptions, {}),
         ("trace", looking.TraceOptions, {}),
     ):

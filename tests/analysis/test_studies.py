@@ -1,4 +1,4 @@
-"""Studies read: intervals and paired differences of hand-made runs against scipy."""
+"""Studies read: intervals and paired differences of hand-made runs, against scipy and by hand."""
 
 import json
 import math
@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.studies import METRICS, compared, is_tight, load, of_design
+from analysis.intervals.medians import median_interval
+from analysis.intervals.shares import share_interval, wilson
+from analysis.studies import compared, is_tight, load, metrics, to_targets
+from analysis.targets import Pairs
 from cosim import ConfigurationError, Result
 
 TIMES_S = {0: [10.0, 12.0, 17.0], 1: [9.0, 11.5, 16.0]}
@@ -22,10 +25,23 @@ def runs(**changes) -> pd.DataFrame:
         for seed, time_s in enumerate(times_s)
     ]
     table = pd.DataFrame(rows).assign(num_updates=20.0, num_dropped=[0.0, 1.0, 2.0, 4.0, 5.0, 6.0])
-    for metric in METRICS:
-        if metric not in table and metric != "dropped_share":
-            table[metric] = np.nan
-    return table.assign(**changes)
+    return table.assign(energy_j=np.nan, bits_per_client=np.nan, **changes)
+
+
+def reaching(times_s: dict[int, list[float]], lasts_s: float = 9.0) -> pd.DataFrame:
+    """Two designs that took these times to the target 0.8, or missed it (NaN), in runs of one length."""
+    rows = [
+        {"design": design, "name": f"x={design}", "seed": seed, "status": "complete", "time_to_0.8_s": time_s}
+        for design, own in times_s.items()
+        for seed, time_s in enumerate(own)
+    ]
+    table = pd.DataFrame(rows).assign(num_updates=1.0, num_dropped=0.0, time_s=lasts_s, last_version=9.0)
+    for column in ("energy_j", "bits_per_client"):
+        table[column] = lasts_s
+    for column in ("energy_to_0.8_j", "bits_per_client_to_0.8", "versions_to_0.8"):
+        table[column] = table["time_to_0.8_s"]
+    table.attrs = {"measures": {}, "targets": ["0.8"], "fields": []}
+    return table
 
 
 def t_half(values) -> float:
@@ -63,14 +79,54 @@ def test_runs_that_failed_are_left_out_and_only_shared_seeds_are_paired():
     assert found[1, "time_s"].difference.estimate == pytest.approx(-0.75)
 
 
-def test_a_target_that_not_all_seeds_reached_has_no_mean():
-    table = runs()
-    table["time_to_target_s"] = [1.0, 2.0, np.nan, 1.0, 2.0, 3.0]
-    assert of_design(table, 0, "time_to_target_s").empty
-    assert len(of_design(table, 1, "time_to_target_s")) == 3
-    found = {(row.design, row.metric) for row in compared(table)}
-    assert (0, "time_to_target_s") not in found
-    assert (1, "time_to_target_s") in found
+def test_scores_are_those_that_the_table_means_and_shares_stay_within_0_and_1():
+    shares = [0.9, 0.99, 1.0, 0.5, 0.6, 0.7]
+    table = runs(accuracy=shares, loss_nats=shares, other=shares)
+    table.attrs["measures"] = {"accuracy": ["test accuracy", True, True], "loss_nats": ["loss (nats)", False]}
+    assert {"accuracy", "loss_nats"} <= set(metrics(table))
+    assert "other" not in metrics(table)
+    found = {(row.design, row.metric): row for row in compared(table)}
+    share, loss = found[0, "accuracy"].value, found[0, "loss_nats"].value
+    assert (share.low, share.high) == (share_interval(shares[:3]).low, share_interval(shares[:3]).high)
+    assert share.high < 1.0 < loss.high
+    assert found[1, "accuracy"].difference.half_width == pytest.approx(
+        t_half(np.subtract(shares[3:], shares[:3]))
+    )
+
+
+def test_a_design_in_which_a_seed_missed_its_target_stands_beside_the_others():
+    """Three seeds: means of min(T, horizon), where the horizon is what the run that missed lasted."""
+    found = {
+        (r.design, r.metric): r for r in compared(reaching({0: [1.0, 2.0, math.nan], 1: [1.5, 1.0, 3.0]}))
+    }
+    missed, other = found[0, "time_to_0.8_s"], found[1, "time_to_0.8_s"]
+    assert missed.statistic == "mean up to 9 s"
+    assert missed.value.estimate == pytest.approx(np.mean([1.0, 2.0, 9.0]), rel=1e-12)
+    assert missed.value.high == 9.0
+    assert other.difference.estimate == pytest.approx(np.mean([0.5, -1.0, -6.0]), rel=1e-12)
+    assert other.pairs == Pairs(wins=2, losses=1, undecided=0)
+    assert missed.pairs is None
+    share = found[0, "reached_0.8"]
+    assert share.statistic == "2 of 3 reached"
+    assert (share.value.low, share.value.high) == (wilson(2, 3).low, wilson(2, 3).high)
+    assert found[0, "versions_to_0.8"].statistic == "mean up to 9"
+
+
+def test_with_six_seeds_it_is_the_median():
+    times_s = {0: [1.0, 2.0, 3.0, 4.0, 5.0, math.nan], 1: [1.0] * 5 + [2.0]}
+    found = {(row.design, row.metric): row for row in compared(reaching(times_s))}
+    own, wanted = found[0, "time_to_0.8_s"], median_interval([1.0, 2.0, 3.0, 4.0, 5.0, math.inf])
+    assert own.statistic == "median"
+    assert (own.value.low, own.value.estimate, own.value.high) == (wanted.low, 3.5, math.inf)
+    fewer = reaching(times_s).query("design == 0 or seed < 5")
+    fewer.attrs = reaching(times_s).attrs
+    assert {row.statistic for row in compared(fewer) if row.metric == "time_to_0.8_s"} == {"mean up to 9 s"}
+
+
+def test_what_nobody_reached_is_said_once():
+    found = compared(reaching({0: [math.nan] * 2, 1: [math.nan] * 2}))
+    assert {row.metric for row in found if "0.8" in row.metric} == {"reached_0.8"}
+    assert to_targets(reaching({0: [math.nan] * 2, 1: [math.nan] * 2}), "time_to_0.8_s")[1].horizon == 9.0
 
 
 def test_one_seed_has_no_interval_and_says_so():

@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 
 from analysis.studies import load
+from cosim import HFedAvg, Result, evolve
+from scenarios import quickstart
 from scenarios.command_line import main
 from scenarios.command_line.console import console
-from scenarios.command_line.study import grid
+from scenarios.command_line.study import grid, systems
 
 SMALL = ("--model", "relu-64-4-10", "--num-global-rounds", "2", "--num-clients", "8")
 
@@ -56,6 +58,7 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
     )
     output, errors = capsys.readouterr()
     assert code == 0
+    assert "quickstart: 4 runs, about " in errors
     assert "quickstart: 4 of 4 runs, 0 running, 0 failed" in errors
     runs = load(tmp_path / "studies" / "quickstart-1")
     assert isinstance(runs, pd.DataFrame)
@@ -64,12 +67,46 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
     table = pd.read_csv(tmp_path / "studies" / "quickstart-1" / "table.csv").set_index(["design", "metric"])
     time_s = runs.groupby("design")["time_s"].mean()
     for design in (0, 1):
-        assert table.loc[(design, "time_s"), "mean"] == pytest.approx(time_s[design], rel=1e-9)
-        assert f"{time_s[design]:.4g} [" in output
+        assert table.loc[(design, "time_s"), "value"] == pytest.approx(time_s[design], rel=1e-9)
+        assert f"{1e3 * time_s[design]:.4g} [" in output
+    assert "simulated time (ms)" in output
+    assert "bandwidth (MHz)" in output
     # The scenario's own bandwidth, 1 MHz, is the reference.
-    assert "difference to bandwidth_hz=1e+06" in output
+    assert "difference to 1 MHz, seed by seed" in output
     assert table.loc[(1, "time_s"), "difference"] == pytest.approx(time_s[1] - time_s[0], rel=1e-9)
     assert (tmp_path / "studies" / "quickstart-1" / "runs" / "design-001-seed-2" / "spans.parquet").exists()
+
+
+def test_designs_as_typed():
+    base = quickstart.system()
+    found = systems(
+        base, ("As it is:", "FedAvg: protocol.kind=HFedAvg; num-cells=3", "Split: split.per_client=3")
+    )
+    assert list(found) == ["As it is", "FedAvg", "Split"]
+    assert found["As it is"] == base
+    assert found["FedAvg"] == evolve(base, num_cells=3, protocol=HFedAvg(training=base.protocol.training))
+    assert found["Split"].data.split.per_client == 3
+    assert systems(base, ()) == {"base": base}
+
+
+def test_named_designs_with_a_target_are_compared_crossed_with_a_grid(tmp_path, capsys):
+    code = call(
+        *("quickstart", "--design", "HIST:", "--design", "FedAvg: protocol.kind=HFedAvg", "--seeds", "2"),
+        *("--over", "bandwidth_hz=1e6,4e6", "--target", "0.2,90%", "--out", "s", *SMALL),
+    )
+    output = capsys.readouterr().out
+    assert code == 0
+    runs = load(tmp_path / "s")
+    assert list(runs["name"].unique()) == ["HIST, 1 MHz", "HIST, 4 MHz", "FedAvg, 1 MHz", "FedAvg, 4 MHz"]
+    assert list(runs["base"].unique()) == ["HIST", "FedAvg"]
+    assert "difference to HIST, 1 MHz, seed by seed" in output
+    for number, row in runs.iterrows():
+        reached = Result.load(tmp_path / "s" / row["folder"]).at_target(0.2)
+        assert reached is None or reached.time_s == runs.loc[number, "time_to_0.2_s"]
+    assert runs["time_to_0.2_s"].notna().any()
+    assert runs["time_to_0.9_s"].isna().all()
+    assert "0.9 reached (%)" in output
+    assert "0 of 2 reached" in output
 
 
 def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
@@ -78,7 +115,7 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
     )
     output = capsys.readouterr().out
     assert code == 1
-    assert "Failed: num_cells=200, seed 1: System.num_cells = 200: must lie from 1 to 100." in output
+    assert "Failed: cells 200, seed 1: System.num_cells = 200: must lie from 1 to 100." in output
     assert "(2 runs, 1 failed)" in output
 
 
@@ -95,6 +132,15 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
         (("--seeds", "0"), "Study.seeds = 0: must be at least 1"),
         (("--precision", "time_s=2"), "--precision time_s=2: must be METRIC=SHARE"),
         (("--precision", "speed=2%"), "must be METRIC=SHARE, one of time_s"),
+        (("--target", "high"), "--target high: must be a number. Usual fix: --target 0.8, or 80%."),
+        (("--target", "0.8", "--timing-only"), "with --timing-only nothing is learned"),
+        (("--held", "2"), "Study.held = 2: there is no target"),
+        (("--design", "num_cells=2"), '--design "num_cells=2": must be NAME: FIELD=VALUE'),
+        (("--design", "A: num_cells"), '--design "A: num_cells": must be NAME: FIELD=VALUE'),
+        (("--design", ": num_cells=2"), "must be NAME: FIELD=VALUE"),
+        (("--design", "A:", "--design", "A: num_cells=2"), "is given twice"),
+        (("--design", "A: num_cell=2"), '--design "A: num_cell=2": num_cell: there is no such field'),
+        (("--design", "A: num_cells=200"), "System.num_cells = 200: must lie from 1 to 100"),
         (("--executor", "slurm"), "--executor slurm: must be processes, dask or dask=ADDRESS"),
     ],
 )

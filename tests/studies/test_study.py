@@ -48,6 +48,7 @@ BASE = System(
     ),
     end=AfterRounds(num_global_rounds=3),
 )
+TAKEN = (("time", "_s"), ("energy", "_j"), ("bits_per_client", ""), ("versions", ""))
 GRID = {"uplink.sharing.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}
 
 
@@ -71,7 +72,7 @@ def bytes_of(folder: Path) -> bytes:
 
 
 def test_designs_are_every_combination_the_last_field_fastest():
-    found = designs(BASE, GRID)
+    found = designs({"base": BASE}, GRID)
     assert [design.values for design in found] == [
         {"uplink.sharing.bandwidth_hz": 1e6, "num_cells": 1},
         {"uplink.sharing.bandwidth_hz": 1e6, "num_cells": 2},
@@ -79,30 +80,23 @@ def test_designs_are_every_combination_the_last_field_fastest():
         {"uplink.sharing.bandwidth_hz": 2e6, "num_cells": 2},
     ]
     assert found[2].system == evolve(BASE, num_cells=1, uplink=Radio(sharing=FixedShares(bandwidth_hz=2e6)))
-    assert found[2].name == "bandwidth_hz=2e+06, num_cells=1"
-    assert [design.name for design in designs(BASE, {})] == ["base"]
+    assert [design.name for design in found] == [
+        "1 MHz, cells 1",
+        "1 MHz, cells 2",
+        "2 MHz, cells 1",
+        "2 MHz, cells 2",
+    ]
+    assert [design.name for design in designs({"base": BASE}, {})] == ["base"]
 
 
 def test_a_kind_may_need_a_value_that_is_changed_with_it():
     """Two values for every client do not fit; with those of the design they do."""
     levels_db = [float(level_db) for level_db in range(BASE.num_clients)]
     kind, values = "uplink.link.snr_db.kind", "uplink.link.snr_db.values"
-    (fitting,) = designs(BASE, {kind: ("PerClient",), values: (levels_db,)})
+    (fitting,) = designs({"base": BASE}, {kind: ("PerClient",), values: (levels_db,)})
     assert fitting.system.uplink.link.snr_db == PerClient(values=tuple(levels_db))
-    (alone,) = designs(BASE, {kind: ("PerClient",)})
+    (alone,) = designs({"base": BASE}, {kind: ("PerClient",)})
     assert f"2 values for {BASE.num_clients} clients" in alone.error
-
-
-def test_names_say_as_much_of_a_path_as_is_needed():
-    grid = {
-        "uplink.link.kind": ("LinkBudget",),
-        "uplink.link.large_scale.environment": ("uma",),
-        "data.split.kind": ("Iid",),
-    }
-    assert designs(BASE, grid)[0].name == "link=LinkBudget, environment=uma, split=Iid"
-    grid = {"devices.min_frequency_hz.values": ([1e9],), "devices.max_frequency_hz.values": ([2e9],)}
-    words = "min_frequency_hz.values=[1000000000.0], max_frequency_hz.values=[2000000000.0]"
-    assert designs(BASE, grid)[0].name == words
 
 
 @pytest.mark.parametrize(
@@ -126,7 +120,7 @@ def test_a_grid_that_cannot_be_is_refused_before_anything_is_written(grid, messa
 
 def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
     """Common random numbers: each run is the one that cosim.run plays with that configuration and seed."""
-    runs = Study(BASE, GRID, 2, target=0.5).run(tmp_path / "s", executor=Here())
+    runs = Study(BASE, GRID, 2, targets=(0.5,)).run(tmp_path / "s", executor=Here())
     assert list(runs["design"]) == [0, 0, 1, 1, 2, 2, 3, 3]
     assert list(runs["seed"]) == [4, 5] * 4
     for row in runs.itertuples():
@@ -142,8 +136,9 @@ def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
             alone.summary.energy_j,
             alone.summary.scores["accuracy"],
         )
-        reached = alone.time_to_target_s(0.5)
-        assert row.time_to_target_s == reached or (reached is None and pd.isna(row.time_to_target_s))
+        reached = alone.at_target(0.5)
+        took = runs.loc[row.Index, [f"{name}_to_0.5{unit}" for name, unit in TAKEN]]
+        assert took.isna().all() if reached is None else tuple(took) == tuple(reached)
         saved = Result.load(tmp_path / "s" / row.folder)
         assert saved.config["system"]["seed"] == row.seed
         pd.testing.assert_frame_equal(saved.spans, alone.spans)
@@ -270,20 +265,20 @@ def test_kinds_are_fields_and_keep_what_both_have(tmp_path):
         "protocol.kind": ("Hist", "HFedAvg", "Hits"),
         "protocol.submodel_sizes.kind": ("EqualSizes", "LatencyOptimal"),
     }
-    found = designs(BASE, grid)
+    found = designs({"base": BASE}, grid)
     assert [design.name for design in found][:3] == [
-        "protocol=Hist, submodel_sizes=EqualSizes",
-        "protocol=Hist, submodel_sizes=LatencyOptimal",
-        "protocol=HFedAvg, submodel_sizes=EqualSizes",
+        "Hist, EqualSizes",
+        "Hist, LatencyOptimal",
+        "HFedAvg, EqualSizes",
     ]
     assert [design.error is None for design in found] == [True, True, False, False, False, False]
     assert "HFedAvg has no part 'submodel_sizes'" in str(found[2].error)
     assert "'kind' must be one of HFedAvg, Hist" in str(found[4].error)
-    (_, averaged) = designs(BASE, {"protocol.kind": ("Hist", "HFedAvg")})
+    (_, averaged) = designs({"base": BASE}, {"protocol.kind": ("Hist", "HFedAvg")})
     assert averaged.system is not None
     assert averaged.system.protocol == HFedAvg(training=BASE.protocol.training)
     with pytest.raises(ConfigurationError, match=r"seed\.kind: there is no field|Known here: none"):
-        designs(BASE, {"seed.kind": ("A",)})
+        designs({"base": BASE}, {"seed.kind": ("A",)})
 
 
 def test_another_study_in_the_folder_is_refused(tmp_path):
@@ -293,7 +288,7 @@ def test_another_study_in_the_folder_is_refused(tmp_path):
     for study in (
         Study(other, GRID, 1),
         Study(BASE, {"num_cells": (1, 2)}, 1),
-        Study(BASE, GRID, 1, target=0.5),
+        Study(BASE, GRID, 1, targets=(0.5,)),
     ):
         with pytest.raises(ConfigurationError, match="holds another study"):
             study.run(tmp_path / "s", executor=Here())

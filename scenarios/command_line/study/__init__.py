@@ -1,6 +1,7 @@
 """`cosim study`: many designs of a scenario with the same seeds, and what each one changes.
 
 cosim study hist --over bandwidth_hz=5e6,10e6,20e6 --over num_cells=2,4 --seeds 10 --out studies/bw
+cosim study hist --design "HIST:" --design "FedAvg: protocol.kind=HFedAvg; num_edge_rounds=1" --target 0.7
 cosim study mine.py:system --over protocol.kind=Hist,mine:Rested
 """
 
@@ -13,6 +14,8 @@ import attrs
 import tyro
 
 from cosim.configuration import ConfigurationError
+from cosim.studies.designs import BASE, changed
+from cosim.system import System
 from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
 from scenarios.command_line.kinds import with_kinds
 from scenarios.command_line.modules import imported
@@ -26,10 +29,14 @@ class Options:
     Attributes:
         over: A field and its values, such as bandwidth_hz=5e6,10e6; again for another field: every
             combination is a design. A list of lists in JSON where a value is itself a list.
+        design: A name and what it changes, such as "FedAvg: protocol.kind=HFedAvg; num_cells=2"; again for
+            another; nothing after the name: the scenario as it is. With --over each is changed in every way.
         seeds: Seeds of each design, from --seed on.
         out: Study folder, new or of this very study; none: the next free one under studies/.
         timing_only: Run the clock without learning.
-        target: Accuracy for time and energy to a target; none: none.
+        target: Of the headline, such as accuracy, for what it takes to reach it, such as 0.8; several by
+            commas.
+        held: Evaluations in a row at which a target must be reached to count.
         precision: A metric and the half width of its interval that is enough, such as time_s=2%; designs get
             more seeds until it is reached.
         max_seeds: Seeds that a design gets at most, where --precision asks for more; none: 10 times --seeds.
@@ -39,10 +46,12 @@ class Options:
     """
 
     over: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    design: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     seeds: int = 5
     out: Path | None = None
     timing_only: bool = False
-    target: float | None = None
+    target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    held: int = 1
     precision: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     max_seeds: int | None = None
     executor: str = "processes"
@@ -88,6 +97,36 @@ def grid(over: Sequence[str]) -> dict[str, list[Any]]:
             )
         found[field] = json_list(text) or [value(part) for part in text.split(",")]
     return found
+
+
+def systems(base: System, designs: Sequence[str]) -> dict[str, System]:
+    """The systems of the options by their names; the base alone without any.
+
+    Raises:
+        ConfigurationError: One without a name, with what is no field and value, or that breaks a rule; or a
+            name given twice.
+    """
+    found: dict[str, System] = {}
+    for option in designs:
+        name, colon, changes = option.partition(":")
+        name, where = name.strip(), f'--design "{option:.200}"'
+        values: dict[str, Any] = {}
+        for change in filter(str.strip, (changes if colon or "=" not in name else option).split(";")):
+            field, equals, text = change.partition("=")
+            if not (colon and name and field.strip() and equals and text.strip()):
+                raise ConfigurationError(
+                    f"{where}: must be NAME: FIELD=VALUE; FIELD=VALUE. Usual fix: "
+                    '--design "FedAvg: protocol.kind=HFedAvg".'
+                )
+            values[field.strip().replace("-", "_")] = value(text)
+        if not name or name in found:
+            rule = "is given twice" if name else "has no name"
+            raise ConfigurationError(f'{where}: {rule}. Usual fix: --design "NAME: FIELD=VALUE".')
+        try:
+            found[name] = changed(base, values)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{where}: {error}") from None
+    return found or {BASE: base}
 
 
 def json_list(text: str) -> list[Any] | None:

@@ -5,23 +5,23 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-import pandas as pd
 from attrs import evolve
 
-from analysis.studies import METRICS, compared, is_tight, metrics
+from analysis.studies import MEASURES, is_tight, metrics
+from analysis.tables import frame
+from analysis.together import together
 from cosim import Never
 from cosim.configuration import ConfigurationError
 from cosim.learning.task import SUGGESTED
 from cosim.running import network_of
-from cosim.servers.end import Counted
-from cosim.studies.designs import Design, value_at
+from cosim.studies.designs import BASE, Design, value_at
 from cosim.studies.study import Study
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
-from scenarios.command_line.progress import Show, progress_of
-from scenarios.command_line.study import Options, grid
+from scenarios.command_line.study import Options, grid, systems
 from scenarios.command_line.study.executor import pool
-from scenarios.command_line.study.table import frame, table
+from scenarios.command_line.table import shown
+from scenarios.command_line.targets import targets
 
 
 def play(scenario: str, base: System, options: Options, *, title: str | None = None) -> int:
@@ -31,8 +31,7 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
         title: What folder and progress call it; None: as the scenario.
     """
     title = title or scenario
-    base = evolve(base, evaluation=Never()) if options.timing_only else base
-    study = Study(base, grid(options.over), options.seeds, options.target)
+    study = asked(base, options)
     found = study.designs
     if all(design.system is None for design in found):
         raise ConfigurationError(str(found[0].error))
@@ -42,24 +41,21 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
     precision = dict(share(option, found) for option in options.precision)
     out = options.out or next_free_folder(Path("studies"), title)
     most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
-    with (
-        pool(options.executor, options.workers) as (executor, num_at_once),
-        progress_of(title) as show,
-    ):
-        runs = study.run(
+    with pool(options.executor, options.workers) as (executor, num_at_once):
+        study.run(
             out,
             scenario=scenario,
             data_dir=None if options.data_dir is None else options.data_dir.resolve(),
             executor=executor,
-            num_workers=options.workers,
+            num_workers=num_at_once,
             enough=partial(is_tight, precision=precision),
             most_seeds=most,
-            listener=partial(told, show, num_at_once),
+            progress=title,
         )
+    runs = together([out])
     reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)
-    comparisons = compared(runs, reference)
-    save_table(frame(comparisons), out / "table.csv")
-    console.print(table(comparisons, metrics(runs), found[reference].name))
+    save_table(frame(runs, metrics(runs), reference), out / "table.csv")
+    console.print(shown(runs, metrics(runs), reference))
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
@@ -67,15 +63,25 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
     return int(bool(len(failed)))
 
 
-def told(show: Show, num_at_once: int, runs: pd.DataFrame, num_wanted: int) -> None:
-    """Show how many runs have ended, run and have failed."""
-    num_left, num_failed = (int((runs["status"] == status).sum()) for status in ("waiting", "failed"))
-    played = Counted(len(runs) - num_left, num_wanted, "runs")
-    show(played, f"{min(num_left, num_at_once)} running, {num_failed} failed")
+def asked(base: System, options: Options) -> Study:
+    """The study that the options describe.
+
+    Raises:
+        ConfigurationError: They do not describe one.
+    """
+    base = evolve(base, evaluation=Never()) if options.timing_only else base
+    wanted = targets(options.target)
+    if wanted and options.timing_only:
+        raise ConfigurationError(
+            "--target: with --timing-only nothing is learned, so none is reached. Usual fix: one of them."
+        )
+    return Study(systems(base, options.design), grid(options.over), options.seeds, wanted, options.held)
 
 
 def is_base(base: System, design: Design) -> bool:
-    """Whether a design changes nothing."""
+    """Whether a design of the scenario itself changes nothing."""
+    if design.base != BASE:
+        return design.system == base
     try:
         return all(value_at(base, field) == value for field, value in design.values.items())
     except ConfigurationError:  # a field that only another kind of a part has
@@ -98,7 +104,7 @@ def share(option: str, asked: Sequence[Design]) -> tuple[str, float]:
         part = 0.0
     tasks = (design.system.task for design in asked if design.system is not None)
     measured = (own.measures() for task in tasks for own in ((task,) if task else SUGGESTED))
-    known = dict.fromkeys([*METRICS, *chain.from_iterable(measured)])
+    known = dict.fromkeys([*MEASURES, *chain.from_iterable(measured)])
     if metric not in known or not 0.0 < part < 1.0:
         raise ConfigurationError(
             f"--precision {option}: must be METRIC=SHARE, one of {', '.join(known)}. "

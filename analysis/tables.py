@@ -1,0 +1,212 @@
+"""Tables of designs, to look at and to paste: factors as columns, means with intervals, units in the head.
+
+Numbers have four digits. In a table to look at, units take the prefix of the largest number of their column,
+and shares are per cent; in `frame` all is as in files.
+
+Scope and limitations: LaTeX needs the package booktabs, and text encoded in UTF-8.
+
+Usage::
+
+    runs = load("studies/bandwidth")
+    print(latex(by_design(runs, ["time_s", "energy_j"])))
+
+Validation: tests/analysis/test_tables.py.
+"""
+
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analysis.intervals.statistics import Interval
+from analysis.studies import Comparison, Metric, compared, metrics
+from cosim.units import prefixed, unit_of
+from cosim.words import field_in_words, value_in_words
+
+
+class Table(NamedTuple):
+    """Head and rows in words; the first `num_factors` columns say which design it is."""
+
+    head: list[str]
+    rows: list[list[str]]
+    num_factors: int
+
+
+def by_design(runs: pd.DataFrame, chosen: Collection[str], reference: int | None = None) -> Table:
+    """A row for each design, a column for each metric.
+
+    Args:
+        chosen: Columns of metrics; those that no design has are left out.
+        reference: Number of a design: differences to it, taken seed by seed; None: means.
+    """
+    known, found = metrics(runs), compared(runs, reference or 0)
+    cells: dict[tuple[int, str], str] = {}
+    head: list[str] = []
+    for metric in (known[column] for column in chosen):
+        own = [row for row in found if row.metric == metric.column]
+        values = {row.design: row.value if reference is None else row.difference for row in own}
+        shown = [value for value in values.values() if value is not None]
+        if not shown:
+            continue
+        scale, label = scaled(metric, [row.value for row in own])
+        statistic = "" if reference is not None else _statistic(own)
+        head.append(f"{label}{statistic}")
+        for design, value in values.items():
+            cells[design, head[-1]] = "" if value is None else interval_in_words(value, scale)
+    factors, of_design = factors_of(runs)
+    rows = [[*own, *(cells.get((d, name), "") for name in head)] for d, own in of_design.items()]
+    return Table([*factors, *head], rows, len(factors))
+
+
+def by_metric(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> Table:
+    """A row for each metric and design, beside the difference to a design, seed by seed."""
+    known, found = metrics(runs), compared(runs, reference)
+    factors, of_design = factors_of(runs)
+    rows = []
+    for metric in (known[column] for column in chosen):
+        own = [row for row in found if row.metric == metric.column]
+        scale, label = scaled(metric, [row.value for row in own])
+        for row in own:
+            name = f"{label}{_statistic(own)}" if row is own[0] else ""
+            value = interval_in_words(row.value, scale)
+            if metric.target and metric.column.startswith("reached"):
+                value = f"{value}: {row.statistic}"
+            against = "-" if row.difference is None else interval_in_words(row.difference, scale)
+            against = f"{against}; {row.pairs}" if row.pairs else against
+            rows.append([name, *of_design[row.design], value, against])
+    (name,) = runs.loc[runs["design"] == reference, "name"].unique()
+    against = f"difference to {name}, seed by seed"
+    return Table(["", *factors, "mean", against], rows, len(factors))
+
+
+def frame(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> pd.DataFrame:
+    """The numbers of all metrics, a row for each design and metric, in the units of their columns."""
+    fields = [*_folders(runs), *_bases(runs), *_fields(runs)]
+    factors = runs.drop_duplicates("design").set_index("design")[fields]
+    rows = []
+    for row in compared(runs, reference):
+        if row.metric not in chosen:
+            continue
+        own = {"design": row.design, "name": row.name, **factors.loc[row.design].to_dict()}
+        own |= {"metric": row.metric, "statistic": row.statistic, "num_runs": row.num_runs}
+        own |= {"value": row.value.estimate, "low": row.value.low, "high": row.value.high}
+        if (found := row.difference) is not None:
+            own |= {"difference": found.estimate, "difference_low": found.low, "difference_high": found.high}
+        rows.append(own | (row.pairs._asdict() if row.pairs else {}))
+    return pd.DataFrame(rows)
+
+
+def factors_of(runs: pd.DataFrame) -> tuple[list[str], dict[int, list[str]]]:
+    """What tells designs apart, as heads of columns, and each design's values in words."""
+    one_each = runs.drop_duplicates("design").sort_values("design").set_index("design")
+    columns: dict[str, list[str]] = {}
+    for column in (*_folders(runs), *_bases(runs)):
+        columns["folder" if column == "study" else "design"] = list(map(str, one_each[column]))
+    fields = _fields(runs)
+    for field in fields:
+        head, cells = _factor(field, list(one_each[field]), fields)
+        columns[head] = cells
+    if not columns or len(set(zip(*columns.values(), strict=True))) < len(one_each):
+        columns = {"design": list(map(str, one_each["name"])), **columns}
+    own = zip(*columns.values(), strict=True)
+    return list(columns), {int(d): list(cells) for d, cells in zip(one_each.index, own, strict=True)}
+
+
+def scaled(metric: Metric, values: Sequence[Interval]) -> tuple[float, str]:
+    """What a metric's numbers are multiplied by to be shown, and its head with its unit."""
+    measure = metric.measure
+    if measure.is_share or not metric.unit:
+        return measure.factor, measure.label
+    largest = max((abs(v.estimate) for v in values if math.isfinite(v.estimate)), default=0.0)
+    scale, unit = prefixed(largest, metric.unit)
+    return 1.0 / scale, f"{measure.words.removesuffix(f'({metric.unit})').strip()} ({unit})"
+
+
+def interval_in_words(interval: Interval, scale: float = 1.0) -> str:
+    """Estimate and ends; the estimate alone where they are the same."""
+    words = f"{scale * interval.estimate:.4g}"
+    if interval.low == interval.high:
+        return words
+    return f"{words} [{scale * interval.low:.4g}, {scale * interval.high:.4g}]"
+
+
+def markdown(table: Table) -> str:
+    """For a page in Markdown."""
+    lines = [table.head, ["---"] * len(table.head), *table.rows]
+    escaped = ([cell if cell == "---" else _escaped(cell, _MARKDOWN) for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped) + "\n"
+
+
+def latex(table: Table) -> str:
+    """For a paper: a tabular in the style of booktabs."""
+    columns = "l" * table.num_factors + "r" * (len(table.head) - table.num_factors)
+    head, *rows = (" & ".join(_escaped(cell, _LATEX) for cell in line) for line in (table.head, *table.rows))
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            rf"{head} \\",
+            r"\midrule",
+            *(rf"{row} \\" for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+_MARKDOWN = {character: f"\\{character}" for character in "\\|*_`<>"}
+_LATEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "[": "{[}",  # else an option, where a line begins with it
+    "]": "{]}",
+    "µ": r"\textmu{}",
+    "²": r"\textsuperscript{2}",
+}
+
+
+def _escaped(text: str, signs: Mapping[str, str]) -> str:
+    return "".join(signs.get(character, character) for character in " ".join(text.split()))
+
+
+def _statistic(own: Sequence[Comparison]) -> str:
+    """What the values of a metric are where they are no means."""
+    told = {row.statistic for row in own if not row.metric.startswith("reached")} - {"mean"}
+    return "".join(f", {statistic}" for statistic in sorted(told))
+
+
+def _folders(runs: pd.DataFrame) -> list[str]:
+    return ["study"] if "study" in runs and runs["study"].nunique() > 1 else []
+
+
+def _bases(runs: pd.DataFrame) -> list[str]:
+    return ["base"] if "base" in runs and runs["base"].nunique() > 1 else []
+
+
+def _fields(runs: pd.DataFrame) -> list[str]:
+    """The fields that designs differ in."""
+    return [field for field in runs.attrs.get("fields", ()) if runs[field].map(json.dumps).nunique() > 1]
+
+
+def _factor(field: str, values: Sequence[Any], fields: Collection[str]) -> tuple[str, list[str]]:
+    """The head of a field's column, and its cells."""
+    words, unit = field_in_words(field, fields), unit_of(field.removesuffix(".values"))
+    known = [value for value in values if not _is_missing(value)]
+    if not unit or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):
+        return words, ["" if _is_missing(value) else value_in_words(field, value) for value in values]
+    scale, unit = prefixed(max(map(abs, known)), unit)
+    return f"{words} ({unit})", ["" if _is_missing(v) else f"{v / scale:.15g}" for v in values]
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a design of another study has no such field."""
+    return isinstance(value, float) and math.isnan(value)

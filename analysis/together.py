@@ -1,0 +1,101 @@
+"""Together: the runs of several studies and single runs as one table, so that their designs are compared.
+
+Single runs whose configurations differ in the seed only are one design, named by the folder of the first.
+Where several studies are given, a column says which (`study`), and names of designs that two of them have are
+led by it. Seeds that designs share are paired, wherever they come from: the same seed is the same draws.
+
+Scope and limitations: a target that a study was not asked for is read off the evaluations of its runs.
+
+Usage::
+
+    runs = together(["studies/a", "runs/b"], targets=(0.8,))
+
+Validation: tests/analysis/test_together.py.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.studies import load, with_shares
+from cosim.results import Result
+from cosim.studies.table import outcome_of, table_of, taken, target_columns, target_label
+
+
+def together(paths: Sequence[str | Path], targets: Sequence[float] = (), held: int = 1) -> pd.DataFrame:
+    """The runs of the folders, each the folder of a study or of a run.
+
+    Args:
+        targets: Of the headline, besides those that studies were asked for.
+        held: Evaluations in a row at which one of these must be reached to count.
+
+    Raises:
+        ConfigurationError: A folder is neither.
+    """
+    found = {str(path): load(path) for path in paths}
+    labels = {target_label(target, held): target for target in targets}
+    tables = {
+        folder: _with_targets(Path(folder), runs, labels, held)
+        for folder, runs in found.items()
+        if isinstance(runs, pd.DataFrame)
+    }
+    single = {folder: result for folder, result in found.items() if isinstance(result, Result)}
+    if single:
+        tables["runs"] = _of_runs(single, labels, held)
+    return _joined(tables)
+
+
+def _with_targets(folder: Path, runs: pd.DataFrame, labels: dict[str, float], held: int) -> pd.DataFrame:
+    """The runs of a study with columns of targets that it was not asked for."""
+    new = {label: target for label, target in labels.items() if label not in runs.attrs["targets"]}
+    if not new:
+        return runs
+    ended = runs["status"] == "complete"
+    found = [taken(Result.load(folder / run), list(new.values()), held) for run in runs["folder"][ended]]
+    columns = [column for label in new for column in target_columns(label).values()]
+    added = pd.DataFrame(found, index=runs.index[ended], columns=columns, dtype=float)
+    attrs = runs.attrs | {"targets": [*runs.attrs["targets"], *new]}
+    runs = runs.join(added)
+    runs.attrs = attrs
+    return runs
+
+
+def _of_runs(results: Mapping[str, Result], labels: Mapping[str, float], held: int) -> pd.DataFrame:
+    """Single runs as a table of runs."""
+    names: dict[str, str] = {}
+    rows = []
+    for folder, result in results.items():
+        system = dict(result.config.get("system", {}))
+        seed = int(system.pop("seed", 0))
+        config = json.dumps(result.config | {"system": system}, sort_keys=True)
+        name = names.setdefault(config, Path(folder).name or folder)
+        own = {"design": list(names).index(config), "name": name, "base": name, "seed": seed, "error": ""}
+        rows.append(own | {"folder": folder} | outcome_of(result, list(labels.values()), held))
+    runs = table_of(rows, list(labels)).drop_duplicates(["design", "seed"], ignore_index=True)
+    runs.attrs["fields"] = []
+    return with_shares(runs)
+
+
+def _joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Tables one below the other, their designs numbered through."""
+    if len(tables) == 1:
+        return next(iter(tables.values()))
+    names = [str(name) for runs in tables.values() for name in runs["name"].unique()]
+    twice = {name for name in names if names.count(name) > 1}
+    merged: dict[str, Any] = {"measures": {}, "targets": [], "fields": []}
+    parts, first = [], 0
+    for folder, runs in tables.items():
+        own = [f"{folder}: {name}" if name in twice else name for name in runs["name"]]
+        parts.append(runs.assign(design=runs["design"] + first, name=own, study=folder))
+        first += int(runs["design"].max()) + 1
+        merged["measures"] |= runs.attrs["measures"]
+        for key in ("targets", "fields"):
+            merged[key] += [value for value in runs.attrs[key] if value not in merged[key]]
+    for part in parts:
+        part.attrs = {}  # which pandas would have to compare
+    runs = pd.concat(parts, ignore_index=True)
+    runs.attrs = merged
+    return runs

@@ -1,0 +1,121 @@
+"""Cost: how long the runs of a study will take, judged before they are played.
+
+A round of the first design is played with its learning and its evaluation, and a few of every design without
+(a timing-only probe). That says what the events of a round cost in each design, what learning costs for an
+update in the first, and how many updates a round has in each.
+
+Scope and limitations: a guess. Networks, batches and data sets of other designs count as the first one's,
+rounds as alike and all evaluated, and cores as undisturbed by each other. A design whose clock cannot run
+without learning costs what the first one does. Where the first cannot be measured, nothing is said.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from attrs import evolve
+
+from cosim.configuration import ConfigurationError
+from cosim.running import network_of, run
+from cosim.servers.cloud import VersionReport
+from cosim.servers.end import Progress
+from cosim.servers.evaluation_times import EveryVersions, Never
+from cosim.system import System
+
+_PROBE_WALL_S = 0.2
+_ALL_PROBES_WALL_S = 3.0
+_LEARNING_WALL_S = 1.0
+
+
+class Measured(NamedTuple):
+    """The beginning of a run.
+
+    Attributes:
+        begin_s: Wall time until its clock started.
+        per_unit_s: Wall time for one of what its end counts, such as a round.
+        updates_per_unit: Updates that arrived in it.
+        num_units: What its end counts.
+    """
+
+    begin_s: float
+    per_unit_s: float
+    updates_per_unit: float
+    num_units: float
+
+    @property
+    def wall_s(self) -> float:
+        """Of the whole run."""
+        return self.begin_s + self.num_units * self.per_unit_s
+
+
+class Enough(Exception):
+    """The beginning of a run has been measured."""
+
+
+def costs_s(systems: Sequence[System], data_dir: Path | None) -> list[float] | None:
+    """Wall time of a run of each system, on one core; None where the first cannot be measured."""
+    first, *_ = systems
+    learnt = measured(first, data_dir, _LEARNING_WALL_S)
+    if learnt is None:
+        return None
+    probes: list[Measured | None] = []
+    started = time.monotonic()
+    for system in systems:
+        has_time = time.monotonic() - started < _ALL_PROBES_WALL_S
+        probes.append(probed(system, data_dir) if has_time else None)
+    if probes[0] is None or not first.evaluation.learns:
+        return [(learnt if probe is None else probe).wall_s for probe in probes]
+    learning_s = max(learnt.per_unit_s - probes[0].per_unit_s, 0.0)
+    per_update_s = learning_s / max(probes[0].updates_per_unit, 1e-9)
+    return [
+        learnt.wall_s
+        if probe is None
+        else learnt.begin_s + probe.num_units * (probe.per_unit_s + per_update_s * probe.updates_per_unit)
+        for probe in probes
+    ]
+
+
+def probed(system: System, data_dir: Path | None) -> Measured | None:
+    """The beginning of a run without learning; None where the system's clock needs it."""
+    try:
+        return measured(evolve(system, evaluation=Never()), data_dir, _PROBE_WALL_S)
+    except ConfigurationError:
+        return None
+
+
+def measured(system: System, data_dir: Path | None, enough_wall_s: float) -> Measured | None:
+    """The beginning of a run; None where the run cannot begin.
+
+    Args:
+        enough_wall_s: How long to play at least, if the run is that long; at least one round.
+    """
+    if system.evaluation.learns:
+        system = evolve(system, evaluation=EveryVersions())
+    called = time.monotonic()
+    heard: list[tuple[float, float, int]] = []
+
+    def listener(report: VersionReport) -> None:
+        done, of, _ = system.end.counted(report.progress)
+        now = time.monotonic()
+        heard.append((now, done, report.progress.num_updates))
+        if done and (now - called > enough_wall_s or done >= of):
+            raise Enough("measured")
+
+    try:
+        run(system, network_of(system), data_dir=data_dir, num_workers=1, listener=listener)
+    except Enough:
+        pass
+    except Exception:  # the study's own run will say what is wrong
+        return None
+    if len(heard) < 2:
+        return None
+    begun, *_, last = heard[min(len(heard) - 2, 1) :]
+    (wall_s, done, updates), (last_wall_s, last_done, last_updates) = begun, last
+    units = max(last_done - done, 1e-9)
+    return Measured(
+        begin_s=heard[0][0] - called,
+        per_unit_s=(last_wall_s - wall_s) / units,
+        updates_per_unit=(last_updates - updates) / units,
+        num_units=system.end.counted(Progress()).of,
+    )

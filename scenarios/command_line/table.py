@@ -1,0 +1,127 @@
+"""`cosim table`: means with intervals, to look at or to paste; several folders are compared.
+
+cosim table studies/bandwidth                                  # all metrics, with differences seed by seed
+cosim table studies/bandwidth --format latex --metric accuracy,energy_j --target 0.8 --out table.tex
+cosim table studies/a studies/b runs/c --format csv
+"""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import attrs
+import pandas as pd
+import rich.table
+import tyro
+
+from analysis import tables
+from analysis.studies import Metric, metrics
+from analysis.together import together
+from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.files import replace
+from scenarios.command_line.arguments import parse, usage
+from scenarios.command_line.console import console, made
+from scenarios.command_line.looking import folders
+from scenarios.command_line.targets import targets
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What the table shows.
+
+    Attributes:
+        format: text, to look at; latex (with booktabs), csv (every number of its own) or markdown, to paste.
+        metric: Column, such as accuracy, energy_j or time_to_0.8_s; several by commas; none: all.
+        target: Of the headline, for what it takes to reach it, besides those of a study; several by commas.
+        held: Evaluations in a row at which a target of --target must be reached to count.
+        reference: Name of the design that differences are to; none: the first.
+        differences: In latex and markdown, show differences seed by seed in place of means.
+        out: File to write; none: the terminal.
+    """
+
+    format: Literal["text", "latex", "csv", "markdown"] = "text"
+    metric: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    held: int = 1
+    reference: str | None = None
+    differences: bool = False
+    out: Path | None = None
+
+
+def main(arguments: list[str]) -> int:
+    """`cosim table`."""
+    paths, rest = folders(arguments)
+    if not paths:
+        return usage("table", "FOLDER...", Options(), arguments, __doc__ or "", [], {})
+    return table(paths, parse(Options, "cosim table FOLDER...", rest, Options(), __doc__))
+
+
+def table(paths: Sequence[Path], options: Options) -> int:
+    """Print or write the table of studies and runs."""
+    runs = together(paths, targets(options.target), options.held)
+    known, reference = metrics(runs), number(runs, options.reference)
+    chosen = columns(options.metric, known)
+    if options.format == "text" and options.out is None:
+        console.print(shown(runs, chosen, reference))
+        return 0
+    written = text(runs, chosen, reference, options)
+    if options.out is None:
+        print(written, end="")
+    else:
+        made(options.out.parent)
+        replace(options.out, lambda partial: partial.write_text(written, encoding="utf-8"))
+        console.print(f"Table: {options.out}")
+    return 0
+
+
+def text(runs: pd.DataFrame, chosen: Collection[str], reference: int, options: Options) -> str:
+    """The table in the format that is asked for."""
+    if options.format == "csv":
+        return tables.frame(runs, chosen, reference).to_csv(index=False)
+    if options.format == "text":
+        with console.capture() as captured:
+            console.print(shown(runs, chosen, reference))
+        return captured.get()
+    found = tables.by_design(runs, chosen, reference if options.differences else None)
+    return tables.latex(found) if options.format == "latex" else tables.markdown(found)
+
+
+def shown(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> rich.table.Table:
+    """Every metric of every design in the terminal, and the difference to the reference on the same seeds."""
+    found = tables.by_metric(runs, chosen, reference)
+    drawn = rich.table.Table(title="Means over seeds and 95 % intervals", title_justify="left")
+    for head in found.head:
+        drawn.add_column(head, overflow="fold")
+    for place, row in enumerate(found.rows):
+        is_last = place + 1 == len(found.rows) or bool(found.rows[place + 1][0])
+        drawn.add_row(*row, end_section=is_last)
+    return drawn
+
+
+def columns(options: Sequence[str], known: dict[str, Metric]) -> list[str]:
+    """The metrics of the options, in turn; all where none is given.
+
+    Raises:
+        ConfigurationError: One that there is not.
+    """
+    asked = [part.strip() for option in options for part in option.split(",")]
+    for column in asked:
+        if column not in known:
+            hint = did_you_mean(column, known)
+            raise ConfigurationError(f"--metric {column}: is none.{hint} Known: {', '.join(known)}.")
+    return asked or list(known)
+
+
+def number(runs: pd.DataFrame, name: str | None) -> int:
+    """The number of the design of a name; the first without one.
+
+    Raises:
+        ConfigurationError: There is none.
+    """
+    names = {str(name): int(design) for design, name in runs[["design", "name"]].to_numpy()}
+    if name is None:
+        return min(names.values())
+    if name not in names:
+        known = ", ".join(names)
+        raise ConfigurationError(f"--reference {name}: no such design. Known: {known}.")
+    return names[name]
