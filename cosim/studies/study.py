@@ -20,6 +20,8 @@ Validation: tests/studies/test_study.py.
 """
 
 import json
+import re
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
@@ -29,9 +31,11 @@ import attrs
 import pandas as pd
 
 from cosim.configuration import ConfigurationError, check_reloads, to_dict
-from cosim.files import write_json, write_table
+from cosim.files import place, read_json, shown, write_json, write_table
+from cosim.folders import alone_in, create_folder
+from cosim.interrupts import interrupts_kept
 from cosim.learning.network.named import Builder, builder
-from cosim.results import check_version
+from cosim.provenance import check_version
 from cosim.running import network_of, run
 from cosim.sources import Sources, check_sources, sources_of
 from cosim.studies.designs import Design, Grid, designs, with_full_paths
@@ -104,7 +108,7 @@ class Study:
             ConfigurationError: The folder holds another study, or one of other sources; a grid that cannot
                 be; a base of a class that another process would not find.
         """
-        folder, found = Path(out).resolve(), self.designs
+        folder, found = place(out), self.designs
         for path in sorted(folder.glob("runs/*/provenance.json")):
             check_version(path.parent)
         check_reloads(self.base)
@@ -142,9 +146,11 @@ class Study:
         for design in range(len(found)):
             for number in range(self.seeds):
                 want(design, number)
-        ended()
-        with pool(executor, num_workers) as processes:
+        with alone_in(folder, "study"), interrupts_kept(), pool(executor, num_workers) as processes:
+            ended()
             for key, outcome in played(processes, play, wanted):
+                for words in outcome.pop("warnings", ()):
+                    warnings.warn(words, stacklevel=2)
                 rows[key] |= outcome
                 ended()
         return table_of(list(rows.values()))
@@ -176,40 +182,57 @@ class _Job:
 
 
 def play(job: _Job) -> dict[str, Any]:
-    """Play one run in this process, or go on with it, or read it; what the table says of it."""
-    try:
-        result = run(
-            job.system,
-            network_of(job.system, job.build),
-            out=job.folder,
-            scenario=job.scenario,
-            data_dir=job.data_dir,
-            num_workers=1,
-            resume="as found",
-        )
-    except Exception as error:
-        return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
-    return outcome_of(result, job.target)
+    """Play one run in this process, or go on with it, or read it; its row in the table, and its warnings."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            result = run(
+                job.system,
+                network_of(job.system, job.build),
+                out=job.folder,
+                scenario=job.scenario,
+                data_dir=job.data_dir,
+                num_workers=1,
+                resume="as found",
+            )
+        except Exception as error:
+            outcome = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+        else:
+            outcome = outcome_of(result, job.target)
+    return outcome | {"warnings": [str(warning.message) for warning in said]}
 
 
 def _begin(folder: Path, asked: dict[str, Any], sources: Sources) -> None:
-    path = folder / "study.json"
-    if path.exists():
-        known = json.loads(path.read_text())
-        known_sources = known.pop("sources", {})
-        if known != json.loads(json.dumps(asked)):
-            differ = ", ".join(key for key in asked if known.get(key) != json.loads(json.dumps(asked[key])))
-            raise ConfigurationError(
-                f"{folder}: holds another study (its {differ} differs). Usual fix: another --out."
-            )
-        check_sources(known_sources, sources, str(folder))
-        return
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigurationError(f"{folder}: is there already, and no study. Usual fix: another --out.")
-    try:
-        (folder / "runs").mkdir(parents=True, exist_ok=True)
+    """Make the folder of a study, or see that it is of this very one."""
+    path, asked = folder / "study.json", json.loads(json.dumps(asked))
+    if _has_lost(path):
         write_json(path, asked | {"sources": sources})
-    except OSError as error:
+    if not path.exists():
+        try:
+            create_folder(folder, {path.name: asked | {"sources": sources}}, parts=("runs",))
+            return
+        except FileExistsError:
+            if not path.exists():
+                raise ConfigurationError(
+                    f"{shown(folder)}: is there already, and no study. Usual fix: another --out."
+                ) from None
+    try:
+        known = read_json(path)
+    except ValueError as error:
         raise ConfigurationError(
-            f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
+            f"{shown(path)}: damaged ({error}). Usual fix: remove it and give the same command again, which "
+            "keeps the runs that are whole."
         ) from None
+    known_sources = known.pop("sources", {})
+    if known != asked:
+        differ = ", ".join(key for key in asked if known.get(key) != asked[key])
+        raise ConfigurationError(
+            f"{shown(folder)}: holds another study (its {differ} differs). Usual fix: another --out."
+        )
+    check_sources(known_sources, sources, shown(folder))
+
+
+def _has_lost(path: Path) -> bool:
+    """Whether the file of a study is missing where there are runs of one; each of them says what it is of."""
+    runs = [run.name for run in path.parent.glob("runs/*")]
+    return not path.exists() and bool(runs) and all(re.fullmatch(r"design-\d+-seed-\d+", r) for r in runs)

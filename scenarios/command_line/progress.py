@@ -21,9 +21,9 @@ def progress_of(name: str, quiet: bool = False) -> Iterator[Show]:
         yield lambda counted, words: None
     elif console.is_terminal:
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=28),
-            TextColumn("{task.fields[words]}"),
+            TextColumn("{task.fields[words]}", markup=False),
             TimeRemainingColumn(compact=True),
         )
         with Progress(*columns, console=console) as bar:

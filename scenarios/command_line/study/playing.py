@@ -1,9 +1,10 @@
 """Playing a study: what its runs are played on, how far they have come, and what they say."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
 
 import pandas as pd
 from attrs import evolve
@@ -11,6 +12,7 @@ from attrs import evolve
 from analysis.studies import METRICS, compared, is_tight, metrics
 from cosim import Never
 from cosim.configuration import ConfigurationError
+from cosim.files import place, shown
 from cosim.learning.task import SUGGESTED
 from cosim.running import network_of
 from cosim.servers.end import Counted
@@ -24,11 +26,14 @@ from scenarios.command_line.study.executor import pool
 from scenarios.command_line.study.table import frame, table
 
 
-def play(scenario: str, base: System, options: Options, *, title: str | None = None) -> int:
+def play(
+    scenario: str, base: System, options: Options, *, title: str | None = None, to_go_on: str = "cosim study"
+) -> int:
     """Run what is missing, print the table; exit code 1 where runs failed.
 
     Args:
         title: What folder and progress call it; None: as the scenario.
+        to_go_on: Command by which the study goes on when interrupted, without a folder that is chosen here.
     """
     title = title or scenario
     base = evolve(base, evaluation=Never()) if options.timing_only else base
@@ -40,22 +45,28 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
         if design.system is not None:
             network_of(design.system)
     precision = dict(share(option, found) for option in options.precision)
-    out = options.out or next_free_folder(Path("studies"), title)
+    out = place(options.out) if options.out else next_free_folder("studies", title)
     most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
-    with (
-        pool(options.executor, options.workers) as (executor, num_at_once),
-        progress_of(title) as show,
-    ):
-        runs = study.run(
-            out,
-            scenario=scenario,
-            data_dir=None if options.data_dir is None else options.data_dir.resolve(),
-            executor=executor,
-            num_workers=options.workers,
-            enough=partial(is_tight, precision=precision),
-            most_seeds=most,
-            listener=partial(told, show, num_at_once),
-        )
+    try:
+        with (
+            pool(options.executor, options.workers) as (executor, num_at_once),
+            progress_of(title) as show,
+        ):
+            runs = study.run(
+                out,
+                scenario=scenario,
+                data_dir=None if options.data_dir is None else place(options.data_dir),
+                executor=executor,
+                num_workers=options.workers,
+                enough=partial(is_tight, precision=precision),
+                most_seeds=most,
+                listener=partial(told, show, num_at_once),
+            )
+    except KeyboardInterrupt:
+        if (out / "study.json").is_file():
+            chosen = "" if options.out else f" --out {shlex.quote(shown(out))}"
+            print(f"To go on: {to_go_on}{chosen}", file=sys.stderr)
+        raise
     reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)
     comparisons = compared(runs, reference)
     save_table(frame(comparisons), out / "table.csv")
@@ -63,7 +74,7 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
-    console.print(f"Study folder: {out} ({len(runs)} runs, {len(failed)} failed)")
+    console.print(f"Study folder: {shown(out)} ({len(runs)} runs, {len(failed)} failed)", soft_wrap=True)
     return int(bool(len(failed)))
 
 
