@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
+from cosim.files import place
 from cosim.results import Result
 from cosim.units import SUFFIXES
 
@@ -64,10 +65,12 @@ def load(path: str | Path) -> "Result | pd.DataFrame":
     Raises:
         ConfigurationError: There is neither.
     """
-    folder = Path(path)
+    folder = place(path)
     if not (folder / "study.json").exists():
         return Result.load(folder)
-    runs = pd.read_parquet(folder / "runs.parquet")
+    from cosim.studies.table import table_in  # not for a run, which needs no engine
+
+    runs = table_in(folder)
     for column in [name for name in map(str, runs.columns) if name.startswith("field.")]:
         runs[column.removeprefix("field.")] = [json.loads(value) for value in runs.pop(column)]
     return with_shares(runs)

@@ -127,7 +127,11 @@ def damaged(path: Path | str, why: str) -> ConfigurationError:
 
 
 def _beginning_with(word: str, arrays: Any) -> dict[str, NDArray[Any]]:
-    return {name.removeprefix(word): arrays[name] for name in arrays.files if name.startswith(word)}
+    found = {name.removeprefix(word): arrays[name] for name in arrays.files if name.startswith(word)}
+    for name, values in found.items():
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"{word}{name} holds no numbers")
+    return found
 
 
 def _by_node(arrays: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, NDArray[Any]]]:

@@ -66,7 +66,7 @@ class _Processes(ForkServerContext):
         self._started: list[BaseProcess] = []
         self.set_forkserver_preload(["cosim.running", "cosim.learning.learner"])
 
-    def Process(self, *args: Any, **kwargs: Any) -> BaseProcess:
+    def Process(self, *args: Any, **kwargs: Any) -> BaseProcess:  # type: ignore[override]
         """One that is still to be started."""
         process = ForkServerProcess(*args, **kwargs)
         self._started.append(process)

@@ -20,7 +20,6 @@ Validation: tests/studies/test_study.py.
 """
 
 import json
-import re
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -40,7 +39,7 @@ from cosim.running import network_of, run
 from cosim.sources import Sources, check_sources, sources_of
 from cosim.studies.designs import Design, Grid, designs, with_full_paths
 from cosim.studies.executors import played, pool
-from cosim.studies.table import outcome_of, row_of, table_of
+from cosim.studies.table import ASKED, FILE, RUN, outcome_of, row_of, table_of
 from cosim.system import System
 
 Enough = Callable[[pd.DataFrame], bool]
@@ -140,7 +139,7 @@ class Study:
                 if has_ended and may_go_on and not enough(table_of(own)):
                     want(design, len(own))
             table = table_of(list(rows.values()))
-            write_table(folder / "runs.parquet", table)
+            write_table(folder / FILE, table)
             listener(table, len(rows))
 
         for design in range(len(found)):
@@ -204,7 +203,7 @@ def play(job: _Job) -> dict[str, Any]:
 
 def _begin(folder: Path, asked: dict[str, Any], sources: Sources) -> None:
     """Make the folder of a study, or see that it is of this very one."""
-    path, asked = folder / "study.json", json.loads(json.dumps(asked))
+    path, asked = folder / ASKED, json.loads(json.dumps(asked))
     if _has_lost(path):
         write_json(path, asked | {"sources": sources})
     if not path.exists():
@@ -235,4 +234,4 @@ def _begin(folder: Path, asked: dict[str, Any], sources: Sources) -> None:
 def _has_lost(path: Path) -> bool:
     """Whether the file of a study is missing where there are runs of one; each of them says what it is of."""
     runs = [run.name for run in path.parent.glob("runs/*")]
-    return not path.exists() and bool(runs) and all(re.fullmatch(r"design-\d+-seed-\d+", r) for r in runs)
+    return not path.exists() and bool(runs) and all(map(RUN.fullmatch, runs))

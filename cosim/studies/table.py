@@ -1,10 +1,19 @@
-"""Table of runs: one row for each run of a study, what it was and what became of it."""
+"""Table of runs: one row for each run of a study, what it was and what became of it.
+
+It says nothing that the run folders do not say, so a damaged one is made anew from those that are whole.
+"""
 
 import json
+import re
+import warnings
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from cosim.configuration import ConfigurationError
+from cosim.files import read_json, shown
 from cosim.results import Result
 from cosim.studies.designs import Design
 
@@ -27,6 +36,60 @@ COLUMNS = {
 
 Before those of the target stand the scores of the last evaluation, as the tasks call them.
 """
+
+FILE, ASKED = "runs.parquet", "study.json"
+RUN = re.compile(r"design-(\d+)-seed-(\d+)")
+"""What the folder of a run is called."""
+
+
+def table_in(folder: Path) -> pd.DataFrame:
+    """The table in a study folder.
+
+    Raises:
+        ConfigurationError: It has to be made anew, and nobody knows of what.
+
+    Warns:
+        UserWarning: It is made anew.
+    """
+    try:
+        table = pd.read_parquet(folder / FILE)
+        if any(str(table[column].dtype) != dtype for column, dtype in COLUMNS.items()):
+            raise ValueError("its columns are of other types")
+        if table[[column for column, dtype in COLUMNS.items() if dtype == "str"]].isna().any(axis=None):
+            raise ValueError("it has rows without a value")
+        for column in table.columns[table.columns.str.startswith("field.")]:
+            table[column].map(json.loads)
+    except Exception as error:  # there is hardly one that damaged bytes cannot raise
+        where, why = shown(folder / FILE), " ".join(str(error).split())[:200]
+        warnings.warn(f"{where}: damaged ({why}), so it is made anew from the runs.", stacklevel=2)
+        return _made_anew(folder)
+    return table
+
+
+def _made_anew(folder: Path) -> pd.DataFrame:
+    try:
+        asked = read_json(folder / ASKED)
+        grid, target = asked["grid"], asked["target"]
+        ways = [dict(zip(grid, way, strict=True)) for way in product(*grid.values())]
+        rows = []
+        for run in folder.glob("runs/*"):
+            if match := RUN.fullmatch(run.name):
+                number, seed = map(int, match.groups())
+                row = row_of(number, Design(values=ways[number], system=None), seed, f"runs/{run.name}")
+                rows.append(row | _outcome_in(run, target))
+        return table_of(rows)
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise ConfigurationError(
+            f"{shown(folder / ASKED)}: damaged ({error}). Usual fix: remove it and give the command of the "
+            "study again, which keeps the runs that are whole."
+        ) from None
+
+
+def _outcome_in(folder: Path, target: float | None) -> dict[str, Any]:
+    try:
+        return outcome_of(Result.load(folder), target)
+    except ConfigurationError as error:
+        return {"error": str(error)}
 
 
 def outcome_of(result: Result, target: float | None) -> dict[str, Any]:

@@ -93,7 +93,13 @@ def runs_of(path: Path) -> tuple[list[Result], list[str]]:
         f"{row.name}, seed {row.seed}: {row.status}{row.error and f' ({row.error})'}"
         for row in found[~ended].itertuples()
     ]
-    return [Result.load(path / folder) for folder in found["folder"][ended]], remarks
+    results = []
+    for folder in found["folder"][ended]:
+        try:
+            results.append(Result.load(path / folder))
+        except ConfigurationError as error:
+            remarks.append(str(error))
+    return results, remarks
 
 
 def trace(path: Path, options: TraceOptions) -> int:
