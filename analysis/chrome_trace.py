@@ -38,7 +38,8 @@ import pandas as pd
 
 from cosim.files import replace
 from cosim.records import Round, Span, Transfer
-from cosim.results import TABLES, Result
+from cosim.results import Result
+from cosim.tables import TABLES
 
 CLOUD = "cloud"
 UNKNOWN_CELL = "unknown cell"

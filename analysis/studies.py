@@ -27,6 +27,7 @@ import pandas as pd
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
 from analysis.targets import Pairs, ToTarget, common_horizon, pairs, to_target
+from cosim.files import place
 from cosim.records import Measure
 from cosim.results import Result
 from cosim.units import prefixed
@@ -104,10 +105,12 @@ def load(path: str | Path) -> "Result | pd.DataFrame":
     Raises:
         ConfigurationError: There is neither.
     """
-    folder = Path(path)
+    folder = place(path)
     if not (folder / "study.json").exists():
         return Result.load(folder)
-    runs = pd.read_parquet(folder / "runs.parquet")
+    from cosim.studies.table import table_in  # not for a run, which needs no engine
+
+    runs = table_in(folder)
     fields = [name for name in map(str, runs.columns) if name.startswith("field.")]
     for column in fields:
         runs[column.removeprefix("field.")] = [json.loads(value) for value in runs.pop(column)]

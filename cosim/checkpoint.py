@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.files import replace
-from cosim.records import Evaluation, Measure
+from cosim.files import replace, shown
+from cosim.records import Evaluation, from_json
 
 FILE = "checkpoint.npz"
 BEFORE = "checkpoint-before.npz"
@@ -95,26 +95,43 @@ class Checkpoint:
             if not _is_sound(path):
                 raise ValueError("wrong checksum")
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                rows = json.loads(str(arrays["evaluations"]))
                 return cls(
                     version=int(arrays["version"]),
                     weights=_beginning_with("weights.", arrays),
                     states=_by_node(_beginning_with("state.", arrays)),
-                    evaluations=[_evaluation(row) for row in json.loads(str(arrays["evaluations"]))],
+                    evaluations=[from_json(Evaluation, row) for row in rows],
                     journal=_beginning_with("journal.", arrays),
                 )
-        except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
-            raise ConfigurationError(
-                f"{path}: damaged ({error}). Usual fix: remove it, and the run starts from the beginning."
-            ) from None
+        except Exception as error:  # there is hardly one that a damaged archive cannot raise
+            raise damaged(path, str(error) or type(error).__name__) from None
+
+    def evaluation_of(self, version: int) -> Evaluation:
+        """The evaluation of a version, which the run has had evaluated.
+
+        Raises:
+            ConfigurationError: It is not there.
+        """
+        found = [row for row in self.evaluations if row.version == version]
+        if len(found) != 1:
+            raise damaged(FILE, f"{len(found)} evaluations of version {version}")
+        return found[0]
 
 
-def _evaluation(row: dict[str, Any]) -> Evaluation:
-    measures = Measure.by_column(row.pop("measures"))
-    return Evaluation(**row, measures=measures)
+def damaged(path: Path | str, why: str) -> ConfigurationError:
+    """What is said of a checkpoint with which no run can go on."""
+    where = shown(path) if isinstance(path, Path) else path
+    return ConfigurationError(
+        f"{where}: damaged ({why}). Usual fix: remove it, and the run starts from the beginning."
+    )
 
 
 def _beginning_with(word: str, arrays: Any) -> dict[str, NDArray[Any]]:
-    return {name.removeprefix(word): arrays[name] for name in arrays.files if name.startswith(word)}
+    found = {name.removeprefix(word): arrays[name] for name in arrays.files if name.startswith(word)}
+    for name, values in found.items():
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"{word}{name} holds no numbers")
+    return found
 
 
 def _by_node(arrays: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, NDArray[Any]]]:

@@ -1,8 +1,16 @@
-"""Files: written whole or not at all, also when the disk is full, the process is killed or the power goes."""
+"""Files: where they lie, written whole or not at all, and read or refused in one sentence.
+
+A file is written beside its place, under a name that carries the machine and the process, and put there when
+it is on the disk; also when the disk is full, the process is killed or the power goes. What a killed process
+has left beside is removed by the next start in that place (`sweep`).
+"""
 
 import errno
+import hashlib
 import json
 import os
+import platform
+import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +22,59 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_MOST_BYTES = 100
+"""Of a name within that of its partial file, which has to stay below 255. [no source]"""
+
+
+def place(path: str | Path) -> Path:
+    """The absolute path that a user means, who may have written ~ for their home.
+
+    Raises:
+        ConfigurationError: No file can be there.
+    """
+    try:
+        found = Path(path).expanduser().absolute()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            found.stat()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ConfigurationError(
+            f"{str(path)!r:.120}: nothing can lie there ({_why(error)}). Usual fix: another path."
+        ) from None
+    return found
+
+
+def shown(path: Path) -> str:
+    """A path as it is told: from this folder, where it lies in it."""
+    with suppress(OSError):
+        path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return str(path)
+
+
+def partial_of(path: Path) -> Path:
+    """Where this process writes what is to be put in a place."""
+    name = os.fsdecode(os.fsencode(path.name)[:_MOST_BYTES])
+    return path.with_name(f".{name}.{_machine()}.{os.getpid()}.partial")
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes of this machine that are no more have left half written in a folder."""
+    with suppress(OSError):
+        for path in folder.glob(".*.partial"):
+            *_, machine, process, _ = path.name.rsplit(".", 3)
+            if machine == _machine() and process.isdecimal() and not is_alive(int(process)):
+                with suppress(OSError):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def is_alive(process: int) -> bool:
+    """Whether this machine has a process of that number."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def replace(path: Path, write: Callable[[Path], Any]) -> None:
@@ -26,7 +87,7 @@ def replace(path: Path, write: Callable[[Path], Any]) -> None:
     Raises:
         ConfigurationError: It cannot be written.
     """
-    partial = path.with_name(f".{path.name}.partial")
+    partial = partial_of(path)
     try:
         write(partial)
         with partial.open("rb+") as file:
@@ -36,7 +97,7 @@ def replace(path: Path, write: Callable[[Path], Any]) -> None:
         full = any(error.errno == number or f"errno {number}]" in str(error) for number in _FULL)
         fix = "make room on the disk" if full else "a folder that is there and that you may write to"
         raise ConfigurationError(
-            f"{path}: cannot be written ({error.strerror or error}). What was saved before is whole. Usual "
+            f"{shown(path)}: cannot be written ({_why(error)}). What was saved before is whole. Usual "
             f"fix: {fix}, then the same command again, for a run cosim run --resume."
         ) from None
     finally:
@@ -44,11 +105,45 @@ def replace(path: Path, write: Callable[[Path], Any]) -> None:
             partial.unlink(missing_ok=True)
 
 
-def write_table(path: Path, frame: "pd.DataFrame") -> None:
-    """Write a Parquet table."""
+def write_table(path: Path, frame: "pd.DataFrame") -> str:
+    """Write a Parquet table; returns its checksum."""
     replace(path, lambda partial: frame.to_parquet(partial, index=False))
+    return checksum(path)
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
     """Write a JSON file."""
-    replace(path, lambda partial: partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n"))
+    text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+    # What is no text, such as bytes of a file's name, becomes JSON's own \udcff.
+    replace(path, lambda partial: partial.write_text(text, encoding="utf-8", errors="backslashreplace"))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file.
+
+    Raises:
+        ValueError: It cannot be read, is damaged or holds something else; says so in a few words.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(_why(error)) from None
+    if not isinstance(found, dict):
+        raise ValueError(f"a {type(found).__name__} in place of an object")
+    return found
+
+
+def _machine() -> str:
+    return platform.node().partition(".")[0] or "localhost"
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -5,6 +5,7 @@ KeyboardInterrupt that falls into one, and goes on. Here it is sent again a mome
 """
 
 import _thread
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -30,3 +31,19 @@ def interrupts_kept() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = usual
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Hear of a Ctrl-C that falls into this when it is over; only the main thread hears of any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    fallen: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, frame: fallen.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if fallen and callable(usual):
+        usual(fallen[0], None)

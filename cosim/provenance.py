@@ -1,13 +1,23 @@
-"""Provenance: where a run's numbers come from. Nothing in here enters a table."""
+"""Provenance: where a run's numbers come from, as its folder says in `provenance.json`.
+
+Nothing in here enters a table, and nothing is decided by it but that a folder of a newer cosim is refused. So
+a file that is damaged is a warning.
+"""
 
 import importlib.metadata
 import platform
+import re
 import subprocess
 import sys
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from cosim.configuration import ConfigurationError
+from cosim.files import place, read_json, shown, write_json
+
+FILE = "provenance.json"
 _PACKAGES = (
     "cosim",
     "torch",
@@ -42,11 +52,58 @@ def started_with(
 ) -> dict[str, Any]:
     """What a run was asked for that does not change its results, so that it goes on in the same way."""
     return {
-        "data_dir": None if data_dir is None else str(Path(data_dir).resolve()),
+        "data_dir": None if data_dir is None else str(place(data_dir)),
         "workers": num_workers,
         "device": device,
         "checkpoint_every": checkpoint_every,
     }
+
+
+def noted(folder: Path) -> dict[str, Any]:
+    """What the processes that played a run have noted of themselves; nothing where it says nothing.
+
+    Warns:
+        UserWarning: The file is damaged.
+    """
+    if not (folder / FILE).exists():
+        return {}
+    try:
+        return read_json(folder / FILE)
+    except ValueError as error:
+        where = shown(folder / FILE)
+        warnings.warn(f"{where}: damaged ({error}). Nothing depends on it, so it is left out.", stacklevel=2)
+        return {}
+
+
+def add_note(folder: Path, own: dict[str, Any]) -> None:
+    """Note in a run folder that another process goes on with it."""
+    first = noted(folder)
+    before = first.get("resumed", [])
+    write_json(folder / FILE, first | {"resumed": [*(before if isinstance(before, list) else []), own]})
+
+
+def check_version(folder: Path) -> None:
+    """Refuse a run folder that a newer cosim has written, whose tables may mean something else.
+
+    Raises:
+        ConfigurationError: A newer cosim has written it.
+    """
+    try:
+        origin = read_json(folder / FILE)
+        versions = [run["versions"]["cosim"] for run in (origin, *origin.get("resumed", []))]
+        written_by, own = max(versions, key=_numbers), importlib.metadata.version("cosim")
+        newer = _numbers(written_by) > _numbers(own)
+    except (ValueError, TypeError, KeyError, AttributeError, importlib.metadata.PackageNotFoundError):
+        return  # a folder that does not say, or that other checks refuse
+    if newer:
+        raise ConfigurationError(
+            f"{shown(folder)}: written by cosim {written_by}, and this is {own}. Usual fix: a newer cosim "
+            "(git pull, then pip install again)."
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
 def _version(package: str) -> str | None:

@@ -3,8 +3,9 @@
 Everything reported about a run (latency, energy, dropped updates, bits) is read off these rows.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import typing
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
 DONE = "done"
 """The outcome of what ran to its end; anything else is the reason why it was cut short."""
@@ -105,11 +106,6 @@ class Measure(NamedTuple):
     higher_is_better: bool
     is_share: bool = False
 
-    @classmethod
-    def by_column(cls, stored: Mapping[str, Sequence[Any]]) -> "dict[str, Measure]":
-        """Those that a file holds as lists of their values."""
-        return {column: cls(*values) for column, values in stored.items()}
-
     @property
     def label(self) -> str:
         """Words and unit, for an axis or above a column."""
@@ -142,6 +138,36 @@ class Evaluation(NamedTuple):
         """First score in words, for a progress bar."""
         column, measure = next(iter(self.measures.items()))
         return f"{measure.words} {measure.shown(self.scores[column])}"
+
+
+R = TypeVar("R")
+
+
+def from_json(kind: type[R], values: Any) -> R:
+    """A record that a JSON file holds as an object, or as a list of its values.
+
+    Raises:
+        ValueError: A field is missing, is none of its own, or has a value of another type.
+    """
+    kinds = typing.get_type_hints(kind)
+    names = list(kinds)
+    found = dict(zip(names, values, strict=False)) if isinstance(values, list) else values
+    if not isinstance(found, dict) or len(values) != len(names) or set(found) != set(names):
+        raise ValueError(f"{kind.__name__} has other fields than {', '.join(names)}")
+    return kind(**{name: _typed(kinds[name], found[name], f"{kind.__name__}.{name}") for name in names})
+
+
+def _typed(kind: Any, value: Any, where: str) -> Any:
+    """The value, which must be of a type."""
+    if typing.get_origin(kind) is not None:
+        _, inner = typing.get_args(kind)
+        if isinstance(value, dict):
+            return {name: _typed(inner, part, f"{where}.{name}") for name, part in value.items()}
+    elif hasattr(kind, "_fields"):
+        return from_json(kind, value)
+    elif type(value) in ((float, int) if kind is float else (kind,)):
+        return value
+    raise ValueError(f"{where} is {value!r:.40}")
 
 
 Row = Span | Transfer | Fate | Allotment | Round | Evaluation

@@ -1,9 +1,10 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
-`spans`, `transfers`, `fates`, `plans`, `rounds` and `evaluations` as Parquet, and, where something is
-learned, `checkpoint.npz`. Every file is written whole or not at all. Rows are sorted by time and node name,
-so that the same seed gives the same files, bit for bit.
+`spans`, `transfers`, `fates`, `plans`, `rounds` and `evaluations` as Parquet (`cosim.tables`), and, where
+something is learned, `checkpoint.npz`. Every file is written whole or not at all. The summary keeps the
+checksum of each table's file (`cosim.files.checksum`), so that one that has changed since is not taken for
+what the run has written.
 
 Usage::
 
@@ -11,15 +12,8 @@ Usage::
     result.evaluations[["time_s", "accuracy"]]
 """
 
-import fcntl
-import importlib.metadata
-import json
-import os
-import re
-import tempfile
-import typing
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,30 +23,17 @@ from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
-from cosim.files import write_json, write_table
-from cosim.names import by_number
-from cosim.records import Allotment, Evaluation, Fate, Measure, Round, Span, Trace, Transfer
+from cosim.files import checksum, place, read_json, shown, write_json, write_table
+from cosim.provenance import check_version
+from cosim.records import Measure, Trace, from_json
+from cosim.tables import TABLES, file_of, read_table, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLES = {
-    "spans": Span,
-    "transfers": Transfer,
-    "fates": Fate,
-    "plans": Allotment,
-    "rounds": Round,
-    "evaluations": Evaluation,
-}
-_DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
-_ORDER = {
-    "spans": ["start_s", "node", "end_s"],
-    "transfers": ["start_s", "client"],
-    "fates": ["start_s", "client"],
-    "plans": ["time_s", "client"],
-    "rounds": ["end_s", "level", "node"],
-    "evaluations": ["version"],
-}
+SUMMARY, CHECKSUMS = "summary.json", "checksums"
+COMPLETE = "complete"
+"""The status of a run that has come to its end."""
 
 
 class Summary(NamedTuple):
@@ -147,7 +128,7 @@ class Result:
         folder: Path | None,
     ) -> "Result":
         """The tables of a trace."""
-        frames: dict[str, Any] = {name: _frame(name, getattr(trace, name)) for name in TABLES}
+        frames: dict[str, Any] = {name: table_of(name, getattr(trace, name)) for name in TABLES}
         spans, transfers, _, _, rounds, evaluations = frames.values()
         evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
         sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])
@@ -173,21 +154,37 @@ class Result:
         """Read a run folder.
 
         Raises:
-            ConfigurationError: The folder is not a run folder, a file is missing or damaged, or a newer
-                cosim has written it.
-        """
-        import pandas as pd  # not before there is a table
+            ConfigurationError: The folder is not a run folder, a file is missing, damaged or not what the run
+                has written, or a newer cosim has written it.
 
-        folder = Path(folder)
+        Warns:
+            UserWarning: A table of a run that is not complete is not what its summary tells of.
+        """
+        folder, name = place(folder), "config.json"
         check_version(folder)
+        fix = "give the folder that a run printed"
+        frames: dict[str, Any] = {}
         try:
-            config = json.loads((folder / "config.json").read_text())
-            summary = _summary(json.loads((folder / "summary.json").read_text()))
-            frames: dict[str, Any] = {name: pd.read_parquet(folder / f"{name}.parquet") for name in TABLES}
-        except (OSError, ValueError, TypeError, KeyError) as error:
+            config = read_json(folder / name)
+            if not isinstance(config.get("system"), dict):
+                raise ValueError("no 'system' in it")
+            name, fix = SUMMARY, f"cosim run --resume {shown(folder)}, which plays what is missing"
+            summary, checksums = summary_of(folder)
+            for table in TABLES:
+                name = file_of(folder, table).name
+                is_as_written = checksum(folder / name) == checksums[table]
+                if not is_as_written and summary.status == COMPLETE:
+                    raise ValueError("it is not what the run has written: its checksum is another")
+                frames[table] = read_table(folder, table)
+                if not is_as_written:
+                    warnings.warn(
+                        f"{shown(folder / name)}: not what {SUMMARY} tells of. The run was stopped while it "
+                        f"saved, or the file is damaged. Usual fix: {fix}.",
+                        stacklevel=2,
+                    )
+        except (OSError, ValueError) as error:
             raise ConfigurationError(
-                f"{folder} cannot be read as a run folder: {error}. "
-                "Usual fix: give the folder that a run printed."
+                f"{shown(folder)} cannot be read as a run folder: {name}: {error}. Usual fix: {fix}."
             ) from None
         return cls(config=config, summary=summary, folder=folder, **frames)
 
@@ -195,9 +192,8 @@ class Result:
         """Write tables and summary into the folder, each file whole or not at all."""
         if self.folder is None:
             return
-        for name in TABLES:
-            write_table(self.folder / f"{name}.parquet", getattr(self, name))
-        write_json(self.folder / "summary.json", self.summary._asdict())
+        checksums = {name: write_table(file_of(self.folder, name), getattr(self, name)) for name in TABLES}
+        write_json(self.folder / SUMMARY, self.summary._asdict() | {CHECKSUMS: checksums})
 
     def at_target(self, target: float, held: int = 1) -> AtTarget | None:
         """What a run had taken when its headline, the first score, was at least as good as a target.
@@ -230,120 +226,20 @@ class Result:
         return None if reached is None else reached.time_s
 
 
-def _summary(values: dict[str, Any]) -> Summary:
-    measures = Measure.by_column(values.pop("measures"))
-    return Summary(**values, measures=measures)
-
-
-def create_folder(folder: Path, config: dict[str, Any], provenance: dict[str, Any]) -> None:
-    """Make a run folder with its configuration and provenance, whole or not at all.
+def summary_of(folder: Path) -> tuple[Summary, dict[str, str]]:
+    """What summary.json says of a run, and the checksum of each table's file.
 
     Raises:
-        ConfigurationError: It exists, or cannot be written.
+        ValueError: It cannot be read, or is none; says so in a few words.
     """
-    if folder.exists():
-        raise ConfigurationError(
-            f"out = {folder}: exists, and runs are not overwritten. Usual fix: another --out, remove it, or "
-            "go on with a stopped run by cosim run --resume."
-        )
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as staging:
-            made = Path(staging) / "run"
-            made.mkdir()
-            write_json(made / "config.json", config)
-            write_json(made / "provenance.json", provenance)
-            made.rename(folder)
-    except OSError as error:
-        raise ConfigurationError(
-            f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
-        ) from None
-
-
-@contextmanager
-def alone_in(folder: Path, *, waits: bool = False) -> Iterator[None]:
-    """Keep other processes from playing the run of a folder too; ends with the process, however it ends.
-
-    Args:
-        waits: Whether to wait for one that plays it.
-
-    Raises:
-        ConfigurationError: Another process plays it.
-    """
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise ConfigurationError(
-            f"out = {folder}: another process plays this run. Usual fix: wait for it, or another --out."
-        ) from None
-    finally:
-        os.close(handle)
-
-
-def check_version(folder: Path) -> None:
-    """Refuse a run folder that a newer cosim has written, whose tables may mean something else.
-
-    Raises:
-        ConfigurationError: A newer cosim has written it.
-    """
-    try:
-        origin = json.loads((folder / "provenance.json").read_text())
-        versions = [run["versions"]["cosim"] for run in (origin, *origin.get("resumed", []))]
-        written_by, own = max(versions, key=_numbers), importlib.metadata.version("cosim")
-        newer = _numbers(written_by) > _numbers(own)
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        importlib.metadata.PackageNotFoundError,
-    ):
-        return  # a folder that does not say, or that other checks refuse
-    if newer:
-        raise ConfigurationError(
-            f"{folder}: written by cosim {written_by}, and this is {own}. Usual fix: a newer cosim "
-            "(git pull, then pip install again)."
-        )
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
-
-
-def first_provenance(folder: Path) -> dict[str, Any]:
-    """What the process that began a run has noted of itself; nothing where the file is missing."""
-    path = folder / "provenance.json"
-    return json.loads(path.read_text()) if path.exists() else {}
-
-
-def add_provenance(folder: Path, provenance: dict[str, Any]) -> None:
-    """Note in a run folder that another process goes on with it."""
-    first = first_provenance(folder)
-    write_json(folder / "provenance.json", first | {"resumed": [*first.get("resumed", []), provenance]})
-
-
-def _frame(name: str, rows: list[Any]) -> "pd.DataFrame":
-    import pandas as pd
-
-    kinds = typing.get_type_hints(TABLES[name])
-    if name == "evaluations":
-        scores = list(rows[0].scores) if rows else []
-        rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
-        kinds = {"time_s": float, "version": int} | dict.fromkeys(scores, float)
-    frame = pd.DataFrame(rows, columns=list(kinds))
-    dtypes = {column: _DTYPES[kind] for column, kind in kinds.items()}
-    return frame.astype(dtypes).sort_values(_ORDER[name], kind="stable", ignore_index=True, key=_in_order)
-
-
-def _in_order(column: "pd.Series") -> "pd.Series":
-    """Numbers that sort as the column does, nodes by their numbers."""
-    if column.dtype.kind in "iufb":
-        return column
-    ranks = {name: rank for rank, name in enumerate(sorted(column.unique(), key=by_number))}
-    return column.map(ranks)
+    values = read_json(folder / SUMMARY)
+    checksums = values.pop(CHECKSUMS, None)
+    summary = from_json(Summary, values)
+    if summary.scores.keys() != summary.measures.keys():
+        raise ValueError("it has other scores than measures")
+    if not isinstance(checksums, dict) or checksums.keys() != TABLES.keys():
+        raise ValueError(f"its {CHECKSUMS} are not those of {', '.join(TABLES)}")
+    return summary, checksums
 
 
 def _total_until(time_s: "pd.Series", end_s: "pd.Series", amount: "pd.Series") -> np.ndarray:

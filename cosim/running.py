@@ -11,7 +11,6 @@ Usage::
     run(System(), out="runs/a", resume=True)  # had it been stopped
 """
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -22,26 +21,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from cosim.checkpoint import Checkpoint
+from cosim.checkpoint import FILE, Checkpoint, damaged
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
+from cosim.files import place
+from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
 from cosim.network import nodes_of
 from cosim.progress import progress_of, shown_and_heard
-from cosim.provenance import provenance, started_with
-from cosim.results import (
-    Result,
-    add_provenance,
-    alone_in,
-    check_version,
-    create_folder,
-    first_provenance,
-)
+from cosim.provenance import add_note, provenance, started_with
+from cosim.results import COMPLETE, Result
+from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.end import REASON
 from cosim.simulation import Process, Simulation
-from cosim.sources import Sources, check_sources, sources_of
+from cosim.sources import sources_of
 from cosim.system import System
 
 if TYPE_CHECKING:
@@ -97,33 +92,34 @@ def run(
 
     if checkpoint_every is not None and checkpoint_every < 1:
         raise ConfigurationError(f"checkpoint_every = {checkpoint_every}: must be at least 1, or None.")
-    folder = None if out is None else Path(out)
+    folder = None if out is None else place(out)
     if folder is not None:
         check_reloads(system)
     network = network_of(system) if network is None else network
     config, sources = configuration_of(system, network, scenario), sources_of(system)
-    if resume == "as found":
-        resume = folder is not None and (folder / "config.json").exists()
-        complete = _complete_run(folder, config, sources) if folder is not None and resume else None
-        if complete is not None:
-            return complete
+    as_found = resume == "as found"
+    if as_found:
+        resume = folder is not None and (folder / CONFIG).exists()
     asked = started_with(data_dir, num_workers, device, checkpoint_every)
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     num_workers = num_cores() if num_workers is None else num_workers
-    data = cache(partial(system.data.load, sim, None if data_dir is None else Path(data_dir)))
-    if not system.evaluation.learns:
-        learner: Learner = NothingLearned(network, system.data.outline or data(), system.task)
-    else:
-        brings_weights = system.initial_weights == "network"
-        learner = Learner(network, data(), device, num_workers, brings_weights, system.task)
-    if folder is not None and resume:
-        check_version(folder)
+    data = cache(partial(system.data.load, sim, None if data_dir is None else place(data_dir)))
     with ExitStack() as alone:
+        found = found_in(folder, config, sources, alone, waits=as_found) if resume else None
+        if isinstance(found, Result) and as_found:
+            return found
+        known = stopped(found)
+        if not system.evaluation.learns:
+            learner: Learner = NothingLearned(network, system.data.outline or data(), system.task)
+        else:
+            brings_weights = system.initial_weights == "network"
+            learner = Learner(network, data(), device, num_workers, brings_weights, system.task)
+        if folder is not None and known is not None:
+            check_fits(known, learner, folder)
         if progress:
             title = progress if isinstance(progress, str) else scenario or "run"
             show = alone.enter_context(progress_of(title))
             listener = shown_and_heard(show, system.end, listener)
-        known = _stopped_run(folder, config, sources, alone) if resume else None
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
         cloud = nodes_of(system, sim, learner, data, writer.heard, known)
         writer.journal = cloud.journal
@@ -131,16 +127,19 @@ def run(
         origin["sources"] = sources
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
-            add_provenance(folder, origin)
+            add_note(folder, origin)
         elif folder is not None:
-            create_folder(folder, config, origin)
-            alone.enter_context(alone_in(folder))
+            create(folder, config, origin)
+            alone.enter_context(alone_in(folder, "run"))
         status = "failed"
         try:
             with interrupts_kept():
                 sim.run(_played(sim, system, cloud))
+            if folder is not None and known is not None and cloud.progress.version < known.version:
+                why = f"of version {known.version}, and the run ends with {cloud.progress.version}"
+                raise damaged(folder / FILE, why)
             writer.time_s = sim.now_s
-            status = "complete"
+            status = COMPLETE
         except KeyboardInterrupt:
             status = "interrupted"
             raise
@@ -261,75 +260,6 @@ class _Writer:
         model = self._evaluated.model
         network = self._learner.network_of(model)
         return attrs.evolve(result, learned=self._learner.weights(model), network=network)
-
-
-def _stopped_run(
-    folder: Path | None, config: dict[str, Any], sources: Sources, alone: ExitStack
-) -> Checkpoint | None:
-    """The checkpoint of a stopped run, None where it has none yet; nobody else goes on with it meanwhile.
-
-    Raises:
-        ConfigurationError: There is no such run, it is of another configuration or of other sources, it is
-            complete, or another process plays it.
-    """
-    if folder is None or not (folder / "config.json").exists():
-        raise ConfigurationError(
-            f"resume: {folder} holds no run. Usual fix: out with the folder of a stopped run."
-        )
-    _check_is_of(folder, config, sources)
-    alone.enter_context(alone_in(folder))
-    if (folder / "summary.json").exists() and Result.load(folder).summary.status == "complete":
-        raise ConfigurationError(f"resume: the run in {folder} is complete. Usual fix: another folder.")
-    return Checkpoint.load(folder)
-
-
-def _complete_run(folder: Path, config: dict[str, Any], sources: Sources) -> Result | None:
-    """The run of a folder, once nobody plays it any more; None where it has not come to its end.
-
-    Raises:
-        ConfigurationError: It is of another configuration, or of other sources.
-    """
-    _check_is_of(folder, config, sources)
-    with alone_in(folder, waits=True):
-        try:
-            result = Result.load(folder)
-        except ConfigurationError:
-            return None
-    return result if result.summary.status == "complete" else None
-
-
-def _check_is_of(folder: Path, config: dict[str, Any], sources: Sources) -> None:
-    """Refuse a folder with a run of another configuration, or of parts whose source was another."""
-    known = json.loads((folder / "config.json").read_text())
-    if known != {name: value for name, value in config.items() if name in known or name != "network"}:
-        check_network(known.get("network"), config["network"], f"resume: {folder}")
-        raise ConfigurationError(
-            f"resume: {folder} holds a run of another configuration. Usual fix: its own config.json, or "
-            "another folder."
-        )
-    check_sources(first_provenance(folder).get("sources", {}), sources, f"resume: {folder}")
-
-
-def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: str) -> None:
-    """Refuse a network that is not the one of a run, or has other weights of its own.
-
-    Args:
-        wanted: What the run's config.json says of it; None: nothing.
-        found: What `configuration_of` says of the one at hand.
-        where: Whose run it is.
-    """
-    if not isinstance(wanted, dict) or not _differ_in(wanted, found):
-        return
-    differs = {"weights": "the same network with other weights of its own", "structure": "built otherwise"}
-    how = next((word for name, word in differs.items() if _differ_in(wanted, found) == {name}), "another")
-    raise ConfigurationError(
-        f"{where}: that run is of the network {wanted.get('class')}, at hand is {found['class']} ({how}). "
-        "Usual fix: run it from the program that builds its network."
-    )
-
-
-def _differ_in(wanted: dict[str, str], found: dict[str, str]) -> set[str]:
-    return {name for name in wanted | found if wanted.get(name) != found.get(name)}
 
 
 def load_system(config: dict[str, Any]) -> System:

@@ -12,7 +12,7 @@ Validation: tests/test_sources.py.
 
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +43,20 @@ def sources_of(*configs: Any) -> Sources:
     }
 
 
-def check_sources(known: Mapping[str, Any], found: Sources, where: str) -> None:
+def check_sources(known: Any, found: Sources, where: str) -> None:
     """Refuse other sources than those that a run or study began with.
 
     Args:
-        known: Those that it began with.
+        known: Those that it began with, as far as it says.
         where: Its folder, for the message.
 
     Raises:
         ConfigurationError: One has changed.
     """
+    known = known if isinstance(known, dict) else {}
     for module in known.keys() & found.keys():
-        before, now = known[module]["sha256"], found[module]["sha256"]
+        before = known[module].get("sha256") if isinstance(known[module], dict) else None
+        now = found[module]["sha256"]
         if before and now and before != now:
             of = ", ".join(found[module]["of"])
             raise ConfigurationError(

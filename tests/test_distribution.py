@@ -21,7 +21,7 @@ import pytest
 import cosim
 from cosim import AfterRounds
 from cosim.checkpoint import Checkpoint
-from cosim.results import TABLES
+from cosim.tables import TABLES
 from cosim.testing import (
     check_data,
     check_local_training,

@@ -21,8 +21,8 @@ import models
 from analysis.report.designs import designs_of
 from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
-from cosim.results import TABLES
 from cosim.studies.study import Study
+from cosim.tables import TABLES
 from scenarios import command_line, rawhfl
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,5 +1,6 @@
 """A run: the same tables from the same seed, a folder that is whole or not there, and interruptions."""
 
+import hashlib
 import importlib
 import json
 import os
@@ -220,7 +221,12 @@ def test_folder_holds_config_provenance_tables_and_summary_and_nothing_else(tmp_
     assert provenance["seed"] == TINY.seed
     assert provenance["versions"]["torch"]
     summary = json.loads((tmp_path / "a" / "b" / "summary.json").read_text())
+    checksums = summary.pop("checksums")
     assert summary == json.loads(json.dumps(result.summary._asdict()))
+    hashes = {
+        name: hashlib.sha256((tmp_path / "a" / "b" / f"{name}.parquet").read_bytes()) for name in TABLES
+    }
+    assert checksums == {name: found.hexdigest() for name, found in hashes.items()}
 
 
 def test_loading_gives_back_what_the_run_gave(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from cosim.learning.network.flops import TrainingFlops
 from cosim.learning.network.named import network_of
 from cosim.learning.network.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.nothing_learned import NothingLearned
-from cosim.results import TABLES
+from cosim.tables import TABLES
 from scenarios import command_line, hist
 
 SMALL = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=cosim.Sgd(batch_size=4))

@@ -8,13 +8,12 @@ Usage::
     html = configuration(designs) + provenance(designs)
 """
 
-import json
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
 from analysis.report.designs import Design, differing, seed_of, ways
 from analysis.report.page import details, table
+from cosim.files import read_json
 from cosim.results import Result
 
 _MOST_RUNS = 12
@@ -68,12 +67,9 @@ def _place(run: Result) -> str:
 def _origin(run: Result) -> dict[str, str]:
     """What provenance.json says, in words; "unknown" where it is missing or damaged."""
     try:
-        found: Any = (
-            json.loads((run.folder / "provenance.json").read_text(encoding="utf-8")) if run.folder else {}
-        )
-    except (OSError, ValueError):
+        found = read_json(run.folder / "provenance.json") if run.folder else {}
+    except ValueError:
         found = {}
-    found = found if isinstance(found, dict) else {}
     command, versions = found.get("command", "unknown"), found.get("versions")
     resumed = found.get("resumed", [])
     return {

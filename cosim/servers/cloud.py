@@ -177,7 +177,7 @@ class Cloud(Server):
         if not self.evaluation.learns:
             return
         if known and progress.version <= known.version:
-            evaluation = next(row for row in known.evaluations if row.version == progress.version)
+            evaluation = known.evaluation_of(progress.version)
         else:
             self.learner.compute(model, *states.values())
             scores, measures = self.learner.evaluate(model), self.learner.task.measures()

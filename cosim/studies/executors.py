@@ -1,19 +1,24 @@
 """Executors: where the runs of a study are played, and what becomes of those whose worker dies.
 
 Processes of this machine are forked from a server that has nothing but the engine loaded, so they start at
-once. They end with the process that asked for them. Any other `concurrent.futures.Executor` is used as it is.
+once. They end with the process that asked for them, which alone hears of Ctrl-C. Any other
+`concurrent.futures.Executor` is used as it is.
 """
 
-import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from multiprocessing.context import ForkServerContext
+from multiprocessing import forkserver, resource_tracker
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.process import BaseProcess
 from typing import Any
 
+from cosim.files import is_alive
+from cosim.interrupts import interrupts_deferred
 from cosim.learning.workers import num_cores
 
 MOST_ATTEMPTS = 3
@@ -29,12 +34,13 @@ def pool(executor: Executor | None, num_workers: int | None) -> Iterator[Callabl
         yield lambda: executor
         return
     own: list[ProcessPoolExecutor] = []
+    context = _Processes()
 
     def processes() -> ProcessPoolExecutor:
         own.append(
             ProcessPoolExecutor(
                 max_workers=num_workers or num_cores(),
-                mp_context=_clean_processes(),
+                mp_context=context,
                 initializer=_begin,
                 initargs=(os.getpid(), dict(os.environ)),
             )
@@ -42,17 +48,51 @@ def pool(executor: Executor | None, num_workers: int | None) -> Iterator[Callabl
         return own[-1]
 
     try:
+        context.wait_for_server()
         yield processes
+    except BaseException:
+        context.kill()
+        raise
     finally:
         for used in own:
             used.shutdown(wait=True, cancel_futures=True)
 
 
-def _clean_processes() -> ForkServerContext:
-    """Processes that know nothing of this one but what they are sent."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["cosim.running", "cosim.learning.learner"])
-    return context
+class _Processes(ForkServerContext):
+    """Processes that know nothing of this one but what they are sent, and nothing of Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._started: list[BaseProcess] = []
+        self.set_forkserver_preload(["cosim.running", "cosim.learning.learner"])
+
+    def Process(self, *args: Any, **kwargs: Any) -> BaseProcess:  # type: ignore[override]
+        """One that is still to be started."""
+        process = ForkServerProcess(*args, **kwargs)
+        self._started.append(process)
+        return process
+
+    def wait_for_server(self) -> None:
+        """Start what they are forked from; an interrupt meanwhile leaves nothing behind."""
+        resource_tracker.ensure_running()  # which lets signals through again
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        first = self.Process(target=_nothing)
+        first.start()
+        first.join()
+
+    def kill(self) -> None:
+        """End them now. What they have saved is whole at every instant."""
+        for process in self._started:
+            if process.pid is not None:
+                process.kill()
+
+
+def _nothing() -> None:
+    """What the first process does."""
 
 
 def _begin(asker: int, environment: dict[str, str]) -> None:
@@ -65,19 +105,11 @@ def _begin(asker: int, environment: dict[str, str]) -> None:
     server = os.getppid()
 
     def watch() -> None:
-        while os.getppid() == server and _is_alive(asker):
+        while os.getppid() == server and is_alive(asker):
             time.sleep(0.5)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def played(
@@ -119,7 +151,8 @@ def played(
 def _submitted(executor: Executor, play: Callable[[Any], dict[str, Any]], job: Any) -> Future[dict[str, Any]]:
     """The job's future, also where the executor has broken since it was asked last."""
     try:
-        return executor.submit(play, job)
+        with interrupts_deferred():  # no process is left half started
+            return executor.submit(play, job)
     except BrokenExecutor as error:
         broken: Future[dict[str, Any]] = Future()
         broken.set_exception(error)

@@ -1,5 +1,6 @@
 """Job: one run of a study, as a worker is asked for it."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +34,26 @@ class Job:
 
 
 def play(job: Job) -> dict[str, Any]:
-    """Play one run in this process, or go on with it, or read it; what the table says of it."""
+    """Play one run in this process, or go on with it, or read it; its row in the table, and its warnings."""
     note = None if job.note is None else Note(job.system, job.note)
-    try:
-        result = run(
-            job.system,
-            network_of(job.system, job.build),
-            out=job.folder,
-            scenario=job.scenario,
-            data_dir=job.data_dir,
-            num_workers=1,
-            resume="as found",
-            listener=note or (lambda report: None),
-        )
-    except Exception as error:
-        return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
-    finally:
-        if note is not None:
-            note.over()
-    return outcome_of(result, job.targets, job.held)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            result = run(
+                job.system,
+                network_of(job.system, job.build),
+                out=job.folder,
+                scenario=job.scenario,
+                data_dir=job.data_dir,
+                num_workers=1,
+                resume="as found",
+                listener=note or (lambda report: None),
+            )
+        except Exception as error:
+            outcome = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+        else:
+            outcome = outcome_of(result, job.targets, job.held)
+        finally:
+            if note is not None:
+                note.over()
+    return outcome | {"warnings": [str(warning.message) for warning in said]}

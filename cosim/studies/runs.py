@@ -4,7 +4,6 @@ With 1,000 runs, nothing here reads or writes all of them whenever one has ended
 then, the index grows by a line, and more seeds are asked for in the design of that run only.
 """
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
 from cosim.studies.index import Index
 from cosim.studies.job import Job
-from cosim.studies.table import table_of, target_label
+from cosim.studies.table import row_of, table_of, target_label
 
 if TYPE_CHECKING:
     from cosim.studies.study import Study
@@ -114,7 +113,7 @@ class Runs:
         own, study = self._designs[design], self._study
         seed = study.first_seed + len(self._seeds[design])
         self._seeds[design].append(seed)
-        row = row_of(design, own, seed, f"runs/design-{design:03d}-seed-{seed}")
+        row = row_of(design, own.name, own.base, own.values, seed, f"runs/design-{design:03d}-seed-{seed}")
         system, error, build = own.system, own.error, None
         try:
             build = None if system is None else builder(system.model)
@@ -145,10 +144,3 @@ class Runs:
             if any(row["status"] == "waiting" for row in own) or self._enough(table_of(own, self._labels)):
                 return
             self._want(design)
-
-
-def row_of(number: int, design: Design, seed: int, folder: str) -> dict[str, Any]:
-    """The row of a run that waits."""
-    fields = {f"field.{field}": json.dumps(value) for field, value in design.values.items()}
-    own = {"design": number, "name": design.name, "base": design.base, "seed": seed, "status": "waiting"}
-    return own | {"error": "", "folder": folder} | fields

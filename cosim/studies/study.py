@@ -22,6 +22,7 @@ Validation: tests/studies/test_study.py.
 """
 
 import json
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
@@ -31,15 +32,18 @@ import attrs
 import pandas as pd
 
 from cosim.configuration import ConfigurationError, check_reloads, to_dict
-from cosim.files import write_json
+from cosim.files import place, read_json, shown, write_json
+from cosim.folders import alone_in, create_folder
+from cosim.interrupts import interrupts_kept
 from cosim.learning.workers import num_cores
 from cosim.progress import say
-from cosim.results import check_version
+from cosim.provenance import check_version
 from cosim.sources import Sources, check_sources, sources_of
 from cosim.studies.designs import Design, Grid, Systems, designs, systems_by_name, with_full_paths
 from cosim.studies.executors import played, pool
 from cosim.studies.job import play
 from cosim.studies.runs import Enough, Runs
+from cosim.studies.table import ASKED, RUN
 from cosim.studies.watch import watch
 
 
@@ -121,14 +125,18 @@ class Study:
             ConfigurationError: The folder holds another study, or one of other sources; a grid that cannot
                 be; a system of a class that another process would not find.
         """
-        folder, found = Path(out).resolve(), self.designs
+        folder, found = place(out), self.designs
         for path in sorted(folder.glob("runs/*/provenance.json")):
             check_version(path.parent)
         for system in self.systems.values():
             check_reloads(system)
         _begin(folder, self._asked(scenario), sources_of(*(d.system for d in found if d.system is not None)))
         title = progress if isinstance(progress, str) else scenario or folder.name
-        with watch(folder, title if progress else None) as watching:
+        with (
+            alone_in(folder, "study"),
+            interrupts_kept(),
+            watch(folder, title if progress else None) as watching,
+        ):
             runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, watching.folder)
 
             def ended() -> None:
@@ -143,6 +151,8 @@ class Study:
                 ended()
                 with pool(executor, num_workers) as processes:
                     for key, outcome in played(processes, play, runs.wanted):
+                        for words in outcome.pop("warnings", ()):
+                            warnings.warn(words, stacklevel=2)
                         runs.ended(key, outcome)
                         ended()
             finally:
@@ -160,23 +170,36 @@ class Study:
 
 
 def _begin(folder: Path, asked: dict[str, Any], sources: Sources) -> None:
-    path = folder / "study.json"
-    if path.exists():
-        known = json.loads(path.read_text())
-        known_sources = known.pop("sources", {})
-        if known != json.loads(json.dumps(asked)):
-            differ = ", ".join(key for key in asked if known.get(key) != json.loads(json.dumps(asked[key])))
-            raise ConfigurationError(
-                f"{folder}: holds another study (its {differ} differs). Usual fix: another --out."
-            )
-        check_sources(known_sources, sources, str(folder))
-        return
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigurationError(f"{folder}: is there already, and no study. Usual fix: another --out.")
-    try:
-        (folder / "runs").mkdir(parents=True, exist_ok=True)
+    """Make the folder of a study, or see that it is of this very one."""
+    path, asked = folder / ASKED, json.loads(json.dumps(asked))
+    if _has_lost(path):
         write_json(path, asked | {"sources": sources})
-    except OSError as error:
+    if not path.exists():
+        try:
+            create_folder(folder, {path.name: asked | {"sources": sources}}, parts=("runs",))
+            return
+        except FileExistsError:
+            if not path.exists():
+                raise ConfigurationError(
+                    f"{shown(folder)}: is there already, and no study. Usual fix: another --out."
+                ) from None
+    try:
+        known = read_json(path)
+    except ValueError as error:
         raise ConfigurationError(
-            f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
+            f"{shown(path)}: damaged ({error}). Usual fix: remove it and give the same command again, which "
+            "keeps the runs that are whole."
         ) from None
+    known_sources = known.pop("sources", {})
+    if known != asked:
+        differ = ", ".join(key for key in asked if known.get(key) != asked[key])
+        raise ConfigurationError(
+            f"{shown(folder)}: holds another study (its {differ} differs). Usual fix: another --out."
+        )
+    check_sources(known_sources, sources, shown(folder))
+
+
+def _has_lost(path: Path) -> bool:
+    """Whether the file of a study is missing where there are runs of one; each of them says what it is of."""
+    runs = [run.name for run in path.parent.glob("runs/*")]
+    return not path.exists() and bool(runs) and all(map(RUN.fullmatch, runs))

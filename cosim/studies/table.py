@@ -1,15 +1,24 @@
 """Table of runs: one row for each run of a study, what it was and what became of it.
 
-It needs nothing but results, so that whoever reads them may use it. The table's `attrs` say what its scores
-mean and which targets it has; Parquet keeps them.
+It says nothing that the run folders do not say, so a damaged one is made anew from those that are whole. It
+needs nothing but results, so that whoever reads them may use it. The table's `attrs` say what its scores mean
+and which targets it has; Parquet keeps them.
 """
 
+import json
+import re
+import warnings
 from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from cosim.configuration import ConfigurationError
+from cosim.files import read_json, shown
 from cosim.results import Result
+from cosim.studies.names import names_of
 
 COLUMNS = {
     "design": "int64",
@@ -33,6 +42,78 @@ fields of the grid.
 """
 MEASURES = "measures"
 """What of an outcome is no column: the meaning of its scores."""
+
+FILE, ASKED = "runs.parquet", "study.json"
+RUN = re.compile(r"design-(\d+)-seed-(\d+)")
+"""What the folder of a run is called."""
+
+
+def table_in(folder: Path) -> pd.DataFrame:
+    """The table in a study folder.
+
+    Raises:
+        ConfigurationError: It has to be made anew, and nobody knows of what.
+
+    Warns:
+        UserWarning: It is made anew.
+    """
+    try:
+        table = pd.read_parquet(folder / FILE)
+        if any(str(table[column].dtype) != dtype for column, dtype in COLUMNS.items()):
+            raise ValueError("its columns are of other types")
+        if table[[column for column, dtype in COLUMNS.items() if dtype == "str"]].isna().any(axis=None):
+            raise ValueError("it has rows without a value")
+        for column in table.columns[table.columns.str.startswith("field.")]:
+            table[column].map(json.loads)
+    except Exception as error:  # there is hardly one that damaged bytes cannot raise
+        where, why = shown(folder / FILE), " ".join(str(error).split())[:200]
+        warnings.warn(f"{where}: damaged ({why}), so it is made anew from the runs.", stacklevel=2)
+        return _made_anew(folder)
+    return table
+
+
+def _made_anew(folder: Path) -> pd.DataFrame:
+    try:
+        asked = read_json(folder / ASKED)
+        grid, targets, held = asked["grid"], asked["targets"], asked["held"]
+        names = names_of(list(asked["systems"]), grid)
+        ways = [(str(base), way) for base in asked["systems"] for way in product(*grid.values())]
+        rows = []
+        for run in folder.glob("runs/*"):
+            if match := RUN.fullmatch(run.name):
+                number, seed = map(int, match.groups())
+                base, way = ways[number]
+                values = dict(zip(grid, way, strict=True))
+                row = row_of(number, names[number], base, values, seed, f"runs/{run.name}")
+                rows.append(row | _outcome_in(run, targets, held))
+        return table_of(rows, [target_label(target, held) for target in targets])
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise ConfigurationError(
+            f"{shown(folder / ASKED)}: damaged ({error}). Usual fix: remove it and give the command of the "
+            "study again, which keeps the runs that are whole."
+        ) from None
+
+
+def _outcome_in(folder: Path, targets: Sequence[float], held: int) -> dict[str, Any]:
+    try:
+        return outcome_of(Result.load(folder), targets, held)
+    except ConfigurationError as error:
+        return {"error": str(error)}
+
+
+def row_of(
+    number: int, name: str, base: str, values: Mapping[str, Any], seed: int, folder: str
+) -> dict[str, Any]:
+    """The row of a run that waits.
+
+    Args:
+        number: Of its design.
+        base: Name of the system that the design changes.
+        values: Field -> its value.
+    """
+    fields = {f"field.{field}": json.dumps(value) for field, value in values.items()}
+    own = {"design": number, "name": name, "base": base, "seed": seed, "status": "waiting", "error": ""}
+    return own | {"folder": folder} | fields
 
 
 def target_label(target: float, held: int) -> str:

@@ -1,29 +1,40 @@
 """Console: the terminal, and files and folders that commands leave."""
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich.console
 
 from cosim.configuration import ConfigurationError
-from cosim.files import replace
+from cosim.files import place, replace, shown
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-console = rich.console.Console(highlight=False)
+
+class _Console(rich.console.Console):
+    """A terminal that prints texts as they are, and goes on in silence where nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+console = _Console(highlight=False, markup=False, emoji=False)
 if not console.is_terminal and "COLUMNS" not in os.environ:
     console.width = 120  # a file or pipe has no width of its own
+_MOST_LETTERS = 100
+"""Of a name that is made of others. [no source]"""
 
 
-def next_free_folder(parent: Path, name: str) -> Path:
+def next_free_folder(parent: str, name: str) -> Path:
     """`name-1`, or the first number that is not taken."""
-    number = 1
-    while (parent / f"{name}-{number}").exists():
+    number, name = 1, name[:_MOST_LETTERS]
+    while (place(parent) / f"{name}-{number}").exists():
         number += 1
-    return parent / f"{name}-{number}"
+    return place(parent) / f"{name}-{number}"
 
 
 def made(folder: Path) -> Path:
@@ -36,7 +47,8 @@ def made(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(
-            f"out = {folder}: cannot be written ({error.strerror}). Usual fix: --out with a folder of yours."
+            f"out = {shown(folder)}: cannot be written ({error.strerror}). Usual fix: --out with a folder "
+            "of yours."
         ) from None
     return folder
 

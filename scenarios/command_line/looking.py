@@ -14,6 +14,7 @@ import analysis
 from analysis import chrome_trace
 from analysis.report import report as pages
 from cosim import ConfigurationError, Result
+from cosim.files import place, shown
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made
 
@@ -61,7 +62,7 @@ def trace_main(arguments: list[str]) -> int:
 def folders(arguments: list[str]) -> tuple[list[Path], list[str]]:
     """The folders that come first, and the options."""
     number = next((n for n, word in enumerate(arguments) if word.startswith("-")), len(arguments))
-    return [Path(word) for word in arguments[:number]], arguments[number:]
+    return [place(word) for word in arguments[:number]], arguments[number:]
 
 
 def report(paths: list[Path], options: ReportOptions) -> int:
@@ -70,7 +71,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     results = [result for results, _ in found for result in results]
     if not results:
         raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
-    out = options.out or paths[0] / "report.html"
+    out = place(options.out or paths[0] / "report.html")
     remarks = [remark for _, remarks in found for remark in remarks]
     try:
         html = pages.report(results, global_round=options.global_round, remarks=remarks)
@@ -78,7 +79,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
         raise ConfigurationError(str(error)) from None
     made(out.parent)
     pages.write(html, out)
-    console.print(f"Page: {out} ({len(results)} runs)")
+    console.print(f"Page: {shown(out)} ({len(results)} runs)", soft_wrap=True)
     return 0
 
 
@@ -92,19 +93,28 @@ def runs_of(path: Path) -> tuple[list[Result], list[str]]:
         f"{row.name}, seed {row.seed}: {row.status}{row.error and f' ({row.error})'}"
         for row in found[~ended].itertuples()
     ]
-    return [Result.load(path / folder) for folder in found["folder"][ended]], remarks
+    results = []
+    for folder in found["folder"][ended]:
+        try:
+            results.append(Result.load(path / folder))
+        except ConfigurationError as error:
+            remarks.append(str(error))
+    return results, remarks
 
 
 def trace(path: Path, options: TraceOptions) -> int:
     """Write the trace of a run."""
     result = analysis.load(path)
     if isinstance(result, pd.DataFrame):
-        raise ConfigurationError(f"{path}: is a study. Usual fix: one of its runs, below {path / 'runs'}.")
-    out = options.out or path / "trace.json"
+        raise ConfigurationError(
+            f"{shown(path)}: is a study. Usual fix: one of its runs, below {shown(path / 'runs')}."
+        )
+    out = place(options.out or path / "trace.json")
     made(out.parent)
     try:
         num_events = chrome_trace.write(result, out)
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
-    console.print(f"Trace: {out} ({num_events} events); open it in https://ui.perfetto.dev")
+    told = f"Trace: {shown(out)} ({num_events} events); open it in https://ui.perfetto.dev"
+    console.print(told, soft_wrap=True)
     return 0

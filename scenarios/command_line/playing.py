@@ -1,7 +1,9 @@
 """Playing: how a run shows itself in a terminal, whoever asks for it."""
 
 import math
+import shlex
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,8 +12,10 @@ from rich.table import Table
 
 from analysis.plots import overview
 from analysis.studies import target_in_words as target_words
+from cosim.files import place, shown
 from cosim.results import Result
-from cosim.running import check_network, configuration_of, network_of, run
+from cosim.run_folder import check_network, complete_in
+from cosim.running import configuration_of, network_of, run
 from cosim.studies.table import target_label
 from cosim.system import System
 from cosim.units import quantity
@@ -41,14 +45,17 @@ def play(
     """
     options, title = options or Options(), title or scenario or "run"
     wanted = targets(options.target)
-    out = options.out or next_free_folder(Path("runs"), title)
+    out = place(options.out) if options.out else next_free_folder("runs", title)
     network = network_of(system)
     check_network(known_network, configuration_of(system, network, scenario)["network"], "--config")
+    result = complete_before(out) if resume else None
     try:
-        result = played(title, scenario, system, attrs.evolve(options, out=out), network, resume=resume)
+        result = result or played(
+            title, scenario, system, attrs.evolve(options, out=out), network, resume=resume
+        )
     except KeyboardInterrupt:
         if (out / "config.json").is_file():
-            print(f"To go on: {to_go_on} --resume {out}", file=sys.stderr)
+            print(f"To go on: {to_go_on} --resume {shlex.quote(shown(out))}", file=sys.stderr)
         raise
     picture = out / "overview.png"
     save_picture(overview(result), picture)
@@ -57,8 +64,15 @@ def play(
         console.print(target_in_words(result, target, options.held))
     if not result.evaluations.map(math.isfinite).to_numpy().all():
         console.print("The loss is not finite: training has diverged. Usual fix: a smaller learning rate.")
-    console.print(f"Run folder: {out}\nPicture:    {picture}")
+    console.print(f"Run folder: {shown(out)}\nPicture:    {shown(picture)}", soft_wrap=True)
     return result
+
+
+def complete_before(folder: Path) -> Result | None:
+    """The run of a folder that needs no more than its picture."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of damaged tables, which is said when they are made anew
+        return complete_in(folder)
 
 
 def played(

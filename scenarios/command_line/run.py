@@ -6,7 +6,6 @@ cosim run --config runs/a/config.json      # repeats a run; every field is an op
 cosim run --resume runs/a                  # with the options that it was started with
 """
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ import attrs
 import tyro
 
 from cosim.configuration import ConfigurationError
+from cosim.files import place, read_json, shown
 from scenarios.command_line.arguments import (
     SCENARIO,
     first_word,
@@ -92,8 +92,8 @@ def main(arguments: list[str]) -> int:
     named_words = ([target] if target else []) + [f"{IMPORT} {name}" for name in modules]
     to_go_on = " ".join(["cosim run", *named_words])
     if folder is not None:
-        return _resume(Path(folder), named, arguments, to_go_on)
-    return _run(named, paper_scale, None if config is None else Path(config), arguments, to_go_on)
+        return _resume(place(folder), named, arguments, to_go_on)
+    return _run(named, paper_scale, None if config is None else place(config), arguments, to_go_on)
 
 
 def _run(
@@ -105,7 +105,7 @@ def _run(
         written, system, known_network = read_config(file, CONFIG)
         scenario = scenario_in(written, named, file)
         name = written or file.resolve().parent.name or "run"
-        question = f"The run of {file}, with any field changed."
+        question = f"The run of {shown(file)}, with any field changed."
     else:
         assert named is not None
         scenario, written, name, question = named, named.name, named.name, named.question
@@ -131,16 +131,16 @@ def _resume(folder: Path, named: Scenario | None, arguments: list[str], to_go_on
     file = folder / "config.json"
     if not file.is_file():
         raise ConfigurationError(
-            f"{RESUME} {folder}: no run is there (no config.json). Usual fix: the folder of a run that was "
-            "stopped."
+            f"{RESUME} {shown(folder)}: no run is there (no config.json). Usual fix: the folder of a run "
+            "that was stopped."
         )
     written, system, _ = read_config(file, RESUME)
     scenario = scenario_in(written, named, file)
-    question = f"Go on with the run in {folder}, which was stopped, with the options of its start."
-    options = parse(Options, f"cosim run {RESUME} {folder}", arguments, started_with(folder), question)
+    question = f"Go on with the run in {shown(folder)}, which was stopped, with the options of its start."
+    options = parse(Options, f"cosim run {RESUME} {shown(folder)}", arguments, started_with(folder), question)
     if options.out is not None:
         raise ConfigurationError(
-            f"--out: a run goes on in its own folder, {folder}. Usual fix: leave it out."
+            f"--out: a run goes on in its own folder, {shown(folder)}. Usual fix: leave it out."
         )
     from scenarios.command_line.playing import play
 
@@ -157,12 +157,17 @@ def _reported(scenario: Scenario | None, result: "Result") -> int:
 
 def started_with(folder: Path) -> Options:
     """The options that the run of a folder was started with, as far as it says."""
-    try:
-        found = json.loads((folder / "provenance.json").read_text())["started_with"]
-        data_dir = found["data_dir"]
-        return Options(**(found | {"data_dir": None if data_dir is None else Path(data_dir)}))
-    except (OSError, ValueError, TypeError, KeyError):
-        return Options()
+    from cosim.provenance import noted
+
+    found = noted(folder).get("started_with")
+    kinds = {"data_dir": str, "workers": int, "device": str, "checkpoint_every": int}
+    known: dict[str, Any] = {
+        name: found[name]
+        for name, kind in kinds.items()
+        if isinstance(found, dict) and type(found.get(name)) is kind
+    }
+    options = Options(**known)
+    return attrs.evolve(options, data_dir=Path(options.data_dir) if options.data_dir else None)
 
 
 def read_config(path: Path, option: str) -> "tuple[str | None, System, dict[str, Any] | None]":
@@ -174,18 +179,18 @@ def read_config(path: Path, option: str) -> "tuple[str | None, System, dict[str,
     Raises:
         ConfigurationError: It is none, or holds no system that can be run.
     """
-    from cosim.results import check_version
+    from cosim.provenance import check_version
     from cosim.running import load_system
 
     check_version(path.parent)
     try:
-        config = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError) as error:
+        config = read_json(path)
+    except ValueError as error:
         raise ConfigurationError(
-            f"{option} {path}: cannot be read as JSON ({error}). Usual fix: a run's config.json."
+            f"{option} {shown(path)}: cannot be read as JSON ({error}). Usual fix: a run's config.json."
         ) from None
     try:
         system = load_system(config)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{option} {path}: {error}") from None
+        raise ConfigurationError(f"{option} {shown(path)}: {error}") from None
     return config.get("scenario"), system, config.get("network")

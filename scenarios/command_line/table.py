@@ -62,7 +62,7 @@ def table(paths: Sequence[Path], options: Options) -> int:
     known, reference = metrics(runs), number(runs, options.reference)
     chosen = columns(options.metric, known)
     if options.format == "text" and options.out is None:
-        console.print(shown(runs, chosen, reference))
+        console.print(in_terminal(runs, chosen, reference))
         return 0
     written = text(runs, chosen, reference, options)
     if options.out is None:
@@ -80,13 +80,13 @@ def text(runs: pd.DataFrame, chosen: Collection[str], reference: int, options: O
         return tables.frame(runs, chosen, reference).to_csv(index=False)
     if options.format == "text":
         with console.capture() as captured:
-            console.print(shown(runs, chosen, reference))
+            console.print(in_terminal(runs, chosen, reference))
         return captured.get()
     found = tables.by_design(runs, chosen, reference if options.differences else None)
     return tables.latex(found) if options.format == "latex" else tables.markdown(found)
 
 
-def shown(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> rich.table.Table:
+def in_terminal(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> rich.table.Table:
     """Every metric of every design in the terminal, and the difference to the reference on the same seeds."""
     found = tables.by_metric(runs, chosen, reference)
     drawn = rich.table.Table(title="Means over seeds and 95 % intervals", title_justify="left")

@@ -19,11 +19,10 @@ import docstring_parser
 import cosim
 from cosim.configuration import is_configuration, kinds_of
 from cosim.records import Allotment, Evaluation, Fate, Round, Span, Transfer
-from cosim.results import Summary
+from cosim.results import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
-from scenarios import command_line
-from scenarios.command_line import looking, run
+from scenarios.command_line import commands, looking, run
 from scenarios.command_line import study as study_command
 from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
@@ -68,6 +67,7 @@ COLUMNS = {
     "error_ratio": "of a regression: sum of absolute errors over sum of absolute targets, test set",
     "scores": "column -> value of the last evaluation; none: empty",
     "measures": "column -> what that means: words, whether higher is better, whether it is a share",
+    "checksums": "table -> SHA-256 of its file; one that has another is not what the run has written",
     "bits_per_client": "bits sent up to then, dropped uploads included, mean over clients",
     "status": "complete, running, interrupted or failed; of a study's run also waiting",
     "num_global_rounds": "global rounds that have ended",
@@ -208,6 +208,8 @@ def _tables_of_a_run() -> Iterator[str]:
         kinds = typing.get_type_hints(record)
         if record is Evaluation:
             kinds = {"time_s": float, "version": int} | numbers
+        if record is Summary:
+            kinds = kinds | {CHECKSUMS: kinds["measures"]}
         rows = [_column(name, _type(kind)) for name, kind in kinds.items()]
         shown = table(("column", "type", "unit", "what"), rows)
         yield f"### {file}\n\n{first_line(record)}\n\n{shown}"
@@ -229,7 +231,7 @@ def _column(name: str, kind: str) -> tuple[str, ...]:
 
 
 def _commands() -> Iterator[str]:
-    yield f"## Commands\n\n```text\n{command_line.USAGE}```"
+    yield f"## Commands\n\n```text\n{commands.USAGE}```"
     for command in ROOMS:
         names = catalogue(command)
         rows = [(f"`cosim {command} {name}`", first_line(find(command, name))) for name in names]

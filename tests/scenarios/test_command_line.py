@@ -371,7 +371,7 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         ),
         pytest.param(
             ("run", "hist", "--out", "X", "--data-dir", "nowhere"),
-            ("--data-dir = nowhere", "is no folder", "Usual fix"),
+            ("--data-dir = ", "nowhere is no folder", "Usual fix"),
             id="missing data",
         ),
         pytest.param(
@@ -407,7 +407,7 @@ def test_bad_input_is_one_message_and_leaves_no_folder(
         ("", ("cannot be read as JSON",)),
         ("[" * 100_000, ("cannot be read as JSON",)),
         ("\ud800", ("cannot be read as JSON",)),
-        ("[1, 2]", ("no 'system' in it", "Usual fix")),
+        ("[1, 2]", ("a list in place of an object", "Usual fix")),
         ("{}", ("no 'system' in it", "Usual fix")),
         ('{"system": 3}', ("System = 3", "must be an object")),
         ('{"scenario": "../../elsewhere", "system": {}}', ("scenario = '../../elsewhere'",)),

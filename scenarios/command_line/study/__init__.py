@@ -6,6 +6,7 @@ cosim study mine.py:system --over protocol.kind=Hist,mine:Rested
 """
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,6 +62,7 @@ class Options:
 
 def main(arguments: list[str]) -> int:
     """Play the study that the arguments describe; exit code 1 where runs failed."""
+    to_go_on = shlex.join(["cosim", "study", *arguments])
     _, arguments = imported(arguments)
     paper_scale, arguments = switched(PAPER_SCALE, arguments)
     target, arguments = first_word(arguments)
@@ -74,7 +76,7 @@ def main(arguments: list[str]) -> int:
     )
     from scenarios.command_line.study.playing import play  # not before it is needed
 
-    return play(scenario.name, system, options, title=scenario.title(system))
+    return play(scenario.name, system, options, title=scenario.title(system), to_go_on=to_go_on)
 
 
 def grid(over: Sequence[str]) -> dict[str, list[Any]]:

@@ -1,9 +1,10 @@
 """Playing a study: what its runs are played on, how far they have come, and what they say."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
 
 from attrs import evolve
 
@@ -12,6 +13,7 @@ from analysis.tables import frame
 from analysis.together import together
 from cosim import Never
 from cosim.configuration import ConfigurationError
+from cosim.files import place, shown
 from cosim.learning.task import SUGGESTED
 from cosim.running import network_of
 from cosim.studies.designs import BASE, Design, value_at
@@ -20,15 +22,18 @@ from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
 from scenarios.command_line.study import Options, grid, systems
 from scenarios.command_line.study.executor import pool
-from scenarios.command_line.table import shown
+from scenarios.command_line.table import in_terminal
 from scenarios.command_line.targets import targets
 
 
-def play(scenario: str, base: System, options: Options, *, title: str | None = None) -> int:
+def play(
+    scenario: str, base: System, options: Options, *, title: str | None = None, to_go_on: str = "cosim study"
+) -> int:
     """Run what is missing, print the table; exit code 1 where runs failed.
 
     Args:
         title: What folder and progress call it; None: as the scenario.
+        to_go_on: Command by which the study goes on when interrupted, without a folder that is chosen here.
     """
     title = title or scenario
     study = asked(base, options)
@@ -39,27 +44,33 @@ def play(scenario: str, base: System, options: Options, *, title: str | None = N
         if design.system is not None:
             network_of(design.system)
     precision = dict(share(option, found) for option in options.precision)
-    out = options.out or next_free_folder(Path("studies"), title)
+    out = place(options.out) if options.out else next_free_folder("studies", title)
     most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
-    with pool(options.executor, options.workers) as (executor, num_at_once):
-        study.run(
-            out,
-            scenario=scenario,
-            data_dir=None if options.data_dir is None else options.data_dir.resolve(),
-            executor=executor,
-            num_workers=num_at_once,
-            enough=partial(is_tight, precision=precision),
-            most_seeds=most,
-            progress=title,
-        )
+    try:
+        with pool(options.executor, options.workers) as (executor, num_at_once):
+            study.run(
+                out,
+                scenario=scenario,
+                data_dir=None if options.data_dir is None else place(options.data_dir),
+                executor=executor,
+                num_workers=num_at_once,
+                enough=partial(is_tight, precision=precision),
+                most_seeds=most,
+                progress=title,
+            )
+    except KeyboardInterrupt:
+        if (out / "study.json").is_file():
+            chosen = "" if options.out else f" --out {shlex.quote(shown(out))}"
+            print(f"To go on: {to_go_on}{chosen}", file=sys.stderr)
+        raise
     runs = together([out])
     reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)
     save_table(frame(runs, metrics(runs), reference), out / "table.csv")
-    console.print(shown(runs, metrics(runs), reference))
+    console.print(in_terminal(runs, metrics(runs), reference))
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
-    console.print(f"Study folder: {out} ({len(runs)} runs, {len(failed)} failed)")
+    console.print(f"Study folder: {shown(out)} ({len(runs)} runs, {len(failed)} failed)", soft_wrap=True)
     return int(bool(len(failed)))
 
 

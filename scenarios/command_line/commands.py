@@ -1,0 +1,112 @@
+"""Commands: what there is, and the exit code that one ends with.
+
+Whatever a user can cause is one sentence on the standard error: wrong input, files that are damaged, output
+that cannot be written. What a reader of the output cannot spell is written as an escape.
+"""
+
+import importlib
+import importlib.metadata
+import io
+import os
+import re
+import sys
+import warnings
+from contextlib import suppress
+
+from cosim.configuration import ConfigurationError, did_you_mean
+
+USAGE = """\
+cosim: a discrete-event network-and-learning co-simulator for wireless federated learning
+
+  cosim list                            what there is
+  cosim show hist                       a scenario's whole configuration, with units and sources
+  cosim run quickstart                  run a scenario; --help names every field
+  cosim run hist --num-cells 2 --bandwidth-hz 5e6 --seed 7 --out runs/a
+  cosim run mine.py:system --seed 7     a scenario of your own: a function that returns a cosim.System
+  cosim run rawhfl --paper-scale        in the paper's size, where a scenario is usually played smaller
+  cosim run rawhfl --policy.kind CommonSteps    another kind of a part, in its defaults
+  cosim run --config runs/a/config.json      repeat a run exactly
+  cosim run --config runs/b/config.json --import rules    where a part of yours is in rules.py
+  cosim run --resume runs/a             go on with a run that was stopped
+  cosim study hist --over bandwidth_hz=5e6,10e6 --seeds 10    what if? with intervals and differences
+  cosim table studies/bandwidth --format latex    means with intervals, to paste; several folders are compared
+  cosim report runs/a runs/b            runs or a study on one page, as HTML
+  cosim trace runs/a                    a run as a timeline for Perfetto
+  cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
+  cosim validate success-rate           simulation against theory; exit code 1 where they disagree
+  cosim data fashion-mnist              download a data set
+  cosim --version                       which cosim this is
+
+An option is a field's path, or as much of its end as tells it from the others.
+Exit codes: 0 done, 1 a check failed, 2 bad input, 130 interrupted.
+"""
+
+COMMANDS = {
+    "list": "listing:main",
+    "show": "show:main",
+    "run": "run:main",
+    "study": "study:main",
+    "table": "table:main",
+    "report": "looking:report_main",
+    "trace": "looking:trace_main",
+    "reproduce": "papers:reproduce",
+    "validate": "papers:validate",
+    "data": "data:main",
+}
+"""Command -> module and function here, which takes the arguments and returns the exit code."""
+
+_MOST_LETTERS = 300
+"""Of a word in a message, such as a path. [no source]"""
+
+
+def exit_code(arguments: list[str]) -> int:
+    """Carry out what the arguments ask for, and say what went wrong."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: _say("Warning", str(message))
+        try:
+            code = _carried_out(*arguments[:1], rest=arguments[1:])
+            sys.stdout.flush()
+        except ConfigurationError as error:
+            _say("Error", str(error))
+            code = 2
+        except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+            _leave_output()
+            code = 0
+        except OSError as error:
+            _leave_output()
+            where = error.filename or "the output"
+            why = f"{where}: cannot be read or written ({error.strerror or error})"
+            _say("Error", f"{why}. What was saved before is whole. Usual fix: another place.")
+            code = 2
+    return code
+
+
+def _carried_out(command: str = "--help", *, rest: list[str]) -> int:
+    if command in ("-h", "--help"):
+        print(USAGE, end="")
+        return 0
+    if command == "--version":
+        print(f"cosim {importlib.metadata.version('cosim')}")
+        return 0
+    if command not in COMMANDS:
+        hint = did_you_mean(command, [*COMMANDS, "--help", "--version"])
+        known = ", ".join(COMMANDS)
+        raise ConfigurationError(f"no command {command!r}.{hint} Known: {known}; see cosim --help.")
+    module, _, function = COMMANDS[command].partition(":")
+    return getattr(importlib.import_module(f"scenarios.command_line.{module}"), function)(rest)
+
+
+def _say(what: str, message: str) -> None:
+    """Tell the user; of a word that is longer than any name, only its beginning."""
+    short = re.sub(rf"(\S{{{_MOST_LETTERS}}})\S+", r"\1...", message)
+    with suppress(OSError):
+        print(f"{what}: {short}", file=sys.stderr)
+
+
+def _leave_output() -> None:
+    """Let what is still to be written go nowhere, so that no flush fails at the end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,90 @@
+"""Ctrl-C: a study ends at once, says how it goes on, and leaves no process and no traceback."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LAUNCH = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+os.setpgid(0, 0)
+{before}
+if __name__ == "__main__":
+    from scenarios.command_line import main
+    main()
+"""
+STUDY = ("study", "quickstart", "--over", "num_global_rounds=1,5000", "--seeds", "2", "--workers", "2")
+INTERRUPTED_IN = """
+class Interrupts:
+    def find_spec(name, path=None, target=None):
+        if name == "{module}":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts)
+"""
+
+
+def started(*words: str, before: str = "") -> "subprocess.Popen[str]":
+    """A command in a process group of its own."""
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    return subprocess.Popen(
+        [sys.executable, "-c", LAUNCH.format(before=before), *words],
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until(is_so, *, most_s: float = 60.0) -> None:
+    end_s = time.monotonic() + most_s
+    while not is_so():
+        assert time.monotonic() < end_s
+        time.sleep(0.05)
+
+
+def is_gone(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("to", ["the process group", "the parent alone"])
+def test_ctrl_c_ends_a_study_now_and_keeps_what_was_finished(to, tmp_path):
+    """Two runs are long; those that were whole before are whole after it, and complete."""
+    out = tmp_path / "a study"
+    process = started(*STUDY, "--out", str(out))
+    runs = out / "runs"
+    try:
+        until(lambda: len(list(runs.glob("design-001-*"))) == 2)
+        (os.killpg if to == "the process group" else os.kill)(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        until(lambda: is_gone(process.pid))
+    finally:
+        if not is_gone(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert "Exception" not in said
+    options = "--over num_global_rounds=1,5000 --seeds 2 --workers 2"
+    assert f"To go on: cosim study quickstart {options} --out '{out}'\nInterrupted." in said
+    assert list(pd.read_parquet(out / "runs.parquet")["status"]) == ["complete"] * 2 + ["waiting"] * 2
+    assert not list(out.glob(".*"))
+
+
+@pytest.mark.parametrize("module", ["cattrs", "cosim.configuration.json_form", "torch", "pandas"])
+def test_ctrl_c_while_modules_are_loaded_is_quiet(module, tmp_path):
+    process = started(*STUDY, "--out", str(tmp_path / "s"), before=INTERRUPTED_IN.format(module=module))
+    output, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said == "Interrupted. A run folder keeps what was finished.\n"
+    assert output == ""
+    assert not (tmp_path / "s").exists()

@@ -1,0 +1,339 @@
+"""Damaged files: one sentence, or played again; never a traceback, and nothing that only looks valid.
+
+The short form takes a handful of damages of every file. The long one, `COSIM_DAMAGES=all pytest
+tests/test_damaged_files.py`, takes every damage of every file with every command, and every field with every
+wrong type: some minutes.
+"""
+
+import io
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosim import (
+    AfterRounds,
+    ConfigurationError,
+    EdgeTraining,
+    Hist,
+    Never,
+    Result,
+    Sgd,
+    Synthetic,
+    System,
+    evolve,
+    run,
+)
+from cosim.checkpoint import Checkpoint
+from cosim.studies.study import Study
+from scenarios.command_line import main
+
+pytestmark = pytest.mark.filterwarnings("default::UserWarning")
+ALL = os.environ.get("COSIM_DAMAGES") == "all"
+TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=Sgd(batch_size=10))
+SYSTEM = System(
+    num_cells=1,
+    num_clients=2,
+    model="relu-12-8-4",
+    data=Synthetic(),
+    protocol=Hist(training=TRAINING),
+    end=AfterRounds(num_global_rounds=3),
+)
+STUDY = Study(evolve(SYSTEM, evaluation=Never()), {"num_clients": (2, 3)}, 1)
+TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
+FILES = (
+    "config.json",
+    "provenance.json",
+    "summary.json",
+    "checkpoint.npz",
+    *map("{}.parquet".format, TABLES),
+)
+
+
+class Stopped(BaseException):
+    """What ends a run from outside."""
+
+
+class Here(Executor):
+    """Runs what it is given at once, in this process."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        future: Future[object] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A complete run, one that was stopped, and a study of one design."""
+    folder = tmp_path_factory.mktemp("whole")
+    run(SYSTEM, out=folder / "complete", num_workers=1)
+
+    def stop(report) -> None:
+        if report.version == 2:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        run(SYSTEM, out=folder / "stopped", num_workers=1, listener=stop)
+    STUDY.run(folder / "study", executor=Here())
+    return folder
+
+
+# --- Damages ------------------------------------------------------------------------------------------------
+
+
+def flipped(content: bytes) -> bytes:
+    place = random.Random(len(content)).randrange(len(content))
+    return content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "missing": lambda content: None,
+    "empty": lambda content: b"",
+    "half": lambda content: content[: len(content) // 2],
+    "flipped": flipped,
+    "zeros": lambda content: bytes(len(content)),
+    "deep": lambda content: b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "a list": lambda content: b"[1, 2]",
+    "an empty object": lambda content: b"{}",
+    "no text": lambda content: b"\xff\xfe{}",
+}
+WRONG = (None, 3, -1.5, "x", [1], {"a": 1}, True)
+
+
+def wrong_types(content: bytes) -> Iterator[bytes]:
+    """Every field of a JSON file with a value of another type, and without it."""
+    values = json.loads(content)
+    for name in values:
+        for wrong in WRONG:
+            if type(wrong) not in ((float, int) if type(values[name]) is float else (type(values[name]),)):
+                yield json.dumps(values | {name: wrong}).encode()
+        yield json.dumps({other: value for other, value in values.items() if other != name}).encode()
+    yield json.dumps(values | {"more": 1}).encode()
+
+
+def parquet(frame: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+def wrong_tables(content: bytes) -> Iterator[bytes]:
+    """Tables that are whole, with other columns, types or rows."""
+    frame = pd.read_parquet(io.BytesIO(content))
+    yield parquet(pd.DataFrame({"x": [1]}))
+    yield parquet(frame.astype(str))
+    yield parquet(frame.iloc[:, 1:])
+    yield parquet(frame.iloc[:0])
+    yield parquet(frame.assign(**{str(frame.columns[0]): None}))
+
+
+def npz(arrays: dict[str, object]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def wrong_checkpoints(content: bytes) -> Iterator[bytes]:
+    """Archives that are whole, with other versions, weights or evaluations."""
+    with np.load(io.BytesIO(content)) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    evaluations = json.loads(str(arrays["evaluations"]))
+    many = [evaluations[-1] | {"version": version} for version in range(100)]
+    weights = next(name for name in arrays if name.startswith("weights."))
+    for other in (
+        {"version": 99, "evaluations": json.dumps(many)},
+        {weights: arrays[weights] * np.nan},
+        {"version": "x"},
+        {"version": 99},
+        {"evaluations": "[]"},
+        {"evaluations": "[" * 100_000},
+        {"evaluations": json.dumps([row | {"scores": {"accuracy": "much"}} for row in evaluations])},
+        {weights: arrays[weights][:1]},
+        {weights: np.array("x")},
+        {"journal.x": np.array("x")},
+        {"state.client-1.x": np.array("x")},
+    ):
+        yield npz(arrays | other)
+    yield npz({name: values for name, values in arrays.items() if name != weights})
+
+
+def damages(file: str, content: bytes) -> Iterator[bytes | None]:
+    """What else may stand in a file; in the short form a few of them, others for each file.
+
+    tests/scenarios/test_bad_input.py has more of configurations.
+    """
+    found: list[bytes | None] = [damage(content) for damage in DAMAGES.values()]
+    if file.endswith("json") and not file.endswith("config.json"):
+        found += wrong_types(content)
+    elif file.endswith("parquet"):
+        found += wrong_tables(content)
+    elif file.endswith("npz"):
+        found += wrong_checkpoints(content)
+    found = [other for other in found if other != content]
+    yield from found if ALL else random.Random(file).sample(found, 2)
+
+
+def damaged(folder: Path, file: str, content: bytes | None, place: Path) -> Path:
+    """A copy of a folder with another file in it."""
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(folder, place)
+    (place / file).unlink()
+    if content is not None:
+        (place / file).write_bytes(content)
+    return place
+
+
+def said_by(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """Exit code of a command, and what it says to the user."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    output = capsys.readouterr()
+    return int(str(ended.value.code)), output.err
+
+
+# --- Runs ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("kind", ["complete", "stopped"])
+def test_a_damaged_run_is_refused_in_one_sentence_or_goes_on(kind, file, whole, tmp_path, capsys):
+    """It ends as an uninterrupted one, or with an error that says what to do; report and trace likewise."""
+    good = Result.load(whole / "complete").summary
+    for content in damages(file, (whole / kind / file).read_bytes()):
+        for command in ("report", "trace") if ALL or kind == "complete" else ():
+            place = damaged(whole / kind, file, content, tmp_path / "r")
+            code, said = said_by(capsys, command, str(place))
+            assert code in (0, 2), said
+            assert "Traceback" not in said
+            assert code == 0 or (said.count("Error: ") == 1 and "Usual fix" in said)
+        place = damaged(whole / kind, file, content, tmp_path / "r")
+        code, said = said_by(capsys, "run", "--resume", str(place), "--quiet", "--workers", "1")
+        assert "Traceback" not in said
+        if code == 0:
+            assert Result.load(place).summary == good
+            assert (place / "overview.png").exists()
+        else:
+            assert (code, said.count("Error: "), "Usual fix" in said) == (2, 1, True)
+            assert file in ("config.json", "checkpoint.npz"), said
+
+
+def test_provenance_decides_nothing(whole, tmp_path, capsys):
+    place = damaged(whole / "stopped", "provenance.json", b"[1, 2]", tmp_path / "r")
+    code, said = said_by(capsys, "run", "--resume", str(place), "--quiet", "--workers", "1")
+    assert code == 0
+    assert "Warning: " in said
+    assert "provenance.json: damaged (a list in place of an object). Nothing depends on it" in said
+
+
+def test_a_table_that_is_not_what_was_written_is_said_and_made_anew(whole, tmp_path, capsys):
+    """Whole, of the right columns and types, and with other numbers: only its checksum tells."""
+    frame = pd.read_parquet(whole / "complete" / "spans.parquet")
+    other = parquet(frame.assign(energy_j=2 * frame["energy_j"]))
+    place = damaged(whole / "complete", "spans.parquet", other, tmp_path / "r")
+    with pytest.raises(ConfigurationError, match=r"spans\.parquet: .* its checksum is another.*--resume"):
+        Result.load(place)
+    code, said = said_by(capsys, "report", str(place))
+    assert code == 2
+    assert "its checksum is another" in said
+    code, said = said_by(capsys, "run", "--resume", str(place), "--quiet", "--workers", "1")
+    assert code == 0
+    assert "its checksum is another. The run is played again" in said
+    assert (place / "spans.parquet").read_bytes() == (whole / "complete" / "spans.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(0, "of version 99, and the run ends with 3"), (1, "weights that are not finite")],
+)
+def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(number, words, whole, tmp_path):
+    content = list(wrong_checkpoints((whole / "stopped" / "checkpoint.npz").read_bytes()))[number]
+    place = damaged(whole / "stopped", "checkpoint.npz", content, tmp_path / "r")
+    with pytest.raises(
+        ConfigurationError, match=rf"checkpoint\.npz: damaged \(.*{words}.* Usual fix: remove"
+    ):
+        run(SYSTEM, out=place, num_workers=1, resume=True)
+    (place / "checkpoint.npz").unlink()
+    run(SYSTEM, out=place, num_workers=1, resume=True)
+    found, wanted = (Checkpoint.load(folder) for folder in (place, whole / "complete"))
+    assert found is not None
+    assert wanted is not None
+    for name, values in wanted.weights.items():
+        np.testing.assert_array_equal(found.weights[name], values)
+
+
+def test_a_complete_run_without_its_picture_gets_it(whole, tmp_path, capsys):
+    """Killed between the last table and the picture, it has nothing more to play."""
+    shutil.copytree(whole / "complete", tmp_path / "r")
+    code, said = said_by(capsys, "run", "--resume", str(tmp_path / "r"))
+    assert (code, said) == (0, "")
+    assert (tmp_path / "r" / "overview.png").exists()
+    for path in (whole / "complete").iterdir():
+        assert (tmp_path / "r" / path.name).read_bytes() == path.read_bytes()
+
+
+# --- Studies ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", [f"{table}.parquet" for table in TABLES] + ["summary.json"])
+def test_a_damaged_run_of_a_study_is_played_again(file, whole, tmp_path):
+    """Not a failed row for ever."""
+    file = f"runs/design-001-seed-1/{file}"
+    for content in damages(file, (whole / "study" / file).read_bytes()):
+        place = damaged(whole / "study", file, content, tmp_path / "s")
+        if content is None and file.endswith("summary.json"):
+            STUDY.run(place, executor=Here())
+        else:
+            with pytest.warns(UserWarning, match="The run is played again"):
+                STUDY.run(place, executor=Here())
+        for path in (file, "runs.parquet"):
+            if not path.endswith("json"):
+                assert (place / path).read_bytes() == (whole / "study" / path).read_bytes()
+
+
+def test_the_table_of_runs_is_made_anew_from_whole_runs(whole, tmp_path, capsys):
+    import analysis
+
+    wanted = analysis.load(whole / "study")
+    frame = pd.read_parquet(whole / "study" / "runs.parquet")
+    others = [parquet(frame.assign(status=None)), parquet(frame.assign(**{"field.num_clients": "{"}))]
+    for content in [*damages("runs.parquet", parquet(frame)), *others]:
+        place = damaged(whole / "study", "runs.parquet", content, tmp_path / "s")
+        with pytest.warns(UserWarning, match=r"runs\.parquet: damaged .* made anew from the runs"):
+            found = analysis.load(place)
+        assert isinstance(found, pd.DataFrame)
+        pd.testing.assert_frame_equal(found, wanted)
+
+
+def test_a_damaged_study_json_says_what_to_do_and_that_helps(whole, tmp_path, capsys):
+    path = tmp_path / "s" / "study.json"
+    for content in damages("study.json", (whole / "study" / "study.json").read_bytes()):
+        place = damaged(whole / "study", "study.json", content, tmp_path / "s")
+        code, said = said_by(capsys, "report", str(place))
+        assert code in (0, 2)
+        assert "Traceback" not in said
+        if content is None or b'"more"' in content or b'"base"' in content:
+            continue
+        with pytest.raises(ConfigurationError, match=r"study\.json: damaged .*remove it|holds another study"):
+            STUDY.run(place, executor=Here())
+        path.unlink()
+        STUDY.run(place, executor=Here())
+        assert (place / "runs.parquet").read_bytes() == (whole / "study" / "runs.parquet").read_bytes()
+        assert path.read_bytes() == (whole / "study" / "study.json").read_bytes()
+
+
+def test_a_report_tells_of_a_run_that_is_damaged_and_shows_the_others(whole, tmp_path, capsys):
+    file = "runs/design-001-seed-1/spans.parquet"
+    content = flipped((whole / "study" / file).read_bytes())
+    place = damaged(whole / "study", file, content, tmp_path / "s")
+    code, said = said_by(capsys, "report", str(place))
+    assert (code, said) == (0, "")
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert "spans.parquet: it is not what the run has written" in page
