@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.designs import Design, headlines, seed_of
 from analysis.intervals.statistics import t_interval
 from analysis.plots import telling_round
-from analysis.report.designs import Design, headlines, seed_of
 from analysis.report.numbers import number
 from analysis.report.page import details, paragraph, table
 from analysis.report.pictures import AXES, Curve, curve_pictures, timeline_picture
@@ -71,7 +71,7 @@ def timelines(designs: Sequence[Design], global_round: int | None) -> str:
         cells = rounds[rounds["level"] == "edge"]
         taken, arrived = int(cells["num_participants"].sum()), int(cells["num_arrived"].sum())
         caption = (
-            f"{design.label}, seed {seed_of(run)}: global round {played}, {len(cells)} edge rounds, "
+            f"{design.name}, seed {seed_of(run)}: global round {played}, {len(cells)} edge rounds, "
             f"{taken} updates asked for, {taken - arrived} dropped."
         )
         parts.append(timeline_picture(run, played, f"timeline{designs.index(design)}-", caption))
@@ -107,7 +107,7 @@ def _curve(design: Design, column: str) -> Curve:
         if len(frames) > 1 and np.isfinite(values[:, place]).all():
             interval = t_interval(values[:, place])
             points.loc[version, ["low", "high"]] = interval.low, interval.high
-    return Curve(design.name, design.label, points)
+    return Curve(design.name, points)
 
 
 def _points(line: Curve, measure: Measure) -> str:
@@ -126,4 +126,4 @@ def _points(line: Curve, measure: Measure) -> str:
         ends = f" [{number(factor * low)}, {number(factor * high)}]" if low < high else ""
         rows.append([played, *map(number, (time_s, energy_j, bits / 1e6)), number(factor * mean) + ends])
     which = "every evaluation" if step == 1 else f"every {step}th evaluation, and the last"
-    return table(f"{line.label}: {which}", header, rows)
+    return table(f"{line.name}: {which}", header, rows)

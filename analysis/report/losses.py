@@ -1,6 +1,6 @@
 """Where the energy went, and who was dropped and why, as parts of a page.
 
-Scope: what is wasted, and what a reason is, says `analysis.report.fates`. Of the clients of a design, the 100
+Scope: what is wasted, and what a reason is, says `analysis.fates`. Of the clients of a design, the 100
 with most drops are listed, their runs added up.
 
 Usage::
@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.report.designs import Design, Reading, heading
-from analysis.report.fates import Fates
+from analysis.designs import Design, Reading
+from analysis.fates import Fates
 from analysis.report.numbers import AllFates, cell, number
 from analysis.report.page import details, paragraph, table
 from analysis.report.pictures import energy_picture
@@ -57,7 +57,7 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
     for name in ("other (J)", "in jobs that had not ended (J)", "outside of jobs (J)", "servers (J)"):
         if not any(value for design in designs for value in design.values(columns[name])):
             del columns[name]
-    rows = [[*d.cells, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
+    rows = [[d.name, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
     meaning = (
         "Wasted is all energy that a client spent, computing and sending, on jobs whose update did not "
         "arrive. In the picture, computing and sending are for updates that arrived; in the table, "
@@ -67,7 +67,7 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
         [
             paragraph(meaning),
             _bars(designs[:_MOST_BARS], fates, len(designs)),
-            table("Energy of a run, all clients together", [*heading(designs), *columns], rows),
+            table("Energy of a run, all clients together", ["design", *columns], rows),
         ]
     )
 
@@ -107,8 +107,8 @@ def dropped(designs: Sequence[Design], fates: AllFates) -> str:
         "all dropped": lambda run: run.summary.num_dropped,
         **{reason: because(reason) for reason in reasons},
     }
-    rows = [[*d.cells, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
-    parts = [table("Dropped updates of a run, by reason", [*heading(designs), *columns], rows)]
+    rows = [[d.name, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
+    parts = [table("Dropped updates of a run, by reason", ["design", *columns], rows)]
     clients = [
         _by_client(design, [fates[id(run)] for run in design.counted])
         for design in designs
@@ -135,5 +135,5 @@ def _by_client(design: Design, fates: Sequence[Fates]) -> str:
     header += ["not able to take part (plan)"] if len(plans) else []
     which = f"the {_MOST_CLIENTS} of {len(rows)} with most drops" if len(rows) > _MOST_CLIENTS else "all"
     runs = "of one run" if len(fates) == 1 else f"of {len(fates)} runs, added up"
-    caption = f"Edge rounds by client, {runs}, most drops first; {which}; {design.label}"
+    caption = f"Edge rounds by client, {runs}, most drops first; {which}; {design.name}"
     return table(caption, header, rows[:_MOST_CLIENTS])

@@ -16,9 +16,9 @@ from functools import partial
 
 import numpy as np
 
+from analysis.designs import Design, Reading, headlines
+from analysis.fates import Fates
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
-from analysis.report.designs import Design, Reading, heading, headlines
-from analysis.report.fates import Fates
 from analysis.report.page import Markup, table
 from cosim.records import Measure
 from cosim.results import Result
@@ -34,7 +34,7 @@ def numbers(designs: Sequence[Design], fates: AllFates) -> str:
     measures = _measures(designs)
     measures["wasted energy (%)"] = lambda run: fates[id(run)].wasted_percent()
     rows = [
-        [*design.cells, *(cell(design.values(m)) for m in measures.values()), len(design.counted)]
+        [design.name, *(cell(design.values(m)) for m in measures.values()), len(design.counted)]
         for design in designs
     ]
     caption = "Means over runs"
@@ -43,13 +43,13 @@ def numbers(designs: Sequence[Design], fates: AllFates) -> str:
             ", with 95 % intervals (Student's t), whose ends may lie beyond what is possible; where all runs "
             "are equal there is none"
         )
-    parts = [table(caption, [*heading(designs), *measures, "runs"], rows)]
+    parts = [table(caption, ["design", *measures, "runs"], rows)]
     if differences := _differences(designs, measures):
         caption = (
-            f"Differences to design {designs[0].name} on the same seeds, with 95 % intervals (paired; each "
+            f"Differences to {designs[0].name} on the same seeds, with 95 % intervals (paired; each "
             "on its own, not jointly)"
         )
-        parts.append(table(caption, [*heading(designs), *measures, "shared seeds"], differences))
+        parts.append(table(caption, ["design", *measures, "shared seeds"], differences))
     return "\n".join(parts)
 
 
@@ -115,8 +115,7 @@ def _differences(designs: Sequence[Design], measures: Mapping[str, Reading]) -> 
         if len(shared) < 2:
             continue
         ends = [[(measure(a[s]), measure(b[s])) for s in shared] for measure in measures.values()]
-        name, *told = other.cells
-        rows.append([f"{name} − {first.name}", *told, *map(_difference, ends), len(shared)])
+        rows.append([other.name, *map(_difference, ends), len(shared)])
     return rows
 
 

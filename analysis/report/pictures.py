@@ -1,7 +1,7 @@
 """The pictures of a report as inline SVG: curves, energy, and the timeline of a global round.
 
 The colours are CSS variables of `page`, so that pictures are light or dark as the page is. Lines and
-bars are named by their designs' letters; the words stand below. The same rows give the same bytes.
+bars are named by their designs. The same rows give the same bytes.
 
 Scope: six lines, told apart by colour, dash and marker; 60 clients in a timeline.
 
@@ -25,6 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analysis.designs import wrapped
 from analysis.plots import COLOURS, is_logarithmic, style, timeline
 from analysis.report.page import text
 from cosim.records import Measure
@@ -40,6 +41,7 @@ AXES = {
 }
 """What curves are drawn over: column -> scale and words."""
 
+_SETTINGS = {"svg.hashsalt": "cosim", "svg.fonttype": "none", "text.parse_math": False}
 _BARS: tuple[dict[str, Any], ...] = (
     {"facecolor": "#0b3c5d", "edgecolor": "#0b3c5d"},
     {"facecolor": "#9cc5e3", "edgecolor": "#0b3c5d", "hatch": "////"},
@@ -56,7 +58,6 @@ class Curve(NamedTuple):
     """A measured quantity of one design: the mean over its runs, and the ends of its intervals."""
 
     name: str
-    label: str
     points: pd.DataFrame
     """Columns time_s, energy_j, bits_per_client, mean, low, high; a row per evaluated global round."""
 
@@ -69,9 +70,7 @@ def curve_pictures(lines: Sequence[Curve], framed: Sequence[Curve], *, measure: 
         prefix: Of the ids in the pictures.
     """
     pictures = "\n".join(_curve_picture(lines, framed, measure, column, prefix) for column in AXES)
-    caption = "; ".join(line.label for line in lines)
-    words = f"<figcaption>{text(caption)}</figcaption>" if len(framed) > 1 else ""
-    return f'<figure><div class="panels">{pictures}</div>{words}</figure>'
+    return f'<figure><div class="panels">{pictures}</div></figure>'
 
 
 def _curve_picture(
@@ -86,16 +85,16 @@ def _curve_picture(
         for index, line in enumerate(lines):
             x = line.points[column] / scale
             ends = factor * line.points["low"], factor * line.points["high"]
-            axes.plot(x, factor * line.points["mean"], label=line.name, **style(index, len(x)))
+            axes.plot(x, factor * line.points["mean"], label=wrapped(line.name), **style(index, len(x)))
             axes.fill_between(x, *ends, color=COLOURS[index % len(COLOURS)], alpha=alpha, linewidth=0.0)
         axes.set(xlabel=x_label, ylabel=y_label)
         axes.grid(alpha=0.3)
         _frame(axes, framed, measure, column)
         if len(framed) > 1:
-            place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 6}
+            place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2, "fontsize": 8}
             axes.legend(**place, frameon=False, columnspacing=1.0, handlelength=2.2)
         last = "; ".join(
-            f"{line.label}: {factor * line.points['mean'].iloc[-1]:.4g} at "
+            f"{line.name}: {factor * line.points['mean'].iloc[-1]:.4g} at "
             f"{line.points[column].iloc[-1] / scale:.4g}"
             for line in lines
         )
@@ -135,7 +134,7 @@ def energy_picture(designs: Mapping[str, Mapping[str, float]], caption: str) -> 
     """
     parts = list(next(iter(designs.values())))
     names = list(designs)
-    with _drawing(), matplotlib.rc_context({"text.parse_math": False}):
+    with _drawing():
         figure = Figure(figsize=(9.0, 1.5 + 0.24 * len(names)), layout="constrained")
         axes = figure.subplots()
         left_j = np.zeros(len(names))
@@ -145,7 +144,7 @@ def energy_picture(designs: Mapping[str, Mapping[str, float]], caption: str) -> 
             if len(spent):
                 axes.barh(spent, joules[spent], left=left_j[spent], height=0.72, label=part, **looks)
             left_j += joules
-        axes.set_yticks(range(len(names)), [name[:20] for name in names])
+        axes.set_yticks(range(len(names)), [wrapped(name) for name in names])
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_xlabel("energy (J)")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize=8, frameon=False)
@@ -170,7 +169,7 @@ def timeline_picture(result: Result, global_round: int, prefix: str, caption: st
     if len(clients) > MOST_ROWS:
         caption += f" Drawn are the first {MOST_ROWS} of {len(clients)} clients."
         spans = spans[spans["node"].isin(clients[:MOST_ROWS])]
-    with _drawing(), matplotlib.rc_context({"text.parse_math": False}):
+    with _drawing():
         height = 1.5 + 0.17 * min(len(clients), MOST_ROWS)
         figure = Figure(figsize=(9.0, max(2.4, height)), layout="constrained")
         axes = figure.subplots()
@@ -187,7 +186,7 @@ def _wide(picture: str, name: str, caption: str) -> str:
 @contextmanager
 def _drawing() -> Iterator[None]:
     """Settings under which the same rows give the same bytes."""
-    with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "cosim", "svg.fonttype": "none"}):
+    with warnings.catch_warnings(), matplotlib.rc_context(_SETTINGS):
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         yield
 

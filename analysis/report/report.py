@@ -14,12 +14,12 @@ Usage::
     write(html, "report.html")
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from analysis.designs import designs_of
+from analysis.fates import Fates
 from analysis.report.asked import asked
-from analysis.report.designs import designs_of
-from analysis.report.fates import Fates
 from analysis.report.learning import learning, timelines
 from analysis.report.losses import dropped, energy
 from analysis.report.numbers import numbers
@@ -48,6 +48,7 @@ def report(
     global_round: int | None = None,
     title: str | None = None,
     remarks: Sequence[str] = (),
+    names: Mapping[int, str] | None = None,
 ) -> str:
     """The HTML text of runs.
 
@@ -55,6 +56,7 @@ def report(
         global_round: Of the timeline; None: the first in which an update was dropped, or else the first.
         title: Of the page; None: how many runs and designs there are.
         remarks: What else a reader must know before the numbers, such as that designs failed.
+        names: What the design of a run is called, by the run's `id`; None, or none for a run: what differs.
 
     Raises:
         ValueError: There are no runs, none has that global round, or a table lacks a column.
@@ -70,7 +72,7 @@ def report(
         raise ValueError(
             f"global_round = {global_round}: no run has it; there are {have}. Usual fix: one of these."
         )
-    designs = designs_of(results)
+    designs = designs_of(results, names)
     fates = {id(run): Fates.of(run) for run in results}
     sections = [
         Section("asked", "What was asked", asked(designs, remarks)),

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.report.designs import Design, differing, seed_of, ways
+from analysis.designs import Design, differing, seed_of, ways
 from analysis.report.page import details, table
 from cosim.results import Result
 

@@ -67,13 +67,14 @@ def folders(arguments: list[str]) -> tuple[list[Path], list[str]]:
 def report(paths: list[Path], options: ReportOptions) -> int:
     """Write the page of runs and studies."""
     found = [runs_of(path) for path in paths]
-    results = [result for results, _ in found for result in results]
+    results = [result for runs, _ in found for _, result in runs]
     if not results:
         raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
     out = options.out or paths[0] / "report.html"
     remarks = [remark for _, remarks in found for remark in remarks]
+    names = {id(result): name for runs, _ in found for name, result in runs if name is not None}
     try:
-        html = pages.report(results, global_round=options.global_round, remarks=remarks)
+        html = pages.report(results, global_round=options.global_round, remarks=remarks, names=names)
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     made(out.parent)
@@ -82,17 +83,22 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     return 0
 
 
-def runs_of(path: Path) -> tuple[list[Result], list[str]]:
-    """The runs of a folder (itself, or those of a study that have ended), and what became of the others."""
+def runs_of(path: Path) -> tuple[list[tuple[str | None, Result]], list[str]]:
+    """The runs of a folder (itself, or those of a study that have ended), and what became of the others.
+
+    With each run stands its design's name; None where it has none, as a run that is no study's.
+    """
     found = analysis.load(path)
     if not isinstance(found, pd.DataFrame):
-        return [found], []
+        return [(None, found)], []
     ended = found["status"] == "complete"
     remarks = [
         f"{row.name}, seed {row.seed}: {row.status}{row.error and f' ({row.error})'}"
         for row in found[~ended].itertuples()
     ]
-    return [Result.load(path / folder) for folder in found["folder"][ended]], remarks
+    played = found[ended]
+    runs = [Result.load(path / folder) for folder in played["folder"]]
+    return list(zip(map(str, played["name"]), runs, strict=True)), remarks
 
 
 def trace(path: Path, options: TraceOptions) -> int:
