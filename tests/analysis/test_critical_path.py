@@ -164,7 +164,7 @@ def by_hand():
         Round("edge", "edge-01", 1, 1, 4.0, 6.0, 0, 0, 0),
         Span("edge-01", "send", 6.0, 6.5, 0.0, DONE),
         Span("edge-00", "send", 7.0, 8.0, 0.0, DONE),
-        Span("cloud", "aggregate", 8.25, 9.0, 0.0, DONE),
+        Span("cloud", "aggregate", 8.25, 8.75, 0.0, DONE),
         Round("global", "cloud", 1, -1, 0.0, 9.0, 2, 2, 2),
     ]
     for row in rows:
@@ -186,7 +186,8 @@ def test_a_path_by_hand():
         (1, "client-0001", "sending", 6.25, 7.0),
         (-1, "edge-00", "backhaul", 7.0, 8.0),
         (-1, "edge-00", IDLE, 8.0, 8.25),
-        (-1, "cloud", "aggregate", 8.25, 9.0),
+        (-1, "cloud", "aggregate", 8.25, 8.75),
+        (-1, "edge-00", IDLE, 8.75, 9.0),
     ]
     assert tuple(path.rounds.iloc[0]) == (1, 0.0, 9.0, "edge-00", "client-0001", "sending", DONE)
     assert path.edge_rounds["ended_by"].tolist() == ["client-0003", "client-0000", "edge-01", "client-0001"]
