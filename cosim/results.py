@@ -78,6 +78,22 @@ class Summary(NamedTuple):
         return next(iter(self.measures.items()), None)
 
 
+class AtTarget(NamedTuple):
+    """What a run had taken when it reached a target.
+
+    Attributes:
+        time_s: Simulated time.
+        energy_j: Energy of all clients.
+        bits_per_client: Bits sent, dropped uploads included, mean over clients.
+        version: Version of the global model; the global round, where there are rounds.
+    """
+
+    time_s: float
+    energy_j: float
+    bits_per_client: float
+    version: int
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Result:
     """What a run wrote.
@@ -183,18 +199,35 @@ class Result:
             write_table(self.folder / f"{name}.parquet", getattr(self, name))
         write_json(self.folder / "summary.json", self.summary._asdict())
 
-    def reaching(self, target: float) -> "pd.DataFrame":
-        """Evaluations whose headline, the first score, is at least as good as a target."""
-        if self.summary.headline is None:
-            return self.evaluations.iloc[:0]
-        column, measure = self.summary.headline
-        values = self.evaluations[column]
-        return self.evaluations[values >= target if measure.higher_is_better else values <= target]
+    def at_target(self, target: float, held: int = 1) -> AtTarget | None:
+        """What a target took: the first evaluation whose headline, the first score, is at least as good.
 
-    def time_to_target_s(self, target: float) -> float | None:
-        """Simulated time of the first evaluation whose headline reaches a target, or None."""
-        reached = self.reaching(target)
-        return float(reached["time_s"].iloc[0]) if len(reached) else None
+        Args:
+            held: Evaluations in a row, that one the first, that must be.
+
+        Returns:
+            None where the run never got there, or was over before it had held.
+        """
+        if self.summary.headline is None:
+            return None
+        column, measure = self.summary.headline
+        values = self.evaluations[column].to_numpy()
+        is_good = values >= target if measure.higher_is_better else values <= target
+        starts = [n for n in range(len(values) - held + 1) if is_good[n : n + held].all()]
+        if not starts:
+            return None
+        first = self.evaluations.iloc[starts[0]]
+        return AtTarget(
+            time_s=float(first["time_s"]),
+            energy_j=float(first["energy_j"]),
+            bits_per_client=float(first["bits_per_client"]),
+            version=int(first["version"]),
+        )
+
+    def time_to_target_s(self, target: float, held: int = 1) -> float | None:
+        """Simulated time of a target (`at_target`), or None."""
+        reached = self.at_target(target, held)
+        return None if reached is None else reached.time_s
 
 
 def _summary(values: dict[str, Any]) -> Summary:

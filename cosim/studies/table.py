@@ -33,9 +33,8 @@ def outcome_of(result: Result, target: float | None) -> dict[str, Any]:
     """What the table says of a run that is complete."""
     summary = result.summary._asdict()
     found = {name: summary[name] for name in summary if name in COLUMNS} | summary["scores"]
-    if target is not None and len(reached := result.reaching(target)):
-        found["time_to_target_s"] = float(reached["time_s"].iloc[0])
-        found["energy_to_target_j"] = float(reached["energy_j"].iloc[0])
+    if target is not None and (reached := result.at_target(target)):
+        found |= {"time_to_target_s": reached.time_s, "energy_to_target_j": reached.energy_j}
     return found
 
 

@@ -1,0 +1,60 @@
+"""Results: what it took to reach a target, by a loop over evaluations."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosim import Measure, Result
+from cosim.results import TABLES, AtTarget, Summary
+
+
+def evaluated(scores: list[float], higher_is_better: bool = True) -> Result:
+    """A run with these headlines at 0 s, 2 s, 4 s, ..."""
+    count = range(len(scores))
+    evaluations = pd.DataFrame(
+        {
+            "time_s": [2.0 * n for n in count],
+            "version": list(count),
+            "score": scores,
+            "energy_j": [3.0 * n for n in count],
+            "bits_per_client": [5.0 * n for n in count],
+        }
+    )
+    summary = Summary(
+        status="complete",
+        num_global_rounds=len(scores) - 1,
+        time_s=2.0 * len(scores),
+        scores={"score": scores[-1]},
+        measures={"score": Measure("score", higher_is_better)},
+        energy_j=0.0,
+        num_updates=0,
+        num_dropped=0,
+        bits_per_client=0.0,
+    )
+    tables = {name: pd.DataFrame() for name in TABLES} | {"evaluations": evaluations}
+    return Result(config={}, summary=summary, folder=None, **tables)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=10), st.integers(1, 3), st.booleans())
+def test_a_target_is_reached_where_so_many_in_a_row_are_good_enough(scores, held, higher_is_better):
+    good = [score >= 2 if higher_is_better else score <= 2 for score in scores]
+    wanted = None
+    for start in reversed(range(len(scores))):
+        if start + held <= len(scores) and all(good[start : start + held]):
+            wanted = start
+    found = evaluated([float(score) for score in scores], higher_is_better).at_target(2.0, held)
+    assert found == (None if wanted is None else AtTarget(2.0 * wanted, 3.0 * wanted, 5.0 * wanted, wanted))
+
+
+def test_a_streak_that_the_end_cuts_is_none():
+    run = evaluated([0.1, 0.9, 0.2, 0.9])
+    assert run.time_to_target_s(0.9) == 2.0
+    assert run.time_to_target_s(0.9, held=2) is None
+    assert evaluated([0.1, 0.9, 0.2, 0.9, 0.95]).time_to_target_s(0.9, held=2) == 6.0
+    assert run.time_to_target_s(0.9, held=99) is None
+
+
+@pytest.mark.parametrize("target", [float("nan"), 0.91])
+def test_a_target_that_nothing_reaches(target):
+    assert evaluated([0.1, 0.9]).at_target(target) is None
