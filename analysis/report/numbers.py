@@ -31,7 +31,7 @@ _NOTHING = "–"
 
 def numbers(designs: Sequence[Design], fates: AllFates) -> str:
     """The table of designs, and that of their differences where seeds are shared."""
-    measures = _measures(designs)
+    measures = measures_of(designs)
     measures["wasted energy (%)"] = lambda run: fates[id(run)].wasted_percent()
     rows = [
         [design.name, *(cell(design.values(m)) for m in measures.values()), len(design.counted)]
@@ -78,7 +78,7 @@ def _interval(interval: Interval) -> Markup:
     return Markup(f"{number(interval.estimate)} {said}")
 
 
-def _measures(designs: Sequence[Design]) -> dict[str, Reading]:
+def measures_of(designs: Sequence[Design]) -> dict[str, Reading]:
     """What the table says of each run."""
     measures: dict[str, Reading] = {
         "global rounds": lambda run: run.summary.num_global_rounds,

@@ -78,6 +78,7 @@ figure { margin: .8rem 0; min-width: 0; }
 figcaption { color: var(--faint); font-size: .9rem; }
 svg { display: block; width: 100%; height: auto; fill: currentColor; }
 figure.wide svg { min-width: 40rem; }
+figure.small { max-width: 46rem; } figure.small svg { min-width: 30rem; }
 .warning { background: var(--warn); border-left: 4px solid var(--warn-line); padding: .5rem .8rem; }
 details { margin: .8rem 0; } summary { cursor: pointer; color: var(--mark); }
 @media (max-width: 40rem) { body { padding: 1rem .75rem 3rem; } h1 { font-size: 1.4rem; }

@@ -25,10 +25,12 @@ class ReportOptions:
     Attributes:
         out: HTML file to write; none: report.html in the first folder.
         global_round: Global round of the timeline; none: the first in which an update was dropped.
+        target: Of the headline, such as an accuracy of 0.8, for time and energy to it; none: none.
     """
 
     out: Path | None = None
     global_round: int | None = None
+    target: float | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -74,7 +76,13 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     remarks = [remark for _, remarks in found for remark in remarks]
     names = {id(result): name for runs, _ in found for name, result in runs if name is not None}
     try:
-        html = pages.report(results, global_round=options.global_round, remarks=remarks, names=names)
+        html = pages.report(
+            results,
+            global_round=options.global_round,
+            remarks=remarks,
+            names=names,
+            target=options.target,
+        )
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     made(out.parent)

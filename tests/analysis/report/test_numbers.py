@@ -111,7 +111,7 @@ def test_energy_of_one_run_adds_up(runs):
     by_activity = clients.groupby("activity")["energy_j"].sum()
     assert 0.0 < wasted_j(result) < result.summary.energy_j
     for heading, value in (
-        ("computing (J)", by_activity["train"]),
+        ("training (J)", by_activity["train"]),
         ("sending (J)", by_activity["send"]),
         ("all clients (J)", clients["energy_j"].sum()),
         ("wasted (J)", wasted_j(result)),
@@ -181,8 +181,10 @@ def test_differences_are_taken_seed_by_seed(runs):
 
 def test_the_bars_of_the_picture_add_up_to_the_energy(runs):
     (result, *_) = runs
-    (said,) = re.findall(r'aria-label="All clients together[^"]*?: ([^":]*)\."', report([result]))
-    parts = dict(re.findall(r"([a-z, ]+?) ([0-9.e-]+) J", said))
+    (said,) = re.findall(
+        r'aria-label="All clients together, means over runs\. [^":]*: ([^"]*)\."', report([result])
+    )
+    parts = dict(re.findall(r"([a-z:, ]+?) ([0-9.e-]+) J", said))
     parts = {name.strip(", "): float(joules) for name, joules in parts.items()}
     clients = result.spans[result.spans["node"].str.startswith("client")]
     assert sum(parts.values()) == pytest.approx(clients["energy_j"].sum(), rel=2e-3)
