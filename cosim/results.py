@@ -32,6 +32,7 @@ from cosim.configuration import ConfigurationError
 from cosim.files import write_json, write_table
 from cosim.names import by_number
 from cosim.records import Allotment, Evaluation, Fate, Measure, Round, Span, Trace, Transfer
+from cosim.shown import in_a_line, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +95,7 @@ class AtTarget(NamedTuple):
     version: int
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Result:
     """What a run wrote.
 
@@ -124,6 +125,29 @@ class Result:
     folder: Path | None = None
     learned: dict[str, NDArray[np.float32]] | None = attrs.field(default=None, repr=False)
     network: Any = attrs.field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return in_a_line("Result", self._shown())
+
+    def _repr_html_(self) -> str:
+        return table("Result", self._shown())
+
+    def _shown(self) -> dict[str, str]:
+        """What a reader wants to know first."""
+        told = self.summary
+        shown = {
+            "status": told.status,
+            "global rounds": f"{told.num_global_rounds:,}",
+            "simulated": f"{told.time_s:.4g} s",
+            **{
+                m.words: m.shown(told.scores[name])
+                for name, m in told.measures.items()
+                if name in told.scores
+            },
+            "energy": f"{told.energy_j:.4g} J",
+            "dropped updates": f"{told.num_dropped:,} of {told.num_updates:,}",
+        }
+        return shown if self.folder is None else shown | {"folder": str(self.folder)}
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:

@@ -16,18 +16,29 @@ Usage::
 """
 
 from analysis.plots.arrivals import arrivals
-from analysis.plots.bars import bars, energy, stacked
+from analysis.plots.bars import MOST_BARS, bars, energy, stacked
 from analysis.plots.factor import factor, numeric_fields
 from analysis.plots.model import AXES, curves, model_over, model_over_time
 from analysis.plots.pareto import pareto
 from analysis.plots.style import COLOURS, LINES, MARKERS, is_logarithmic, style
-from analysis.plots.timeline import density, overview, round_picture, telling_round, timeline
+from analysis.plots.timeline import (
+    MOST_IN_ROWS,
+    MOST_ROWS,
+    density,
+    overview,
+    round_picture,
+    telling_round,
+    timeline,
+)
 
 __all__ = [
     "AXES",
     "COLOURS",
     "LINES",
     "MARKERS",
+    "MOST_BARS",
+    "MOST_IN_ROWS",
+    "MOST_ROWS",
     "arrivals",
     "bars",
     "curves",

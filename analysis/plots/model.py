@@ -109,10 +109,12 @@ def draw(axes: Axes, lines: Sequence[Curve], measure: Measure, over: str) -> Non
     for index, line in enumerate(named):
         at = line.points["at"] / scale
         looks = style(index, len(at))
-        axes.plot(at, factor * line.points["mean"], label=in_legend(line.name), **looks)
+        axes.plot(
+            at, factor * line.points["mean"], label=in_legend(line.name), drawstyle="steps-post", **looks
+        )
         ends = factor * line.points["low"], factor * line.points["high"]
         alpha = 0.18 if len(named) < 4 else 0.1
-        axes.fill_between(at, *ends, color=looks["color"], alpha=alpha, linewidth=0.0)
+        axes.fill_between(at, *ends, color=looks["color"], alpha=alpha, linewidth=0.0, step="post")
     axes.set(xlabel=words, ylabel=measure.label)
     axes.grid(alpha=0.3)
     axes.xaxis.set_major_locator(MaxNLocator(5))

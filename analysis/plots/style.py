@@ -72,10 +72,23 @@ def in_legend(name: str) -> str:
     return plain(wrapped(name))
 
 
-def legend_above(axes: Axes, names: Iterable[str] = (), **entries: Any) -> None:
-    """A legend above the axes, in as many columns as its names leave room for."""
-    longest = max(map(len, names), default=0)
-    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3 if longest < 14 else 2}
+def legend_above(axes: Axes, names: Iterable[str], **entries: Any) -> None:
+    """A legend above the axes, in as many columns as its names and the figure's width leave room for.
+
+    Args:
+        names: As they stand there, before they are wrapped.
+        entries: Handles of it, where those of the axes are not meant.
+    """
+    names = list(names)
+    size = matplotlib.rcParams["legend.fontsize"]
+    points = 10.0 if isinstance(size, str) else float(size)
+    longest = max((len(line) for name in names for line in wrapped(name).split("\n")), default=0)
+    column_in = (4.5 + 0.58 * longest) * points / 72.0
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    width_in = axes.get_position().width * figure.get_figwidth()
+    columns = max(1, min(len(names), int(1.15 * width_in / column_in)))
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns}
     axes.legend(**place, frameon=False, columnspacing=1.0, handlelength=2.2, **entries)
 
 

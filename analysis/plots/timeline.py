@@ -100,7 +100,7 @@ def timeline(axes: Axes, result: Result, global_round: int, most_rows: int = MOS
         "client (those who took part)" if len(clients) == taken else f"{len(clients)} of {taken} clients"
     )
     handles = list(_legend(looks | idle))
-    legend_above(axes, handles=handles)
+    legend_above(axes, [handle.get_label() for handle in handles], handles=handles)
 
 
 def density(axes: Axes, result: Result, global_round: int) -> None:
@@ -129,7 +129,7 @@ def density(axes: Axes, result: Result, global_round: int) -> None:
     axes.set_ylim(0, taken)
     axes.set_xlabel(f"time in global round {global_round} ({own.unit})")
     axes.set_ylabel(f"clients, of {taken:,} who took part")
-    legend_above(axes, handles=[Patch(label=plain(doing), **own_looks) for doing, own_looks in looks.items()])
+    legend_above(axes, looks, handles=[Patch(label=plain(doing), **own) for doing, own in looks.items()])
 
 
 @attrs.frozen(kw_only=True)

@@ -17,7 +17,7 @@ from analysis.plots.factor import MOST_LINES, factor, lines_of, numeric_fields
 from analysis.plots.pareto import pareto, points
 from analysis.report.numbers import measures_of, number
 from analysis.report.page import Markup, paragraph, table
-from analysis.report.pictures import panels, picture
+from analysis.report.pictures import panels, picture, wide
 
 _MOST_PICTURES = 4
 
@@ -83,7 +83,7 @@ def targets(designs: Sequence[Design], target: float) -> str:
             lambda axes: pareto(axes, designs, target), said=said, prefix="pareto-", size=(5.6, 4.2)
         )
         about = "Dotted: designs that no other beats in both. Hollow: some runs missed the target."
-        parts.insert(0, panels([made], about))
+        parts.insert(0, wide(made, "Time and energy to the target", about, small=True))
     else:
         parts.insert(0, paragraph(f"No run reached {words}.", "warning"))
     return "\n".join(parts)

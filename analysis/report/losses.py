@@ -16,7 +16,7 @@ from analysis.activities import in_words
 from analysis.designs import Design, Reading
 from analysis.fates import Fates
 from analysis.plots.bars import MOST_BARS, energy_parts, stacked
-from analysis.report.numbers import AllFates, cell, number
+from analysis.report.numbers import AllFates, cell, is_share, number
 from analysis.report.page import details, paragraph, table
 from analysis.report.pictures import picture, wide
 from cosim.results import Result
@@ -47,7 +47,10 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
     for name in [name for name in columns if name not in always]:
         if not any(value for design in designs for value in design.values(columns[name])):
             del columns[name]
-    rows = [[d.name, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
+    rows = [
+        [d.name, *(cell(d.values(measure), is_share(words)) for words, measure in columns.items())]
+        for d in designs
+    ]
     meaning = (
         "Wasted is all energy that a client spent, whatever it did, on jobs whose update did not arrive. In "
         "the picture, what is not wasted is for updates that arrived; in the table, for all."
@@ -104,7 +107,10 @@ def dropped(designs: Sequence[Design], fates: AllFates) -> str:
         "all dropped": lambda run: run.summary.num_dropped,
         **{reason: because(reason) for reason in reasons},
     }
-    rows = [[d.name, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
+    rows = [
+        [d.name, *(cell(d.values(measure), is_share(words)) for words, measure in columns.items())]
+        for d in designs
+    ]
     parts = [table("Dropped updates of a run, by reason", ["design", *columns], rows)]
     clients = [
         _by_client(design, [fates[id(run)] for run in design.counted])

@@ -1,7 +1,8 @@
 """The numbers: one table of designs, each measure with its interval, and the differences between them.
 
-A design's number is the mean over its counted runs, with Student's t interval (95 % each, not jointly); of
-one run the number alone stands there. Differences to the first design are taken seed by seed.
+A design's number is the mean over its counted runs, with Student's t interval, of shares on the logit
+(95 % each, not jointly); of one run the number alone stands there. Differences to the first design are
+taken seed by seed.
 
 Scope: a column that would be empty, or would say the same number of global rounds in every row, is left out.
 
@@ -14,10 +15,12 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+import attrs
 import numpy as np
 
 from analysis.designs import Design, Reading, headlines
 from analysis.fates import Fates
+from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
 from analysis.report.page import Markup, table
 from cosim.records import Measure
@@ -34,14 +37,18 @@ def numbers(designs: Sequence[Design], fates: AllFates) -> str:
     measures = measures_of(designs)
     measures["wasted energy (%)"] = lambda run: fates[id(run)].wasted_percent()
     rows = [
-        [design.name, *(cell(design.values(m)) for m in measures.values()), len(design.counted)]
+        [
+            design.name,
+            *(cell(design.values(m), is_share(words)) for words, m in measures.items()),
+            len(design.counted),
+        ]
         for design in designs
     ]
     caption = "Means over runs"
     if any(len(design.counted) > 1 for design in designs):
         caption += (
-            ", with 95 % intervals (Student's t), whose ends may lie beyond what is possible; where all runs "
-            "are equal there is none"
+            ", with 95 % intervals (Student's t; of shares on the logit, within 0 and 100 %); where all "
+            "runs are equal there is none"
         )
     parts = [table(caption, ["design", *measures, "runs"], rows)]
     if differences := _differences(designs, measures):
@@ -60,8 +67,17 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
-def cell(values: Sequence[float | None]) -> str:
-    """The mean and its 95 % interval, or the one value."""
+def is_share(words: str) -> bool:
+    """Whether a column holds shares, from 0 to 100 %."""
+    return words.endswith("(%)")
+
+
+def cell(values: Sequence[float | None], is_share: bool = False) -> str:
+    """The mean and its 95 % interval, or the one value.
+
+    Args:
+        is_share: The values lie from 0 to 100, and so do the ends of the interval.
+    """
     known = [value for value in values if value is not None]
     if not known:
         return _NOTHING
@@ -69,6 +85,10 @@ def cell(values: Sequence[float | None]) -> str:
         return f"not finite in {broken} of {len(known)}"
     if len(known) == 1:
         return number(known[0])
+    if is_share and min(known) >= 0.0 and max(known) <= 100.0:
+        found = share_interval(np.divide(known, 100.0))
+        ends = (100.0 * end for end in (found.estimate, found.low, found.high))
+        return _interval(attrs.evolve(found, **dict(zip(("estimate", "low", "high"), ends, strict=True))))
     return _interval(t_interval(known))
 
 

@@ -45,7 +45,7 @@ def rounds(designs: Sequence[Design]) -> str:
     )
     parts = [paragraph(meaning), _bars(paths)]
     rows = [
-        [name, *(cell([_share(path, each) for path in own]) for each in doing), _slack(own)]
+        [name, *(cell([_share(path, each) for path in own], is_share=True) for each in doing), _slack(own)]
         for name, own in paths.items()
     ]
     header = ["design", *(f"{each} (%)" for each in doing), "median slack (s)"]

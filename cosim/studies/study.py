@@ -33,6 +33,7 @@ from cosim.files import write_json, write_table
 from cosim.learning.network.named import Builder, builder
 from cosim.results import check_version
 from cosim.running import network_of, run
+from cosim.shown import in_a_line, table
 from cosim.sources import Sources, check_sources, sources_of
 from cosim.studies.designs import Design, Grid, designs, with_full_paths
 from cosim.studies.executors import played, pool
@@ -66,6 +67,18 @@ class Study:
     def __attrs_post_init__(self) -> None:
         if self.seeds < 1:
             raise ConfigurationError(f"Study.seeds = {self.seeds}: must be at least 1.")
+
+    def __repr__(self) -> str:
+        return in_a_line("Study", self._shown())
+
+    def _repr_html_(self) -> str:
+        designs = {f"design {number}": design.name for number, design in enumerate(self.designs[:12], 1)}
+        rest = {"further designs": len(self.designs) - 12} if len(self.designs) > 12 else {}
+        return table("Study", {**self._shown(), **designs, **rest})
+
+    def _shown(self) -> dict[str, object]:
+        """What a reader wants to know first."""
+        return {"designs": len(self.designs), "seeds": self.seeds, "of": type(self.base.protocol).__name__}
 
     @property
     def designs(self) -> tuple[Design, ...]:

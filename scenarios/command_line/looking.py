@@ -1,7 +1,7 @@
 """`cosim report` and `cosim trace`: what a run or a study did, to look at.
 
 cosim report runs/a runs/b                 # one HTML page that opens from disk
-cosim report studies/bandwidth --out bandwidth.html
+cosim report studies/bandwidth --target 0.8 --out bandwidth.html
 cosim trace runs/a                         # JSON for https://ui.perfetto.dev
 """
 

@@ -140,7 +140,6 @@ def test_several_seeds_are_one_design_with_students_interval(runs):
     for heading, values in (
         ("simulated time (s)", [result.summary.time_s for result in runs]),
         ("energy (J)", [result.summary.energy_j for result in runs]),
-        ("final test accuracy (%)", [100.0 * result.summary.scores["accuracy"] for result in runs]),
     ):
         mean, half = np.mean(values), stats.t.ppf(0.975, 2) * np.std(values, ddof=1) / np.sqrt(3)
         estimate, ends = row[heading].split("[")
@@ -148,6 +147,16 @@ def test_several_seeds_are_one_design_with_students_interval(runs):
         assert float(estimate) == pytest.approx(mean, rel=1e-3)
         assert float(low) == pytest.approx(mean - half, rel=2e-3, abs=1e-3 * abs(mean))
         assert float(high) == pytest.approx(mean + half, rel=2e-3, abs=1e-3 * abs(mean))
+
+
+def test_intervals_of_shares_stay_within_0_and_100_percent(runs):
+    (row,) = of(report(runs), "Means over runs")
+    values = [result.summary.scores["accuracy"] for result in runs]
+    mean = np.mean(values)
+    half = stats.t.ppf(0.975, 2) * np.std(values, ddof=1) / np.sqrt(3) / (mean * (1.0 - mean))
+    told = [100.0 * mean, *(100.0 / (1.0 + np.exp(-np.log(mean / (1.0 - mean)) - z)) for z in (-half, half))]
+    found = row["final test accuracy (%)"].replace("[", "").replace("]", "").replace(",", "").split()
+    assert [float(end) for end in found] == pytest.approx(told, rel=1e-3)
 
 
 def test_designs_differ_by_the_fields_that_are_named(runs):
