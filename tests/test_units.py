@@ -70,6 +70,8 @@ NO_UNIT = {
     "RawHfl": {"success_probability"},
     "Relaxation": {"bound", "value"},
     "RequestPrediction": {"genre_preferences", "similar_probability"},
+    "PlotOptions": {"target"},
+    "ReportOptions": {"target"},
     "ResourceAware": {"theta"},
     "Setting": {"accuracies"},
     "Sojourn": {"weights"},
@@ -118,7 +120,9 @@ OTHER_UNIT = {
     "Payload.bits": "its whole name is the unit",
     "PerClient.values": "that of the field they are for",
     "PerGroup.values": "that of the field they are for",
+    "AtTarget.bits_per_client": "bits, and a mean over clients",
     "Summary.bits_per_client": "bits, and a mean over clients",
+    "ToTarget.horizon": "that of what the runs took",
 }
 """Numbers that say their unit, though not by a suffix."""
 

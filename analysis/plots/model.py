@@ -49,6 +49,8 @@ def model_over_time(axes: Axes, result: Result) -> None:
             axes.set_ylim(0, 100)
         elif is_logarithmic(measure, values):
             axes.set_yscale("log")
+    else:
+        axes.text(0.5, 0.5, "nothing was evaluated", ha="center", transform=axes.transAxes)
     axes.set_xlabel("simulated time (s)")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(alpha=0.3)
