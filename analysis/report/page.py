@@ -71,7 +71,9 @@ table.words th, table.words td { text-align: left; }
 table.words td { overflow-wrap: anywhere; }
 thead th, thead th:first-child { background: var(--shade); vertical-align: bottom; font-weight: 600; }
 tbody th { font-weight: 500; }
-table.numbers tbody th { min-width: min(10rem, 30vw); max-width: min(18rem, 45vw); overflow-wrap: anywhere; } td small { display: block; color: var(--faint); }
+table.numbers tbody th { min-width: min(10rem, 30vw); max-width: min(18rem, 45vw);
+  overflow-wrap: anywhere; }
+td small { display: block; color: var(--faint); }
 td small.ends { white-space: nowrap; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); gap: 1rem; }
 figure { margin: .8rem 0; min-width: 0; }
