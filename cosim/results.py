@@ -26,6 +26,7 @@ from cosim.configuration import ConfigurationError
 from cosim.files import checksum, place, read_json, shown, write_json, write_table
 from cosim.provenance import check_version
 from cosim.records import Measure, Trace, from_json
+from cosim.shown import in_a_line, table
 from cosim.tables import TABLES, file_of, read_table, table_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class AtTarget(NamedTuple):
     version: int
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Result:
     """What a run wrote.
 
@@ -105,6 +106,29 @@ class Result:
     folder: Path | None = None
     learned: dict[str, NDArray[np.float32]] | None = attrs.field(default=None, repr=False)
     network: Any = attrs.field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return in_a_line("Result", self._shown())
+
+    def _repr_html_(self) -> str:
+        return table("Result", self._shown())
+
+    def _shown(self) -> dict[str, str]:
+        """What a reader wants to know first."""
+        told = self.summary
+        shown = {
+            "status": told.status,
+            "global rounds": f"{told.num_global_rounds:,}",
+            "simulated": f"{told.time_s:.4g} s",
+            **{
+                m.words: m.shown(told.scores[name])
+                for name, m in told.measures.items()
+                if name in told.scores
+            },
+            "energy": f"{told.energy_j:.4g} J",
+            "dropped updates": f"{told.num_dropped:,} of {told.num_updates:,}",
+        }
+        return shown if self.folder is None else shown | {"folder": str(self.folder)}
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:

@@ -36,6 +36,7 @@ from cosim.protocols.protocol import Protocol
 from cosim.radio.radio import Radio
 from cosim.servers.end import AfterRounds, End
 from cosim.servers.evaluation_times import EvaluationTimes, EveryVersions
+from cosim.shown import in_a_line, table
 from cosim.topology.topology import Topology, even_cells
 
 
@@ -99,6 +100,18 @@ class System:
             rule = f"must be {self.num_cells} numbers, one per cell, adding up to {self.num_clients} clients"
             raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
         check_fit(self)
+
+    def __repr__(self) -> str:
+        return in_a_line("System", self._shown())
+
+    def _repr_html_(self) -> str:
+        return table("System", self._shown())
+
+    def _shown(self) -> dict[str, str]:
+        """What a reader wants to know first: the kinds of its main parts, and its size."""
+        kinds = ("protocol", "data", "devices", "uplink", "end")
+        size = {"clients": f"{self.num_clients:,}", "cells": str(self.num_cells), "model": self.model}
+        return {name: type(getattr(self, name)).__name__ for name in kinds} | size | {"seed": str(self.seed)}
 
     def sizes(self) -> tuple[int, ...]:
         """Clients of each cell."""

@@ -18,7 +18,7 @@ from torch import nn
 
 import cosim
 import models
-from analysis.report.designs import designs_of
+from analysis.designs import designs_of
 from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
 from cosim.studies.study import Study

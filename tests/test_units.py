@@ -70,6 +70,8 @@ NO_UNIT = {
     "RawHfl": {"success_probability"},
     "Relaxation": {"bound", "value"},
     "RequestPrediction": {"genre_preferences", "similar_probability"},
+    "PlotOptions": {"target"},
+    "ReportOptions": {"target"},
     "ResourceAware": {"theta"},
     "Setting": {"accuracies"},
     "Sojourn": {"weights"},

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.report.designs import Design, differing, heading, seed_of, ways
+from analysis.designs import Design, differing, seed_of, telling, ways
 from analysis.report.page import details, paragraph, table
 from cosim.results import Result
 
@@ -55,7 +55,7 @@ def _end_of(design: Design) -> str:
 
 def _differences(designs: Sequence[Design]) -> str:
     names = differing(designs)
-    told = heading(designs)[1:]
+    told = telling(designs)
     rest = len(names) - len(told)
     words = ", ".join(f"{name} ({len(ways(designs, name))} values)" for name in told)
     return words + (f", and {rest} further fields: see Configuration" if rest else "")

@@ -1,6 +1,6 @@
 """Where the energy went, and who was dropped and why, as parts of a page.
 
-Scope: what is wasted, and what a reason is, says `analysis.report.fates`. Of the clients of a design, the 100
+Scope: what is wasted, and what a reason is, says `analysis.fates`. Of the clients of a design, the 100
 with most drops are listed, their runs added up.
 
 Usage::
@@ -8,85 +8,85 @@ Usage::
     html = energy(designs, fates) + dropped(designs, fates)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
-from analysis.report.designs import Design, Reading, heading
-from analysis.report.fates import Fates
-from analysis.report.numbers import AllFates, cell, number
+from analysis.activities import in_words
+from analysis.designs import Design, Reading
+from analysis.fates import Fates
+from analysis.plots.bars import MOST_BARS, energy_parts, stacked
+from analysis.report.numbers import AllFates, cell, is_share, number
 from analysis.report.page import details, paragraph, table
-from analysis.report.pictures import energy_picture
+from analysis.report.pictures import picture, wide
 from cosim.results import Result
 
 _MOST_CLIENTS = 100
-_MOST_BARS = 24
-_PARTS = {
-    "computing": ("arrived", "train"),
-    "sending": ("arrived", "send"),
-    "other": ("arrived", "other"),
-    "wasted computing": ("wasted", "train"),
-    "wasted sending": ("wasted", "send"),
-    "wasted, other": ("wasted", "other"),
-    "in jobs that had not ended": ("not ended", None),
-    "outside of jobs": ("no job", None),
-}
-"""The parts of a bar: fate and activity of each."""
 
 
 def energy(designs: Sequence[Design], fates: AllFates) -> str:
-    """Computing, sending, and wasted on updates that did not arrive."""
+    """By activity, and wasted on updates that did not arrive."""
 
     def of(fate: str | None = None, activity: str | None = None) -> Reading:
         return lambda run: fates[id(run)].energy_j(fate, activity)
 
+    spent = [fates[id(run)].spent() for design in designs for run in design.counted]
+    found = {str(activity) for own in spent for activity in own.index.get_level_values("activity")}
+    activities = ["train", "send", *sorted(found - {"train", "send"}, key=_place)]
     columns: dict[str, Reading] = {
-        "computing (J)": of(activity="train"),
-        "sending (J)": of(activity="send"),
-        "other (J)": of(activity="other"),
+        **{f"{in_words(activity)} (J)": of(activity=activity) for activity in activities},
         "all clients (J)": of(),
-        "wasted computing (J)": of("wasted", "train"),
-        "wasted sending (J)": of("wasted", "send"),
+        **{f"wasted {in_words(activity)} (J)": of("wasted", activity) for activity in activities},
         "wasted (J)": of("wasted"),
         "wasted (%)": lambda run: fates[id(run)].wasted_percent(),
         "in jobs that had not ended (J)": of("not ended"),
         "outside of jobs (J)": of("no job"),
         "servers (J)": _servers_j,
     }
-    for name in ("other (J)", "in jobs that had not ended (J)", "outside of jobs (J)", "servers (J)"):
+    always = {"training (J)", "sending (J)", "all clients (J)", "wasted (J)", "wasted (%)"}
+    for name in [name for name in columns if name not in always]:
         if not any(value for design in designs for value in design.values(columns[name])):
             del columns[name]
-    rows = [[*d.cells, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
+    rows = [
+        [d.name, *(cell(d.values(measure), is_share(words)) for words, measure in columns.items())]
+        for d in designs
+    ]
     meaning = (
-        "Wasted is all energy that a client spent, computing and sending, on jobs whose update did not "
-        "arrive. In the picture, computing and sending are for updates that arrived; in the table, "
-        "for all."
+        "Wasted is all energy that a client spent, whatever it did, on jobs whose update did not arrive. In "
+        "the picture, what is not wasted is for updates that arrived; in the table, for all."
     )
     return "\n".join(
         [
             paragraph(meaning),
-            _bars(designs[:_MOST_BARS], fates, len(designs)),
-            table("Energy of a run, all clients together", [*heading(designs), *columns], rows),
+            _bars(designs, fates),
+            table("Energy of a run, all clients together", ["design", *columns], rows),
         ]
     )
 
 
-def _bars(designs: Sequence[Design], fates: AllFates, num_designs: int) -> str:
+def _place(activity: str) -> tuple[bool, str]:
+    return activity not in ("receive", "wait"), activity
+
+
+def _bars(designs: Sequence[Design], fates: AllFates) -> str:
     """The picture of the designs' energies, or nothing where none was spent."""
-    means: dict[str, Mapping[str, float]] = {
-        design.name: {
-            part: float(np.mean([fates[id(run)].energy_j(*which) for run in design.counted]))
-            for part, which in _PARTS.items()
-        }
-        for design in designs
-    }
-    if not any(any(parts.values()) for parts in means.values()):
+    parts, looks = energy_parts(designs[:MOST_BARS], fates)
+    if not any(any(own.values()) for own in parts.values()):
         return paragraph("No client spent energy.")
     caption = "All clients together, means over runs" + (
-        f"; the first {len(designs)} of {num_designs} designs." if num_designs > len(designs) else "."
+        f"; the first {len(parts)} of {len(designs)} designs." if len(designs) > len(parts) else "."
     )
-    return energy_picture(means, caption)
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{part} {own[part]:.4g} J" for part in looks if own.get(part))
+        for name, own in parts.items()
+    )
+    drawn = picture(
+        lambda axes: stacked(axes, parts, looks, "energy (J)"),
+        said=f"{caption} {told}.",
+        prefix="energy-",
+        size=(9.0, 1.4 + 0.3 * len(parts)),
+    )
+    return wide(drawn, "Energy", caption)
 
 
 def _servers_j(run: Result) -> float:
@@ -107,8 +107,11 @@ def dropped(designs: Sequence[Design], fates: AllFates) -> str:
         "all dropped": lambda run: run.summary.num_dropped,
         **{reason: because(reason) for reason in reasons},
     }
-    rows = [[*d.cells, *(cell(d.values(measure)) for measure in columns.values())] for d in designs]
-    parts = [table("Dropped updates of a run, by reason", [*heading(designs), *columns], rows)]
+    rows = [
+        [d.name, *(cell(d.values(measure), is_share(words)) for words, measure in columns.items())]
+        for d in designs
+    ]
+    parts = [table("Dropped updates of a run, by reason", ["design", *columns], rows)]
     clients = [
         _by_client(design, [fates[id(run)] for run in design.counted])
         for design in designs
@@ -135,5 +138,5 @@ def _by_client(design: Design, fates: Sequence[Fates]) -> str:
     header += ["not able to take part (plan)"] if len(plans) else []
     which = f"the {_MOST_CLIENTS} of {len(rows)} with most drops" if len(rows) > _MOST_CLIENTS else "all"
     runs = "of one run" if len(fates) == 1 else f"of {len(fates)} runs, added up"
-    caption = f"Edge rounds by client, {runs}, most drops first; {which}; {design.label}"
+    caption = f"Edge rounds by client, {runs}, most drops first; {which}; {design.name}"
     return table(caption, header, rows[:_MOST_CLIENTS])

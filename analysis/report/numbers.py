@@ -1,7 +1,8 @@
 """The numbers: one table of designs, each measure with its interval, and the differences between them.
 
-A design's number is the mean over its counted runs, with Student's t interval (95 % each, not jointly); of
-one run the number alone stands there. Differences to the first design are taken seed by seed.
+A design's number is the mean over its counted runs, with Student's t interval, of shares on the logit
+(95 % each, not jointly); of one run the number alone stands there. Differences to the first design are
+taken seed by seed.
 
 Scope: a column that would be empty, or would say the same number of global rounds in every row, is left out.
 
@@ -14,11 +15,13 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+import attrs
 import numpy as np
 
+from analysis.designs import Design, Reading, headlines
+from analysis.fates import Fates
+from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
-from analysis.report.designs import Design, Reading, heading, headlines
-from analysis.report.fates import Fates
 from analysis.report.page import Markup, table
 from cosim.records import Measure
 from cosim.results import Result
@@ -31,25 +34,29 @@ _NOTHING = "–"
 
 def numbers(designs: Sequence[Design], fates: AllFates) -> str:
     """The table of designs, and that of their differences where seeds are shared."""
-    measures = _measures(designs)
+    measures = measures_of(designs)
     measures["wasted energy (%)"] = lambda run: fates[id(run)].wasted_percent()
     rows = [
-        [*design.cells, *(cell(design.values(m)) for m in measures.values()), len(design.counted)]
+        [
+            design.name,
+            *(cell(design.values(m), is_share(words)) for words, m in measures.items()),
+            len(design.counted),
+        ]
         for design in designs
     ]
     caption = "Means over runs"
     if any(len(design.counted) > 1 for design in designs):
         caption += (
-            ", with 95 % intervals (Student's t), whose ends may lie beyond what is possible; where all runs "
-            "are equal there is none"
+            ", with 95 % intervals (Student's t; of shares on the logit, within 0 and 100 %); where all "
+            "runs are equal there is none"
         )
-    parts = [table(caption, [*heading(designs), *measures, "runs"], rows)]
+    parts = [table(caption, ["design", *measures, "runs"], rows)]
     if differences := _differences(designs, measures):
         caption = (
-            f"Differences to design {designs[0].name} on the same seeds, with 95 % intervals (paired; each "
+            f"Differences to {designs[0].name} on the same seeds, with 95 % intervals (paired; each "
             "on its own, not jointly)"
         )
-        parts.append(table(caption, [*heading(designs), *measures, "shared seeds"], differences))
+        parts.append(table(caption, ["design", *measures, "shared seeds"], differences))
     return "\n".join(parts)
 
 
@@ -60,8 +67,17 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
-def cell(values: Sequence[float | None]) -> str:
-    """The mean and its 95 % interval, or the one value."""
+def is_share(words: str) -> bool:
+    """Whether a column holds shares, from 0 to 100 %."""
+    return words.endswith("(%)")
+
+
+def cell(values: Sequence[float | None], is_share: bool = False) -> str:
+    """The mean and its 95 % interval, or the one value.
+
+    Args:
+        is_share: The values lie from 0 to 100, and so do the ends of the interval.
+    """
     known = [value for value in values if value is not None]
     if not known:
         return _NOTHING
@@ -69,6 +85,10 @@ def cell(values: Sequence[float | None]) -> str:
         return f"not finite in {broken} of {len(known)}"
     if len(known) == 1:
         return number(known[0])
+    if is_share and min(known) >= 0.0 and max(known) <= 100.0:
+        found = share_interval(np.divide(known, 100.0))
+        ends = (100.0 * end for end in (found.estimate, found.low, found.high))
+        return _interval(attrs.evolve(found, **dict(zip(("estimate", "low", "high"), ends, strict=True))))
     return _interval(t_interval(known))
 
 
@@ -78,7 +98,7 @@ def _interval(interval: Interval) -> Markup:
     return Markup(f"{number(interval.estimate)} {said}")
 
 
-def _measures(designs: Sequence[Design]) -> dict[str, Reading]:
+def measures_of(designs: Sequence[Design]) -> dict[str, Reading]:
     """What the table says of each run."""
     measures: dict[str, Reading] = {
         "global rounds": lambda run: run.summary.num_global_rounds,
@@ -115,8 +135,7 @@ def _differences(designs: Sequence[Design], measures: Mapping[str, Reading]) -> 
         if len(shared) < 2:
             continue
         ends = [[(measure(a[s]), measure(b[s])) for s in shared] for measure in measures.values()]
-        name, *told = other.cells
-        rows.append([f"{name} − {first.name}", *told, *map(_difference, ends), len(shared)])
+        rows.append([other.name, *map(_difference, ends), len(shared)])
     return rows
 
 

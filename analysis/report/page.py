@@ -70,13 +70,17 @@ th:first-child { padding-left: .3rem; text-align: left; position: sticky; left: 
 table.words th, table.words td { text-align: left; }
 table.words td { overflow-wrap: anywhere; }
 thead th, thead th:first-child { background: var(--shade); vertical-align: bottom; font-weight: 600; }
-tbody th { font-weight: 500; } td small { display: block; color: var(--faint); }
+tbody th { font-weight: 500; }
+table.numbers tbody th { min-width: min(10rem, 30vw); max-width: min(18rem, 45vw);
+  overflow-wrap: anywhere; }
+td small { display: block; color: var(--faint); }
 td small.ends { white-space: nowrap; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); gap: 1rem; }
 figure { margin: .8rem 0; min-width: 0; }
 figcaption { color: var(--faint); font-size: .9rem; }
 svg { display: block; width: 100%; height: auto; fill: currentColor; }
 figure.wide svg { min-width: 40rem; }
+figure.small { max-width: 46rem; } figure.small svg { min-width: 30rem; }
 .warning { background: var(--warn); border-left: 4px solid var(--warn-line); padding: .5rem .8rem; }
 details { margin: .8rem 0; } summary { cursor: pointer; color: var(--mark); }
 @media (max-width: 40rem) { body { padding: 1rem .75rem 3rem; } h1 { font-size: 1.4rem; }

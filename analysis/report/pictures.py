@@ -1,193 +1,67 @@
-"""The pictures of a report as inline SVG: curves, energy, and the timeline of a global round.
+"""The pictures of a report: plots as inline SVG, whose colours are light or dark as the page is.
 
-The colours are CSS variables of `page`, so that pictures are light or dark as the page is. Lines and
-bars are named by their designs' letters; the words stand below. The same rows give the same bytes.
-
-Scope: six lines, told apart by colour, dash and marker; 60 clients in a timeline.
+The colours are CSS variables of `page`. Each picture has a text alternative. The same rows give the same
+bytes.
 
 Usage::
 
-    html = curve_pictures(lines, lines, measure=measure, prefix="accuracy-")
+    drawn = picture(lambda axes: energy(axes, designs), said="Energy.", prefix="energy-")
+    html = panels([drawn], caption="Energy of all clients.")
 """
 
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
-import attrs
 import matplotlib
-import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from analysis.plots import COLOURS, is_logarithmic, style, timeline
 from analysis.report.page import text
-from cosim.records import Measure
-from cosim.results import Result
 
-MOST_ROWS = 60
-"""Clients in a timeline: more cannot be told apart."""
+_SETTINGS: Any = {"svg.hashsalt": "cosim", "svg.fonttype": "none", "legend.fontsize": 8}
 
-AXES = {
-    "time_s": (1.0, "simulated time (s)"),
-    "energy_j": (1.0, "energy of all clients (J)"),
-    "bits_per_client": (1e6, "sent per client (Mbit)"),
-}
-"""What curves are drawn over: column -> scale and words."""
-
-_BARS: tuple[dict[str, Any], ...] = (
-    {"facecolor": "#0b3c5d", "edgecolor": "#0b3c5d"},
-    {"facecolor": "#9cc5e3", "edgecolor": "#0b3c5d", "hatch": "////"},
-    {"facecolor": "#ffffff", "edgecolor": "#0b3c5d"},
-    {"facecolor": "#9b2226", "edgecolor": "#9b2226"},
-    {"facecolor": "#ffffff", "edgecolor": "#9b2226", "hatch": "////"},
-    {"facecolor": "#ffffff", "edgecolor": "#9b2226"},
-    {"facecolor": "#dddddd", "edgecolor": "#4a4a4a"},
-    {"facecolor": "#ffffff", "edgecolor": "#4a4a4a", "hatch": "...."},
-)
+PANEL = (4.6, 3.6)
+"""Width and height in inch of one of several pictures side by side."""
 
 
-class Curve(NamedTuple):
-    """A measured quantity of one design: the mean over its runs, and the ends of its intervals."""
-
-    name: str
-    label: str
-    points: pd.DataFrame
-    """Columns time_s, energy_j, bits_per_client, mean, low, high; a row per evaluated global round."""
-
-
-def curve_pictures(lines: Sequence[Curve], framed: Sequence[Curve], *, measure: Measure, prefix: str) -> str:
-    """What a task reports over time, energy and bits, side by side in one figure.
+def picture(draw: Callable[[Axes], Any], *, said: str, prefix: str, size: tuple[float, float] = PANEL) -> str:
+    """What a function draws, as an SVG element.
 
     Args:
-        framed: The curves that set the limits of the axes.
-        prefix: Of the ids in the pictures.
+        said: Its text alternative.
+        prefix: Of the ids in the picture, which no other one has.
+        size: Width and height in inch.
     """
-    pictures = "\n".join(_curve_picture(lines, framed, measure, column, prefix) for column in AXES)
-    caption = "; ".join(line.label for line in lines)
-    words = f"<figcaption>{text(caption)}</figcaption>" if len(framed) > 1 else ""
-    return f'<figure><div class="panels">{pictures}</div>{words}</figure>'
-
-
-def _curve_picture(
-    lines: Sequence[Curve], framed: Sequence[Curve], measure: Measure, column: str, prefix: str
-) -> str:
-    factor, y_label = measure.factor, measure.label
-    scale, x_label = AXES[column]
     with _drawing():
-        figure = Figure(figsize=(4.6, 3.4), layout="constrained")
-        axes = figure.subplots()
-        alpha = 0.18 if len(lines) < 4 else 0.09
-        for index, line in enumerate(lines):
-            x = line.points[column] / scale
-            ends = factor * line.points["low"], factor * line.points["high"]
-            axes.plot(x, factor * line.points["mean"], label=line.name, **style(index, len(x)))
-            axes.fill_between(x, *ends, color=COLOURS[index % len(COLOURS)], alpha=alpha, linewidth=0.0)
-        axes.set(xlabel=x_label, ylabel=y_label)
-        axes.grid(alpha=0.3)
-        _frame(axes, framed, measure, column)
-        if len(framed) > 1:
-            place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 6}
-            axes.legend(**place, frameon=False, columnspacing=1.0, handlelength=2.2)
-        last = "; ".join(
-            f"{line.label}: {factor * line.points['mean'].iloc[-1]:.4g} at "
-            f"{line.points[column].iloc[-1] / scale:.4g}"
-            for line in lines
-        )
-        said = f"{y_label[:1].upper()}{y_label[1:]} over {x_label}. Last values: {last}."
-        return _svg(figure, said, f"{prefix}{column}-")
+        drawn = Figure(figsize=size, layout="constrained")
+        draw(drawn.subplots())
+        return _svg(drawn, said, prefix)
 
 
-def _frame(axes: Axes, framed: Sequence[Curve], measure: Measure, column: str) -> None:
-    """Scale and limits that all pictures share: of the means along x, of the intervals too along y."""
-    points = pd.concat([line.points for line in framed])
-    scale = AXES[column][0]
-    furthest = float(points[column].max()) / scale
-    values = measure.factor * points[["mean", "low", "high"]].to_numpy()
-    values = values[np.isfinite(values)]
-    if furthest > 0.0:
-        axes.set_xlim(-0.03 * furthest, 1.03 * furthest)
-    if is_logarithmic(measure, points["mean"]):
-        axes.set_yscale("log")
-        if (values := values[values > 0.0]).size and values.max() > values.min():
-            margin = (values.max() / values.min()) ** 0.04
-            axes.set_ylim(values.min() / margin, values.max() * margin)
-    elif len(values):
-        low, high = float(values.min()), float(values.max())
-        if measure.is_share:
-            low, high = max(0.0, low), min(100.0, high)
-        margin = 0.04 * (high - low) or 1.0
-        axes.set_ylim(low - margin, high + margin)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+def panels(pictures: Sequence[str], caption: str = "") -> str:
+    """Pictures side by side, as many as there is room for."""
+    return f'<figure><div class="panels">{"".join(pictures)}</div>{_caption(caption)}</figure>'
 
 
-def energy_picture(designs: Mapping[str, Mapping[str, float]], caption: str) -> str:
-    """Bars of the energy of designs, part by part.
-
-    Args:
-        designs: Name of a design -> words of a part -> joules, the same eight parts in the same order; parts
-            that nobody has are not drawn.
-    """
-    parts = list(next(iter(designs.values())))
-    names = list(designs)
-    with _drawing(), matplotlib.rc_context({"text.parse_math": False}):
-        figure = Figure(figsize=(9.0, 1.5 + 0.24 * len(names)), layout="constrained")
-        axes = figure.subplots()
-        left_j = np.zeros(len(names))
-        for part, looks in zip(parts, _BARS, strict=True):
-            joules = np.array([designs[name][part] for name in names])
-            (spent,) = np.nonzero(joules)
-            if len(spent):
-                axes.barh(spent, joules[spent], left=left_j[spent], height=0.72, label=part, **looks)
-            left_j += joules
-        axes.set_yticks(range(len(names)), [name[:20] for name in names])
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.set_xlabel("energy (J)")
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize=8, frameon=False)
-        told = "; ".join(
-            f"{name}: " + ", ".join(f"{part} {joules:.4g} J" for part, joules in own.items() if joules)
-            for name, own in designs.items()
-        )
-        picture = _svg(figure, f"{caption} {told}.", "energy-")
-    return _wide(picture, "Energy", caption)
-
-
-def timeline_picture(result: Result, global_round: int, prefix: str, caption: str) -> str:
-    """Who computed, sent, waited and was cut off in one global round, as a figure that scrolls."""
-    rounds = result.rounds[
-        (result.rounds["global_round"] == global_round) & (result.rounds["level"] == "global")
-    ]
-    spans = result.spans
-    if len(rounds):
-        inside = spans["start_s"].lt(rounds["end_s"].iloc[0]) & spans["end_s"].gt(rounds["start_s"].iloc[0])
-        spans = spans[inside & spans["node"].str.startswith("client")]
-    clients = sorted(spans["node"].unique())
-    if len(clients) > MOST_ROWS:
-        caption += f" Drawn are the first {MOST_ROWS} of {len(clients)} clients."
-        spans = spans[spans["node"].isin(clients[:MOST_ROWS])]
-    with _drawing(), matplotlib.rc_context({"text.parse_math": False}):
-        height = 1.5 + 0.17 * min(len(clients), MOST_ROWS)
-        figure = Figure(figsize=(9.0, max(2.4, height)), layout="constrained")
-        axes = figure.subplots()
-        timeline(axes, attrs.evolve(result, spans=spans), global_round)
-        picture = _svg(figure, f"Timeline. {caption}", prefix)
-    return _wide(picture, "Timeline", caption)
-
-
-def _wide(picture: str, name: str, caption: str) -> str:
+def wide(drawn: str, name: str, caption: str = "", *, small: bool = False) -> str:
+    """One picture that scrolls where the page is narrower; small: no wider than text."""
+    kind = "wide small" if small else "wide"
     region = f'<div class="scroll" tabindex="0" role="region" aria-label="{text(name)}">'
-    return f'<figure class="wide">{region}{picture}</div><figcaption>{text(caption)}</figcaption></figure>'
+    return f'<figure class="{kind}">{region}{drawn}</div>{_caption(caption)}</figure>'
+
+
+def _caption(words: str) -> str:
+    return f"<figcaption>{text(words)}</figcaption>" if words else ""
 
 
 @contextmanager
 def _drawing() -> Iterator[None]:
     """Settings under which the same rows give the same bytes."""
-    with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "cosim", "svg.fonttype": "none"}):
+    with warnings.catch_warnings(), matplotlib.rc_context(_SETTINGS):
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         yield
 

@@ -1,9 +1,10 @@
 """Report: runs, told on one page that opens from disk.
 
-What was asked, the table with intervals, the global model over time, energy and bits, the timeline of a
-global round, where the energy went, who was dropped and why, configuration and provenance. Runs become
-designs (`designs`), their rows fates (`fates`), both become sections, and those a page
-(`page`, `pictures`).
+What was asked, the table with intervals, the global model over time, energy and bits, what the fields do,
+what a target takes, why a round took so long, the timeline of a global round, where the energy went, who was
+dropped and why, configuration and provenance. Runs become designs (`analysis.designs`), their rows fates and
+critical paths (`analysis.fates`, `analysis.critical_path`), these become sections, and those a page (`page`,
+`pictures`).
 
 Scope and limitations: reads run folders, plays nothing. Means, intervals, curves and what counts as wasted
 are defined in the files of their sections.
@@ -14,17 +15,20 @@ Usage::
     write(html, "report.html")
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from analysis.designs import designs_of
+from analysis.fates import Fates
 from analysis.report.asked import asked
-from analysis.report.designs import designs_of
-from analysis.report.fates import Fates
-from analysis.report.learning import learning, timelines
+from analysis.report.comparing import factors, targets
+from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
 from analysis.report.numbers import numbers
 from analysis.report.page import Section, page
+from analysis.report.rounds import rounds
 from analysis.report.sources import configuration, provenance
+from analysis.report.timelines import timelines
 from cosim.files import replace
 from cosim.records import Fate, Round, Span
 from cosim.results import Result
@@ -48,6 +52,8 @@ def report(
     global_round: int | None = None,
     title: str | None = None,
     remarks: Sequence[str] = (),
+    names: Mapping[int, str] | None = None,
+    target: float | None = None,
 ) -> str:
     """The HTML text of runs.
 
@@ -55,6 +61,8 @@ def report(
         global_round: Of the timeline; None: the first in which an update was dropped, or else the first.
         title: Of the page; None: how many runs and designs there are.
         remarks: What else a reader must know before the numbers, such as that designs failed.
+        names: What the design of a run is called, by the run's `id`; None, or none for a run: what differs.
+        target: Of the headline, such as an accuracy of 0.8; None: none.
 
     Raises:
         ValueError: There are no runs, none has that global round, or a table lacks a column.
@@ -70,18 +78,22 @@ def report(
         raise ValueError(
             f"global_round = {global_round}: no run has it; there are {have}. Usual fix: one of these."
         )
-    designs = designs_of(results)
+    designs = designs_of(results, names)
     fates = {id(run): Fates.of(run) for run in results}
     sections = [
         Section("asked", "What was asked", asked(designs, remarks)),
         Section("numbers", "The numbers", numbers(designs, fates)),
         Section("learning", "The global model over time, energy and bits", learning(designs)),
+        Section("factors", "What the fields do", factors(designs)),
+        Section("target", "To the target", "" if target is None else targets(designs, target)),
+        Section("rounds", "Why a round took so long", rounds(designs)),
         Section("timeline", "One global round", timelines(designs, global_round)),
         Section("energy", "Where the energy went", energy(designs, fates)),
         Section("dropped", "Who was dropped, and why", dropped(designs, fates)),
         Section("configuration", "Configuration", configuration(designs)),
         Section("provenance", "Provenance", provenance(designs)),
     ]
+    sections = [section for section in sections if section.body]
     return page(sections, title=_title(len(results), len(designs)) if title is None else title)
 
 

@@ -11,7 +11,7 @@ Usage::
 import shlex
 from collections.abc import Sequence
 
-from analysis.report.designs import Design, differing, seed_of, ways
+from analysis.designs import Design, differing, seed_of, ways
 from analysis.report.page import details, table
 from cosim.files import read_json
 from cosim.results import Result

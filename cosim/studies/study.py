@@ -38,6 +38,7 @@ from cosim.interrupts import interrupts_kept
 from cosim.learning.workers import num_cores
 from cosim.progress import say
 from cosim.provenance import check_version
+from cosim.shown import in_a_line, table
 from cosim.sources import Sources, check_sources, sources_of
 from cosim.studies.designs import Design, Grid, Systems, designs, systems_by_name, with_full_paths
 from cosim.studies.executors import played, pool
@@ -80,6 +81,19 @@ class Study:
                 raise ConfigurationError(f"Study.{name} = {getattr(self, name)}: must be at least 1.")
         if self.held > 1 and not self.targets:
             raise ConfigurationError(f"Study.held = {self.held}: there is no target. Usual fix: targets.")
+
+    def __repr__(self) -> str:
+        return in_a_line("Study", self._shown())
+
+    def _repr_html_(self) -> str:
+        designs = {f"design {number}": design.name for number, design in enumerate(self.designs[:12], 1)}
+        rest = {"further designs": len(self.designs) - 12} if len(self.designs) > 12 else {}
+        return table("Study", {**self._shown(), **designs, **rest})
+
+    def _shown(self) -> dict[str, object]:
+        """What a reader wants to know first."""
+        kinds = dict.fromkeys(type(system.protocol).__name__ for system in self.systems.values())
+        return {"designs": len(self.designs), "seeds": self.seeds, "of": ", ".join(kinds)}
 
     @property
     def designs(self) -> tuple[Design, ...]:

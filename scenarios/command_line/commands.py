@@ -31,6 +31,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim study hist --over bandwidth_hz=5e6,10e6 --seeds 10    what if? with intervals and differences
   cosim table studies/bandwidth --format latex    means with intervals, to paste; several folders are compared
   cosim report runs/a runs/b            runs or a study on one page, as HTML
+  cosim plot studies/bandwidth --kind accuracy-time --out fig.pdf    one picture to paste
   cosim trace runs/a                    a run as a timeline for Perfetto
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
   cosim validate success-rate           simulation against theory; exit code 1 where they disagree
@@ -48,6 +49,7 @@ COMMANDS = {
     "study": "study:main",
     "table": "table:main",
     "report": "looking:report_main",
+    "plot": "plot:main",
     "trace": "looking:trace_main",
     "reproduce": "papers:reproduce",
     "validate": "papers:validate",

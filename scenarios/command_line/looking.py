@@ -1,7 +1,7 @@
 """`cosim report` and `cosim trace`: what a run or a study did, to look at.
 
 cosim report runs/a runs/b                 # one HTML page that opens from disk
-cosim report studies/bandwidth --out bandwidth.html
+cosim report studies/bandwidth --target 0.8 --out bandwidth.html
 cosim trace runs/a                         # JSON for https://ui.perfetto.dev
 """
 
@@ -26,10 +26,12 @@ class ReportOptions:
     Attributes:
         out: HTML file to write; none: report.html in the first folder.
         global_round: Global round of the timeline; none: the first in which an update was dropped.
+        target: Of the headline, such as an accuracy of 0.8, for time and energy to it; none: none.
     """
 
     out: Path | None = None
     global_round: int | None = None
+    target: float | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -68,13 +70,20 @@ def folders(arguments: list[str]) -> tuple[list[Path], list[str]]:
 def report(paths: list[Path], options: ReportOptions) -> int:
     """Write the page of runs and studies."""
     found = [runs_of(path) for path in paths]
-    results = [result for results, _ in found for result in results]
+    results = [result for runs, _ in found for _, result in runs]
     if not results:
         raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
     out = place(options.out or paths[0] / "report.html")
     remarks = [remark for _, remarks in found for remark in remarks]
+    names = {id(result): name for runs, _ in found for name, result in runs if name is not None}
     try:
-        html = pages.report(results, global_round=options.global_round, remarks=remarks)
+        html = pages.report(
+            results,
+            global_round=options.global_round,
+            remarks=remarks,
+            names=names,
+            target=options.target,
+        )
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     made(out.parent)
@@ -83,23 +92,26 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     return 0
 
 
-def runs_of(path: Path) -> tuple[list[Result], list[str]]:
-    """The runs of a folder (itself, or those of a study that have ended), and what became of the others."""
+def runs_of(path: Path) -> tuple[list[tuple[str | None, Result]], list[str]]:
+    """The runs of a folder (itself, or those of a study that have ended), and what became of the others.
+
+    With each run stands its design's name; None where it has none, as a run that is no study's.
+    """
     found = analysis.load(path)
     if not isinstance(found, pd.DataFrame):
-        return [found], []
+        return [(None, found)], []
     ended = found["status"] == "complete"
     remarks = [
         f"{row.name}, seed {row.seed}: {row.status}{row.error and f' ({row.error})'}"
         for row in found[~ended].itertuples()
     ]
-    results = []
-    for folder in found["folder"][ended]:
+    runs = []
+    for row in found[ended].itertuples():
         try:
-            results.append(Result.load(path / folder))
+            runs.append((str(row.name), Result.load(path / str(row.folder))))
         except ConfigurationError as error:
             remarks.append(str(error))
-    return results, remarks
+    return runs, remarks
 
 
 def trace(path: Path, options: TraceOptions) -> int:

@@ -71,7 +71,7 @@ def test_the_timeline_has_every_span_and_every_cut_of_its_round(result: cosim.Re
     assert cuts == (spans["outcome"] != DONE).sum() > 0
     assert right.get_xlabel() == f"time in global round {number} (ms)"
     labels = [text.get_text() for text in right.get_legend().get_texts()]
-    assert labels == ["trains", "sends", "waits", "cut off", "edge round ends"]
+    assert labels == ["training", "sending", "no activity", "cut off", "edge round ends"]
 
 
 def test_the_telling_round_is_the_first_with_a_dropped_update(result: cosim.Result):

@@ -4,9 +4,11 @@ import re
 
 import attrs
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import cosim
-from analysis.report.designs import designs_of, in_words
+from analysis.designs import designs_of, in_words, said, wrapped
 from analysis.report.report import report
 from cosim import (
     AfterRounds,
@@ -65,32 +67,40 @@ def test_many_designs_share_their_tables(result):
     assert "36, seeds 1, 2, 3" in html
 
 
-def test_no_picture_has_more_lines_than_can_be_told_apart(result):
-    html = report(study(result, 4))
+def test_of_many_curves_those_from_best_to_worst_are_named(result):
+    runs = study(result, 4)
+    accuracy = result.evaluations["accuracy"]
+    for place, run in enumerate(runs):
+        worse = attrs.evolve(run, evaluations=run.evaluations.assign(accuracy=accuracy - 0.01 * (place // 3)))
+        runs[place] = worse
+    html = report(runs)
     pictures = re.findall(r'aria-label="Test accuracy[^"]*Last values: ([^"]*)"', html)
-    assert len(pictures) == 6
-    letters = [re.findall(r"(?:^|; )([A-Z]+): band", said) for said in pictures]
-    assert letters == [list("ABCDEF")] * 3 + [list("GHIJKL")] * 3
-    assert "without" not in html
+    assert len(pictures) == 3
+    called = [f"bandwidth {band}00 kHz, {cells} cells" for band in (1, 2, 3, 4) for cells in (2, 3, 4)]
+    for words in pictures:
+        names = re.findall(r"(?:^|; )([^;:]*): ", words)
+        assert names == [called[place] for place in (0, 2, 4, 7, 9, 11)]
+    assert "All 12 designs are drawn; named in each picture are 6" in html
+    assert "All 6 designs" not in report(runs[:18])
 
 
-def test_curves_that_are_left_out_are_named(result):
+def test_bars_that_are_left_out_are_counted(result):
     html = report(study(result, 10)[::3])
-    assert len(re.findall(r'aria-label="Test accuracy', html)) == 4 * 3
-    assert "Drawn are the first 24 of 30 designs, without Y to AD." in html
     assert "the first 24 of 30 designs" in "".join(re.findall(r'aria-label="All clients[^"]*"', html))
 
 
-def test_of_many_designs_the_extremes_have_timelines(result):
-    runs = [with_fields(result, bandwidth_hz=1e5 * number) for number in range(1, 6)]
-    dropped = (2, 4, 1, 3, 0)
+def test_of_several_designs_that_with_most_drops_has_its_timeline_on_the_page(result):
+    runs = [with_fields(result, bandwidth_hz=1e5 * number) for number in range(1, 8)]
+    dropped = (2, 4, 1, 3, 0, 0, 0)
     runs = [
         attrs.evolve(run, summary=run.summary._replace(num_dropped=number))
         for run, number in zip(runs, dropped, strict=True)
     ]
-    drawn = re.findall(r'aria-label="Timeline\. ([A-Z]+):', report(runs))
-    assert drawn == ["B", "E"]
-    assert re.findall(r'aria-label="Timeline\. ([A-Z]+):', report(runs[:3])) == ["A", "B", "C"]
+    html = report(runs)
+    drawn = r'aria-label="Timeline\. bandwidth (\d+) kHz, seed'
+    assert re.findall(drawn, re.sub(r"<details>.*?</details>", "", html, flags=re.DOTALL)) == ["200"]
+    assert re.findall(drawn, html) == ["200", "100", "300", "400", "500", "600"]
+    assert "5 other designs, without 1" in html
 
 
 def test_repeated_and_incomplete_runs_do_not_count(result):
@@ -117,7 +127,7 @@ def test_of_many_warnings_some_are_folded_and_remarks_come_first(result):
 def test_fields_that_say_the_same_or_are_not_everywhere_give_way(result):
     other = with_fields(result, bandwidth_hz=2e6, num_cells=4, extra=1)
     first, second = designs_of([with_fields(result), other])
-    assert (first.label, second.label) == ("A: num_cells 2", "B: num_cells 4")
+    assert (first.name, second.name) == ("2 cells", "4 cells")
     html = report([with_fields(result), other])
     assert "num_cells (2 values), and 2 further fields: see Configuration" in html
 
@@ -132,10 +142,72 @@ def test_fields_that_say_the_same_or_are_not_everywhere_give_way(result):
         ("step_cycles", 1e6, "1,000,000 cycles"),
         ("csi_error_db", -4.0, "-4 dB"),
         ("mean_throughput_bps", 1.5e9, "1.5 Gbit/s"),
-        ("max_frequency_hz", [1e9, 2e9], "[1000000000.0, 2000000000.0] Hz"),
+        ("max_frequency_hz", [1e9, 2e9], "[1 GHz, 2 GHz]"),
         ("num_cells", 3, "3"),
         ("model", "relu", "relu"),
     ],
 )
 def test_values_in_words(name, value, words):
     assert in_words(name, value) == words
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("uplink.sharing.bandwidth_hz", 5e6, "bandwidth 5 MHz"),
+        ("protocol.training.waiting.after_s", 0.06, "after 60 ms"),
+        ("num_cells", 1, "1 cell"),
+        ("num_cells", 4, "4 cells"),
+        ("protocol.training.num_participants", None, "participants off"),
+        ("protocol.kind", "HFedAvg", "HFedAvg"),
+        ("protocol.training.kind", "rules:Fastest", "Fastest"),
+        ("protocol.training.local.learning_rate", 0.1, "learning rate 0.1"),
+        ("data.is_noisy", True, "is noisy true"),
+        ("model", "a" * 20 + "b" * 20, "a" * 15 + "…" + "b" * 15),
+    ],
+)
+def test_a_name_says_a_field_in_words(field, value, words):
+    assert said(field, value) == words
+
+
+def test_fields_whose_last_words_are_alike_say_the_word_before():
+    among = ["uplink.delay_s", "backhaul.delay_s"]
+    assert said(among[0], 0.1, among) == "uplink delay 100 ms"
+
+
+def test_names_are_given_or_said_and_always_unique(result):
+    runs = [
+        with_fields(result, bandwidth_hz=band, num_cells=cells) for band in (1e6, 2e6) for cells in (2, 3)
+    ]
+    assert [design.name for design in designs_of(runs[:2])] == ["2 cells", "3 cells"]
+    named = designs_of(runs, {id(runs[0]): "ours", id(runs[2]): "theirs", id(runs[3]): "theirs"})
+    assert [design.name for design in named] == [
+        "ours",
+        "bandwidth 1 MHz, 3 cells",
+        "theirs: bandwidth 2 MHz, 2 cells",
+        "theirs: bandwidth 2 MHz, 3 cells",
+    ]
+    long = [with_fields(result, model="m" * 20 + middle + "n" * 20) for middle in "abc"]
+    names = [design.name for design in designs_of(long)]
+    assert len(set(names)) == 3
+    assert names[1] == f"{names[0]} (2)"
+
+
+FIELDS = {
+    "num_cells": st.integers(1, 3),
+    "extra": st.text(max_size=3),
+    "rate_hz": st.sampled_from((1.0, 2e3, None)),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.fixed_dictionaries({}, optional=FIELDS), min_size=1, max_size=8))
+def test_no_two_designs_have_one_name(result, configurations):
+    designs = designs_of([with_fields(result, **fields) for fields in configurations])
+    assert len({design.name for design in designs}) == len(designs)
+    assert all(design.name for design in designs)
+
+
+def test_long_names_are_wrapped_and_then_cut():
+    assert wrapped("bandwidth 5 MHz, deadline 60 ms, 4 cells", 20) == "bandwidth 5 MHz,\ndeadline 60 ms, 4 …"
+    assert wrapped("HIST") == "HIST"

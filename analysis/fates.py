@@ -14,10 +14,9 @@ import attrs
 import numpy as np
 import pandas as pd
 
+from analysis.activities import in_words
 from cosim.records import DONE, NO_JOB
 from cosim.results import Result
-
-_DOING = {"receive": "receiving", "train": "training", "send": "sending", "wait": "waiting to send"}
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -42,7 +41,7 @@ class Fates:
         outcome = spans[key].join(jobs["outcome"].rename("of_job"), on=key)["of_job"]
         fates = (spans["job"] == NO_JOB, outcome.isna(), outcome == DONE)
         spans["fate"] = np.select(fates, ("no job", "not ended", "arrived"), "wasted")
-        doing = spans["activity"].replace(_DOING)
+        doing = spans["activity"].map(in_words)
         spans["reason"] = (spans["outcome"] + ", while " + doing).where(spans["outcome"] != DONE)
         grouped = spans[spans["job"] != NO_JOB].groupby(key)
         attempts = jobs[["edge"]].assign(
@@ -53,14 +52,17 @@ class Fates:
         attempts["reason"] = attempts["reason"].where(~attempts["arrived"])
         return cls(spans=spans, attempts=attempts.reset_index())
 
+    def spent(self) -> pd.Series:
+        """Joules by fate and activity, of the pairs that took any."""
+        energy_j = self.spans.groupby(["fate", "activity"])["energy_j"].sum()
+        return energy_j[energy_j > 0.0]
+
     def energy_j(self, fate: str | None = None, activity: str | None = None) -> float:
-        """Energy of the clients, of one fate and one activity ("other": neither train nor send) if given."""
+        """Energy of the clients, of one fate and one activity if given."""
         chosen = pd.Series(True, index=self.spans.index)
         if fate is not None:
             chosen &= self.spans["fate"] == fate
-        if activity == "other":
-            chosen &= ~self.spans["activity"].isin(["train", "send"])
-        elif activity is not None:
+        if activity is not None:
             chosen &= self.spans["activity"] == activity
         return float(self.spans.loc[chosen, "energy_j"].sum())
 

@@ -1,0 +1,26 @@
+"""Activities in words: those of ours, and others by the name under which they were written down."""
+
+BACKHAUL = "backhaul"
+"""A server that receives or sends a model."""
+
+IDLE = "no activity"
+"""Time in which a node wrote no span."""
+
+_WORDS = {
+    "receive": "receiving",
+    "train": "training",
+    "send": "sending",
+    "wait": "waiting to send",
+    "collect": "collecting",
+}
+
+
+def in_words(activity: str) -> str:
+    """What a client does, such as "training"."""
+    return _WORDS.get(activity, activity)
+
+
+def of_node(node: str, activity: str) -> str:
+    """What a node does: models that servers move travel over the backhaul."""
+    is_server = not node.startswith("client")
+    return BACKHAUL if is_server and activity in ("receive", "send") else in_words(activity)

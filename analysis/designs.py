@@ -1,0 +1,234 @@
+"""Designs: the runs of a report, put together by configuration, and named by what tells these apart.
+
+Runs whose configurations differ in the seed only are one design. Only complete runs count, a seed once,
+unless a design has no complete run. A name that was given (that of a study's table) stays; else a design is
+called by the fields that tell it from the others, such as "bandwidth 5 MHz, deadline 60 ms".
+
+Scope: a name says no more fields than are needed, those that change least often from design to design first.
+A field that splits the designs just as an earlier one, or that some designs have not, gives way.
+
+Usage::
+
+    for design in designs_of(results):
+        print(design.name, len(design.counted))
+"""
+
+import json
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import attrs
+
+from cosim.records import Measure
+from cosim.results import Result
+from cosim.units import SUFFIXES, unit_of
+
+Reading = Callable[[Result], float | None]
+"""Reads a number off a run."""
+
+_LONGEST_VALUE = 32
+_LEAD = "system."
+_LACKING = "–"
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_SCALED = ("Hz", "bit", "bit/s", "s", "W", "J")
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Design:
+    """Runs of one configuration, seeds apart.
+
+    Attributes:
+        name: Given, or what tells it from the others in words; the scenario where there is one design only.
+        fields: The configuration, its field names as paths.
+        runs: All that were given.
+        counted: Those whose numbers enter the means.
+    """
+
+    name: str
+    fields: dict[str, Any]
+    runs: tuple[Result, ...]
+    counted: tuple[Result, ...]
+
+    def values(self, reading: Reading) -> list[float | None]:
+        """A number of each counted run."""
+        return [reading(run) for run in self.counted]
+
+    def by_seed(self) -> dict[str, Result]:
+        """The counted runs by their seeds."""
+        return {json.dumps(seed_of(run)): run for run in self.counted}
+
+
+def designs_of(results: Sequence[Result], names: Mapping[int, str] | None = None) -> list[Design]:
+    """Runs of one configuration, seeds apart, together; in the order in which they were given.
+
+    Args:
+        names: What the design of a run is called, by the run's `id`; None, or none for a run: what differs.
+    """
+    groups: dict[str, list[Result]] = {}
+    for run in results:
+        groups.setdefault(json.dumps(_fields(run), sort_keys=True), []).append(run)
+    fields = [_fields(runs[0]) for runs in groups.values()]
+    words = _words(fields)
+    names = names or {}
+    given = [next((names[id(run)] for run in runs if id(run) in names), None) for runs in groups.values()]
+    called = [
+        own if name is None else name if given.count(name) == 1 else f"{name}: {own}"
+        for name, own in zip(given, words, strict=True)
+    ]
+    return [
+        Design(name=name, fields=own, runs=tuple(runs), counted=_counted(runs))
+        for name, own, runs in zip(_told_apart(called), fields, groups.values(), strict=True)
+    ]
+
+
+def wrapped(name: str, width: int = 30, most_lines: int = 2) -> str:
+    """A name in lines, as a legend takes it; what is too long ends in …."""
+    lines = textwrap.wrap(name, width, max_lines=most_lines, placeholder=" …") or [name]
+    return "\n".join(lines)
+
+
+def seed_of(run: Result) -> Any:
+    """The seed in a run's configuration; None without one."""
+    return _flat(run.config).get("system.seed")
+
+
+def headlines(designs: Sequence[Design]) -> dict[str, Measure]:
+    """Column and meaning of what the counted runs report first, each once."""
+    found = (run.summary.headline for design in designs for run in design.counted)
+    return dict(headline for headline in found if headline is not None)
+
+
+def differing(designs: Sequence[Design]) -> list[str]:
+    """Names of the fields that some designs have and others have not, or have otherwise."""
+    return _differing([design.fields for design in designs])
+
+
+def ways(designs: Sequence[Design], name: str) -> dict[str, list[str]]:
+    """The values of a field in words, each with the names of the designs that have it."""
+    found: dict[str, list[str]] = {}
+    for design in designs:
+        found.setdefault(_said(name, design.fields), []).append(design.name)
+    return found
+
+
+def in_words(name: str, value: Any) -> str:
+    """A field's value with its unit, such as "500 kHz"."""
+    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    unit = unit_of(name)
+    if not unit or value is None:
+        return words
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(in_words(name, each) for each in value)}]"
+    if not isinstance(value, int | float):
+        return f"{words} {unit}"
+    scale, prefix = 1.0, ""
+    if unit in _SCALED and value:
+        scale, prefix = next((p for p in _PREFIXES if abs(value) >= p[0]), (1.0, ""))
+    return f"{value / scale:,.15g} {prefix}{unit}"
+
+
+def _counted(runs: Sequence[Result]) -> tuple[Result, ...]:
+    complete = [run for run in runs if run.summary.status == "complete"]
+    by_seed = {json.dumps(seed_of(run)): run for run in reversed(complete or runs)}
+    return tuple(run for run in runs if any(run is kept for kept in by_seed.values()))
+
+
+def _fields(run: Result) -> dict[str, Any]:
+    """The configuration without its seed, its field names as on the command line."""
+    flat = _flat(run.config)
+    return {name.removeprefix(_LEAD): value for name, value in flat.items() if name != "system.seed"}
+
+
+def _flat(config: Any, path: str = "") -> dict[str, Any]:
+    if not isinstance(config, dict):
+        return {path: config}
+    inner = (_flat(value, f"{path}.{name}" if path else str(name)) for name, value in config.items())
+    return {name: value for part in inner for name, value in part.items()}
+
+
+def _differing(fields: Sequence[dict[str, Any]]) -> list[str]:
+    names = dict.fromkeys(name for own in fields for name in own)
+    return [name for name in names if len(set(_column(fields, name))) > 1]
+
+
+def _column(fields: Sequence[dict[str, Any]], name: str) -> tuple[str | None, ...]:
+    return tuple(json.dumps(own[name]) if name in own else None for own in fields)
+
+
+def telling(designs: Sequence[Design]) -> list[str]:
+    """The few fields that suffice to tell the designs apart, those that change least often first."""
+    return _telling([design.fields for design in designs])
+
+
+def _telling(fields: Sequence[dict[str, Any]]) -> list[str]:
+    def rank(name: str) -> tuple[bool, int]:
+        column = _column(fields, name)
+        changes = sum(a != b for a, b in pairwise(column))
+        return None in column, changes
+
+    chosen: list[str] = []
+    apart: list[tuple[str | None, ...]] = [() for _ in fields]
+    for name in sorted(_differing(fields), key=rank):
+        further = [(*key, value) for key, value in zip(apart, _column(fields, name), strict=True)]
+        if len(set(further)) > len(set(apart)):
+            chosen.append(name)
+            apart = further
+    return chosen
+
+
+def _words(fields: Sequence[dict[str, Any]]) -> list[str]:
+    """For each configuration what tells it from the others; the scenario of a single one."""
+    if len(fields) == 1:
+        return [str(fields[0].get("scenario") or "the run")]
+    names = _telling(fields)
+    found = []
+    for own in fields:
+        has = [name for name in names if name in own] or [n for n in _differing(fields) if n in own][:1]
+        found.append(", ".join(said(name, own[name], has) for name in has) or "base")
+    return found
+
+
+def said(field: str, value: Any, among: Sequence[str] = ()) -> str:
+    """A field and its value as a name says them, such as "bandwidth 5 MHz", "4 cells" or "HFedAvg".
+
+    Args:
+        among: Other fields of the name; one whose last word is the same is told from it by the word before.
+    """
+    *_, last = parts = field.removesuffix(".kind").split(".")
+    alike = [other for other in among if other.removesuffix(".kind").rpartition(".")[2] == last]
+    before = f"{parts[-2]} ".replace("_", " ") if len(alike) > 1 and len(parts) > 1 else ""
+    words = _shortened(in_words(field, value))
+    if isinstance(value, str):
+        return before + words.rpartition(":")[2]
+    suffix = next((suffix for suffix in SUFFIXES if last.endswith(suffix)), "")
+    noun = (last.removesuffix(suffix).strip("_") or last).replace("_", " ")
+    if not noun.startswith("num "):
+        return f"{before}{noun} {'off' if value is None else words}"
+    noun = noun.removeprefix("num ")
+    if not isinstance(value, int):
+        return f"{before}{noun} {'off' if value is None else words}"
+    return f"{before}{words} {noun[:-1] if value == 1 and noun.endswith('s') else noun}"
+
+
+def _shortened(words: str) -> str:
+    """Words without their middle, where they are long."""
+    half = _LONGEST_VALUE // 2 - 1
+    return words if len(words) <= _LONGEST_VALUE else f"{words[:half]}…{words[-half:]}"
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """The names, with a number behind those that an earlier design has already."""
+    found: list[str] = []
+    for name in names:
+        number, own = 1, name
+        while own in found:
+            number += 1
+            own = f"{name} ({number})"
+        found.append(own)
+    return found
+
+
+def _said(name: str, fields: dict[str, Any]) -> str:
+    return in_words(name, fields[name]) if name in fields else _LACKING

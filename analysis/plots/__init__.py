@@ -1,0 +1,59 @@
+"""Plots that a paper could print: units on axes, legends, readable in grey.
+
+Each function draws into an Axes; `overview` makes a figure. Designs come from `analysis.designs.designs_of`.
+
+Scope and limitations: what would be too much to read is thinned, and the picture says so: of many designs all
+curves are faint and six are named, of many clients some have rows in a timeline, and of more than 200 it
+counts clients instead.
+
+Usage::
+
+    figure = overview(Result.load("runs/a"))
+    figure.savefig("overview.png", dpi=150)
+
+    figure, axes = plt.subplots(figsize=(3.5, 2.6), layout="constrained")
+    model_over(axes, designs_of(runs), "time_s")
+"""
+
+from analysis.plots.arrivals import arrivals
+from analysis.plots.bars import MOST_BARS, bars, energy, stacked
+from analysis.plots.factor import factor, numeric_fields
+from analysis.plots.model import AXES, curves, model_over, model_over_time
+from analysis.plots.pareto import pareto
+from analysis.plots.style import COLOURS, LINES, MARKERS, is_logarithmic, style
+from analysis.plots.timeline import (
+    MOST_IN_ROWS,
+    MOST_ROWS,
+    density,
+    overview,
+    round_picture,
+    telling_round,
+    timeline,
+)
+
+__all__ = [
+    "AXES",
+    "COLOURS",
+    "LINES",
+    "MARKERS",
+    "MOST_BARS",
+    "MOST_IN_ROWS",
+    "MOST_ROWS",
+    "arrivals",
+    "bars",
+    "curves",
+    "density",
+    "energy",
+    "factor",
+    "is_logarithmic",
+    "model_over",
+    "model_over_time",
+    "numeric_fields",
+    "overview",
+    "pareto",
+    "round_picture",
+    "stacked",
+    "style",
+    "telling_round",
+    "timeline",
+]

@@ -1,0 +1,55 @@
+"""Distribution of the time until updates arrive: how many of those asked for are there after how long."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from analysis.designs import Design
+from analysis.plots.style import in_legend, legend_above, style
+from cosim.records import DONE
+
+MOST_LINES = 6
+_MOST_POINTS = 500
+
+
+def arrivals(axes: Axes, designs: Sequence[Design]) -> int:
+    """Share of updates that have arrived, over the time since they were asked for, all runs together.
+
+    What was dropped never arrives, so a line ends below 100 % by as much.
+
+    Returns:
+        How many designs were drawn, the first ones.
+    """
+    drawn = designs[:MOST_LINES]
+    found = []
+    for design in drawn:
+        fates = [run.fates for run in design.counted]
+        taken_s = [own["end_s"] - own["start_s"] for own in fates]
+        arrived = [np.asarray(own["outcome"] == DONE) for own in fates]
+        found.append(
+            (
+                np.sort(np.concatenate([t[a] for t, a in zip(taken_s, arrived, strict=True)])),
+                sum(map(len, fates)),
+            )
+        )
+    longest_s = max((float(times[-1]) for times, _ in found if len(times)), default=0.0)
+    scale, unit = (1e3, "ms") if longest_s < 1.0 else (1.0, "s")
+    for index, (design, (times_s, number)) in enumerate(zip(drawn, found, strict=True)):
+        shares = 100.0 * np.arange(1, len(times_s) + 1) / max(number, 1)
+        chosen = (
+            np.unique(np.linspace(0, len(times_s) - 1, _MOST_POINTS).round().astype(int))
+            if len(times_s)
+            else []
+        )
+        x = np.concatenate([[0.0], scale * times_s[chosen], [scale * longest_s]])
+        y = np.concatenate([[0.0], shares[chosen], shares[-1:] if len(shares) else [0.0]])
+        looks = style(index, len(x))
+        axes.step(x, y, where="post", label=in_legend(design.name), **looks)
+    axes.set(xlabel=f"time from the start of the edge round ({unit})", ylabel="updates that have arrived (%)")
+    axes.set_ylim(0, 103)
+    axes.set_xlim(left=0)
+    axes.grid(alpha=0.3)
+    if len(drawn) > 1:
+        legend_above(axes, [design.name for design in drawn])
+    return len(drawn)

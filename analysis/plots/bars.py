@@ -1,0 +1,116 @@
+"""Bars: of groups side by side, and stacked, such as the energy of designs by what it was spent on."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from analysis.activities import in_words
+from analysis.designs import Design
+from analysis.fates import Fates
+from analysis.plots.style import COLOURS, Looks, in_legend, legend_above, looks_of, plain, wasted
+
+MOST_BARS = 24
+
+
+def bars(axes: Axes, groups: dict[str, dict[str, float | None]], y_label: str) -> None:
+    """Bars by group label and series label; what was not reached is marked so."""
+    series = list(dict.fromkeys(label for values in groups.values() for label in values))
+    width = 0.8 / len(series)
+    for index, label in enumerate(series):
+        heights = [values.get(label) for values in groups.values()]
+        places = [place + (index - (len(series) - 1) / 2) * width for place in range(len(groups))]
+        axes.bar(
+            places,
+            [height or 0.0 for height in heights],
+            width=0.9 * width,
+            label=label,
+            facecolor=(COLOURS[0], "white", "#9cc5e3", "white")[index % 4],
+            edgecolor=COLOURS[0],
+            hatch=(None, "////", None, None)[index % 4],
+        )
+        for place, height in zip(places, heights, strict=True):
+            text = "not\nreached" if height is None else f"{height:.3g}"
+            axes.annotate(text, (place, height or 0.0), ha="center", va="bottom", fontsize=7)
+    axes.set_xticks(range(len(groups)), list(groups))
+    axes.margins(y=0.12)
+    axes.set_ylabel(y_label)
+    axes.legend(fontsize=8)
+
+
+def stacked(
+    axes: Axes, rows: Mapping[str, Mapping[str, float]], looks: Mapping[str, Looks], x_label: str
+) -> None:
+    """A lying bar per row, its parts one after the other.
+
+    Args:
+        rows: Name -> part -> length; parts that no row has are not drawn.
+        looks: Part -> how it looks, in the order of the parts.
+    """
+    left = np.zeros(len(rows))
+    shown = []
+    for part, own in looks.items():
+        lengths = np.array([of.get(part, 0.0) for of in rows.values()])
+        (places,) = np.nonzero(lengths)
+        if len(places):
+            shown.append(part)
+            label = plain(part)
+            axes.barh(
+                places, lengths[places], left=left[places], height=0.72, label=label, linewidth=0.5, **own
+            )
+        left += lengths
+    axes.set_yticks(range(len(rows)), [in_legend(name) for name in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel(x_label)
+    if shown:
+        legend_above(axes, shown)
+
+
+def energy(axes: Axes, designs: Sequence[Design], fates: Mapping[int, Fates] | None = None) -> int:
+    """Where the energy of the clients went: by activity, for updates that arrived and for others.
+
+    Args:
+        fates: Of each run, by `id`; None: read from the runs.
+
+    Returns:
+        How many designs were drawn, the first ones.
+    """
+    parts, looks = energy_parts(designs[:MOST_BARS], fates)
+    stacked(axes, parts, looks, "energy of all clients (J)")
+    return len(parts)
+
+
+def energy_parts(
+    designs: Sequence[Design], fates: Mapping[int, Fates] | None = None
+) -> tuple[dict[str, dict[str, float]], dict[str, Looks]]:
+    """Mean joules over runs, design by design and part by part, and how the parts look."""
+    fates = fates or {}
+    tables = {
+        design.name: [(fates.get(id(run)) or Fates.of(run)).spent() for run in design.counted]
+        for design in designs
+    }
+    activities = dict.fromkeys(
+        in_words(activity) for own in tables.values() for each in own for _, activity in each.index
+    )
+    known = looks_of(activities)
+    outside = {"facecolor": "#ffffff", "edgecolor": "#4a4a4a", "hatch": "++"}
+    looks = (
+        known
+        | {f"wasted: {doing}": wasted(own) for doing, own in known.items()}
+        | {f"{doing}, no job": own | {"edgecolor": "#e08e0b"} for doing, own in known.items()}
+        | {"in jobs that had not ended": outside}
+    )
+    found: dict[str, dict[str, float]] = {}
+    for name, own in tables.items():
+        found[name] = {}
+        for each in own:
+            for fate, activity, joules in each.reset_index().itertuples(index=False):
+                part = _part(str(fate), in_words(str(activity)))
+                found[name][part] = found[name].get(part, 0.0) + float(joules) / len(own)
+    return found, looks
+
+
+def _part(fate: str, doing: str) -> str:
+    if fate == "not ended":
+        return "in jobs that had not ended"
+    return {"arrived": doing, "wasted": f"wasted: {doing}", "no job": f"{doing}, no job"}[fate]

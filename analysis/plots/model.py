@@ -1,0 +1,150 @@
+"""The global model over simulated time, energy or bits: of one run, or means over the runs of designs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from analysis.designs import Design, headlines
+from analysis.intervals.curves import mean_curve
+from analysis.plots.style import COLOURS, in_legend, is_logarithmic, legend_above, style
+from cosim.records import Measure
+from cosim.results import Result
+
+AXES = {
+    "time_s": (1.0, "simulated time (s)"),
+    "energy_j": (1.0, "energy of all clients (J)"),
+    "bits_per_client": (1e6, "sent per client (Mbit)"),
+}
+"""What curves are drawn over: column -> scale and words."""
+
+MOST_NAMED = 6
+"""Lines that can be told apart in one picture."""
+
+_MOST_POINTS = 400
+
+
+class Curve(NamedTuple):
+    """A score of one design over something.
+
+    Attributes:
+        points: Columns at, mean, low, high.
+    """
+
+    name: str
+    points: pd.DataFrame
+
+
+def model_over_time(axes: Axes, result: Result) -> None:
+    """Headline of the global model over simulated time; shares from 0 to 100 %, errors on a log axis."""
+    if result.summary.headline is not None:
+        column, measure = result.summary.headline
+        values = measure.factor * result.evaluations[column]
+        axes.plot(result.evaluations["time_s"], values, color=COLOURS[0], marker="o", markersize=3)
+        axes.set_ylabel(measure.label)
+        if measure.is_share:
+            axes.set_ylim(0, 100)
+        elif is_logarithmic(measure, values):
+            axes.set_yscale("log")
+    else:
+        axes.text(0.5, 0.5, "nothing was evaluated", ha="center", transform=axes.transAxes)
+    axes.set_xlabel("simulated time (s)")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.grid(alpha=0.3)
+    axes.set_title("Global model")
+
+
+def curves_of(designs: Sequence[Design], score: str, measure: Measure, over: str) -> list[Curve]:
+    """Means over the runs of each design on a common axis, of those that have any.
+
+    Args:
+        score: Column of the evaluations.
+        over: One of AXES.
+    """
+    found = []
+    for design in designs:
+        if not all(score in run.evaluations for run in design.counted):
+            continue
+        runs = [(run.evaluations[over], run.evaluations[score]) for run in design.counted]
+        points = mean_curve(runs, is_share=measure.is_share, most_points=_MOST_POINTS)
+        if len(points):
+            found.append(Curve(design.name, points))
+    return found
+
+
+def model_over(
+    axes: Axes, designs: Sequence[Design], over: str = "time_s", score: str | None = None
+) -> list[Curve]:
+    """A score of designs over time, energy or bits: means over runs, with bands of 95 % at each point.
+
+    Of more than six designs all are drawn faintly, and six, from the best end to the worst, stand out.
+
+    Args:
+        over: One of AXES.
+        score: Column of the evaluations; None: the first headline.
+
+    Returns:
+        What was drawn.
+
+    Raises:
+        ValueError: No design was evaluated.
+    """
+    found = headlines(designs)
+    if not found:
+        raise ValueError("nothing was evaluated: timing only. Usual fix: runs that learn.")
+    score = next(iter(found)) if score is None else score
+    lines = curves_of(designs, score, found[score], over)
+    draw(axes, lines, found[score], over)
+    return lines
+
+
+def draw(axes: Axes, lines: Sequence[Curve], measure: Measure, over: str) -> None:
+    """Curves with their bands, axes and legend."""
+    factor, (scale, words) = measure.factor, AXES[over]
+    named = named_among(lines, measure)
+    for line in lines:
+        if line not in named:
+            axes.plot(line.points["at"] / scale, factor * line.points["mean"], color="#b0b0b0", linewidth=0.6)
+    for index, line in enumerate(named):
+        at = line.points["at"] / scale
+        looks = style(index, len(at))
+        axes.plot(
+            at, factor * line.points["mean"], label=in_legend(line.name), drawstyle="steps-post", **looks
+        )
+        ends = factor * line.points["low"], factor * line.points["high"]
+        alpha = 0.18 if len(named) < 4 else 0.1
+        axes.fill_between(at, *ends, color=looks["color"], alpha=alpha, linewidth=0.0, step="post")
+    axes.set(xlabel=words, ylabel=measure.label)
+    axes.grid(alpha=0.3)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    points = pd.concat([line.points for line in lines]) if lines else pd.DataFrame({"mean": []})
+    if is_logarithmic(measure, points["mean"]):
+        axes.set_yscale("log")
+    elif measure.is_share and len(points):
+        low, high = float(points["low"].min()), float(points["high"].max())
+        margin = 4.0 * (high - low) or 1.0
+        axes.set_ylim(max(0.0, 100.0 * low - margin), min(100.0, 100.0 * high + margin))
+    if len(lines) > 1:
+        legend_above(axes, [line.name for line in named])
+
+
+def named_among(lines: Sequence[Curve], measure: Measure) -> list[Curve]:
+    """The lines that stand out: all, or of many six from the best last value to the worst, evenly."""
+    if len(lines) <= MOST_NAMED:
+        return list(lines)
+    sign = -1.0 if measure.higher_is_better else 1.0
+    ranked = sorted(lines, key=lambda line: sign * np.nan_to_num(line.points["mean"].iloc[-1], nan=np.inf))
+    return [ranked[place] for place in np.linspace(0, len(ranked) - 1, MOST_NAMED).round().astype(int)]
+
+
+def curves(axes: Axes, lines: Mapping[str, tuple[Any, Any]], x_label: str) -> None:
+    """Test accuracy over something, a line per label, told apart by dash and marker as well as by colour."""
+    for index, (label, (x, accuracy)) in enumerate(lines.items()):
+        axes.plot(x, 100 * accuracy, label=label, **style(index, len(x)))
+    axes.set_xlabel(x_label)
+    axes.set_ylabel("test accuracy (%)")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right", fontsize=8)

@@ -1,0 +1,112 @@
+"""Pareto picture: the time and the energy that designs take to a target, and which no other one beats."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from analysis.designs import Design
+from analysis.plots.style import COLOURS, MARKERS, in_legend, legend_above
+from analysis.targets import ToTarget, common_horizon, to_target
+
+MOST_NAMED = 8
+
+
+class Point(NamedTuple):
+    """What a design takes to a target, in time and in energy."""
+
+    name: str
+    time_s: ToTarget
+    energy_j: ToTarget
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """Its two means."""
+        return self.time_s.restricted_mean.estimate, self.energy_j.restricted_mean.estimate
+
+
+def points(designs: Sequence[Design], target: float) -> list[Point]:
+    """What each design takes to a target; a run that missed counts as the horizon (`analysis.targets`).
+
+    Args:
+        target: Of the headline, such as an accuracy of 0.8.
+    """
+    counted = [design for design in designs if design.counted]
+    found: dict[str, list[tuple[list[float], list[float]]]] = {"time_s": [], "energy_j": []}
+    for column, of in found.items():
+        for design in counted:
+            reached = [run.at_target(target) for run in design.counted]
+            taken = [math.inf if at is None else float(getattr(at, column)) for at in reached]
+            lasted = [float(getattr(run.summary, column)) for run in design.counted]
+            of.append((taken, lasted))
+    horizons = {column: common_horizon(of) for column, of in found.items()}
+    return [
+        Point(
+            design.name,
+            *(to_target(found[column][number][0], horizons[column]) for column in ("time_s", "energy_j")),
+        )
+        for number, design in enumerate(counted)
+    ]
+
+
+def front(places: Sequence[tuple[float, float]]) -> list[int]:
+    """The points that no other beats in one number without losing in the other, by the first number."""
+    order = sorted(range(len(places)), key=lambda index: places[index])
+    best, kept = math.inf, []
+    for index in order:
+        if places[index][1] < best:
+            best = places[index][1]
+            kept.append(index)
+    return kept
+
+
+def pareto(axes: Axes, designs: Sequence[Design], target: float) -> list[Point]:
+    """Time and energy to a target, with intervals of 95 %, and the front of those that no other beats.
+
+    A hollow point has runs that missed; a design of which none reached the target is not drawn. Of many
+    designs those on the front are named.
+
+    Returns:
+        All points, drawn or not.
+
+    Raises:
+        ValueError: No run reached the target.
+    """
+    found = points(designs, target)
+    drawn = [point for point in found if point.time_s.num_reached]
+    if not drawn:
+        raise ValueError(
+            f"target = {target:g}: no run reached it. Usual fix: a target that some run reached."
+        )
+    kept = front([point.place for point in drawn])
+    named = range(len(drawn)) if len(drawn) <= MOST_NAMED else kept[:MOST_NAMED]
+    for index, point in enumerate(drawn):
+        x, y = point.time_s.restricted_mean, point.energy_j.restricted_mean
+        is_named = index in named
+        place = list(named).index(index) if is_named else 0
+        colour = COLOURS[place % len(COLOURS)] if is_named else "#b0b0b0"
+        missed = point.time_s.num_runs - point.time_s.num_reached
+        words = f" ({point.time_s.num_reached} of {point.time_s.num_runs} reached)" if missed else ""
+        axes.errorbar(
+            [x.estimate],
+            [y.estimate],
+            xerr=[[x.estimate - x.low], [x.high - x.estimate]],
+            yerr=[[y.estimate - y.low], [y.high - y.estimate]],
+            color=colour,
+            marker=MARKERS[place % len(MARKERS)] if is_named else ".",
+            markersize=5,
+            markerfacecolor="none" if missed else colour,
+            linewidth=0.8,
+            linestyle="none",
+            label=in_legend(point.name + words) if is_named else None,
+            zorder=3 if is_named else 2,
+        )
+    steps = np.array([drawn[index].place for index in kept])
+    axes.step(steps[:, 0], steps[:, 1], where="post", color="#4a4a4a", linewidth=0.8, linestyle=":")
+    axes.set(xlabel="time to target (s)", ylabel="energy to target (J)")
+    axes.margins(0.1)
+    axes.grid(alpha=0.3)
+    legend_above(axes, [drawn[index].name for index in named])
+    return found

@@ -1,0 +1,98 @@
+"""Looks of lines, activities and legends: told apart in grey and in print, by dash, marker and hatch."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+
+from analysis.activities import BACKHAUL, IDLE
+from analysis.designs import wrapped
+from cosim.records import Measure
+
+matplotlib.rcParams["hatch.linewidth"] = 0.6
+
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+MARKERS = "osD^vPX*"
+COLOURS = ("#0b3c5d", "#d1495b", "#3a7d44", "#e08e0b", "#6a4c93", "#4a4a4a", "#1b9aaa", "#9b2226")
+"""Dark to light in grey, and told apart by line and marker as well."""
+
+Looks = dict[str, Any]
+
+_KNOWN: dict[str, Looks] = {
+    "training": {"facecolor": "#0b3c5d", "edgecolor": "#0b3c5d"},
+    "sending": {"facecolor": "#9cc5e3", "edgecolor": "#0b3c5d", "hatch": "////"},
+    "receiving": {"facecolor": "#ffffff", "edgecolor": "#0b3c5d"},
+    "waiting to send": {"facecolor": "#ffffff", "edgecolor": "#4a4a4a", "hatch": "...."},
+    "collecting": {"facecolor": "#ffffff", "edgecolor": "#4a4a4a", "hatch": "||||"},
+    BACKHAUL: {"facecolor": "#e08e0b", "edgecolor": "#4a4a4a", "hatch": "xxxx"},
+    IDLE: {"facecolor": "#dddddd", "edgecolor": "none"},
+}
+_HATCHES = ("\\\\\\\\", "++", "oo", "--", "**", "\\\\", "xx")
+_WASTED = "#9b2226"
+
+
+def style(index: int, num_points: int) -> dict[str, Any]:
+    """How the line of an index looks; about ten of its points carry a marker."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": LINES[(index + index // len(COLOURS)) % len(LINES)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "markersize": 3.5,
+        "markevery": max(1, num_points // 12),
+        "linewidth": 1.2,
+    }
+
+
+def looks_of(activities: Iterable[str]) -> dict[str, Looks]:
+    """How the bars of activities look, by their words: ours always the same, ours first, others by name."""
+    given = dict.fromkeys(activities)
+    others = sorted(name for name in given if name not in _KNOWN)
+    looks = {name: own for name, own in _KNOWN.items() if name in given and name != IDLE}
+    for index, name in enumerate(others):
+        colour, hatch = COLOURS[(2 + index) % len(COLOURS)], _HATCHES[index % len(_HATCHES)]
+        looks[name] = {"facecolor": "#ffffff", "edgecolor": colour, "hatch": hatch}
+    return looks | ({IDLE: _KNOWN[IDLE]} if IDLE in given else {})
+
+
+def wasted(looks: Looks) -> Looks:
+    """The same in the colour of what was wasted."""
+    is_filled = looks["facecolor"] == looks["edgecolor"]
+    return looks | {"facecolor": _WASTED if is_filled else "#ffffff", "edgecolor": _WASTED}
+
+
+def plain(name: str) -> str:
+    """A name as Matplotlib shows it word for word, dollars and all."""
+    return name.replace("$", r"\$")
+
+
+def in_legend(name: str) -> str:
+    """A name as a legend shows it, in at most two lines."""
+    return plain(wrapped(name))
+
+
+def legend_above(axes: Axes, names: Iterable[str], **entries: Any) -> None:
+    """A legend above the axes, in as many columns as its names and the figure's width leave room for.
+
+    Args:
+        names: As they stand there, before they are wrapped.
+        entries: Handles of it, where those of the axes are not meant.
+    """
+    names = list(names)
+    size = matplotlib.rcParams["legend.fontsize"]
+    points = 10.0 if isinstance(size, str) else float(size)
+    longest = max((len(line) for name in names for line in wrapped(name).split("\n")), default=0)
+    column_in = (4.5 + 0.58 * longest) * points / 72.0
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    width_in = axes.get_position().width * figure.get_figwidth()
+    columns = max(1, min(len(names), int(1.15 * width_in / column_in)))
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns}
+    axes.legend(**place, frameon=False, columnspacing=1.0, handlelength=2.2, **entries)
+
+
+def is_logarithmic(measure: Measure, values: Any) -> bool:
+    """Whether values of a measure are drawn on a logarithmic axis: errors are, unless one is 0 or less."""
+    finite = np.asarray(values)[np.isfinite(values)]
+    return not measure.higher_is_better and not measure.is_share and bool((finite > 0.0).all())

@@ -1,0 +1,65 @@
+"""One global round, client by client, as a part of a page.
+
+Scope: one design has its timeline on the page; of several, one of those with the largest share of dropped
+updates, and up to five others are folded away.
+
+Usage::
+
+    html = timelines(designs, global_round=None)
+"""
+
+from collections.abc import Sequence
+
+from analysis.designs import Design, seed_of
+from analysis.plots import round_picture, telling_round
+from analysis.plots.timeline import MOST_IN_ROWS, MOST_ROWS
+from analysis.report.page import details, paragraph
+from analysis.report.pictures import picture, wide
+
+_MOST_FOLDED = 5
+
+
+def timelines(designs: Sequence[Design], global_round: int | None) -> str:
+    """Who did what in a global round; of several designs, first where most was dropped."""
+    shares = [_dropped_share(design) for design in designs]
+    first = designs[shares.index(max(shares))]
+    others = [design for design in designs if design is not first]
+    parts = [_timeline(designs, first, global_round)]
+    if others:
+        which = "the largest share" if max(shares) > min(shares) else "as large a share as all others"
+        parts.insert(0, paragraph(f"Drawn: {first.name}, which dropped {which} of its updates."))
+        folded = "\n".join(_timeline(designs, design, global_round) for design in others[:_MOST_FOLDED])
+        rest = len(others) - _MOST_FOLDED
+        which = f"{_MOST_FOLDED} other designs, without {rest}" if rest > 0 else "The other designs"
+        parts.append(details(which, folded))
+    return "\n".join(parts)
+
+
+def _timeline(designs: Sequence[Design], design: Design, global_round: int | None) -> str:
+    run = design.counted[0]
+    played = telling_round(run) if global_round is None else global_round
+    rounds = run.rounds[run.rounds["global_round"] == played]
+    cells = rounds[rounds["level"] == "edge"]
+    taken, arrived = int(cells["num_participants"].sum()), int(cells["num_arrived"].sum())
+    caption = (
+        f"{design.name}, seed {seed_of(run)}: global round {played}, {len(cells)} edge rounds, "
+        f"{taken} updates asked for, {taken - arrived} dropped."
+    )
+    clients = run.fates["client"].nunique()
+    if clients > MOST_IN_ROWS:
+        caption += " So many clients are counted, not drawn one by one."
+    elif clients > MOST_ROWS:
+        caption += f" Drawn are {MOST_ROWS} of {clients} clients: who ended an edge round, and others evenly."
+    height = 3.2 if clients > MOST_IN_ROWS else max(2.2, 1.2 + 0.15 * min(clients, MOST_ROWS))
+    drawn = picture(
+        lambda axes: round_picture(axes, run, played),
+        said=f"Timeline. {caption}",
+        prefix=f"timeline{designs.index(design)}-",
+        size=(7.0, height),
+    )
+    return wide(drawn, "Timeline", caption, small=True)
+
+
+def _dropped_share(design: Design) -> float:
+    asked = sum(run.summary.num_updates for run in design.counted)
+    return sum(run.summary.num_dropped for run in design.counted) / asked if asked else 0.0

@@ -1,0 +1,19 @@
+"""Short tables of what a notebook shows: names and values, as HTML that means nothing but itself."""
+
+import html
+from collections.abc import Mapping
+
+
+def table(title: str, rows: Mapping[str, object]) -> str:
+    """A title, and a row per name."""
+    lines = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+        f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table><caption>{html.escape(title)}</caption><tbody>{lines}</tbody></table>"
+
+
+def in_a_line(title: str, rows: Mapping[str, object]) -> str:
+    """The same in one line of text."""
+    return f"{title}({', '.join(f'{name}: {value}' for name, value in rows.items())})"

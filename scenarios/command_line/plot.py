@@ -1,0 +1,238 @@
+"""`cosim plot`: one picture of runs or of a study, to paste.
+
+cosim plot studies/bandwidth --kind accuracy-time --out fig.pdf
+cosim plot studies/bandwidth --kind factor --metric energy --width 7in
+cosim plot studies/bandwidth --kind pareto --target 0.8
+cosim plot runs/a runs/b --kind cdf --out arrivals.svg
+
+| kind | what it shows |
+|---|---|
+| accuracy-time | the headline, such as accuracy, over simulated time: means over runs, with bands |
+| energy | what the clients' energy was spent on, design by design |
+| pareto | time and energy to a target |
+| factor | a number over a field that differs, a line for what else does |
+| timeline | who did what in a global round |
+| cdf | how many updates have arrived after how long |
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from analysis import plots
+from analysis.designs import Design, designs_of, headlines
+from analysis.report.numbers import measures_of
+from cosim import ConfigurationError, Result
+from cosim.configuration import did_you_mean
+from cosim.files import replace
+from scenarios.command_line.arguments import parse, usage
+from scenarios.command_line.console import console, made
+from scenarios.command_line.looking import folders, runs_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4, "pt": 1.0 / 72.0}
+_FORMATS = ("pdf", "svg", "png")
+_SETTINGS: Any = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "axes.linewidth": 0.6,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "cosim",
+}
+
+
+@attrs.frozen(kw_only=True)
+class PlotOptions:
+    """What is drawn, and how large.
+
+    Attributes:
+        kind: What is drawn, of those above.
+        out: PDF, SVG or PNG file to write; none: the kind's name as PDF in the first folder.
+        width: Of the picture, in in, cm, mm or pt; a column of two is about 3.5in.
+        height: Of the picture; none: what the kind needs.
+        target: Of the headline, such as an accuracy of 0.8 (pareto).
+        field: Field along the axis (factor); none: that with most values.
+        metric: What is drawn over the field, as much of its words as tells it (factor); none: the headline.
+        global_round: Which one (timeline); none: the first in which an update was dropped, or else the first.
+    """
+
+    kind: str = "accuracy-time"
+    out: Path | None = None
+    width: str = "3.5in"
+    height: str | None = None
+    target: float | None = None
+    field: str | None = None
+    metric: str | None = None
+    global_round: int | None = None
+
+
+def main(arguments: list[str]) -> int:
+    """`cosim plot`."""
+    paths, rest = folders(arguments)
+    if not paths:
+        return usage("plot", "FOLDER...", PlotOptions(), arguments, __doc__ or "", [], {})
+    return plot(paths, parse(PlotOptions, "cosim plot FOLDER...", rest, PlotOptions(), __doc__))
+
+
+def plot(paths: list[Path], options: PlotOptions) -> int:
+    """Draw the picture and write it."""
+    if options.kind not in KINDS:
+        hint = did_you_mean(options.kind, KINDS)
+        raise ConfigurationError(f"--kind {options.kind}: no such picture.{hint} Known: {', '.join(KINDS)}.")
+    out = options.out or paths[0] / f"{options.kind}.pdf"
+    kind = out.suffix.removeprefix(".").lower()
+    if kind not in _FORMATS:
+        raise ConfigurationError(
+            f"--out {out}: no known format. Usual fix: a name that ends in .pdf, .svg or .png."
+        )
+    found = [run for path in paths for run in runs_of(path)[0]]
+    if not found:
+        raise ConfigurationError("plot: no run in it has ended. Usual fix: another folder, or wait.")
+    designs = designs_of(
+        [result for _, result in found], {id(result): name for name, result in found if name is not None}
+    )
+    import matplotlib  # not before there is something to draw
+
+    with matplotlib.rc_context(_SETTINGS):
+        drawn = drawn_as(designs, options)
+        made(out.parent)
+        replace(out, lambda partial: drawn.savefig(partial, format=kind, dpi=300, metadata=_metadata(kind)))
+    console.print(f"Picture: {out}", markup=False, soft_wrap=True)
+    return 0
+
+
+def drawn_as(designs: Sequence[Design], options: PlotOptions) -> Any:
+    """The figure.
+
+    Raises:
+        ConfigurationError: The runs have not what the kind shows.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    draw, needed_in = KINDS[options.kind]
+    width_in = inches("--width", options.width)
+    height_in = needed_in(designs, width_in) if options.height is None else inches("--height", options.height)
+    with matplotlib.rc_context(_SETTINGS):
+        figure = Figure(figsize=(width_in, height_in), layout="constrained")
+        try:
+            draw(figure.subplots(), designs, options)
+        except ValueError as error:
+            raise ConfigurationError(f"plot: {error}") from None
+        figure.draw_without_rendering()
+    return figure
+
+
+def inches(option: str, length: str) -> float:
+    """A length such as 3.5in or 88mm, in inch.
+
+    Raises:
+        ConfigurationError: None, or one that no page has.
+    """
+    unit = next((unit for unit in _INCHES if length.endswith(unit)), "in")
+    try:
+        found = float(length.removesuffix(unit)) * _INCHES[unit]
+    except ValueError:
+        found = 0.0
+    if not 1.0 <= found <= 40.0:
+        raise ConfigurationError(f"{option} {length}: must be from 1in to 40in. Usual fix: 3.5in, or 88mm.")
+    return found
+
+
+def _metadata(kind: str) -> dict[str, None]:
+    """Dates left out, so that the same rows give the same bytes."""
+    return {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
+
+
+def _model(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
+    plots.model_over(axes, designs)
+
+
+def _energy(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
+    num_drawn = plots.energy(axes, designs)
+    if num_drawn < len(designs):
+        axes.set_ylabel(f"first {num_drawn} of {len(designs)} designs")
+
+
+def _pareto(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
+    if options.target is None:
+        raise ConfigurationError("--kind pareto: needs a target. Usual fix: --target 0.8.")
+    plots.pareto(axes, designs, options.target)
+
+
+def _factor(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
+    fields = plots.numeric_fields(designs)
+    if not fields:
+        raise ConfigurationError(
+            "--kind factor: no field is a number that differs. Usual fix: --kind energy."
+        )
+    field = fields[0] if options.field is None else _one_of("--field", options.field, fields)
+    measures = measures_of(designs)
+    shares = {f"final {measure.label}" for measure in headlines(designs).values() if measure.is_share}
+    first = next((words for words in measures if words.startswith("final ")), next(iter(measures)))
+    words = first if options.metric is None else _one_of("--metric", options.metric, list(measures))
+    is_share = words in shares or words == "dropped updates (%)"
+    plots.factor(axes, designs, field, measures[words], words, is_share=is_share)
+
+
+def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
+    if len(designs) > 1:
+        raise ConfigurationError(
+            f"--kind timeline: of one design, and these are {len(designs)}. Usual fix: the folder of one run."
+        )
+    run = designs[0].counted[0]
+    played = plots.telling_round(run) if options.global_round is None else options.global_round
+    plots.round_picture(axes, run, played)
+
+
+def _arrivals(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
+    num_drawn = plots.arrivals(axes, designs)
+    if num_drawn < len(designs):
+        axes.set_xlabel(f"{axes.get_xlabel()}; first {num_drawn} of {len(designs)} designs")
+
+
+def _one_of(option: str, given: str, known: Sequence[str]) -> str:
+    """The one that a part of its words names."""
+    found = [name for name in known if given == name] or [name for name in known if given in name]
+    if len(found) != 1:
+        raise ConfigurationError(f"{option} {given}: must name one of {', '.join(known)}.")
+    return found[0]
+
+
+def _golden(designs: Sequence[Design], width_in: float) -> float:
+    return 0.74 * width_in + 0.2 * min(len(designs), 6)
+
+
+def _of_bars(designs: Sequence[Design], width_in: float) -> float:
+    return 1.4 + 0.32 * min(len(designs), plots.MOST_BARS)
+
+
+def _of_rows(designs: Sequence[Design], width_in: float) -> float:
+    clients = int(_any_run(designs).fates["client"].nunique())
+    return 0.74 * width_in if clients > plots.MOST_IN_ROWS else 1.2 + 0.14 * min(clients, plots.MOST_ROWS)
+
+
+def _any_run(designs: Sequence[Design]) -> Result:
+    return designs[0].counted[0]
+
+
+Drawing = Callable[["Axes", Sequence[Design], PlotOptions], None]
+Height = Callable[[Sequence[Design], float], float]
+KINDS: dict[str, tuple[Drawing, Height]] = {
+    "accuracy-time": (_model, _golden),
+    "energy": (_energy, _of_bars),
+    "pareto": (_pareto, _golden),
+    "factor": (_factor, _golden),
+    "timeline": (_timeline, _of_rows),
+    "cdf": (_arrivals, _golden),
+}
+"""Kind -> how it is drawn, and how high it is for designs and a width."""

@@ -1,0 +1,140 @@
+"""`cosim plot`: one picture of a size and a format, with ticks of eight points, and what is refused."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import attrs
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+
+import cosim
+from analysis.designs import designs_of
+from analysis.plots.pareto import front
+from cosim import AfterRounds, EdgeTraining, FixedShares, HFedAvg, Radio, Sgd, Synthetic, System
+from cosim.studies.study import Study
+from scenarios.command_line import main
+from scenarios.command_line.plot import KINDS, PlotOptions, drawn_as, inches
+
+SYSTEM = System(
+    num_cells=2,
+    num_clients=4,
+    model="relu-12-8-4",
+    data=Synthetic(),
+    uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
+    protocol=HFedAvg(training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10))),
+    end=AfterRounds(num_global_rounds=2),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A study of four designs, and two seeds each."""
+    made = tmp_path_factory.mktemp("looked")
+    grid = {"bandwidth_hz": (5e5, 1e6), "num_local_steps": (2, 4)}
+    Study(SYSTEM, grid, 2).run(made / "s", executor=ThreadPoolExecutor(1))
+    return made
+
+
+def call(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        main([str(word) for word in arguments])
+    return ended.value.code
+
+
+def designs(folder):
+    return designs_of([cosim.Result.load(each) for each in sorted((folder / "s" / "runs").iterdir())])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "timeline"])
+def test_a_picture_is_as_wide_as_asked_and_its_ticks_have_eight_points(folder, kind):
+    figure = drawn_as(designs(folder), PlotOptions(kind=kind, width="88mm", target=0.1))
+    assert figure.get_figwidth() == pytest.approx(88 / 25.4)
+    (axes,) = figure.axes
+    for label in (*axes.get_xticklabels(), *axes.get_yticklabels(), axes.xaxis.label, axes.yaxis.label):
+        assert label.get_fontsize() == 8.0
+    box, page = axes.get_tightbbox(), figure.bbox
+    assert page.x0 - 1 <= box.x0 <= box.x1 <= page.x1 + 1
+    assert page.y0 - 1 <= box.y0 <= box.y1 <= page.y1 + 1
+
+
+def test_the_formats_are_those_of_the_names_and_the_same_bytes_each_time(folder):
+    starts = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
+    for kind, start in starts.items():
+        paths = [folder / f"{number}.{kind}" for number in (1, 2)]
+        for path in paths:
+            assert call("plot", folder / "s", "--out", path, "--width", "4in") == 0
+        assert paths[0].read_bytes().startswith(start)
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert imread(folder / "1.png").shape[1] == 4 * 300
+
+
+def test_a_study_is_drawn_by_its_names(folder):
+    assert call("plot", folder / "s", "--kind", "energy", "--out", folder / "e.svg") == 0
+    svg = (folder / "e.svg").read_text()
+    shown = re.sub(r"<[^>]*>|\s", "", svg)
+    for name in pd.read_parquet(folder / "s" / "runs.parquet")["name"].unique():
+        assert name.replace(" ", "") in shown
+
+
+def test_a_factor_is_drawn_from_means_with_a_line_for_what_else_differs(folder):
+    found = designs(folder)
+    figure = drawn_as(found, PlotOptions(kind="factor", field="bandwidth", metric="energy (J)"))
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "bandwidth (MHz)"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["2 local steps", "4 local steps"]
+    for line, steps in zip(axes.lines, (2, 4), strict=True):
+        own = [d for d in found if d.fields["protocol.training.num_local_steps"] == steps]
+        means = {
+            d.fields["uplink.sharing.bandwidth_hz"] / 1e6: np.mean([r.summary.energy_j for r in d.counted])
+            for d in own
+        }
+        assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True)) == pytest.approx(means)
+
+
+def test_arrivals_are_a_distribution_that_ends_where_drops_begin(folder):
+    run = designs(folder)[0].counted[0]
+    fates = run.fates.assign(
+        outcome=["deadline" if number % 4 == 0 else "done" for number in range(len(run.fates))]
+    )
+    figure = drawn_as(designs_of([attrs.evolve(run, fates=fates)]), PlotOptions(kind="cdf"))
+    (line,) = figure.axes[0].lines
+    heights = line.get_ydata()
+    assert (np.diff(heights) >= 0.0).all()
+    assert heights[-1] == pytest.approx(75.0)
+
+
+def test_a_front_has_those_that_no_other_beats():
+    places = [(1.0, 5.0), (2.0, 2.0), (2.5, 3.0), (4.0, 1.0), (5.0, 1.0), (2.0, 2.5)]
+    assert front(places) == [0, 1, 3]
+    rng = np.random.default_rng(1)
+    places = [tuple(place) for place in rng.integers(0, 12, (60, 2)).astype(float)]
+    beaten = [any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in places) for a in places]
+    assert {places[index] for index in front(places)} == {
+        a for a, lost in zip(places, beaten, strict=True) if not lost
+    }
+
+
+@pytest.mark.parametrize(("length", "found"), [("3.5in", 3.5), ("3.5", 3.5), ("50.8mm", 2.0), ("72pt", 1.0)])
+def test_lengths(length, found):
+    assert inches("--width", length) == pytest.approx(found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--kind", "pie"), "--kind pie: no such picture."),
+        (("--kind", "pareto"), "needs a target. Usual fix: --target 0.8"),
+        (("--kind", "pareto", "--target", "1.5"), "no run reached it"),
+        (("--kind", "timeline"), "of one design, and these are 4"),
+        (("--kind", "factor", "--field", "radius"), "--field radius: must name one of"),
+        (("--width", "wide"), "--width wide: must be from 1in to 40in"),
+        (("--out", "fig.gif"), "fig.gif: no known format"),
+    ],
+)
+def test_what_is_refused(folder, arguments, message, capsys):
+    assert call("plot", folder / "s", *arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("Error:") == 1
