@@ -7,15 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import worlds
 
 import cosim
 import models
 from cosim import (
     AfterRounds,
-    CellTraffic,
     ConfigurationError,
-    Deadline,
-    EdgeTraining,
     EveryEdgeRound,
     EveryVersions,
     GivenSnr,
@@ -26,12 +24,8 @@ from cosim import (
     OverTheAir,
     PerGroup,
     Radio,
-    RawHfl,
     Rayleigh,
-    Sgd,
-    Synthetic,
     System,
-    Vhfl,
     evolve,
     run,
 )
@@ -40,32 +34,14 @@ from cosim.learning.learner import Learner
 from scenarios.command_line import main
 
 ROOT = Path(__file__).parents[1]
-TRAINING = EdgeTraining(
-    num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), waiting=Deadline(after_s=0.002)
-)
-HIST = System(
-    num_cells=2,
-    num_clients=5,
-    model="relu-12-8-4",
-    data=Synthetic(),
-    protocol=Hist(training=TRAINING),
-    end=AfterRounds(num_global_rounds=6),
-)
-TRAFFIC = CellTraffic(num_cells=5)
+TRAINING = worlds.training(waiting=worlds.DEADLINE)
+SIX = AfterRounds(num_global_rounds=6)
+HIST = worlds.somebody_late(protocol=Hist(training=TRAINING), end=SIX)
 SYSTEMS = {
     "hist": HIST,
-    "hfedavg": evolve(HIST, protocol=HFedAvg(training=TRAINING), end=AfterRounds(num_global_rounds=6)),
-    "raw-hfl": evolve(
-        HIST, protocol=RawHfl(num_edge_rounds=2, max_local_rounds=3), end=AfterRounds(num_global_rounds=6)
-    ),
-    "vhfl": evolve(
-        HIST,
-        num_cells=1,
-        data=TRAFFIC,
-        model="vertical-9-12-4-3",
-        protocol=Vhfl(num_local_epochs=1),
-        end=AfterRounds(num_global_rounds=6),
-    ),
+    "hfedavg": evolve(HIST, protocol=HFedAvg(training=TRAINING)),
+    "raw-hfl": worlds.rawhfl(end=SIX),
+    "vhfl": worlds.vhfl(end=SIX),
     "every second round": evolve(HIST, evaluation=EveryVersions(num_versions=2)),
     "over the air": evolve(
         HIST,
