@@ -14,6 +14,7 @@ import numpy as np
 import own_parts
 import pandas as pd
 import pytest
+import worlds
 from torch import nn
 
 import cosim
@@ -23,20 +24,11 @@ from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
 from cosim.results import TABLES
 from cosim.studies.study import Study
-from scenarios import command_line, rawhfl
+from scenarios import command_line
 
 ROOT = Path(__file__).resolve().parents[1]
-TRAINING = cosim.EdgeTraining(
-    num_edge_rounds=2, num_local_steps=2, local=cosim.Sgd(batch_size=5), num_participants=2
-)
-BASE = cosim.System(
-    num_cells=2,
-    num_clients=8,
-    model="relu-64-8-10",
-    data=cosim.Digits(),
-    protocol=cosim.HFedAvg(training=TRAINING),
-    end=cosim.AfterRounds(num_global_rounds=2),
-)
+BASE = worlds.digits()
+TRAINING = BASE.protocol.training
 CUT = cosim.Hist(training=TRAINING)
 QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
 
@@ -51,9 +43,8 @@ def waiting_by(rule) -> cosim.HFedAvg:
 
 
 def planned_by(policy) -> cosim.System:
-    usual = rawhfl.system()
-    protocol = attrs.evolve(usual.protocol, num_edge_rounds=2, policy=policy)
-    return attrs.evolve(usual, protocol=protocol, end=cosim.AfterRounds(num_global_rounds=1))
+    usual = worlds.rawhfl(end=cosim.AfterRounds(num_global_rounds=1))
+    return attrs.evolve(usual, protocol=attrs.evolve(usual.protocol, policy=policy))
 
 
 SYSTEMS = {

@@ -93,7 +93,7 @@ def alike(*cell_sizes: int, **changes: object) -> System:
         small_system(),
         num_cells=len(cell_sizes),
         num_clients=sum(cell_sizes),
-        cell_sizes=cell_sizes,
+        cell_sizes=cell_sizes if len(set(cell_sizes)) > 1 else None,
         data=Synthetic(split=Iid()),
         devices=processors(1e9),
         uplink=still(3.0),
