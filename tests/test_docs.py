@@ -20,6 +20,7 @@ from typing import NamedTuple
 import attrs
 import pandas as pd
 import pytest
+import warm
 import worlds
 from scipy import stats
 
@@ -57,9 +58,6 @@ SMALLER = {
 PLAYER = """
 import os, runpy, sys
 from pathlib import Path
-
-import analysis.intervals.batch_means, analysis.studies, cosim.studies.study, matplotlib.pyplot, models
-import scenarios.quickstart
 
 def play(script):
     for number, name in ((1, "out"), (2, "err")):
@@ -134,7 +132,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             code = code.replace(words, fewer)
         script.write_text(code)
         scripts.append(str(script))
-    subprocess.run([sys.executable, "-c", PLAYER, *scripts], env={"PYTHONPATH": str(ROOT)}, check=True)
+    subprocess.run(
+        [sys.executable, "-c", warm.IMPORTS + PLAYER, *scripts], env={"PYTHONPATH": str(ROOT)}, check=True
+    )
     return parent
 
 

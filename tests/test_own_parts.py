@@ -23,6 +23,7 @@ from analysis.report.designs import designs_of
 from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
 from cosim.results import TABLES
+from cosim.studies.executors import pool
 from cosim.studies.study import Study
 from scenarios import command_line
 
@@ -140,15 +141,20 @@ def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, ca
 
 
 def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_path):
-    """And a report takes a part and its base for two designs, not for seeds of one."""
+    """And a report takes a part and its base for two designs, not for seeds of one.
+
+    The studies share the processes that a study makes for itself.
+    """
     results = []
-    for name, (own, base) in SYSTEMS.items():
-        runs = Study(own, {}, seeds=1).run(tmp_path / name, num_workers=1)
-        assert list(runs["status"]) == ["complete"], runs["error"].tolist()
-        played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
-        assert same(played, in_memory[name]), name
-        if name in ("selection", "public network"):
-            results += [played, run(base)]
+    with pool(None, 2) as processes:
+        executor = processes()
+        for name, (own, base) in SYSTEMS.items():
+            runs = Study(own, {}, seeds=1).run(tmp_path / name, executor=executor)
+            assert list(runs["status"]) == ["complete"], runs["error"].tolist()
+            played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
+            assert same(played, in_memory[name]), name
+            if name in ("selection", "public network"):
+                results += [played, run(base)]
     assert len(designs_of(results)) == 4
 
 

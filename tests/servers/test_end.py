@@ -3,6 +3,7 @@
 import attrs
 import numpy as np
 import pytest
+import worlds
 
 import cosim
 from cosim.servers.end import REASON, Progress
@@ -38,12 +39,21 @@ def ended_by(end: cosim.End, **fields: object) -> cosim.Result:
     ids=str,
 )
 def test_a_run_is_over_with_the_round_that_does_it(end, num_rounds, usual):
-    """Its tables are the beginning of those of a longer run, and its last model is evaluated."""
-    result = ended_by(end)
+    """Its tables are the beginning of those of a longer run; its last model is evaluated, and heard once."""
+    heard = []
+    result = cosim.run(attrs.evolve(USUAL, end=end), listener=heard.append)
+    assert [report.version for report in heard] == list(range(num_rounds + 1))
     assert len(ends_s(result)) == num_rounds
     assert result.summary.time_s == ends_s(usual)[num_rounds - 1]
     assert result.spans.equals(usual.spans.iloc[: len(result.spans)])
     assert result.evaluations.equals(usual.evaluations.iloc[: num_rounds + 1])
+
+
+@pytest.mark.parametrize(("num_updates", "num_rounds"), [(6, 1), (7, 2), (12, 2)])
+def test_updates_that_are_late_do_not_count(num_updates, num_rounds):
+    """Of five that are asked three are in time, in each of two edge rounds."""
+    end = cosim.AfterUpdates(num_updates=num_updates)
+    assert len(ends_s(cosim.run(worlds.somebody_late(end=end, evaluation=cosim.Never())))) == num_rounds
 
 
 def test_at_its_instant_everything_is_cut_and_paid_for(usual):
