@@ -6,7 +6,7 @@ They share its imports and nothing else: it starts no thread, draws no number an
 IMPORTS = """
 import matplotlib.backends.backend_agg, matplotlib.pyplot, networkx, sklearn.datasets, torch
 import analysis.intervals.batch_means, analysis.plots, analysis.studies, cosim.learning.learner
-import cosim.learning.network.named, cosim.learning.programs.sgd, cosim.running, cosim.studies.study, cosim.testing
-import models, scenarios.quickstart
+import cosim.learning.network.named, cosim.learning.programs.sgd, cosim.running, cosim.studies.study
+import cosim.testing, models, scenarios.quickstart
 torch.func.vmap(torch.func.grad(torch.sum))(torch.ones(1, 1))  # imports as much again
 """
