@@ -108,6 +108,7 @@ def job(
 
     class Update:
         training = type("Rule", (), {"keeps_state": False})
+        codec = None
 
     assignment = Assignment(
         job=Job(1, 0, 0),

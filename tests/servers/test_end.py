@@ -39,10 +39,8 @@ def ended_by(end: cosim.End, **fields: object) -> cosim.Result:
     ids=str,
 )
 def test_a_run_is_over_with_the_round_that_does_it(end, num_rounds, usual):
-    """Its tables are the beginning of those of a longer run; its last model is evaluated, and heard once."""
-    heard = []
-    result = cosim.run(attrs.evolve(USUAL, end=end), listener=heard.append)
-    assert [report.version for report in heard] == list(range(num_rounds + 1))
+    """Its tables are the beginning of those of a longer run, and its last model is evaluated."""
+    result = ended_by(end)
     assert len(ends_s(result)) == num_rounds
     assert result.summary.time_s == ends_s(usual)[num_rounds - 1]
     assert result.spans.equals(usual.spans.iloc[: len(result.spans)])
@@ -141,6 +139,15 @@ def test_rounds_do_not_end_a_protocol_that_has_none():
         attrs.evolve(USUAL, protocol=Roundless())
     assert "AfterSeconds" in str(refused.value)
     assert attrs.evolve(USUAL, protocol=Roundless(), end=cosim.AfterVersions(num_versions=1)).end
+
+
+def test_a_version_is_heard_of_once_with_its_evaluation():
+    """The last, which is not due, included."""
+    heard = []
+    end, times = cosim.AfterRounds(num_global_rounds=3), cosim.EveryVersions(num_versions=2)
+    cosim.run(attrs.evolve(USUAL, end=end, evaluation=times), listener=heard.append)
+    found = [(report.version, report.evaluation is not None) for report in heard]
+    assert found == [(0, True), (1, False), (2, True), (3, True)]
 
 
 def test_a_protocol_that_returns_early_has_its_last_version_evaluated():
