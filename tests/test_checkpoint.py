@@ -7,15 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import warm
+import worlds
 
 import cosim
 import models
 from cosim import (
     AfterRounds,
-    CellTraffic,
     ConfigurationError,
-    Deadline,
-    EdgeTraining,
     EveryEdgeRound,
     EveryVersions,
     GivenSnr,
@@ -26,12 +25,8 @@ from cosim import (
     OverTheAir,
     PerGroup,
     Radio,
-    RawHfl,
     Rayleigh,
-    Sgd,
-    Synthetic,
     System,
-    Vhfl,
     evolve,
     run,
 )
@@ -40,32 +35,14 @@ from cosim.learning.learner import Learner
 from scenarios.command_line import main
 
 ROOT = Path(__file__).parents[1]
-TRAINING = EdgeTraining(
-    num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), waiting=Deadline(after_s=0.002)
-)
-HIST = System(
-    num_cells=2,
-    num_clients=5,
-    model="relu-12-8-4",
-    data=Synthetic(),
-    protocol=Hist(training=TRAINING),
-    end=AfterRounds(num_global_rounds=6),
-)
-TRAFFIC = CellTraffic(num_cells=5)
+TRAINING = worlds.training(waiting=worlds.DEADLINE)
+SIX = AfterRounds(num_global_rounds=6)
+HIST = worlds.somebody_late(protocol=Hist(training=TRAINING), end=SIX)
 SYSTEMS = {
     "hist": HIST,
-    "hfedavg": evolve(HIST, protocol=HFedAvg(training=TRAINING), end=AfterRounds(num_global_rounds=6)),
-    "raw-hfl": evolve(
-        HIST, protocol=RawHfl(num_edge_rounds=2, max_local_rounds=3), end=AfterRounds(num_global_rounds=6)
-    ),
-    "vhfl": evolve(
-        HIST,
-        num_cells=1,
-        data=TRAFFIC,
-        model="vertical-9-12-4-3",
-        protocol=Vhfl(num_local_epochs=1),
-        end=AfterRounds(num_global_rounds=6),
-    ),
+    "hfedavg": evolve(HIST, protocol=HFedAvg(training=TRAINING)),
+    "raw-hfl": worlds.rawhfl(end=SIX),
+    "vhfl": worlds.vhfl(end=SIX),
     "every second round": evolve(HIST, evaluation=EveryVersions(num_versions=2)),
     "over the air": evolve(
         HIST,
@@ -190,7 +167,7 @@ for attempt in range(60):
     if not child:
         sys.stdout = open(os.devnull, "w")
         main(resume if (folder / "config.json").exists() else begin)
-    end_s = time.monotonic() + (30.0 if while_writing else moments.uniform(0.02, 0.6))
+    end_s = time.monotonic() + (30.0 if while_writing else moments.uniform(0.02, 0.3))
     ended = 0
     while not ended and time.monotonic() < end_s:
         if while_writing and next(folder.glob(".*.partial"), None):
@@ -209,21 +186,24 @@ main(resume) if not ended else sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def test_killed_at_many_moments_it_ends_where_an_uninterrupted_run_ends(tmp_path):
-    """Real processes, killed at random moments and while they write; each goes on where the last stopped."""
+    """Real processes, killed at random moments and while they write; each goes on where the last stopped.
+
+    They are forked from one that has imported everything, so that kills meet runs, and not their imports.
+    """
     arguments = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--quiet", "--workers", "1"]
-    arguments += ["--num-global-rounds", "200", "--checkpoint-every", "1"]
+    arguments += ["--num-global-rounds", "100", "--checkpoint-every", "1"]
     with pytest.raises(SystemExit) as done:
         main([*arguments, "--out", str(tmp_path / "whole")])
     assert done.value.code == 0
     folder, log = tmp_path / "killed", tmp_path / "log"
     begin = " ".join([*arguments, "--out", str(folder)])
-    subprocess.run([sys.executable, "-c", KILLER, begin, folder, log], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-c", warm.IMPORTS + KILLER, begin, folder, log], cwd=ROOT, check=True)
     num_kills, num_halved = map(int, log.read_text().split())
     assert num_kills >= 8
     assert num_halved >= 2
     assert tables(folder) == tables(tmp_path / "whole")
     found, wanted = (Checkpoint.load(path) for path in (folder, tmp_path / "whole"))
-    assert found.version == wanted.version == 200
+    assert found.version == wanted.version == 100
     for parameter, values in wanted.weights.items():
         np.testing.assert_array_equal(found.weights[parameter], values)
 

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import attrs
 import pandas as pd
 import pytest
+import warm
+import worlds
 from scipy import stats
 
 import cosim
@@ -57,9 +59,6 @@ SMALLER = {
 PLAYER = """
 import os, runpy, sys
 from pathlib import Path
-
-import analysis.intervals.batch_means, analysis.studies, cosim.studies.study, matplotlib.pyplot, models
-import scenarios.quickstart
 
 def play(script):
     for number, name in ((1, "out"), (2, "err")):
@@ -134,7 +133,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             code = code.replace(words, fewer)
         script.write_text(code)
         scripts.append(str(script))
-    subprocess.run([sys.executable, "-c", PLAYER, *scripts], env={"PYTHONPATH": str(ROOT)}, check=True)
+    subprocess.run(
+        [sys.executable, "-c", warm.IMPORTS + PLAYER, *scripts], env={"PYTHONPATH": str(ROOT)}, check=True
+    )
     return parent
 
 
@@ -371,14 +372,8 @@ def test_the_duty_cycle_takes_what_arithmetic_says(folder):
 
 def duty_cycled(folder: Path, protocol, **changes) -> cosim.System:
     link = from_page(folder, "duty_cycle").DutyCycle(rate_bps=50e3, duty=0.1)
-    standard = cosim.System(
-        num_cells=2,
-        num_clients=6,
-        model="relu-64-32-10",
-        data=cosim.Digits(split=cosim.Iid()),
-        uplink=link,
-        protocol=protocol,
-        evaluation=cosim.Never(),
+    standard = worlds.digits(
+        num_clients=6, model="relu-64-32-10", uplink=link, protocol=protocol, evaluation=cosim.Never()
     )
     return cosim.evolve(standard, **changes)
 
@@ -422,15 +417,8 @@ def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
 def test_the_fastest_are_chosen(folder):
     """Frequencies drawn again by name: 1 to 2 GHz in the first cell, 2 to 4 GHz in the second."""
     rule = from_page(folder, "fastest").Fastest(num_edge_rounds=1, num_participants=3)
-    system = cosim.System(
-        seed=5,
-        num_cells=2,
-        num_clients=20,
-        model="relu-64-32-10",
-        data=cosim.Digits(),
-        protocol=cosim.HFedAvg(training=rule),
-        end=cosim.AfterRounds(num_global_rounds=2),
-        evaluation=cosim.Never(),
+    system = worlds.digits(
+        seed=5, num_clients=20, protocol=cosim.HFedAvg(training=rule), evaluation=cosim.Never()
     )
     transfers = cosim.run(system, models.build(system.model)).transfers
     for cell in (0, 1):

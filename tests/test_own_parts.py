@@ -14,6 +14,7 @@ import numpy as np
 import own_parts
 import pandas as pd
 import pytest
+import worlds
 from torch import nn
 
 import cosim
@@ -21,22 +22,14 @@ import models
 from analysis.designs import designs_of
 from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
+from cosim.studies.executors import pool
 from cosim.studies.study import Study
 from cosim.tables import TABLES
-from scenarios import command_line, rawhfl
+from scenarios import command_line
 
 ROOT = Path(__file__).resolve().parents[1]
-TRAINING = cosim.EdgeTraining(
-    num_edge_rounds=2, num_local_steps=2, local=cosim.Sgd(batch_size=5), num_participants=2
-)
-BASE = cosim.System(
-    num_cells=2,
-    num_clients=8,
-    model="relu-64-8-10",
-    data=cosim.Digits(),
-    protocol=cosim.HFedAvg(training=TRAINING),
-    end=cosim.AfterRounds(num_global_rounds=2),
-)
+BASE = worlds.digits()
+TRAINING = BASE.protocol.training
 CUT = cosim.Hist(training=TRAINING)
 QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
 
@@ -51,9 +44,8 @@ def waiting_by(rule) -> cosim.HFedAvg:
 
 
 def planned_by(policy) -> cosim.System:
-    usual = rawhfl.system()
-    protocol = attrs.evolve(usual.protocol, num_edge_rounds=2, policy=policy)
-    return attrs.evolve(usual, protocol=protocol, end=cosim.AfterRounds(num_global_rounds=1))
+    usual = worlds.rawhfl(end=cosim.AfterRounds(num_global_rounds=1))
+    return attrs.evolve(usual, protocol=attrs.evolve(usual.protocol, policy=policy))
 
 
 SYSTEMS = {
@@ -149,15 +141,20 @@ def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, ca
 
 
 def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_path):
-    """And a report takes a part and its base for two designs, not for seeds of one."""
+    """And a report takes a part and its base for two designs, not for seeds of one.
+
+    The studies share the processes that a study makes for itself.
+    """
     results = []
-    for name, (own, base) in SYSTEMS.items():
-        runs = Study(own, {}, seeds=1).run(tmp_path / name, num_workers=1)
-        assert list(runs["status"]) == ["complete"], runs["error"].tolist()
-        played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
-        assert same(played, in_memory[name]), name
-        if name in ("selection", "public network"):
-            results += [played, run(base)]
+    with pool(None, 2) as processes:
+        executor = processes()
+        for name, (own, base) in SYSTEMS.items():
+            runs = Study(own, {}, seeds=1).run(tmp_path / name, executor=executor)
+            assert list(runs["status"]) == ["complete"], runs["error"].tolist()
+            played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
+            assert same(played, in_memory[name]), name
+            if name in ("selection", "public network"):
+                results += [played, run(base)]
     assert len(designs_of(results)) == 4
 
 

@@ -14,42 +14,39 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from data_sets import loaded
+import worlds
 
 import models
 from cosim import (
     AfterRounds,
     ConfigurationError,
     Deadline,
-    DrawnDevices,
-    EdgeTraining,
     EvaluationTimes,
     EveryVersions,
     FashionMnist,
+    FirstK,
     FixedShares,
     GivenSnr,
     HFedAvg,
     Hist,
     Never,
-    NoFading,
     PerGroup,
     Radio,
     RawHfl,
     RedividedShares,
     Result,
-    Sgd,
     Simulation,
     Synthetic,
     System,
     Vhfl,
+    Waiting,
     evolve,
     run,
 )
 from cosim.configuration import from_dict, to_dict
-from cosim.learning.learner import Learner
 from cosim.links.uplink import Job
-from cosim.network import nodes_of
-from cosim.servers.cloud import Cloud, VersionReport
+from cosim.servers.cloud import VersionReport
+from cosim.testing import small_system
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
@@ -63,26 +60,12 @@ FILES = {
     *(f"{name}.parquet" for name in TABLES),
 }
 
-TINY = System(
+TINY = evolve(
+    small_system(),
     seed=5,
-    num_cells=2,
-    num_clients=5,
-    model="relu-12-8-4",
-    data=Synthetic(),
     uplink=Radio(sharing=RedividedShares(bandwidth_hz=1e6)),
-    protocol=Hist(
-        training=EdgeTraining(
-            num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), waiting=Deadline(after_s=0.0015)
-        ),
-    ),
-    end=AfterRounds(num_global_rounds=3),
+    protocol=Hist(training=worlds.training(waiting=Deadline(after_s=0.0015))),
 )
-ALL_ALIKE = evolve(
-    TINY,
-    devices=DrawnDevices(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
-    uplink=evolve(TINY.uplink, fading=NoFading(), link=GivenSnr(snr_db=PerGroup(values=(10.0,)))),
-)
-"""Everybody does everything at the same instants."""
 
 
 def play(system: System, **options: object) -> Result:
@@ -160,15 +143,17 @@ def test_learning_moves_no_row_but_the_evaluations(name: str) -> None:
 @pytest.mark.parametrize("protocol", [Hist, HFedAvg])
 @pytest.mark.parametrize("sharing", [FixedShares, RedividedShares])
 @pytest.mark.parametrize("num_participants", [None, 2])
+@pytest.mark.parametrize("waiting", [FirstK(num_updates=1), Deadline(after_s=1.5e-3)])
 def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneous(
-    protocol: type, sharing: type, num_participants: int | None
+    protocol: type, sharing: type, num_participants: int | None, waiting: Waiting
 ) -> None:
-    training = evolve(TINY.protocol.training, num_participants=num_participants)
-    system = evolve(
-        ALL_ALIKE,
-        uplink=evolve(ALL_ALIKE.uplink, sharing=sharing(bandwidth_hz=1e6)),
+    """All arrive at once, and one is taken; or, in HIST, the deadline comes as their training ends."""
+    training = worlds.training(num_participants=num_participants, waiting=waiting)
+    system = worlds.alike(
+        3,
+        2,
+        uplink=worlds.still(3.0, sharing=sharing(bandwidth_hz=1e6)),
         protocol=protocol(training=training),
-        end=AfterRounds(num_global_rounds=3),
     )
     expected = rows(play(system))
     for order in range(4):
@@ -180,9 +165,7 @@ def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneou
 
 def draws(system: System) -> dict[str, tuple[float, ...]]:
     """Distance, frequency and gains of every client."""
-    sim, dataset = Simulation(system.seed), loaded(system.data)
-    learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud: Cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    _, _, cloud = worlds.built(system)
     graph = system.topology.graph(system.sizes(), Simulation(system.seed))
     return {
         client.name: (
@@ -239,14 +222,15 @@ def test_loading_gives_back_what_the_run_gave(tmp_path: Path) -> None:
 
 
 def test_summary_and_evaluations_add_up_the_rows() -> None:
-    result = play(TINY)
+    training = worlds.training(waiting=worlds.DEADLINE)
+    result = play(worlds.somebody_late(protocol=Hist(training=training)))
     summary = result.summary
     assert (summary.status, summary.num_global_rounds) == ("complete", 3)
     assert summary.time_s == result.rounds["end_s"].max()
     assert summary.energy_j == pytest.approx(result.spans["energy_j"].sum(), rel=1e-12)
     edge_rounds = result.rounds[result.rounds["level"] == "edge"]
     assert summary.num_updates == 3 * 2 * 5 == edge_rounds["num_participants"].sum()
-    assert 0 < summary.num_dropped == 30 - edge_rounds["num_arrived"].sum() < 30
+    assert summary.num_dropped == 3 * 2 * 2 == 30 - edge_rounds["num_arrived"].sum()
     assert summary.bits_per_client == pytest.approx(result.transfers["sent_bits"].sum() / 5, rel=1e-12)
     assert summary.scores["accuracy"] == result.evaluations["accuracy"].iloc[-1]
     for row in result.evaluations.itertuples():
@@ -257,7 +241,7 @@ def test_summary_and_evaluations_add_up_the_rows() -> None:
 
 
 def test_rows_are_sorted_by_time_and_node() -> None:
-    result = play(ALL_ALIKE)
+    result = play(worlds.alike(3, 2))
     starts = list(zip(result.spans["start_s"], result.spans["node"], strict=True))
     assert starts == sorted(starts)
     starts = list(zip(result.transfers["start_s"], result.transfers["client"], strict=True))

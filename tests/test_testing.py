@@ -4,6 +4,7 @@ import attrs
 import numpy as np
 import own_parts
 import pytest
+import worlds
 from torch import nn
 
 import cosim
@@ -23,36 +24,16 @@ from cosim.testing import (
     check_uplink,
     small_system,
 )
-from scenarios import rawhfl, vhfl
 
 SMALL = small_system()
 TRAINING = SMALL.protocol.training
 SLOW = cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6))
 
 
-def small_vhfl() -> cosim.System:
-    system = vhfl.system()
-    traffic = attrs.evolve(system.data.traffic, num_days=9)
-    protocol = attrs.evolve(system.protocol, num_local_epochs=2, num_senders=3, num_needed=2)
-    end = cosim.AfterRounds(num_global_rounds=3)
-    data = attrs.evolve(system.data, num_cells=4, traffic=traffic)
-    return attrs.evolve(system, num_clients=4, data=data, protocol=protocol, end=end)
-
-
-def small_rawhfl() -> cosim.System:
-    system = rawhfl.system()
-    protocol = attrs.evolve(system.protocol, num_edge_rounds=2, max_local_rounds=3)
-    end = cosim.AfterRounds(num_global_rounds=2)
-    data = attrs.evolve(system.data, num_users=8)
-    return attrs.evolve(system, num_cells=2, num_clients=8, data=data, protocol=protocol, end=end)
-
-
 OURS = {
-    "HIST": attrs.evolve(
-        SMALL, protocol=cosim.Hist(training=TRAINING), end=cosim.AfterRounds(num_global_rounds=3)
-    ),
-    "VHFL": small_vhfl(),
-    "RawHFL": small_rawhfl(),
+    "HIST": attrs.evolve(SMALL, protocol=cosim.Hist(training=TRAINING)),
+    "VHFL": worlds.vhfl(),
+    "RawHFL": worlds.rawhfl(),
 }
 
 
@@ -465,7 +446,7 @@ class Huber(cosim.Task):
 
 @pytest.mark.parametrize(
     ("task", "system"),
-    [(cosim.Classification(), SMALL), (cosim.Regression(), small_vhfl()), (Huber(), small_vhfl())],
+    [(cosim.Classification(), SMALL), (cosim.Regression(), worlds.vhfl()), (Huber(), worlds.vhfl())],
     ids=["Classification", "Regression", "Huber"],
 )
 def test_tasks_keep_the_laws(task: cosim.Task, system: cosim.System) -> None:

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 import pytest
 import torch
+import worlds
 from data_sets import loaded
 from torch import nn
 from torch.utils.data import TensorDataset
@@ -110,12 +111,10 @@ class Flat(nn.Module):
         return self.last(self.first(x.flatten(1)).relu())
 
 
-BASE = cosim.System(
-    num_cells=2,
+BASE = worlds.digits(
     num_clients=6,
     data=Arrays(source=f"{HERE}:pictures", split=Shards()),
     protocol=HFedAvg(training=EdgeTraining(num_local_steps=4, local=Sgd(learning_rate=0.1))),
-    end=cosim.AfterRounds(num_global_rounds=2),
 )
 
 

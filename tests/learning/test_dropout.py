@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 import torch
+import worlds
 from data_sets import loaded
 from scipy import stats
 from torch import nn
@@ -254,14 +255,7 @@ def test_an_evaluation_drops_nothing():
 
 
 def test_a_run_gives_the_same_tables_with_any_number_of_workers():
-    system = cosim.System(
-        num_cells=2,
-        num_clients=8,
-        model="convolutional",
-        data=cosim.Digits(),
-        protocol=cosim.HFedAvg(),
-        end=cosim.AfterRounds(num_global_rounds=2),
-    )
+    system = worlds.digits(model="convolutional", protocol=cosim.HFedAvg())
     runs = [
         cosim.run(system, Convolutional(side=(8, 8), num_classes=10), num_workers=num_workers)
         for num_workers in (1, 4)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import worlds
 from data_sets import loaded
 
 import cosim
@@ -16,6 +17,7 @@ from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training import Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
+from cosim.testing import small_system
 
 DATA = loaded(Synthetic())
 SIZES = (10, 30, 25)
@@ -133,16 +135,14 @@ def test_steps_that_cannot_be_repeated_are_refused(rule, message):
 
 
 def system(server: ServerUpdate, **changes) -> cosim.System:
-    edge = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=8), server=server)
-    return cosim.System(
-        num_cells=2,
-        num_clients=5,
+    edge = worlds.training(local=Sgd(batch_size=8), server=server)
+    usual = cosim.evolve(
+        small_system(),
         model="mlp-12-8-4",
-        data=cosim.Synthetic(),
         protocol=cosim.HFedAvg(training=edge),
         end=cosim.AfterRounds(num_global_rounds=5),
-        **changes,
     )
+    return cosim.evolve(usual, **changes)
 
 
 def play(system: cosim.System, **options) -> cosim.Result:

@@ -4,8 +4,10 @@ import gc
 import weakref
 
 import numpy as np
+import own_parts
 import pytest
 import torch
+import worlds
 from data_sets import loaded
 from torch import nn
 
@@ -200,21 +202,15 @@ def test_states_of_the_wrong_kind_are_refused(rule, message):
 
 
 def system(training: LocalTraining = RULE, **changes) -> cosim.System:
-    """Five clients, of whose updates a deadline drops some."""
-    edge = cosim.EdgeTraining(
-        num_edge_rounds=2, num_local_steps=3, local=training, waiting=cosim.Deadline(after_s=0.003)
-    )
-    return cosim.System(
-        num_cells=2,
-        num_clients=5,
+    """Five clients, of whom one never arrives, one never even trains to the end, and others halt at times."""
+    edge = worlds.training(local=training, waiting=worlds.DEADLINE)
+    late = worlds.somebody_late(
         model="mlp-12-8-4",
-        data=cosim.Synthetic(),
-        devices=cosim.DrawnDevices(training_time=cosim.LogNormalTime(spread=0.2)),
-        uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6)),
         protocol=cosim.HFedAvg(training=edge),
         end=cosim.AfterRounds(num_global_rounds=6),
-        **changes,
     )
+    halting = cosim.evolve(late.devices, training_time=own_parts.Halting())
+    return cosim.evolve(late, **({"devices": halting} | changes))
 
 
 def play(system: cosim.System, **options) -> cosim.Result:
@@ -230,7 +226,9 @@ class Stopped(BaseException):
 def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, rounds, evaluate_every):
     played = system(evaluation=EveryVersions(num_versions=evaluate_every))
     whole = play(played, out=tmp_path / "whole")
-    assert 0 < whole.summary.num_dropped < whole.summary.num_updates
+    fates = whole.fates.groupby("client")["outcome"].nunique()
+    assert (fates == 2).any(), "late in one round, in time in another"
+    trained = set(whole.spans.node[whole.spans.activity == "send"])
     for attempt, stop in enumerate(rounds):
 
         def listener(report: VersionReport, stop: int = stop) -> None:
@@ -245,7 +243,7 @@ def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, rounds
     assert wanted is not None
     assert found.evaluations == wanted.evaluations
     assert_same(found.weights, wanted.weights)
-    assert found.states.keys() == wanted.states.keys() == {f"client-{n:04d}" for n in range(5)}
+    assert found.states.keys() == wanted.states.keys() == trained
     for name in wanted.states:
         assert_same(found.states[name], wanted.states[name])
 
@@ -261,18 +259,12 @@ def test_tables_do_not_depend_on_workers_nor_on_a_folder(tmp_path):
 def test_a_client_keeps_what_it_has_trained_to_the_end():
     """Before an upload begins a training has ended; one that the deadline cuts leaves nothing."""
     reports: list[VersionReport] = []
-    edge = cosim.evolve(system().protocol.training, num_edge_rounds=1, waiting=cosim.Deadline(after_s=0.0016))
-    result = play(
-        cosim.evolve(
-            system(), protocol=cosim.HFedAvg(training=edge), end=cosim.AfterRounds(num_global_rounds=1)
-        ),
-        listener=reports.append,
-    )
-    spans = result.spans
+    never_halting = worlds.somebody_late().devices
+    spans = play(system(devices=never_halting), listener=reports.append).spans
     trained = set(spans.node[spans.activity == "send"])
+    assert trained == {f"client-{n:04d}" for n in (0, 2, 3, 4)}
     assert set(reports[-1].states) == trained
-    assert 0 < len(trained) < 5
-    assert result.transfers.arrived.sum() < len(trained), "dropped on the way, and kept"
+    assert set(spans.node[spans.outcome == "deadline"]) == set(worlds.LATE), "one of them keeps a state"
 
 
 def test_submodels_of_other_units_in_every_round_keep_no_state():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import worlds
 
 import cosim
 import models
@@ -14,21 +15,17 @@ from cosim import (
     CyclesPerOperation,
     Deadline,
     Digits,
-    DrawnDevices,
-    EdgeTraining,
     EveryVersions,
     FashionMnist,
+    FixedShares,
     GivenSnr,
     HFedAvg,
     Hist,
     Iid,
     LatencyOptimal,
     Never,
-    NoFading,
     OverTheAir,
-    PerClient,
     PerGroup,
-    Radio,
     Sgd,
     System,
     evolve,
@@ -36,14 +33,13 @@ from cosim import (
 from cosim.checkpoint import Checkpoint
 from cosim.learning.network.submodels import NetworkShape
 
-TRAINING = EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10))
-RESNET = System(
-    num_cells=2,
-    num_clients=4,
+TRAINING = worlds.training(num_local_steps=2)
+RESNET = worlds.alike(
+    2,
+    2,
     model="resnet18grey-2-8-10",
     data=Digits(split=Iid()),
-    devices=DrawnDevices(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
-    uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
+    uplink=worlds.still(1000.0, sharing=FixedShares()),
     protocol=Hist(training=TRAINING),
     end=AfterRounds(num_global_rounds=2),
 )
@@ -124,10 +120,7 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
         RESNET,
         model="resnet18grey-2-8-10" if model.startswith("resnet") else model,
         data=RESNET.data if model.startswith("resnet") else FashionMnist(split=Iid()),
-        devices=DrawnDevices(
-            min_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
-            max_frequency_hz=PerClient(values=(1e9, 1e9, 1e9, 1e7)),
-        ),
+        devices=worlds.processors(1e9, 1e9, 1e9, 1e7),
         protocol=evolve(RESNET.protocol, training=evolve(TRAINING, waiting=Deadline(after_s=0.05))),
     )
     result = play(system)

@@ -8,44 +8,31 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import worlds
 
-import models
 from cosim import (
     AfterRounds,
     Cycles,
     CyclesPerBit,
     CyclesPerOperation,
     CyclesPerStep,
-    DrawnDevices,
     EdgeTraining,
     Fractions,
-    GivenSnr,
     HFedAvg,
     Hist,
     Never,
-    NoFading,
-    PerGroup,
-    Radio,
     RawHfl,
     Sgd,
-    System,
     Unconstrained,
     evolve,
 )
 from cosim.data.dataset import Dataset
-from cosim.learning.learner import Learner
-from cosim.network import nodes_of
 from cosim.records import Trace
-from cosim.simulation import Simulation
 
 FREQUENCY_HZ, STEPS, BATCH = 1e9, 3, 20
 CAPACITANCE = 2e-28
 TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=STEPS, local=Sgd(batch_size=BATCH))
-DEVICES = DrawnDevices(
-    min_frequency_hz=PerGroup(values=(FREQUENCY_HZ,)),
-    max_frequency_hz=PerGroup(values=(FREQUENCY_HZ,)),
-    capacitance_j_per_hz2=CAPACITANCE,
-)
+DEVICES = worlds.processors(FREQUENCY_HZ, capacitance_j_per_hz2=CAPACITANCE)
 BY_FLOPS, BY_PARAMETERS = CyclesPerOperation(), CyclesPerStep()
 
 
@@ -60,21 +47,18 @@ def played(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fiel
         test_y=np.arange(20) % 10,
         num_classes=10,
     )
-    system = System(
-        num_cells=2,
-        num_clients=4,
+    usual = worlds.alike(
+        2,
+        2,
         model=model,
         devices=DEVICES,
         cycles=cycles,
-        uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
         protocol=protocol,
         end=AfterRounds(num_global_rounds=1),
         evaluation=Never(),
     )
-    system = evolve(system, **fields)
-    sim = Simulation(system.seed)
-    learner = Learner(models.build(model), dataset, num_workers=1)
-    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    system = evolve(usual, **fields)
+    sim, _, cloud = worlds.built(system, dataset)
     sim.run(system.protocol.play(sim, cloud))
     return sim.trace
 

@@ -7,33 +7,28 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from data_sets import loaded
+import worlds
 from scipy import stats
+from worlds import BANDWIDTH_HZ, BITS, CAPACITANCE, STEP_CYCLES, STEPS, TX_W
 
-import models
 from cosim import (
     AfterRounds,
     CoherenceTime,
     ConfigurationError,
-    CyclesPerStep,
     Deadline,
     DrawnDevices,
-    EdgeTraining,
     EveryEdgeRound,
     EveryGlobalRound,
     FixedShares,
     GivenSnr,
     HFedAvg,
     Hist,
-    Iid,
     Never,
-    NoFading,
     PerClient,
     PerGroup,
     Radio,
     Rayleigh,
     RedividedShares,
-    SamePower,
     Sgd,
     Synthetic,
     System,
@@ -44,18 +39,9 @@ from cosim import (
 )
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.learner import Learner
-from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
-
-PARAMETERS = 12 * 8 + 8 * 4
-BITS = 32 * PARAMETERS
-STEPS = 3
-STEP_CYCLES = 1e6
-CAPACITANCE = 2e-28
-TX_W = 0.2
-BANDWIDTH_HZ = 1e6
 
 
 class Played(NamedTuple):
@@ -66,47 +52,14 @@ class Played(NamedTuple):
 
 
 def play(system: System) -> Played:
-    sim, dataset = Simulation(system.seed), loaded(system.data)
-    learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    sim, learner, cloud = worlds.built(system)
     model = sim.run(system.protocol.play(sim, cloud))
     return Played(sim.trace, learner, cloud, model)
 
 
-def each(values: tuple[float, ...]) -> PerClient | PerGroup:
-    """One for each client, or one for all."""
-    return PerClient(values=values) if len(values) > 1 else PerGroup(values=values)
-
-
 def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio: object) -> System:
     """HFedAvg in one cell of such processors and links: one edge round, nothing random."""
-    return System(
-        num_cells=1,
-        num_clients=len(snrs),
-        model="relu-12-8-4",
-        data=Synthetic(split=Iid()),
-        cycles=CyclesPerStep(step_cycles=STEP_CYCLES),
-        devices=DrawnDevices(
-            min_frequency_hz=each(frequencies_hz),
-            max_frequency_hz=each(frequencies_hz),
-            capacitance_j_per_hz2=CAPACITANCE,
-            tx_power=SamePower(power_w=TX_W),
-        ),
-        uplink=Radio(
-            **{
-                "sharing": FixedShares(bandwidth_hz=BANDWIDTH_HZ),
-                "link": GivenSnr(snr_db=each(tuple(10.0 * math.log10(snr) for snr in snrs))),
-                "fading": NoFading(),
-            }
-            | radio
-        ),
-        protocol=HFedAvg(
-            training=EdgeTraining(
-                num_edge_rounds=1, num_local_steps=STEPS, local=Sgd(batch_size=10, learning_rate=0.1)
-            ),
-        ),
-        end=AfterRounds(num_global_rounds=1),
-    )
+    return worlds.one_cell(*frequencies_hz, uplink=worlds.still(*snrs, **radio))
 
 
 def changed(system: System, num_global_rounds: int | None = None, **training: object) -> System:
@@ -326,10 +279,9 @@ def waiting_of(parts: tuple[object, ...]) -> Waiting:
 
 
 def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
+    """Four clients near their server; three far away, any two of whom have a slow processor among them."""
     protocol, sharing, _, num_participants, redrawn = parts
-    training = EdgeTraining(
-        num_edge_rounds=2,
-        num_local_steps=STEPS,
+    training = worlds.training(
         local=Sgd(batch_size=10, learning_rate=0.1),
         waiting=waiting_of(parts),
         num_participants=num_participants,
@@ -343,11 +295,12 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
         data=Synthetic(),
         topology=Topology(backhaul_delay_s=1e-3, backhaul_rate_bps=1e7),
         devices=DrawnDevices(
-            min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,))
+            min_frequency_hz=PerClient(values=(*[1e9] * 5, 1e7, 1e7)),
+            max_frequency_hz=PerClient(values=(*[4e9] * 5, 2e7, 2e7)),
         ),
         uplink=Radio(
             sharing=sharing(bandwidth_hz=bandwidth_hz),
-            link=GivenSnr(snr_db=PerGroup(values=(5.0, 15.0))),
+            link=GivenSnr(snr_db=PerGroup(values=(35.0, 5.0))),
             fading=Rayleigh(num_antennas=1, redrawn=redrawn),
         ),
         protocol=kind(training=training),

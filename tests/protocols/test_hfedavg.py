@@ -1,25 +1,17 @@
 """HFedAvg against a loop written by hand in numpy, and against the arithmetic of its rounds."""
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import worlds
 from data_sets import loaded
+from worlds import BITS, STEPS
 
-import models
 from cosim import (
     AfterRounds,
     Deadline,
-    DrawnDevices,
-    EdgeTraining,
-    FixedShares,
-    GivenSnr,
     HFedAvg,
-    Iid,
-    NoFading,
-    PerGroup,
-    Radio,
     Sgd,
     Synthetic,
     System,
@@ -29,51 +21,28 @@ from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.links.uplink import Job
-from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
 RATE = 0.1
-STEPS = 3
-BITS = 32 * (12 * 8 + 8 * 4)
 
 Matrices = tuple[np.ndarray, np.ndarray]
 
 
 def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch_size: int = 7) -> System:
     """Everybody alike, on links of 2 bit/s/Hz without fading."""
-    return System(
-        seed=5,
-        num_cells=len(cell_sizes),
-        num_clients=sum(cell_sizes),
-        cell_sizes=cell_sizes,
-        model="relu-12-8-4",
-        data=Synthetic(split=Iid()),
-        devices=DrawnDevices(
-            min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))
-        ),
-        uplink=Radio(
-            sharing=FixedShares(bandwidth_hz=1e6),
-            link=GivenSnr(snr_db=PerGroup(values=(10.0 * math.log10(3.0),))),
-            fading=NoFading(),
-        ),
-        protocol=HFedAvg(
-            training=EdgeTraining(
-                num_edge_rounds=num_edge_rounds,
-                num_local_steps=STEPS,
-                local=Sgd(batch_size=batch_size, learning_rate=RATE),
-            ),
-        ),
-        end=AfterRounds(num_global_rounds=2),
+    training = worlds.training(
+        num_edge_rounds=num_edge_rounds, local=Sgd(batch_size=batch_size, learning_rate=RATE)
+    )
+    return worlds.alike(
+        *cell_sizes, seed=5, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=2)
     )
 
 
 def play(system: System) -> tuple[Trace, Learner, Cloud, Matrices]:
     """The trace, the learner, the network and the global model's two matrices."""
-    sim, dataset = Simulation(system.seed), loaded(system.data)
-    learner = Learner(models.build(system.model), dataset, num_workers=2)
-    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    sim, learner, cloud = worlds.built(system, num_workers=2)
     return sim.trace, learner, cloud, matrices(learner.weights(sim.run(system.protocol.play(sim, cloud))))
 
 
@@ -172,12 +141,7 @@ def test_cells_weigh_the_same_whatever_their_size() -> None:
 
 def test_a_cell_of_which_nothing_arrived_sends_the_model_it_got() -> None:
     """Cell 0 has 1 GHz and is in time, cell 1 has 1 MHz and never is; the cloud takes the mean of both."""
-    slow = evolve(
-        system((2, 2), 1, 300).devices,
-        min_frequency_hz=PerGroup(values=(1e9, 1e6)),
-        max_frequency_hz=PerGroup(values=(1e9, 1e6)),
-    )
-    played = evolve(system((2, 2), 1, 300), devices=slow)
+    played = evolve(system((2, 2), 1, 300), devices=worlds.processors(1e9, 1e9, 1e6, 1e6))
     training = evolve(played.protocol.training, waiting=Deadline(after_s=1.0))
     played = evolve(played, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
     trace, learner, cloud, found = play(played)

@@ -1,28 +1,19 @@
 """HIST against whole networks with masked units, by hand in numpy, and against HFedAvg's bits and times."""
 
-import math
-
 import numpy as np
 import pytest
+import worlds
 from data_sets import loaded
+from worlds import STEPS
 
-import models
 from cosim import (
     AfterRounds,
     ConfigurationError,
     Deadline,
-    DrawnDevices,
-    EdgeTraining,
     EqualSizes,
-    FixedShares,
     Fractions,
-    GivenSnr,
     HFedAvg,
     Hist,
-    Iid,
-    NoFading,
-    PerGroup,
-    Radio,
     Sgd,
     SubmodelSizes,
     Synthetic,
@@ -30,14 +21,12 @@ from cosim import (
     evolve,
 )
 from cosim.learning.learner import Learner
-from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
 RATE = 0.1
 EQUAL = EqualSizes()
-STEPS = 3
 UNITS = 12
 HIDDEN = f"relu-12-{UNITS}-4"
 BITS_PER_UNIT = 32 * (12 + 4)
@@ -50,35 +39,19 @@ def system(
     batch_size: int = 200,
 ) -> System:
     """Two clients per cell of 200 samples each, on links of 2 bit/s/Hz without fading."""
-    return System(
+    local = Sgd(batch_size=batch_size, learning_rate=RATE)
+    return worlds.alike(
+        *[2] * num_cells,
         seed=13,
-        num_cells=num_cells,
-        num_clients=2 * num_cells,
         model=model,
-        data=Synthetic(split=Iid()),
-        devices=DrawnDevices(
-            min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))
-        ),
-        uplink=Radio(
-            sharing=FixedShares(bandwidth_hz=1e6),
-            link=GivenSnr(snr_db=PerGroup(values=(10.0 * math.log10(3.0),))),
-            fading=NoFading(),
-        ),
-        protocol=Hist(
-            submodel_sizes=submodel_sizes,
-            training=EdgeTraining(
-                num_edge_rounds=2, num_local_steps=STEPS, local=Sgd(batch_size=batch_size, learning_rate=RATE)
-            ),
-        ),
+        protocol=Hist(submodel_sizes=submodel_sizes, training=worlds.training(local=local)),
         end=AfterRounds(num_global_rounds=2),
     )
 
 
 def play(system: System) -> tuple[Trace, Learner, Cloud, list[np.ndarray]]:
     """The trace, the learner, the network and the global model's matrices."""
-    sim, dataset = Simulation(system.seed), loaded(system.data)
-    learner = Learner(models.build(system.model), dataset, num_workers=2)
-    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    sim, learner, cloud = worlds.built(system, num_workers=2)
     weights = learner.weights(sim.run(system.protocol.play(sim, cloud)))
     return sim.trace, learner, cloud, list(weights.values())
 
@@ -210,15 +183,10 @@ def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
 def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
     """Cell 1 never meets the deadline: its part of the assembled model is that of the start."""
     played = system(2, batch_size=300)
-    devices = evolve(
-        played.devices,
-        min_frequency_hz=PerGroup(values=(1e9, 1e6)),
-        max_frequency_hz=PerGroup(values=(1e9, 1e6)),
-    )
     training = evolve(played.protocol.training, waiting=Deadline(after_s=0.5))
     played = evolve(
         played,
-        devices=devices,
+        devices=worlds.processors(1e9, 1e9, 1e6, 1e6),
         protocol=evolve(played.protocol, training=training),
         end=AfterRounds(num_global_rounds=1),
     )

@@ -4,10 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from data_sets import loaded
+import worlds
 
 import cosim
-import models
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim import (
     AfterRounds,
@@ -34,9 +33,7 @@ from cosim import (
     Topology,
     evolve,
 )
-from cosim.learning.learner import Learner
 from cosim.links.uplink import Job
-from cosim.network import nodes_of
 from cosim.records import Trace
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
@@ -77,10 +74,7 @@ def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
 
 
 def play(system: System) -> tuple[Trace, Cloud]:
-    sim, dataset = Simulation(system.seed), loaded(Synthetic())
-    cloud = nodes_of(
-        system, sim, Learner(models.build(system.model), dataset), lambda: dataset, lambda report: None
-    )
+    sim, _, cloud = worlds.built(system)
     sim.run(system.protocol.play(sim, cloud))
     return sim.trace, cloud
 
@@ -164,9 +158,7 @@ def test_sizes_follow_the_channels_of_each_round_and_of_no_other() -> None:
 
 def test_over_the_air_the_links_do_not_matter_but_the_airtime_does() -> None:
     """Processors of 1, 2 and 4 GHz: 1, 3, 6 of 10 units without airtime; a long one makes cells alike."""
-    devices = DrawnDevices(
-        min_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9)), max_frequency_hz=PerGroup(values=(1e9, 2e9, 4e9))
-    )
+    devices = worlds.processors(1e9, 1e9, 2e9, 2e9, 4e9, 4e9)
     played = evolve(system(SUMS, submodel_sizes=LatencyOptimal(largest=3.0)), devices=devices)
     for symbol_s, wanted in ((1e-12, (1, 3, 6)), (1.0, (3, 3, 4))):
         slow = evolve(played, uplink=evolve(played.uplink, sharing=evolve(SUMS, symbol_s=symbol_s)))

@@ -11,6 +11,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import torch
+import worlds
 from data_sets import loaded
 from hypothesis import given, settings
 from torch.func import functional_call
@@ -21,20 +22,17 @@ from cosim import (
     AfterRounds,
     CyclesPerOperation,
     Deadline,
-    DrawnDevices,
     EdgeTraining,
     EveryVersions,
+    FixedShares,
     GivenSnr,
     HFedAvg,
     Hist,
     Iid,
     Never,
     Newsgroups20,
-    NoFading,
     OverTheAir,
-    PerClient,
     PerGroup,
-    Radio,
     Sgd,
     System,
     WaitForAll,
@@ -57,13 +55,12 @@ from scenarios.reproduce.hist import stand_in_texts
 LAYERS, WIDTH, CLASSES, TOKENS = 2, 64, 6, 128
 RANK, SAMPLES = 5, 12
 RATE, STEPS, ROUNDS, EDGE_ROUNDS = 2.0, 2, 2, 2
-LORA = System(
-    num_cells=2,
-    num_clients=4,
+LORA = worlds.alike(
+    2,
+    2,
     model=f"gpt2lora-{RANK}-{CLASSES}",
     data=Newsgroups20(split=Iid()),
-    devices=DrawnDevices(min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))),
-    uplink=Radio(link=GivenSnr(snr_db=PerGroup(values=(30.0,))), fading=NoFading()),
+    uplink=worlds.still(1000.0, sharing=FixedShares()),
     protocol=Hist(
         training=EdgeTraining(
             num_edge_rounds=EDGE_ROUNDS, num_local_steps=STEPS, local=Sgd(batch_size=4, learning_rate=RATE)
@@ -196,9 +193,6 @@ def rank_masks(part: Part) -> dict[str, torch.Tensor]:
     return masks
 
 
-SLOW = PerClient(values=(1e9, 1e9, 1e9, 1e7))
-
-
 @pytest.mark.parametrize("has_deadline", [False, True], ids=["all in time", "one too slow"])
 def test_global_model_is_that_of_masked_whole_networks(lora, texts, has_deadline):
     """Batches are all that a client has, so their order does not matter."""
@@ -209,7 +203,7 @@ def test_global_model_is_that_of_masked_whole_networks(lora, texts, has_deadline
     )
     system = evolve(
         LORA,
-        devices=DrawnDevices(min_frequency_hz=SLOW, max_frequency_hz=SLOW) if has_deadline else LORA.devices,
+        devices=worlds.processors(1e9, 1e9, 1e9, 1e7) if has_deadline else LORA.devices,
         protocol=evolve(LORA.protocol, training=training),
     )
     trace, learner, cloud, found = played(system, lora, texts)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+import worlds
 
 import models
 from cosim import (
@@ -94,10 +95,8 @@ class Played(NamedTuple):
 
 
 def play(system: System, shuffle_ties: int | None = None) -> Played:
-    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
-    dataset = system.data.load(sim, None)
-    learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    dataset = system.data.load(Simulation(system.seed), None)
+    sim, learner, cloud = worlds.built(system, dataset, shuffle_ties=shuffle_ties)
     model = sim.run(system.protocol.play(sim, cloud))
     return Played(sim.trace, cloud, learner, model)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import worlds
 from torch import nn
 
 import models
@@ -12,7 +13,6 @@ from cosim import (
     CyclesPerOperation,
     Deadline,
     Deterministic,
-    DrawnDevices,
     EdgeTraining,
     EmptyStart,
     FixedShares,
@@ -81,9 +81,7 @@ def system(paths: Paths = SHARED, num_global_rounds: int = 2, **knobs: object) -
         num_clients=3,
         model="vertical-4-3-8-5",
         data=CellTraffic(),
-        devices=DrawnDevices(
-            min_frequency_hz=PerGroup(values=(1e9,)), max_frequency_hz=PerGroup(values=(1e9,))
-        ),
+        devices=worlds.processors(1e9),
         uplink=PublicNetwork(
             arrival_rate_per_s=0.0,
             service=Deterministic(duration_s=SERVICE_S),
@@ -96,9 +94,7 @@ def system(paths: Paths = SHARED, num_global_rounds: int = 2, **knobs: object) -
 
 
 def play(system: System, shuffle_ties: int | None = None) -> tuple[Trace, Learner, dict[str, np.ndarray]]:
-    sim, data = Simulation(system.seed, shuffle_ties=shuffle_ties), dataset()
-    learner = Learner(models.build(system.model), data, num_workers=1)
-    cloud = nodes_of(system, sim, learner, lambda: data, lambda report: None)
+    sim, learner, cloud = worlds.built(system, dataset(), shuffle_ties=shuffle_ties)
     return sim.trace, learner, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 
@@ -147,15 +143,7 @@ def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
     anything.
     """
     own = 2 * 3 * (3 * 8 + 8 * 5 + 10 * 8 + 8 * 1)
-    devices = DrawnDevices(
-        min_frequency_hz=PerGroup(values=(1e9,)),
-        max_frequency_hz=PerGroup(values=(1e9,)),
-    )
-    trace, _, _ = play(
-        evolve(
-            system(OwnPaths()), devices=devices, cycles=CyclesPerOperation(cycles_per_flop=cycles_per_flop)
-        )
-    )
+    trace, _, _ = play(evolve(system(OwnPaths()), cycles=CyclesPerOperation(cycles_per_flop=cycles_per_flop)))
     trains = {s.node: s.end_s for s in trace.spans if s.activity == "train" and s.start_s == 0.0}
     assert [trains[f"client-{number:04d}"] for number in range(3)] == pytest.approx(
         [steps * cycles_per_flop * own * 10 / 1e9 for steps in STEPS], rel=1e-12

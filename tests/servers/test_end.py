@@ -3,6 +3,7 @@
 import attrs
 import numpy as np
 import pytest
+import worlds
 
 import cosim
 from cosim.servers.end import REASON, Progress
@@ -44,6 +45,13 @@ def test_a_run_is_over_with_the_round_that_does_it(end, num_rounds, usual):
     assert result.summary.time_s == ends_s(usual)[num_rounds - 1]
     assert result.spans.equals(usual.spans.iloc[: len(result.spans)])
     assert result.evaluations.equals(usual.evaluations.iloc[: num_rounds + 1])
+
+
+@pytest.mark.parametrize(("num_updates", "num_rounds"), [(6, 1), (7, 2), (12, 2)])
+def test_updates_that_are_late_do_not_count(num_updates, num_rounds):
+    """Of five that are asked three are in time, in each of two edge rounds."""
+    end = cosim.AfterUpdates(num_updates=num_updates)
+    assert len(ends_s(cosim.run(worlds.somebody_late(end=end, evaluation=cosim.Never())))) == num_rounds
 
 
 def test_at_its_instant_everything_is_cut_and_paid_for(usual):
@@ -131,6 +139,15 @@ def test_rounds_do_not_end_a_protocol_that_has_none():
         attrs.evolve(USUAL, protocol=Roundless())
     assert "AfterSeconds" in str(refused.value)
     assert attrs.evolve(USUAL, protocol=Roundless(), end=cosim.AfterVersions(num_versions=1)).end
+
+
+def test_a_version_is_heard_of_once_with_its_evaluation():
+    """The last, which is not due, included."""
+    heard = []
+    end, times = cosim.AfterRounds(num_global_rounds=3), cosim.EveryVersions(num_versions=2)
+    cosim.run(attrs.evolve(USUAL, end=end, evaluation=times), listener=heard.append)
+    found = [(report.version, report.evaluation is not None) for report in heard]
+    assert found == [(0, True), (1, False), (2, True), (3, True)]
 
 
 def test_a_protocol_that_returns_early_has_its_last_version_evaluated():

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import worlds
+from worlds import BITS, CAPACITANCE, STEP_CYCLES, STEPS, TX_W
 
 import cosim
 from cosim import (
-    AfterRounds,
     AtLeast,
     ConfigurationError,
     Deadline,
@@ -17,12 +18,8 @@ from cosim import (
     FirstK,
     HFedAvg,
     Never,
-    PerClient,
     Radio,
     Result,
-    SamePower,
-    Sgd,
-    Synthetic,
     System,
     UploadDeadline,
     WaitForAll,
@@ -35,8 +32,6 @@ from cosim.servers.edge import EdgeServer
 from cosim.simulation import SideBySide, Simulation
 from cosim.testing import BrokenLaw, check_system, small_system
 
-STEPS, STEP_CYCLES, TX_W, CAPACITANCE = 3, 1e6, 0.2, 2e-28
-BITS = 32 * (12 * 8 + 8 * 4)
 FREQUENCIES_HZ = (3e9, 1e9, 1.5e9, 0.5e9)
 TRAIN_S = tuple(STEPS * STEP_CYCLES / frequency_hz for frequency_hz in FREQUENCIES_HZ)
 SEND_S = BITS / 0.25e6
@@ -49,34 +44,8 @@ def system(
     waiting: Waiting, frequencies_hz: tuple[float, ...] = FREQUENCIES_HZ, num_edge_rounds: int = 1
 ) -> System:
     """One cell, one global round, timing only, nothing random."""
-    return System(
-        num_cells=1,
-        num_clients=len(frequencies_hz),
-        model="relu-12-8-4",
-        data=Synthetic(split=cosim.Iid()),
-        cycles=cosim.CyclesPerStep(step_cycles=STEP_CYCLES),
-        devices=cosim.DrawnDevices(
-            min_frequency_hz=PerClient(values=frequencies_hz),
-            max_frequency_hz=PerClient(values=frequencies_hz),
-            capacitance_j_per_hz2=CAPACITANCE,
-            tx_power=SamePower(power_w=TX_W),
-        ),
-        uplink=Radio(
-            sharing=cosim.FixedShares(bandwidth_hz=1e6),
-            link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,))),
-            fading=cosim.NoFading(),
-        ),
-        protocol=HFedAvg(
-            training=EdgeTraining(
-                num_edge_rounds=num_edge_rounds,
-                num_local_steps=STEPS,
-                local=Sgd(batch_size=10),
-                waiting=waiting,
-            ),
-        ),
-        end=AfterRounds(num_global_rounds=1),
-        evaluation=Never(),
-    )
+    training = worlds.training(num_edge_rounds=num_edge_rounds, waiting=waiting)
+    return worlds.one_cell(*frequencies_hz, protocol=HFedAvg(training=training), evaluation=Never())
 
 
 def played(waiting: Waiting, shuffle_ties: int | None = None, **knobs: Any) -> Result:
@@ -183,12 +152,8 @@ def test_of_those_that_arrive_at_once_the_first_by_name_count(num_updates: int, 
 
 @pytest.mark.parametrize("num_updates", [1, 2])
 def test_ties_keep_the_laws_and_what_is_left_out_is_not_learned(num_updates: int) -> None:
-    small = small_system(FirstK(num_updates=num_updates))
-    alike = cosim.DrawnDevices(
-        min_frequency_hz=cosim.PerGroup(values=(1e9,)), max_frequency_hz=cosim.PerGroup(values=(1e9,))
-    )
-    uplink = system(WaitForAll()).uplink
-    tied = evolve(small, devices=alike, uplink=uplink)
+    training = worlds.training(waiting=FirstK(num_updates=num_updates))
+    tied = worlds.alike(3, 2, protocol=HFedAvg(training=training))
     check_system(tied)
     result = cosim.run(tied)
     assert (result.fates["outcome"] == DONE).sum() == num_updates * 2 * 2 * 3
@@ -196,8 +161,8 @@ def test_ties_keep_the_laws_and_what_is_left_out_is_not_learned(num_updates: int
 
 
 RULES = {
-    "a deadline": Deadline(after_s=0.002),
-    "a deadline of each upload": UploadDeadline(after_s=3e-5),
+    "a deadline": worlds.DEADLINE,
+    "a deadline of each upload": UploadDeadline(after_s=5e-3),
     "the first": FirstK(num_updates=1),
     "a least time": AtLeast(lasting_s=0.002, rule=FirstK(num_updates=1)),
 }
@@ -205,8 +170,16 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_our_rules_drop_some_and_keep_the_laws(rule: Waiting) -> None:
-    check_system(small_system(rule))
-    assert 0 < (cosim.run(small_system(rule)).fates["outcome"] != DONE).mean() < 1
+    check_some_are_dropped(worlds.somebody_late(), rule)
+
+
+def check_some_are_dropped(usual: System, rule: Waiting) -> None:
+    """Some arrive in every edge round, and who has a weak link never does; by all laws."""
+    late = evolve(usual, protocol=HFedAvg(training=worlds.training(waiting=rule)))
+    check_system(late)
+    rounds = cosim.run(late).rounds.query("level == 'edge'")
+    assert (rounds["num_arrived"] > 0).all()
+    assert (rounds["num_arrived"] < rounds["num_participants"])[rounds["node"] == "edge-01"].all()
 
 
 # Rules of one's own.
@@ -253,10 +226,11 @@ def test_grace_counts_from_the_first() -> None:
     assert [outcome for outcome, _ in fates(result)] == [DONE, "after grace", DONE, "after grace"]
 
 
-@pytest.mark.parametrize("rule", [Doubling(after_s=0.0009), Grace(grace_s=1e-4)])
+@pytest.mark.parametrize("rule", [Doubling(after_s=2.9e-3), Grace(grace_s=3e-3)])
 def test_rules_of_ones_own_keep_the_laws(rule: Waiting) -> None:
-    check_system(small_system(rule))
-    assert 0 < (cosim.run(small_system(rule)).fates["outcome"] != DONE).mean() < 1
+    """Who is in time trains until 3 ms and has sent before 5.8 ms: after 2.9 ms nobody has arrived."""
+    devices = worlds.processors(1e9, 2e7, 1e9, 1e9, 1e9)
+    check_some_are_dropped(worlds.somebody_late(devices=devices), rule)
 
 
 class Choosy(Waiting):
@@ -344,7 +318,8 @@ def test_a_rule_that_waits_for_what_never_comes_is_refused(rule: Waiting) -> Non
 
 @pytest.mark.parametrize("rule", [Deadline(), UploadDeadline(), AtLeast(rule=Deadline()), Doubling()])
 def test_a_rule_that_gives_up_is_not(rule: Waiting) -> None:
-    lossy = evolve(system(rule), uplink=Radio(outage_probability=0.5), seed=2)
+    """Eighty uploads, of which half are lost."""
+    lossy = evolve(system(rule, num_edge_rounds=20), uplink=Radio(outage_probability=0.5))
     outcomes = cosim.run(lossy).fates["outcome"]
     assert set(outcomes) == {DONE, "too late" if rule == Doubling() else "deadline"}
 

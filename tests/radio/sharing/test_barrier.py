@@ -1,41 +1,25 @@
 """The over-the-air sum on the clock: barrier, airtime, deadline, by hand."""
 
 import pytest
-from data_sets import loaded
+import worlds
+from worlds import PARAMETERS, STEP_CYCLES, STEPS, TX_W
 
-import models
 from cosim import (
-    AfterRounds,
     CoherenceTime,
     ConfigurationError,
-    CyclesPerStep,
     Deadline,
-    DrawnDevices,
-    EdgeTraining,
     HFedAvg,
     Hist,
-    Iid,
     Never,
     OverTheAir,
-    PerClient,
     Radio,
     Rayleigh,
-    SamePower,
-    Sgd,
-    Synthetic,
-    System,
     WaitForAll,
     Waiting,
 )
-from cosim.learning.learner import Learner
-from cosim.network import nodes_of
 from cosim.records import Trace
-from cosim.simulation import Simulation
 
-PARAMETERS = 12 * 8 + 8 * 4
-TX_W = 0.2
 PATIENT = WaitForAll()
-STEPS, STEP_CYCLES = 3, 1e6
 AIRTIME_S = PARAMETERS / (1e6 / 15e3) * (1e-3 / 14.0)
 """Eq. 37 in 1 MHz."""
 
@@ -48,32 +32,14 @@ def play(
     **symbols,
 ) -> Trace:
     """One cell of such processors, one global round."""
-    system = System(
-        num_cells=1,
-        num_clients=len(frequencies_hz),
-        model="relu-12-8-4",
-        data=Synthetic(split=Iid()),
-        cycles=CyclesPerStep(step_cycles=STEP_CYCLES),
-        devices=DrawnDevices(
-            min_frequency_hz=PerClient(values=frequencies_hz),
-            max_frequency_hz=PerClient(values=frequencies_hz),
-            tx_power=SamePower(power_w=TX_W),
-        ),
+    training = worlds.training(num_edge_rounds=num_edge_rounds, waiting=waiting)
+    system = worlds.one_cell(
+        *frequencies_hz,
         uplink=Radio(sharing=OverTheAir(bandwidth_hz=1e6, **symbols)),
-        protocol=HFedAvg(
-            training=EdgeTraining(
-                num_edge_rounds=num_edge_rounds,
-                num_local_steps=STEPS,
-                local=Sgd(batch_size=10),
-                waiting=waiting,
-            ),
-        ),
-        end=AfterRounds(num_global_rounds=1),
+        protocol=HFedAvg(training=training),
         evaluation=Never(),
     )
-    sim, dataset = Simulation(1, shuffle_ties=order), loaded(Synthetic())
-    learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    sim, _, cloud = worlds.built(system, shuffle_ties=order)
     sim.run(system.protocol.play(sim, cloud))
     return sim.trace
 
@@ -160,21 +126,11 @@ def test_nobody_sends_what_could_not_end_in_time():
 
 
 def test_participants_that_were_not_drawn_are_not_waited_for():
-    system = System(
-        num_cells=2,
-        num_clients=8,
-        model="relu-12-8-4",
-        data=Synthetic(split=Iid()),
-        uplink=Radio(sharing=OverTheAir()),
-        protocol=Hist(
-            training=EdgeTraining(num_edge_rounds=2, local=Sgd(batch_size=10), num_participants=2),
-        ),
-        end=AfterRounds(num_global_rounds=3),
-        evaluation=Never(),
+    system = worlds.over_the_air(
+        num_clients=8, protocol=Hist(training=worlds.training(num_participants=2)), evaluation=Never()
     )
-    sim, dataset = Simulation(1), loaded(Synthetic())
-    learner = Learner(models.build(system.model), dataset, num_workers=1)
-    sim.run(system.protocol.play(sim, nodes_of(system, sim, learner, lambda: dataset, lambda report: None)))
+    sim, _, cloud = worlds.built(system)
+    sim.run(system.protocol.play(sim, cloud))
     assert [row.num_arrived for row in sim.trace.rounds if row.level == "edge"] == [2] * 12
 
 

@@ -5,6 +5,7 @@ from weakref import WeakSet
 
 import numpy as np
 import pytest
+import worlds
 from data_sets import loaded
 from scipy import stats
 
@@ -12,7 +13,6 @@ import models
 from cosim import (
     AfterRounds,
     Deadline,
-    EdgeTraining,
     EveryEdgeRound,
     FixedShares,
     Fractions,
@@ -49,34 +49,29 @@ UNITS = 400
 
 def system(**radio) -> System:
     """Two cells of three clients; one antenna, so that the beam is a phase and eq. 25 needs no search."""
-    return System(
+    usual = worlds.over_the_air(
         seed=5,
-        num_cells=2,
         num_clients=6,
         model=f"relu-12-{UNITS}-4",
         data=Synthetic(split=Iid()),
-        uplink=evolve(
-            Radio(
-                sharing=OverTheAir(),
-                link=GivenSnr(snr_db=PerGroup(values=(SNR_DB,))),
-                fading=Rayleigh(num_antennas=1, redrawn=EveryEdgeRound()),
-            ),
-            **radio,
+        uplink=Radio(
+            sharing=OverTheAir(),
+            link=GivenSnr(snr_db=PerGroup(values=(SNR_DB,))),
+            fading=Rayleigh(num_antennas=1, redrawn=EveryEdgeRound()),
         ),
         protocol=Hist(
             submodel_sizes=Fractions(values=(0.25, 0.75)),
-            training=EdgeTraining(
+            training=worlds.training(
                 num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=20, learning_rate=RATE)
             ),
         ),
         end=AfterRounds(num_global_rounds=1),
     )
+    return evolve(usual, uplink=evolve(usual.uplink, **radio))
 
 
 def play(system: System, num_workers: int = 1) -> tuple[Simulation, Cloud, dict[str, np.ndarray]]:
-    sim, dataset = Simulation(system.seed), loaded(Synthetic())
-    learner = Learner(models.build(system.model), dataset, num_workers=num_workers)
-    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    sim, learner, cloud = worlds.built(system, num_workers=num_workers)
     model = sim.run(system.protocol.play(sim, cloud))
     return sim, cloud, learner.weights(model)
 
@@ -252,12 +247,9 @@ def test_only_those_who_sent_set_the_noise():
     weakest = [
         min(range(first, first + 3), key=lambda n: weakest_gain(base, range(n, n + 1))) for first in (0, 3)
     ]
-    speeds = tuple(1e5 if number in weakest else 1e9 for number in range(6))
-    devices = evolve(
-        base.devices, min_frequency_hz=PerClient(values=speeds), max_frequency_hz=PerClient(values=speeds)
-    )
+    speeds = [1e5 if number in weakest else 1e9 for number in range(6)]
     training = evolve(base.protocol.training, waiting=Deadline(after_s=1.0))
-    cut = evolve(base, devices=devices, protocol=evolve(base.protocol, training=training))
+    cut = evolve(base, devices=worlds.processors(*speeds), protocol=evolve(base.protocol, training=training))
     snr = 10.0 ** (SNR_DB / 10.0)
     others = [[n for n in range(first, first + 3) if n not in weakest] for first in (0, 3)]
     gains = [snr * min(weakest_gain(base, range(n, n + 1)) for n in cell) for cell in others]
