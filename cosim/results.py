@@ -131,7 +131,9 @@ class Result:
         folder: Path | None,
     ) -> "Result":
         """The tables of a trace."""
-        frames: dict[str, Any] = {name: _frame(name, getattr(trace, name)) for name in TABLES}
+        frames: dict[str, Any] = {
+            name: _frame(name, getattr(trace, name), trace.columns[kind]) for name, kind in TABLES.items()
+        }
         spans, transfers, _, _, rounds, evaluations = frames.values()
         evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
         sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])
@@ -292,7 +294,7 @@ def add_provenance(folder: Path, provenance: dict[str, Any]) -> None:
     write_json(folder / "provenance.json", first | {"resumed": [*first.get("resumed", []), provenance]})
 
 
-def _frame(name: str, rows: list[Any]) -> "pd.DataFrame":
+def _frame(name: str, rows: list[Any], columns: list[dict[str, Any]]) -> "pd.DataFrame":
     import pandas as pd
 
     kinds = typing.get_type_hints(TABLES[name])
@@ -301,8 +303,27 @@ def _frame(name: str, rows: list[Any]) -> "pd.DataFrame":
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
         kinds = {"time_s": float, "version": int} | dict.fromkeys(scores, float)
     frame = pd.DataFrame(rows, columns=list(kinds))
+    if columns:
+        frame = pd.concat([frame, _joined(columns, kinds)] if rows else [_joined(columns, kinds)])
     dtypes = {column: _DTYPES[kind] for column, kind in kinds.items()}
     return frame.astype(dtypes).sort_values(_ORDER[name], kind="stable", ignore_index=True, key=_in_order)
+
+
+def _joined(columns: list[dict[str, Any]], kinds: Mapping[str, type]) -> "pd.DataFrame":
+    """Rows that were kept many at a time, in the order of the table's columns."""
+    import pandas as pd
+
+    lengths = [max(len(v) for v in of.values() if isinstance(v, np.ndarray)) for of in columns]
+    joined = {}
+    for name in kinds:
+        if all(isinstance(of[name], np.ndarray) for of in columns):
+            joined[name] = np.concatenate([of[name] for of in columns])
+        else:
+            shared = np.array(
+                [of[name] for of in columns], dtype=object if kinds[name] is str else kinds[name]
+            )
+            joined[name] = np.repeat(shared, lengths)
+    return pd.DataFrame(joined)
 
 
 def _in_order(column: "pd.Series") -> "pd.Series":

@@ -27,7 +27,7 @@ from cosim.configuration import ConfigurationError, check_reloads, from_dict, to
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
-from cosim.network import nodes_of
+from cosim.network import ClockKind, nodes_of
 from cosim.provenance import provenance, started_with
 from cosim.results import (
     Result,
@@ -63,6 +63,7 @@ def run(
     device: str = "cpu",
     listener: Callable[[VersionReport], None] = lambda report: None,
     shuffle_ties: int | None = None,
+    clock: ClockKind = "auto",
     resume: bool | Literal["as found"] = False,
     checkpoint_every: int | None = None,
 ) -> Result:
@@ -78,6 +79,8 @@ def run(
         num_workers: Threads that learn; None: one per available core. The results do not depend on it.
         device: "cpu" or "cuda".
         listener: Hears of every version of the global model as it is made.
+        clock: Whether edge rounds are played by events or on arrays, with the same results; auto: on arrays,
+            where all parts say how.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
         resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a
             run that is complete, and begin one where there is none.
@@ -103,7 +106,7 @@ def run(
         complete = _complete_run(folder, config, sources) if folder is not None and resume else None
         if complete is not None:
             return complete
-    asked = started_with(data_dir, num_workers, device, checkpoint_every)
+    asked = started_with(data_dir, num_workers, device, checkpoint_every, clock)
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     num_workers = num_cores() if num_workers is None else num_workers
     data = cache(partial(system.data.load, sim, None if data_dir is None else Path(data_dir)))
@@ -117,10 +120,11 @@ def run(
     with ExitStack() as alone:
         known = _stopped_run(folder, config, sources, alone) if resume else None
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
-        cloud = nodes_of(system, sim, learner, data, writer.heard, known)
+        cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock)
         writer.journal = cloud.journal
         origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
         origin["sources"] = sources
+        origin["clock"] = "arrays" if any(edge.rounds.on_arrays for edge in cloud.edges) else "events"
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
             add_provenance(folder, origin)

@@ -84,6 +84,7 @@ def played(
             listener=ended,
             resume=resume,
             checkpoint_every=options.checkpoint_every,
+            clock=options.clock,
         )
 
 

@@ -8,7 +8,7 @@ cosim run --resume runs/a                  # with the options that it was starte
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -56,6 +56,7 @@ class Options:
         device: Where the learning is computed: cpu or cuda.
         checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
             one that was kept, so that a killed run loses no more, besides every 15 seconds; None: only then.
+        clock: How edge rounds are played: auto, events or arrays; auto: on arrays, where all parts can.
         quiet: Print the table and the folder only.
     """
 
@@ -64,6 +65,7 @@ class Options:
     workers: int | None = None
     device: str = "cpu"
     checkpoint_every: int | None = None
+    clock: Literal["auto", "events", "arrays"] = "auto"
     quiet: bool = False
 
 
