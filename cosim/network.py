@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError, Port
+from cosim.configuration import ConfigurationError, Port, overrides
 from cosim.data.dataset import Dataset
 from cosim.devices.client import Client
-from cosim.links.uplink import Cell
+from cosim.links.uplink import Cell, Job
 from cosim.names import client_name, edge_name
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from cosim.learning.learner import Learner
 
 
+ClockKind = Literal["auto", "events", "arrays"]
+
+
 def nodes_of(
     system: System,
     sim: Simulation,
@@ -30,11 +33,13 @@ def nodes_of(
     data: Callable[[], Dataset],
     listener: Callable[[VersionReport], None],
     known: Checkpoint | None = None,
+    clock: ClockKind = "events",
 ) -> Cloud:
     """The nodes of a system on a clock; with a checkpoint, of a run that goes on from there.
 
     Args:
         data: Gives the data set, read before the clock starts where something is learned.
+        clock: Whether edge rounds are played by events or on arrays; auto: on arrays, where all parts can.
 
     Raises:
         ConfigurationError: Parts that do not fit together.
@@ -98,7 +103,32 @@ def nodes_of(
     )
     cloud.workload.check(client for edge in edges for client in edge.clients)
     system.protocol.check(cloud)
+    if clock != "events":
+        part = needs_events(system, cloud)
+        if part is not None and clock == "arrays":
+            raise ConfigurationError(
+                f"clock = 'arrays': {part} is played by events only. Usual fix: clock = 'auto'."
+            )
+        for edge in edges:
+            edge.rounds.on_arrays = part is None
     return cloud
+
+
+def needs_events(system: System, cloud: Cloud) -> str | None:
+    """The part that has not said how it is played on arrays; None: all have."""
+    if not system.protocol.plays_common_rounds:
+        return f"System.protocol = {type(system.protocol).__name__}"
+    if system.downlink.takes_time:
+        return f"System.downlink = {type(system.downlink).__name__}"
+    waiting = system.protocol.waiting
+    if not overrides(waiting, "ending", "wait"):
+        return f"{type(waiting).__name__}, the rule of waiting,"
+    for edge in cloud.edges:
+        powers_w = np.array([client.tx_power_w for client in edge.clients])
+        offers = overrides(edge.link, "steady_rates_bps", "open")
+        if not offers or edge.link.steady_rates_bps(powers_w, Job(1, 0, 0)) is None:
+            return f"System.uplink = {type(system.uplink).__name__}"
+    return None
 
 
 def _check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:

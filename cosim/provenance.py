@@ -48,7 +48,11 @@ def provenance(seed: int, num_workers: int, device: str) -> dict[str, Any]:
 
 
 def started_with(
-    data_dir: str | Path | None, num_workers: int | None, device: str, checkpoint_every: int | None
+    data_dir: str | Path | None,
+    num_workers: int | None,
+    device: str,
+    checkpoint_every: int | None,
+    clock: str,
 ) -> dict[str, Any]:
     """What a run was asked for that does not change its results, so that it goes on in the same way."""
     return {
@@ -56,6 +60,7 @@ def started_with(
         "workers": num_workers,
         "device": device,
         "checkpoint_every": checkpoint_every,
+        "clock": clock,
     }
 
 

@@ -191,10 +191,16 @@ class Trace:
             Round: self.rounds,
             Evaluation: self.evaluations,
         }
+        self.columns: dict[type[Row], list[dict[str, Any]]] = {kind: [] for kind in self._lists}
+        """Of rows that were kept many at a time: column -> values, or one for all."""
 
     def record(self, row: Row) -> None:
         """Keep one row."""
         self._lists[type(row)].append(row)  # type: ignore[arg-type]
+
+    def record_columns(self, kind: "type[Row]", columns: dict[str, Any]) -> None:
+        """Keep many rows: arrays of one length, or values that all rows share, by column."""
+        self.columns[kind].append(columns)
 
     def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
         """Say of jobs that have just ended why their servers have dropped them, by client and number."""

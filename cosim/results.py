@@ -152,7 +152,9 @@ class Result:
         folder: Path | None,
     ) -> "Result":
         """The tables of a trace."""
-        frames: dict[str, Any] = {name: table_of(name, getattr(trace, name)) for name in TABLES}
+        frames: dict[str, Any] = {
+            name: table_of(name, getattr(trace, name), trace.columns[kind]) for name, kind in TABLES.items()
+        }
         spans, transfers, _, _, rounds, evaluations = frames.values()
         evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
         sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])

@@ -28,7 +28,7 @@ from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
-from cosim.network import nodes_of
+from cosim.network import ClockKind, nodes_of
 from cosim.progress import progress_of, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
 from cosim.results import COMPLETE, Result
@@ -59,6 +59,7 @@ def run(
     device: str = "cpu",
     listener: Callable[[VersionReport], None] = lambda report: None,
     shuffle_ties: int | None = None,
+    clock: ClockKind = "auto",
     resume: bool | Literal["as found"] = False,
     checkpoint_every: int | None = None,
     progress: bool | str = False,
@@ -75,6 +76,8 @@ def run(
         num_workers: Threads that learn; None: one per available core. The results do not depend on it.
         device: "cpu" or "cuda".
         listener: Hears of every version of the global model as it is made.
+        clock: Whether edge rounds are played by events or on arrays, with the same results; auto: on arrays,
+            where all parts say how.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
         resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a
             run that is complete, and begin one where there is none.
@@ -100,15 +103,14 @@ def run(
     as_found = resume == "as found"
     if as_found:
         resume = folder is not None and (folder / CONFIG).exists()
-    asked = started_with(data_dir, num_workers, device, checkpoint_every)
-    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
+    asked = started_with(data_dir, num_workers, device, checkpoint_every, clock)
     num_workers = num_cores() if num_workers is None else num_workers
-    data = cache(partial(system.data.load, sim, None if data_dir is None else place(data_dir)))
     with ExitStack() as alone:
         found = found_in(folder, config, sources, alone, waits=as_found) if resume else None
         if isinstance(found, Result) and as_found:
             return found
-        known = stopped(found)
+        known, sim = stopped(found), Simulation(system.seed, shuffle_ties=shuffle_ties)
+        data = cache(partial(system.data.load, sim, None if data_dir is None else place(data_dir)))
         if not system.evaluation.learns:
             learner: Learner = NothingLearned(network, system.data.outline or data(), system.task)
         else:
@@ -121,10 +123,11 @@ def run(
             show = alone.enter_context(progress_of(title))
             listener = shown_and_heard(show, system.end, listener)
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
-        cloud = nodes_of(system, sim, learner, data, writer.heard, known)
+        cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock)
         writer.journal = cloud.journal
         origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
         origin["sources"] = sources
+        origin["clock"] = "arrays" if any(edge.rounds.on_arrays for edge in cloud.edges) else "events"
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
             add_note(folder, origin)

@@ -34,10 +34,10 @@ Records written: `Span`, one per activity that took time.
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from heapq import heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import simpy
@@ -48,7 +48,9 @@ from cosim.names import by_number
 from cosim.records import DONE, NO_JOB, Span, Trace
 from cosim.side_by_side import Branch, Dropped, Event, Process, SideBySide, outcome_of, reason_of
 
-__all__ = ["Dropped", "Event", "Process", "SideBySide", "Simulation", "outcome_of"]
+__all__ = ["Dropped", "Event", "Interrupt", "Process", "SideBySide", "Simulation", "outcome_of", "reason_of"]
+
+Interrupt = simpy.Interrupt
 
 BLOCK = 256
 """Clients whose draws are made together."""
@@ -67,6 +69,28 @@ def normals(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
     return rng.standard_normal(num)
 
 
+class Numbers(NamedTuple):
+    """Clients of one kind by their numbers.
+
+    Attributes:
+        kind: The word before the number in their names.
+        blocks: The blocks of consecutive numbers that they are in.
+        places: Where in these blocks, one after the other, each of them is, shape (clients,).
+    """
+
+    kind: str
+    blocks: tuple[int, ...]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, clients: Sequence[str]) -> "Numbers":
+        """Those of names, which have one kind."""
+        kinds, numbers = zip(*map(by_number, clients), strict=True)
+        assert len(set(kinds)) == 1
+        blocks, which = np.unique(np.array(numbers) // BLOCK, return_inverse=True)
+        return cls(kinds[0], tuple(map(int, blocks)), which * BLOCK + np.array(numbers) % BLOCK)
+
+
 class Simulation:
     """One run's clock, random streams and trace.
 
@@ -78,7 +102,7 @@ class Simulation:
     def __init__(self, seed: int, *, shuffle_ties: int | None = None) -> None:
         self.seed = seed
         self.trace = Trace()
-        self._environment = simpy.Environment(0.0) if shuffle_ties is None else _Shuffled(shuffle_ties)
+        self._environment = _Clock() if shuffle_ties is None else _Shuffled(shuffle_ties)
         self._streams: dict[tuple[str, str], np.random.Generator] = {}
         self._block = lru_cache(maxsize=1024)(self._drawn_block)
 
@@ -170,6 +194,13 @@ class Simulation:
         """An event that comes after a delay, for parts that bend running activities, such as a band."""
         return self._environment.timeout(delay_s)
 
+    def at(self, time_s: float) -> Event:
+        """An event that comes at this very time, which a delay from now might miss by a rounding."""
+        event = self._environment.event()
+        event._ok, event._value = True, None
+        self._environment.schedule_at(event, NORMAL, time_s)
+        return event
+
     def end_of_instant(self) -> Event:
         """An event that comes when all else of this instant is over, alarms included.
 
@@ -201,6 +232,11 @@ class Simulation:
         kind, number = by_number(client)
         return self._block(kind, number // BLOCK, purpose, draw, index)[number % BLOCK]
 
+    def of_clients(self, clients: "Numbers", purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
+        """What many clients draw, a row each: those of `of_client`."""
+        drawn = [self._block(clients.kind, block, purpose, draw, index) for block in clients.blocks]
+        return np.concatenate(drawn)[clients.places]
+
     def _drawn_block(self, kind: str, block: int, purpose: str, draw: Draw, index: tuple[int, ...]) -> Any:
         key = self._hashed(f"{kind}*", block, purpose, index)
         return draw(np.random.Generator(np.random.Philox(key=key)), BLOCK)
@@ -214,13 +250,23 @@ class Simulation:
         return int.from_bytes(hashlib.blake2b(names.encode(), digest_size=8).digest(), "big") >> 1
 
 
-class _Shuffled(simpy.Environment):
+class _Clock(simpy.Environment):
+    """An environment that knows events of a given time."""
+
+    def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
+        heappush(self._queue, (time_s, priority, next(self._eid), event))
+
+
+class _Shuffled(_Clock):
     """An environment that orders events of the same time and priority at random."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__(0.0)
+        super().__init__()
         self._order = np.random.Generator(np.random.Philox(key=seed))
 
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
+        self.schedule_at(event, priority, self._now + delay)
+
+    def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
         order = (self._order.random(), next(self._eid))
-        heappush(self._queue, (self._now + delay, priority, order, event))  # type: ignore[misc]
+        heappush(self._queue, (time_s, priority, order, event))  # type: ignore[misc]

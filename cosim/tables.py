@@ -5,8 +5,11 @@ known again by its checksum, which `summary.json` keeps.
 """
 
 import typing
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from cosim.names import by_number
 from cosim.records import Allotment, Evaluation, Fate, Round, Span, Transfer
@@ -41,16 +44,34 @@ def file_of(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
 
 
-def table_of(name: str, rows: list[Any]) -> "pd.DataFrame":
-    """The table of a trace's rows."""
+def table_of(name: str, rows: list[Any], columns: Sequence[dict[str, Any]] = ()) -> "pd.DataFrame":
+    """The table of a trace's rows, those that were kept one by one and those by columns."""
     import pandas as pd  # not before there is a table
 
     scores = list(rows[0].scores) if rows and name == "evaluations" else []
     if name == "evaluations":
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
     dtypes = _dtypes(name, scores)
-    frame = pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes)
+    frame = pd.DataFrame(rows, columns=list(dtypes))
+    if columns:
+        frame = pd.concat([frame, _joined(columns, dtypes)] if rows else [_joined(columns, dtypes)])
+    frame = frame.astype(dtypes)
     return frame.sort_values(_ORDER[name], kind="stable", ignore_index=True, key=_in_order)
+
+
+def _joined(columns: Sequence[dict[str, Any]], dtypes: Mapping[str, str]) -> "pd.DataFrame":
+    """Rows that were kept many at a time, in the order of the table's columns."""
+    import pandas as pd
+
+    lengths = [max(len(v) for v in of.values() if isinstance(v, np.ndarray)) for of in columns]
+    joined = {}
+    for name, dtype in dtypes.items():
+        if all(isinstance(of[name], np.ndarray) for of in columns):
+            joined[name] = np.concatenate([of[name] for of in columns])
+        else:
+            shared = np.array([of[name] for of in columns], dtype=object if dtype == "str" else dtype)
+            joined[name] = np.repeat(shared, lengths)
+    return pd.DataFrame(joined)
 
 
 def read_table(folder: Path, name: str) -> "pd.DataFrame":

@@ -56,3 +56,12 @@ def _ask(config: Any, system: Any) -> None:
             part.fit(system)
         if is_configuration(type(part)):
             _ask(part, system)
+
+
+def overrides(part: object, new: str, old: str) -> bool:
+    """Whether a part's method may stand in for another: the other is not the more derived one's.
+
+    So a subclass that plays by a method of its own is not played by what its base has written for arrays.
+    """
+    owners = [next(n for n, cls in enumerate(type(part).__mro__) if name in vars(cls)) for name in (new, old)]
+    return owners[0] <= owners[1]

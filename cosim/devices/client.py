@@ -158,11 +158,15 @@ class Client:
             drawn = sim.of_client(self.name, "training time", law.draw, assignment.job.number)
             duration_s = float(law.duration_s(duration_s, float(drawn)))
         yield from sim.spend(self.name, "train", duration_s, cpu.power_w, assignment.job.number)
+        self.keep(update)
+        return update
+
+    def keep(self, update: PendingUpdate) -> None:
+        """Keep what a training that has ended leaves for the next one."""
         if update.training.keeps_state:
             self.states[self.name] = update.next_state
         if update.codec is not None and update.codec.keeps_state:
             self.states[codec_of(self.name)] = update.next_codec_state
-        return update
 
     def send(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
         """Upload until all bits are through or the upload is cut; without power while it waits its turn.

@@ -165,6 +165,17 @@ class Link(ABC):
     def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> Upload:
         """Begin an upload at this instant."""
 
+    def steady_rates_bps(self, tx_power_w: NDArray[np.float64], job: Job) -> NDArray[np.float64] | None:
+        """Rates of uploads in the edge round that has begun, where each stays and hangs on nobody else's.
+
+        Then a cell's round can be played as arrays, bit for bit as by events: an upload of b bits that begins
+        at t ends at t + b / rate, and is granted at once. None: it is played by events.
+
+        Args:
+            tx_power_w: Transmit power of each client of the cell, shape (clients,).
+        """
+        return None
+
     def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
         """Noise on the mean of what these clients have sent, in the accumulated gradients.
 

@@ -120,20 +120,13 @@ class EdgeTraining(Port):
             )
             choice = self.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self).__name__)
-            assignments = [
-                (
-                    client,
-                    Assignment(
-                        job=job,
-                        request=request,
-                        cycles=load.cycles(client, self.num_local_steps, self.local.batch_size),
-                        download=load.download,
-                        payload=load.upload,
-                    ),
-                )
-                for client in participants
+            cycles = [
+                load.cycles(client, self.num_local_steps, self.local.batch_size) for client in participants
             ]
-            outcomes = yield from edge.edge_round(sim, assignments, self.waiting, job)
+            work = Assignment(
+                job=job, request=request, cycles=0.0, download=load.download, payload=load.upload
+            )
+            outcomes = yield from edge.common_round(sim, participants, work, cycles, self.waiting)
             updates = [update for update in outcomes if not isinstance(update, Dropped)]
             if updates:
                 received = edge.mean(sim, updates, self.server.weights(updates), job)

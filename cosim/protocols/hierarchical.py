@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from functools import partial
+from typing import ClassVar
 
 from cosim.configuration import configuration
 from cosim.learning.graph.pending import PendingModel
@@ -19,6 +20,8 @@ class Hierarchical(Protocol, ABC):
     Attributes:
         training: What a cell does in a global round.
     """
+
+    plays_common_rounds: ClassVar[bool] = True
 
     training: EdgeTraining = EdgeTraining()
 

@@ -12,6 +12,9 @@ Source: HIST journal paper, Sections IV-A and VI-C.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +22,10 @@ from numpy.typing import NDArray
 from cosim.configuration import Port, at_least, configuration, field
 from cosim.links.uplink import Job
 from cosim.radio.redrawn import Block, EveryGlobalRound, Redrawn
-from cosim.simulation import Simulation
+from cosim.simulation import Numbers, Simulation
+
+GainsByJob = Callable[[Job], NDArray[np.float64]]
+"""Job -> power gains, shape (clients,)."""
 
 
 class BlockFading(ABC):
@@ -59,6 +65,13 @@ class Fading(Port, ABC):
     def of(self, sim: Simulation, client: str) -> BlockFading:
         """The channel of one client."""
 
+    def gains_by_job(self, sim: Simulation, clients: Sequence[str]) -> GainsByJob | None:
+        """Gives the power gains that uploads of a job meet: those of the channels of `of`, to the last bit.
+
+        None: they do not follow from the job, or nobody has written them down for arrays.
+        """
+        return None
+
 
 @configuration
 class NoFading(Fading):
@@ -67,6 +80,10 @@ class NoFading(Fading):
     def of(self, sim: Simulation, client: str) -> BlockFading:
         """A channel that stays."""
         return StillChannel()
+
+    def gains_by_job(self, sim: Simulation, clients: Sequence[str]) -> GainsByJob:
+        """Ones."""
+        return lambda job: np.ones(len(clients))
 
 
 @configuration
@@ -89,6 +106,21 @@ class Rayleigh(Fading):
     def of(self, sim: Simulation, client: str) -> BlockFading:
         """The channel of one client."""
         return RayleighChannel(sim, client, self.num_antennas, self.redrawn)
+
+    def gains_by_job(self, sim: Simulation, clients: Sequence[str]) -> GainsByJob | None:
+        """Those of all antennas, where a job's number names the block."""
+        if not self.redrawn.is_by_job:
+            return None
+        numbers = Numbers.of(clients)
+
+        @lru_cache(maxsize=2)
+        def gains(block: Block) -> NDArray[np.float64]:
+            antennas = range(self.num_antennas)
+            return _power(
+                sim.of_clients(numbers, "fading", _gaussian, antenna, *block) for antenna in antennas
+            )
+
+        return lambda job: gains(self.redrawn.block(job, sim.now_s))
 
 
 def _gaussian(rng: np.random.Generator, num: int) -> NDArray[np.complex128]:
@@ -143,5 +175,10 @@ class RayleighChannel(BlockFading):
     def gain(self, block: Block) -> float:
         """Channel power gain |h|^2 of a receiver that combines all antennas (maximum ratio)."""
         if self._last is None or self._last[0] != block:
-            self._last = block, float(np.sum(np.abs(self.vector(block)) ** 2))
+            self._last = block, float(_power(self.vector(block)))
         return self._last[1]
+
+
+def _power(amplitudes: Iterable[Any]) -> Any:
+    """Sum of |h|^2 over antennas, one after the other, of one client or many; the same bits for both."""
+    return sum((h.real * h.real + h.imag * h.imag for h in amplitudes), 0.0)

@@ -4,8 +4,13 @@ The known gain times 10^(X / 10), X normal with a spread in dB; and with the pro
 gets through. Both are drawn anew for every job. No source: ours.
 """
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from cosim.links.uplink import Job
-from cosim.simulation import Draw, Simulation, normals, uniforms
+from cosim.simulation import Draw, Numbers, Simulation, normals, uniforms
 
 
 class GainErrors:
@@ -27,6 +32,17 @@ class GainErrors:
             factor = 10.0 ** (self._csi_error_db * self._draw(client, "csi error", normals, job) / 10.0)
         if self._outage_probability:
             factor *= self._draw(client, "outage", uniforms, job) >= self._outage_probability
+        return factor
+
+    def factors(self, numbers: Numbers, job: Job) -> NDArray[Any] | float:
+        """Those of many clients, to the last bit."""
+        factor: NDArray[Any] | float = 1.0
+        if self._csi_error_db:
+            drawn = self._sim.of_clients(numbers, "csi error", normals, job.number)
+            factor = np.array([10.0 ** (self._csi_error_db * x / 10.0) for x in drawn.tolist()])
+        if self._outage_probability:
+            drawn = self._sim.of_clients(numbers, "outage", uniforms, job.number)
+            factor = factor * (drawn >= self._outage_probability)
         return factor
 
     def _draw(self, client: str, purpose: str, draw: Draw, job: Job) -> float:

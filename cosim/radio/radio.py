@@ -9,21 +9,22 @@ Scope and limitations: cells do not disturb each other. The downlink is a part o
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import between, configuration, field, refuse
+from cosim.configuration import between, configuration, field, overrides, refuse
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, KnownLink, Link, Uplink, Upload
-from cosim.radio.channel import Channel
-from cosim.radio.fading import BlockFading, Fading, Rayleigh
+from cosim.radio.channel import Channel, bps_per_hz
+from cosim.radio.fading import BlockFading, Fading, GainsByJob, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Propagation
 from cosim.radio.sharing.band import Band, Sharing
 from cosim.radio.sharing.shares import FixedShares
-from cosim.simulation import Simulation
+from cosim.simulation import Numbers, Simulation
 
 
 @configuration
@@ -77,6 +78,9 @@ class Radio(Uplink):
                 band,
                 snr,
                 [self.fading.of(sim, client) for client in cell.clients],
+                partial(self.fading.gains_by_job, sim, cell.clients)
+                if overrides(self.fading, "gains_by_job", "of")
+                else lambda: None,
                 GainErrors(sim, self.csi_error_db, self.outage_probability),
             )
             for cell, band, snr in zip(cells, bands, snrs, strict=True)
@@ -92,8 +96,10 @@ class RadioLink(Link, KnownLink):
         band: Band,
         mean_snr: CellSnr,
         fading: Sequence[BlockFading],
+        gains_by_job: Callable[[], GainsByJob | None],
         errors: GainErrors,
     ) -> None:
+        self._gains_by_job = gains_by_job
         self._number = {client: number for number, client in enumerate(clients)}
         self._fading = dict(zip(clients, fading, strict=True))
         self._band, self._mean_snr, self._errors = band, mean_snr, errors
@@ -137,6 +143,23 @@ class RadioLink(Link, KnownLink):
         """Begin an upload in the fading block of this instant."""
         block = self._fading[client].block(job)
         return self._band.open(client, self.channel(client, tx_power_w, job), payload, block)
+
+    @cached_property
+    def _gains(self) -> GainsByJob | None:
+        return self._gains_by_job()
+
+    @cached_property
+    def _numbers(self) -> Numbers:
+        return Numbers.of(list(self._number))
+
+    def steady_rates_bps(self, tx_power_w: NDArray[np.float64], job: Job) -> NDArray[np.float64] | None:
+        """Where shares are fixed and fading follows from the job."""
+        share_hz = self._band.steady_share_hz
+        if share_hz is None or (gains := self._gains) is None:
+            return None
+        factors = self._errors.factors(self._numbers, job)
+        snr = self._mean_snr.of_all(tx_power_w, factors, share_hz, job)
+        return None if snr is None else share_hz * bps_per_hz(snr * gains(job))
 
     def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
         """Noise on the mean of what these clients have sent."""

@@ -21,6 +21,11 @@ class Redrawn(Port, ABC):
         """Whether a block may end while somebody sends."""
         return False
 
+    @property
+    def is_by_job(self) -> bool:
+        """Whether the job alone says which block it meets, whenever it sends."""
+        return False
+
     @abstractmethod
     def block(self, job: Job, now_s: float) -> Block:
         """The block that a job meets at an instant: one number or several, which name the draw."""
@@ -38,6 +43,11 @@ class Redrawn(Port, ABC):
 class EveryGlobalRound(Redrawn):
     """In every global round."""
 
+    @property
+    def is_by_job(self) -> bool:
+        """It does."""
+        return True
+
     def block(self, job: Job, now_s: float) -> Block:
         """The global round."""
         return (job.global_round,)
@@ -46,6 +56,11 @@ class EveryGlobalRound(Redrawn):
 @configuration
 class EveryEdgeRound(Redrawn):
     """In every edge round."""
+
+    @property
+    def is_by_job(self) -> bool:
+        """It does."""
+        return True
 
     def block(self, job: Job, now_s: float) -> Block:
         """The number of the job, which counts edge rounds."""

@@ -1,6 +1,7 @@
 """Edge server: lets the participants of its cell play a round and keeps what arrives in time."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import attrs
 import numpy as np
@@ -11,10 +12,18 @@ from cosim.learning.graph.combinations import mean, noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.links.uplink import Job, Link
 from cosim.records import Round
+from cosim.servers.array_round import ArrayRound, Fleet
 from cosim.servers.server import Server
 from cosim.servers.waiting import Waiting
-from cosim.simulation import Dropped, Process, Simulation
+from cosim.simulation import Dropped, Interrupt, Process, Simulation, reason_of
 from cosim.topology.topology import Topology
+
+
+@attrs.define
+class RoundClock:
+    """How the edge rounds of a cell are played."""
+
+    on_arrays: bool = False
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -24,11 +33,13 @@ class EdgeServer(Server):
     Attributes:
         clients: In the order of their names.
         link: What they send over.
+        rounds: Whether its rounds are played on arrays.
     """
 
     clients: tuple[Client, ...]
     link: Link
     backhaul: Topology
+    rounds: RoundClock = attrs.field(factory=lambda: RoundClock())
 
     def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
         """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
@@ -84,6 +95,68 @@ class EdgeServer(Server):
                 if isinstance(outcome, Dropped)
             }
         )
+        num_arrived = sum(not isinstance(outcome, Dropped) for outcome in outcomes)
+        num_wanted = len(assignments) if num_wanted is None else num_wanted
+        self._record(sim, start_s, job, num_wanted, len(assignments), num_arrived)
+        return outcomes
+
+    def common_round(
+        self,
+        sim: Simulation,
+        participants: Sequence[Client],
+        work: Assignment,
+        cycles: Sequence[float],
+        waiting: Waiting,
+    ) -> Process:
+        """An edge round in which all do the same, on arrays where all parts know how.
+
+        Args:
+            participants: In the order of their numbers, possibly none.
+            work: What each is assigned, but for its cycles.
+            cycles: Of each.
+
+        Returns:
+            As `edge_round`.
+        """
+        played = None
+        if self.rounds.on_arrays:
+            self.link.begin_round(len(participants), sim.now_s + waiting.most_s)
+            played = ArrayRound.begun(sim, self._fleet, self.link, participants, work, cycles, waiting)
+        if played is None:
+            assignments = [
+                (client, attrs.evolve(work, cycles=own))
+                for client, own in zip(participants, cycles, strict=True)
+            ]
+            return (yield from self.edge_round(sim, assignments, waiting, work.job))
+        updates = [work.request(sim, client, work) for client in participants]
+        try:
+            yield sim.at(played.ending.end_s)
+        except Interrupt as cut:
+            played = played.cut(sim.now_s, reason_of(cut).reason)
+            raise
+        finally:
+            played.write(sim)
+            for client, update, has_trained in zip(participants, updates, played.has_trained, strict=True):
+                if has_trained:
+                    client.keep(update)
+        counts, num = played.ending.counts, len(participants)
+        self._record(sim, played.start_s, work.job, num, num, int(counts.sum()))
+        lost = Dropped(played.ending.reason)
+        return [update if one else lost for update, one in zip(updates, counts.tolist(), strict=True)]
+
+    @cached_property
+    def _fleet(self) -> Fleet:
+        return Fleet(self.clients, self.name)
+
+    def _record(
+        self,
+        sim: Simulation,
+        start_s: float,
+        job: Job,
+        num_wanted: int,
+        num_participants: int,
+        num_arrived: int,
+    ) -> None:
         sim.trace.record(
             Round(
                 level="edge",
@@ -92,12 +165,11 @@ class EdgeServer(Server):
                 edge_round=job.edge_round,
                 start_s=start_s,
                 end_s=sim.now_s,
-                num_wanted=len(assignments) if num_wanted is None else num_wanted,
-                num_participants=len(assignments),
-                num_arrived=sum(not isinstance(outcome, Dropped) for outcome in outcomes),
+                num_wanted=num_wanted,
+                num_participants=num_participants,
+                num_arrived=num_arrived,
             )
         )
-        return outcomes
 
     def mean(
         self,

@@ -112,7 +112,8 @@ class ComingRound:
             )
         found: tuple[Client, ...] = tuple(clients)
         names = [client.name if isinstance(client, Client) else repr(client) for client in found]
-        if any(client not in edge.clients for client in found) or len(set(names)) < len(names):
+        own = set(map(id, edge.clients))
+        if any(id(client) not in own for client in found) or len(set(names)) < len(names):
             raise ConfigurationError(
                 f"{rule}.participants chose {', '.join(names)[:200]} in {edge.name}: must be clients of this "
                 "cell, each once. Usual fix: choose among edge.clients."

@@ -36,7 +36,10 @@ Usage::
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import Port, at_least, configuration, field, positive, refuse
 from cosim.simulation import Process, SideBySide, Simulation
@@ -88,6 +91,16 @@ class Waiting(Port, ABC):
             ConfigurationError: What does not fit, and the usual fix.
         """
 
+    def ending(self, start_s: float, ends_s: NDArray[np.float64]) -> "Ending | None":
+        """When an edge round ends and who counts, from when everyone would end; None: it is played by events.
+
+        A rule that has one can be played on arrays, bit for bit as `wait` would have it.
+
+        Args:
+            ends_s: When each would have ended, in the order of their numbers, shape (participants,).
+        """
+        return None
+
     @abstractmethod
     def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
         """Let an edge round last until it is over, and cut who is still at work.
@@ -100,9 +113,27 @@ class Waiting(Port, ABC):
         """
 
 
+class Ending(NamedTuple):
+    """How an edge round ends.
+
+    Attributes:
+        end_s: When; who has not ended by then is cut.
+        counts: Whose update counts, shape (participants,).
+        reason: Why the others' do not.
+    """
+
+    end_s: float
+    counts: NDArray[np.bool_]
+    reason: str
+
+
 @configuration
 class WaitForAll(Waiting):
     """Everyone, however long it takes."""
+
+    def ending(self, start_s: float, ends_s: NDArray[np.float64]) -> "Ending":
+        """At the last."""
+        return Ending(ends_s.max(initial=start_s), np.ones(len(ends_s), dtype=bool), "late")
 
     def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
         """Until all have ended."""
@@ -129,6 +160,12 @@ class Deadline(Waiting):
     def most_s(self) -> float:
         """Its length."""
         return self.after_s
+
+    def ending(self, start_s: float, ends_s: NDArray[np.float64]) -> "Ending":
+        """At the last, or when the time is up."""
+        late_s = start_s + self.after_s
+        end_s = min(ends_s.max(initial=start_s), late_s)
+        return Ending(end_s, ends_s <= late_s, "deadline")
 
     def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
         """Until all have ended, or the time is up."""
@@ -186,6 +223,13 @@ class FirstK(Waiting):
             rule = f"an edge round of the smallest cell has {num_participants} participants"
             fix = f"at most {num_participants}, or WaitForAll"
             raise refuse("FirstK", "num_updates", self.num_updates, rule, fix)
+
+    def ending(self, start_s: float, ends_s: NDArray[np.float64]) -> "Ending":
+        """At the last of the first so many."""
+        first = np.argsort(ends_s, kind="stable")[: self.num_updates]
+        counts = np.zeros(len(ends_s), dtype=bool)
+        counts[first] = True
+        return Ending(ends_s[first].max(initial=start_s), counts, f"after the first {self.num_updates}")
 
     def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
         """Until so many have arrived."""

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cosim.results import TABLES
+from cosim.tables import TABLES
 
 _FILES = ("config.json", "summary.json", *(f"{table}.parquet" for table in TABLES))
 

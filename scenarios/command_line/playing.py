@@ -95,6 +95,7 @@ def played(
         device=options.device,
         resume=resume,
         checkpoint_every=options.checkpoint_every,
+        clock=options.clock,
         progress=False if options.quiet else title,
     )
 

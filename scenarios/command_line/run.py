@@ -7,7 +7,7 @@ cosim run --resume runs/a                  # with the options that it was starte
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import attrs
 import tyro
@@ -60,6 +60,7 @@ class Options:
         target: Of the headline, such as accuracy, for what it took to reach it, such as 0.8; several by
             commas.
         held: Evaluations in a row at which a target must be reached to count.
+        clock: How edge rounds are played: auto, events or arrays; auto: on arrays, where all parts can.
         quiet: Print the table and the folder only.
     """
 
@@ -70,6 +71,7 @@ class Options:
     checkpoint_every: int | None = None
     target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     held: int = 1
+    clock: Literal["auto", "events", "arrays"] = "auto"
     quiet: bool = False
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field
 from cosim.configuration.values import PerGroup, Values, each
 from cosim.links.uplink import Cell, Job
-from cosim.radio.propagation.mean_snr import CellSnr, MeanSnr, Propagation
+from cosim.radio.propagation.mean_snr import CellSnr, Factors, MeanSnr, Propagation
 from cosim.simulation import Simulation
 from cosim.units import db_to_linear
 
@@ -36,6 +38,11 @@ class _GivenCellSnr(CellSnr):
 
     def of(self, client: int, tx_power_w: float, job: Job) -> MeanSnr:
         return FlatSnr(snr=self._snr[client] * (tx_power_w / self._highest_w[client]))
+
+    def of_all(
+        self, tx_power_w: NDArray[np.float64], factor: Factors, bandwidth_hz: float, job: Job
+    ) -> NDArray[np.float64]:
+        return np.array(self._snr) * (tx_power_w / np.array(self._highest_w)) * factor
 
 
 @attrs.frozen(kw_only=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cosim.configuration import between, configuration, field, refuse
 from cosim.links.uplink import Cell, Job
 from cosim.radio.propagation.large_scale import LargeScale
-from cosim.radio.propagation.mean_snr import CellSnr, MeanSnr, Propagation
+from cosim.radio.propagation.mean_snr import CellSnr, Factors, MeanSnr, Propagation
 from cosim.radio.redrawn import Block, Redrawn
 from cosim.simulation import Simulation
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
@@ -57,7 +57,9 @@ class LinkBudget(Propagation):
 
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
         """Those of each cell."""
-        return [_BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz) for cell in cells]
+        redrawn = self.large_scale_redrawn
+        is_by_job = redrawn is None or redrawn.is_by_job
+        return [_BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz, is_by_job) for cell in cells]
 
     def _gain_of(self, sim: Simulation, cell: Cell) -> Callable[[Job], Gains]:
         """Path gains of a cell's clients in a job, shape (clients,)."""
@@ -84,12 +86,19 @@ class LinkBudget(Propagation):
 
 
 class _BudgetedCellSnr(CellSnr):
-    def __init__(self, gain_of: Callable[[Job], Gains], noise_w_per_hz: float) -> None:
-        self._gain_of, self._noise_w_per_hz = gain_of, noise_w_per_hz
+    def __init__(self, gain_of: Callable[[Job], Gains], noise_w_per_hz: float, is_by_job: bool) -> None:
+        self._gain_of, self._noise_w_per_hz, self._is_by_job = gain_of, noise_w_per_hz, is_by_job
 
     def of(self, client: int, tx_power_w: float, job: Job) -> MeanSnr:
         received_w = tx_power_w * float(self._gain_of(job)[client])
         return Budget(received_w=received_w, noise_w_per_hz=self._noise_w_per_hz)
+
+    def of_all(
+        self, tx_power_w: NDArray[np.float64], factor: Factors, bandwidth_hz: float, job: Job
+    ) -> NDArray[np.float64] | None:
+        if not self._is_by_job:
+            return None
+        return tx_power_w * self._gain_of(job) * factor / (self._noise_w_per_hz * bandwidth_hz)
 
 
 @attrs.frozen(kw_only=True)

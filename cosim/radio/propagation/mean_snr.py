@@ -3,9 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cosim.configuration import Port, configuration
 from cosim.links.uplink import Cell, Job
 from cosim.simulation import Simulation
+
+Factors = float | NDArray[np.float64]
 
 
 class MeanSnr(ABC):
@@ -31,6 +36,17 @@ class CellSnr(ABC):
     @abstractmethod
     def of(self, client: int, tx_power_w: float, job: Job) -> MeanSnr:
         """That of the client with this number in its cell."""
+
+    def of_all(
+        self, tx_power_w: NDArray[np.float64], factor: Factors, bandwidth_hz: float, job: Job
+    ) -> NDArray[np.float64] | None:
+        """Those of all clients in a bandwidth, to the last bit; None: nobody has written them for arrays.
+
+        Args:
+            tx_power_w: Power of each, shape (clients,).
+            factor: How many times as strong their signals are, one number or shape (clients,).
+        """
+        return None
 
 
 @configuration

@@ -28,6 +28,11 @@ class Band(ABC):
 
     num_at_once: int | None = None
 
+    @property
+    def steady_share_hz(self) -> float | None:
+        """The share of everyone in this edge round, where it hangs on nobody else; None: it may change."""
+        return None
+
     def begin_round(self, num_clients: int, ends_s: float) -> None:  # noqa: B027
         """Take note of an edge round of so many clients that begins now and ends by then."""
 

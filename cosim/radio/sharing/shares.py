@@ -76,6 +76,13 @@ class SharedUpload(Upload):
         """When the upload ends at its current rate, or its fading block does."""
         return min(self._end_s, self._block_end_s)
 
+    @property
+    def delay_s(self) -> float:
+        """How long until then, right after an update."""
+        if self._end_s <= self._block_end_s:
+            return self._bits_left / self._rate_bps
+        return max(0.0, self._block_end_s - self._sim.now_s)
+
     def has_ended(self) -> bool:
         """Whether all bits are through at this instant."""
         return self._end_s <= self._sim.now_s
@@ -125,6 +132,11 @@ class FixedBand(Band):
         """Fix the shares of an edge round that begins now."""
         self._num_shares = max(1, num_clients)
 
+    @property
+    def steady_share_hz(self) -> float:
+        """That of the edge round."""
+        return self.share_hz(self._num_shares)
+
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> SharedUpload:
         """Start an upload; its `done` comes when all bits are through."""
         upload = SharedUpload(client, channel, payload.bits, block, self._sim, self.leave)
@@ -146,7 +158,7 @@ class FixedBand(Band):
         """Send until the upload changes by itself."""
         upload.update(self.share_hz(self._num_shares))
         if upload.next_change_s < math.inf:
-            timer = self._sim.timer(max(0.0, upload.next_change_s - self._sim.now_s))
+            timer = self._sim.timer(upload.delay_s)
             timer.callbacks.append(lambda _: self._change(upload))  # type: ignore[union-attr]
 
     def _change(self, upload: SharedUpload) -> None:

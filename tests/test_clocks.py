@@ -1,0 +1,227 @@
+"""Two clocks, one truth: what is played on arrays is what is played by events, all tables, bit for bit.
+
+`COSIM_SYSTEMS=1000 pytest tests/test_clocks.py` plays so many random systems; usually they are fewer.
+"""
+
+import json
+import math
+import os
+
+import attrs
+import numpy as np
+import own_parts
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import cosim
+from cosim import Never
+from cosim.configuration import ConfigurationError
+from cosim.radio.channel import bps_per_hz
+from cosim.results import Result
+from cosim.simulation import Numbers, Simulation, normals
+from cosim.tables import TABLES
+from cosim.testing import small_system
+
+NUM_SYSTEMS = int(os.environ.get("COSIM_SYSTEMS", "80"))
+
+
+def both(system: cosim.System, **options) -> tuple[Result, Result]:
+    by_events, on_arrays = (
+        cosim.run(system, num_workers=1, clock=clock, **options) for clock in ("events", "arrays")
+    )
+    return by_events, on_arrays
+
+
+def assert_same(by_events: Result, on_arrays: Result) -> None:
+    for name in TABLES:
+        one, other = getattr(by_events, name), getattr(on_arrays, name)
+        assert list(one.columns) == list(other.columns), name
+        assert one.dtypes.equals(other.dtypes), name
+        for column in one:
+            assert one[column].tolist() == other[column].tolist(), f"{name}.{column}"
+    assert by_events.summary == on_arrays.summary
+
+
+fadings = st.one_of(
+    st.just(cosim.NoFading()),
+    st.builds(
+        cosim.Rayleigh,
+        num_antennas=st.integers(1, 11),
+        redrawn=st.sampled_from([cosim.EveryGlobalRound(), cosim.EveryEdgeRound()]),
+    ),
+)
+links = st.one_of(
+    st.builds(
+        cosim.GivenSnr, snr_db=st.sampled_from([(3.0,), (30.0, 40.0)]).map(lambda v: cosim.PerGroup(values=v))
+    ),
+    st.builds(
+        cosim.LinkBudget,
+        large_scale_redrawn=st.sampled_from([None, cosim.EveryEdgeRound(), cosim.EveryGlobalRound()]),
+    ),
+)
+training_times = st.sampled_from(
+    [
+        cosim.AsPlanned(),
+        cosim.LogNormalTime(spread=0.5),
+        cosim.ExponentialTime(),
+        cosim.HyperExponentialTime(),
+        cosim.HalfNormalTime(),
+        own_parts.Halting(),
+    ]
+)
+
+
+@st.composite
+def systems(draw) -> cosim.System:
+    """Whatever can be played on arrays, with rounds of about a tenth of a second, deadlines around it."""
+    sizes = tuple(draw(st.lists(st.integers(2, 9), min_size=1, max_size=3)))
+    seconds = draw(st.floats(0.01, 0.3))
+    rules = [cosim.WaitForAll(), cosim.Deadline(after_s=seconds)]
+    waiting = draw(st.sampled_from([*rules, cosim.FirstK(num_updates=1), cosim.FirstK(num_updates=2)]))
+    loses = isinstance(waiting, cosim.Deadline)
+    radio = cosim.Radio(
+        sharing=cosim.FixedShares(bandwidth_hz=draw(st.sampled_from([2e5, 1e6, 3.3e6]))),
+        link=draw(links),
+        fading=draw(fadings),
+        csi_error_db=draw(st.sampled_from([0.0, 2.0])),
+        outage_probability=draw(st.sampled_from([0.0, 0.3])) if loses else 0.0,
+    )
+    training = cosim.EdgeTraining(
+        num_edge_rounds=draw(st.integers(1, 3)),
+        num_local_steps=draw(st.integers(1, 4)),
+        local=cosim.Sgd(batch_size=5),
+        num_participants=draw(st.sampled_from([None, 2])),
+        waiting=waiting,
+    )
+    protocols = [cosim.HFedAvg(training=training), cosim.Hist(training=training)]
+    if not loses:
+        sizes_of = cosim.LatencyOptimal()
+        protocols.append(cosim.Hist(training=training, submodel_sizes=sizes_of))
+    cut = cosim.AfterSeconds(duration_s=2 * seconds)
+    return cosim.System(
+        seed=draw(st.integers(0, 10_000)),
+        cell_sizes=sizes,
+        num_cells=len(sizes),
+        num_clients=sum(sizes),
+        model="relu-12-8-4",
+        data=cosim.Synthetic(split=cosim.Sampled(num_samples=10)),
+        uplink=radio,
+        devices=cosim.DrawnDevices(
+            static_power_w=draw(st.sampled_from([0.0, 0.3])), training_time=draw(training_times)
+        ),
+        cycles=draw(
+            st.sampled_from([cosim.CyclesPerStep(), cosim.CyclesPerBit(), cosim.CyclesPerOperation()])
+        ),
+        protocol=draw(st.sampled_from(protocols)),
+        end=draw(st.sampled_from([cosim.AfterRounds(num_global_rounds=2), cut])),
+        evaluation=cosim.EveryVersions() if draw(st.integers(0, 7)) == 0 else Never(),
+    )
+
+
+@given(system=systems())
+@settings(max_examples=NUM_SYSTEMS, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_every_table_is_the_same(system):
+    outcomes = []
+    for clock in ("events", "arrays"):
+        try:
+            outcomes.append(cosim.run(system, num_workers=1, clock=clock))
+        except ConfigurationError as refused:
+            outcomes.append(str(refused))
+    if isinstance(outcomes[0], str):
+        assert outcomes[0] == outcomes[1]
+    else:
+        assert_same(*outcomes)
+
+
+def test_deadlines_at_the_very_end_of_an_upload_or_a_training():
+    """Ties: the deadline is the end of somebody's upload, and of somebody's training, to the last bit."""
+    system = attrs.evolve(small_system(), evaluation=Never())
+    usual = cosim.run(system, clock="events")
+    first = usual.fates[usual.fates["job"] == 0]
+    trained_s = usual.spans[(usual.spans["activity"] == "train") & (usual.spans["job"] == 0)]["end_s"]
+    for late_s in sorted({*first["end_s"], *trained_s}):
+        waiting = cosim.Deadline(after_s=late_s)
+        tied = attrs.evolve(
+            system, protocol=attrs.evolve(system.protocol, training=attrs.evolve(TRAINING, waiting=waiting))
+        )
+        by_events, on_arrays = both(tied)
+        assert_same(by_events, on_arrays)
+        in_time = by_events.fates[by_events.fates["job"] == 0]["outcome"] == "done"
+        assert in_time.sum() == (first["end_s"] <= late_s).sum()
+
+
+TRAINING = small_system().protocol.training
+"""That of the small system."""
+
+
+class Slack(cosim.Deadline):
+    """A rule of its own, though its base knows arrays."""
+
+    def wait(self, sim, edge, jobs):
+        yield from jobs.wait(within_s=3.0 * self.after_s)
+        return (yield from jobs.cut("very late"))
+
+
+class Flickering(cosim.Rayleigh):
+    """A channel of its own, though its base knows arrays."""
+
+    def of(self, sim, client):
+        return cosim.NoFading().of(sim, client)
+
+
+def slack() -> cosim.System:
+    return small_system(Slack(after_s=0.02))
+
+
+@pytest.mark.parametrize(
+    ("system", "part"),
+    [
+        (slack(), "Slack, the rule of waiting,"),
+        (attrs.evolve(small_system(), uplink=cosim.Radio(fading=Flickering())), r"System\.uplink = Radio"),
+        (
+            attrs.evolve(small_system(), uplink=cosim.Radio(sharing=cosim.RedividedShares())),
+            r"System\.uplink = Radio",
+        ),
+        (attrs.evolve(small_system(), uplink=own_parts.Constant()), r"System\.uplink = Constant"),
+        (attrs.evolve(small_system(), downlink=own_parts.CableDown()), r"System\.downlink = CableDown"),
+        (cosim.System(protocol=cosim.RawHfl()), r"System\.protocol = RawHfl"),
+    ],
+)
+def test_what_needs_events_says_so_and_is_played_by_events(system, part):
+    if not isinstance(system.protocol, cosim.RawHfl):
+        by_events, usual = cosim.run(system, clock="events"), cosim.run(system)
+        assert_same(by_events, usual)
+    with pytest.raises(ConfigurationError, match=rf"clock = 'arrays': {part}.*Usual fix: clock = 'auto'"):
+        cosim.run(attrs.evolve(system, evaluation=Never()), clock="arrays")
+
+
+def test_provenance_says_which_clock_a_run_had(tmp_path):
+    for name, clock, system in (
+        ("a", "auto", small_system()),
+        ("b", "events", small_system()),
+        ("c", "auto", slack()),
+    ):
+        cosim.run(system, out=tmp_path / name, clock=clock)
+        told = json.loads((tmp_path / name / "provenance.json").read_text())
+        assert told["clock"] == {"a": "arrays", "b": "events", "c": "events"}[name]
+        assert told["started_with"]["clock"] == clock
+
+
+def test_rates_of_one_and_of_many_are_the_same_bits():
+    """Of every length, in every place, with strides, as numpy takes other ways by the processor."""
+    snr = np.exp(np.random.default_rng(1).uniform(-40.0, 40.0, 1003))
+    one_by_one = np.array([float(bps_per_hz(float(value))) for value in snr])
+    for length in (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 1003):
+        for first in (0, 1, 3):
+            assert (bps_per_hz(snr[first : first + length]) == one_by_one[first : first + length]).all()
+    assert (bps_per_hz(snr[::3]) == one_by_one[::3]).all()
+    assert (bps_per_hz(snr[::-1]) == one_by_one[::-1]).all()
+    assert one_by_one[7] == pytest.approx(math.log2(1.0 + snr[7]), rel=1e-12)
+
+
+def test_many_draw_what_each_draws():
+    names = [f"client-{number:04d}" for number in (0, 3, 255, 256, 257, 700, 12_345)]
+    sim = Simulation(seed=3)
+    drawn = sim.of_clients(Numbers.of(names), "luck", normals, 4)
+    assert drawn.tolist() == [sim.of_client(name, "luck", normals, 4) for name in names]
