@@ -3,8 +3,8 @@
 A client-round is one client's local round: it trains, then it sends, and both are written down as spans.
 "bare" plays nothing else: SimPy processes with two timeouts and two rows each, all of an edge round waited
 for together. "hist" is `cosim run hist` without learning, from its configuration to its tables: fading,
-rates, the shared band, payloads, transfers, rounds, sorting. All are measured in turn, in one process, by its
-processor time.
+rates, the shared band, payloads, transfers, rounds, sorting; by events, and on arrays. "1,000 in a cell" is one
+cell with fading and a deadline. All are measured in turn, in one process, by its processor time.
 
     python benchmarks/clock.py
     python benchmarks/clock.py --num-global-rounds 40 --repetitions 11
@@ -14,12 +14,13 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import simpy
 
 import cosim
 import models
+from cosim.radio.sharing.band import Sharing
 from cosim.records import DONE, Span
 from scenarios import hist
 
@@ -49,9 +50,24 @@ def bare(num_edge_rounds: int, num_clients: int) -> int:
     return len(spans) // 2
 
 
-def timing_only(system: cosim.System) -> int:
+def timing_only(system: cosim.System, clock: Literal["events", "arrays"] = "events") -> int:
     """One run without learning; returns the number of client-rounds."""
-    return cosim.run(system, models.build(system.model), num_workers=1).summary.num_updates
+    return cosim.run(system, models.build(system.model), num_workers=1, clock=clock).summary.num_updates
+
+
+def large_cell(num_edge_rounds: int, sharing: Sharing) -> cosim.System:
+    """1,000 clients in one cell."""
+    waiting = cosim.Deadline(after_s=60.0)
+    return cosim.System(
+        num_cells=1,
+        num_clients=1000,
+        model="relu-12-8-4",
+        data=cosim.Synthetic(split=cosim.Sampled()),
+        uplink=cosim.Radio(sharing=sharing),
+        protocol=cosim.HFedAvg(training=cosim.EdgeTraining(num_edge_rounds=num_edge_rounds, waiting=waiting)),
+        end=cosim.AfterRounds(num_global_rounds=2),
+        evaluation=cosim.Never(),
+    )
 
 
 def main() -> None:
@@ -70,7 +86,11 @@ def main() -> None:
     ways: dict[str, Callable[[], int]] = {
         "bare": lambda: bare(num_edge_rounds, base.num_clients // base.num_cells),
         "hist": lambda: timing_only(fixed),
+        "hist, arrays": lambda: timing_only(fixed, "arrays"),
         "hist, redivided": lambda: timing_only(redivided),
+        "1,000 in a cell": lambda: timing_only(large_cell(5, cosim.FixedShares())),
+        "... on arrays": lambda: timing_only(large_cell(5, cosim.FixedShares()), "arrays"),
+        "... redivided": lambda: timing_only(large_cell(5, cosim.RedividedShares())),
     }
     per_s: dict[str, list[float]] = {name: [] for name in ways}
     for repetition in range(asked.repetitions + 1):
