@@ -3,8 +3,8 @@
 A client-round is one client's local round: it trains, then it sends, and both are written down as spans.
 "bare" plays nothing else: SimPy processes with two timeouts and two rows each, all of an edge round waited
 for together. "hist" is `cosim run hist` without learning, from its configuration to its tables: fading,
-rates, the shared band, payloads, transfers, rounds, sorting; by events, and on arrays. "1,000 in a cell" is one
-cell with fading and a deadline. All are measured in turn, in one process, by its processor time.
+rates, the shared band, payloads, transfers, rounds, sorting; by events, and on arrays. "1,000 in a cell" is
+one cell with fading and a deadline. All are measured in turn, in one process, by its processor time.
 
     python benchmarks/clock.py
     python benchmarks/clock.py --num-global-rounds 40 --repetitions 11
