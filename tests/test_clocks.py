@@ -170,6 +170,14 @@ class Flickering(cosim.Rayleigh):
         return cosim.NoFading().of(sim, client)
 
 
+class OwnWay(cosim.EdgeTraining):
+    """A turn of a cell of its own, though its base knows arrays."""
+
+    def play(self, sim, cloud, edge, model, part, global_round):
+        yield from sim.spend(edge.name, "idle", 0.01)
+        return (yield from super().play(sim, cloud, edge, model, part, global_round))
+
+
 def slack() -> cosim.System:
     return small_system(Slack(after_s=0.02))
 
@@ -186,6 +194,12 @@ def slack() -> cosim.System:
         (attrs.evolve(small_system(), uplink=own_parts.Constant()), r"System\.uplink = Constant"),
         (attrs.evolve(small_system(), downlink=own_parts.CableDown()), r"System\.downlink = CableDown"),
         (cosim.System(protocol=cosim.RawHfl()), r"System\.protocol = RawHfl"),
+        (
+            attrs.evolve(
+                small_system(), protocol=cosim.HFedAvg(training=OwnWay(local=cosim.Sgd(batch_size=5)))
+            ),
+            r"System\.protocol = HFedAvg",
+        ),
     ],
 )
 def test_what_needs_events_says_so_and_is_played_by_events(system, part):

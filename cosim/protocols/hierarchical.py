@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import ClassVar
 
 from cosim.configuration import configuration
 from cosim.learning.graph.pending import PendingModel
@@ -21,14 +20,17 @@ class Hierarchical(Protocol, ABC):
         training: What a cell does in a global round.
     """
 
-    plays_common_rounds: ClassVar[bool] = True
-
     training: EdgeTraining = EdgeTraining()
 
     @property
     def waiting(self) -> Waiting:
         """As its cells wait."""
         return self.training.waiting
+
+    @property
+    def plays_common_rounds(self) -> bool:
+        """Unless its cells train in a way of their own."""
+        return type(self.training).play is EdgeTraining.play
 
     @property
     def takes_sums(self) -> bool:

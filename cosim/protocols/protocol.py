@@ -30,17 +30,19 @@ class Protocol(Port, ABC):
 
     Attributes:
         plays_rounds: Whether it closes global rounds; a class says so.
-        plays_common_rounds: Whether all participants of an edge round do the same, so that it may be played
-            on arrays; a class says so.
     """
 
     plays_rounds: ClassVar[bool] = True
-    plays_common_rounds: ClassVar[bool] = False
 
     @property
     def waiting(self) -> Waiting:
         """How long its servers wait in an edge round."""
         return WaitForAll()
+
+    @property
+    def plays_common_rounds(self) -> bool:
+        """Whether its edge rounds are `EdgeServer.common_round`, which may be played on arrays."""
+        return False
 
     @property
     def takes_sums(self) -> bool:

@@ -39,7 +39,7 @@ class EdgeServer(Server):
     clients: tuple[Client, ...]
     link: Link
     backhaul: Topology
-    rounds: RoundClock = attrs.field(factory=lambda: RoundClock())
+    rounds: RoundClock = attrs.field(factory=RoundClock)
 
     def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
         """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
@@ -132,17 +132,26 @@ class EdgeServer(Server):
         try:
             yield sim.at(played.ending.end_s)
         except Interrupt as cut:
-            played = played.cut(sim.now_s, reason_of(cut).reason)
+            self._ended(sim, played.cut(sim.now_s, reason_of(cut).reason), participants, updates)
             raise
-        finally:
-            played.write(sim)
-            for client, update, has_trained in zip(participants, updates, played.has_trained, strict=True):
-                if has_trained:
-                    client.keep(update)
+        self._ended(sim, played, participants, updates)
         counts, num = played.ending.counts, len(participants)
         self._record(sim, played.start_s, work.job, num, num, int(counts.sum()))
         lost = Dropped(played.ending.reason)
         return [update if one else lost for update, one in zip(updates, counts.tolist(), strict=True)]
+
+    def _ended(
+        self,
+        sim: Simulation,
+        played: ArrayRound,
+        participants: Sequence[Client],
+        updates: Sequence[PendingUpdate],
+    ) -> None:
+        """Write down what has happened in a round, and keep what the trainings leave that have ended."""
+        played.write(sim)
+        for client, update, has_trained in zip(participants, updates, played.has_trained, strict=True):
+            if has_trained:
+                client.keep(update)
 
     @cached_property
     def _fleet(self) -> Fleet:
