@@ -253,6 +253,9 @@ class Simulation:
 class _Clock(simpy.Environment):
     """An environment that knows events of a given time."""
 
+    def __init__(self) -> None:
+        super().__init__(0.0)
+
     def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
         heappush(self._queue, (time_s, priority, next(self._eid), event))
 

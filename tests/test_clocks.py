@@ -23,7 +23,7 @@ from cosim.simulation import Numbers, Simulation, normals
 from cosim.tables import TABLES
 from cosim.testing import small_system
 
-NUM_SYSTEMS = int(os.environ.get("COSIM_SYSTEMS", "80"))
+NUM_SYSTEMS = int(os.environ.get("COSIM_SYSTEMS", "50"))
 
 
 def both(system: cosim.System, **options) -> tuple[Result, Result]:

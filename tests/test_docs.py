@@ -169,7 +169,7 @@ def test_programs_work_when_pasted(page, name, folder):
 def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Commands are parsed in an empty folder, and nothing is played."""
 
-    def study(scenario: str, base: cosim.System, options: Any, title: str) -> int:
+    def study(scenario: str, base: cosim.System, options: Any, title: str, to_go_on: str) -> int:
         asked = study_playing.asked(base, options)
         assert all(design.error is None for design in asked.designs)
         assert all(study_playing.share(option, asked.designs) for option in options.precision)

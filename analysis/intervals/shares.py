@@ -29,7 +29,7 @@ Measured (`python benchmarks/coverage.py`; level 95 %, in %: coverage by Student
 Source: Wilson, Journal of the American Statistical Association 22 (1927); the logit of the mean: the delta
 method, no source.
 
-Validation: tests/analysis/intervals/test_shares.py.
+Validation: tests/analysis/intervals/test_share_intervals.py.
 """
 
 import math

@@ -7,7 +7,7 @@ Usage::
 
     names_of(["HIST", "FedAvg"], {"bandwidth_hz": (5e6, 1e7)})  # "HIST, 5 MHz", "HIST, 10 MHz", ...
 
-Validation: tests/studies/test_names.py.
+Validation: tests/studies/test_design_names.py.
 """
 
 import json

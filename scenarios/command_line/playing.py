@@ -44,7 +44,7 @@ def play(
         to_go_on: Command by which the run goes on when it is interrupted, without --resume.
     """
     options, title = options or Options(), title or scenario or "run"
-    wanted = targets(options.target)
+    wanted = () if options.target is None else targets([options.target])
     out = place(options.out) if options.out else next_free_folder("runs", title)
     network = network_of(system)
     check_network(known_network, configuration_of(system, network, scenario)["network"], "--config")

@@ -7,10 +7,9 @@ cosim run --resume runs/a                  # with the options that it was starte
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
-import tyro
 
 from cosim.configuration import ConfigurationError
 from cosim.files import place, read_json, shown
@@ -69,7 +68,7 @@ class Options:
     workers: int | None = None
     device: str = "cpu"
     checkpoint_every: int | None = None
-    target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    target: str | None = None
     held: int = 1
     clock: Literal["auto", "events", "arrays"] = "auto"
     quiet: bool = False

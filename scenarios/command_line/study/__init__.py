@@ -9,18 +9,19 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
 import tyro
 
 from cosim.configuration import ConfigurationError
-from cosim.studies.designs import BASE, changed
-from cosim.system import System
 from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
 from scenarios.command_line.kinds import with_kinds
 from scenarios.command_line.modules import imported
 from scenarios.command_line.scenario import FOR_SCENARIOS, PAPER_SCALE, known_scenarios, scenario_of
+
+if TYPE_CHECKING:  # the engine is loaded when it is needed
+    from cosim.system import System
 
 
 @attrs.frozen(kw_only=True)
@@ -101,13 +102,15 @@ def grid(over: Sequence[str]) -> dict[str, list[Any]]:
     return found
 
 
-def systems(base: System, designs: Sequence[str]) -> dict[str, System]:
+def systems(base: "System", designs: Sequence[str]) -> "dict[str, System]":
     """The systems of the options by their names; the base alone without any.
 
     Raises:
         ConfigurationError: One without a name, with what is no field and value, or that breaks a rule; or a
             name given twice.
     """
+    from cosim.studies.designs import BASE, changed
+
     found: dict[str, System] = {}
     for option in designs:
         name, colon, changes = option.partition(":")
