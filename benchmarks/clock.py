@@ -11,6 +11,7 @@ one cell with fading and a deadline. All are measured in turn, in one process, b
 """
 
 import argparse
+import gc
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -95,6 +96,7 @@ def main() -> None:
     per_s: dict[str, list[float]] = {name: [] for name in ways}
     for repetition in range(asked.repetitions + 1):
         for name, way in ways.items():
+            gc.collect()  # nobody pays for what another way has left
             start_s = time.process_time()
             num_client_rounds = way()
             if repetition:  # the first one warms up
