@@ -40,9 +40,9 @@ class Band(ABC):
     def share_hz(self, num_clients: int) -> float:
         """What each of so many clients can count on in an edge round."""
 
-    @abstractmethod
     def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
         """How long an upload takes, once it is granted, in what each of so many clients can count on."""
+        return payload.bits / channel.rate_bps(self.share_hz(num_clients), block)
 
     @abstractmethod
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:

@@ -126,10 +126,6 @@ class RedividedBand(Band):
         """What each of so many clients can count on in an edge round."""
         return self._bandwidth_hz / num_clients
 
-    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
-        """How long an upload takes in the share that each of so many clients can count on."""
-        return payload.bits / channel.rate_bps(self.share_hz(num_clients), block)
-
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:
         """Start an upload; its `done` comes when all bits are through."""
         self._advance()

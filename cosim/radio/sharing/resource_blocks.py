@@ -59,10 +59,6 @@ class BandOfBlocks(Band):
         """What each client can count on: one block, however many there are."""
         return self._block_hz
 
-    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
-        """How long an upload takes in a block, once it has one."""
-        return payload.bits / channel.rate_bps(self._block_hz, block)
-
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> SharedUpload:
         """Ask for a resource block; the upload's `granted` comes with it."""
         upload = SharedUpload(client, channel, payload.bits, block, self._sim, self._leave)

@@ -124,10 +124,6 @@ class FixedBand(Band):
         """What each of so many clients has in an edge round."""
         return self._bandwidth_hz / num_clients
 
-    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
-        """How long an upload takes in the share of each of so many clients."""
-        return payload.bits / channel.rate_bps(self.share_hz(num_clients), block)
-
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Fix the shares of an edge round that begins now."""
         self._num_shares = max(1, num_clients)
