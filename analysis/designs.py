@@ -23,7 +23,7 @@ import attrs
 
 from cosim.records import Measure
 from cosim.results import Result
-from cosim.units import SUFFIXES, unit_of
+from cosim.units import SUFFIXES, prefixed, unit_of
 
 Reading = Callable[[Result], float | None]
 """Reads a number off a run."""
@@ -31,8 +31,6 @@ Reading = Callable[[Result], float | None]
 _LONGEST_VALUE = 32
 _LEAD = "system."
 _LACKING = "–"
-_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_SCALED = ("Hz", "bit", "bit/s", "s", "W", "J")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -123,10 +121,8 @@ def in_words(name: str, value: Any) -> str:
         return f"[{', '.join(in_words(name, each) for each in value)}]"
     if not isinstance(value, int | float):
         return f"{words} {unit}"
-    scale, prefix = 1.0, ""
-    if unit in _SCALED and value:
-        scale, prefix = next((p for p in _PREFIXES if abs(value) >= p[0]), (1.0, ""))
-    return f"{value / scale:,.15g} {prefix}{unit}"
+    scale, unit = prefixed(value, unit)
+    return f"{value / scale:,.15g} {unit}"
 
 
 def _counted(runs: Sequence[Result]) -> tuple[Result, ...]:
