@@ -5,7 +5,11 @@ are the same client, and client 10,000 comes after client 9,999.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import overload
+
+import attrs
 
 CLOUD = "cloud"
 
@@ -18,6 +22,30 @@ def edge_name(cell: int) -> str:
 def client_name(number: int) -> str:
     """Name of a client."""
     return f"client-{number:04d}"
+
+
+@attrs.frozen
+class ClientNames(Sequence[str]):
+    """Names of clients with consecutive numbers, each made when somebody asks for it.
+
+    Attributes:
+        first: The number of the first.
+        num: How many there are.
+    """
+
+    first: int
+    num: int
+
+    def __len__(self) -> int:
+        return self.num
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        numbers = range(self.first, self.first + self.num)[place]
+        return client_name(numbers) if isinstance(numbers, int) else tuple(map(client_name, numbers))
 
 
 def codec_of(client: str) -> str:

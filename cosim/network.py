@@ -1,7 +1,9 @@
 """Network: the nodes of a system, on a clock."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,19 +13,28 @@ from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, Port, overrides
 from cosim.data.dataset import Dataset
 from cosim.devices.client import Client
-from cosim.links.uplink import Cell, Job
-from cosim.names import client_name, edge_name
+from cosim.devices.devices import DeviceArrays
+from cosim.devices.fleet import Clients, Fleet
+from cosim.learning.graph.pending import PendingState
+from cosim.links.downlink import CellDownlink
+from cosim.links.uplink import Cell, Job, Link
+from cosim.names import ClientNames, client_name, edge_name
 from cosim.servers.cloud import Cloud, VersionReport
-from cosim.servers.edge import EdgeServer
-from cosim.servers.workload import Workload
+from cosim.servers.edge import EdgeServer, RoundClock
+from cosim.servers.played_rounds import PlayedRounds
+from cosim.servers.workload import Costs, Workload
 from cosim.simulation import Simulation
 from cosim.system import System
+from cosim.topology.topology import Topology
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
 
 
 ClockKind = Literal["auto", "events", "arrays"]
+
+Held = Callable[[], Sequence[Callable[[], NDArray[np.int64]]]]
+"""Gives what tells each client's samples at an instant."""
 
 
 def nodes_of(
@@ -48,40 +59,31 @@ def nodes_of(
     held = cache(lambda: system.data.held(sim, data(), sizes))
     if system.evaluation.learns or system.data.outline is None:
         held()
-    graph = system.topology.graph(sizes, sim)
     devices = system.devices.of_clients(sim, sizes)
     _check_number(system.devices, "of_clients", "devices", len(devices), "clients", system.num_clients)
-    cells, first = [], 0
-    for cell, size in enumerate(sizes):
-        edge, names = edge_name(cell), [client_name(number) for number in range(first, first + size)]
-        distance_m = np.array([graph.edges[edge, name]["distance_m"] for name in names])
-        powers_w = np.array([float(device.tx_power_w) for device in devices[first : first + size]])
-        cells.append(Cell(edge, tuple(names), distance_m, powers_w))
-        first += size
+    devices, firsts = DeviceArrays.of(devices), [0, *accumulate(sizes)]
+    cells = [
+        Cell(edge_name(cell), ClientNames(first, size), distance_m, devices.tx_power_w[first : first + size])
+        for cell, (first, size, distance_m) in enumerate(
+            zip(firsts, sizes, _distances_m(system.topology, sizes, sim), strict=False)
+        )
+    ]
     links, downlinks = system.uplink.links(sim, cells), system.downlink.links(sim, cells)
     _check_number(system.uplink, "links", "links", len(links), "cells", len(cells))
     _check_number(system.downlink, "links", "links", len(downlinks), "cells", len(cells))
-    edges, numbered, states = [], enumerate(devices), {}
-    for cell, link, downlink in zip(cells, links, downlinks, strict=True):
-        clients = [
-            Client(
-                name=name,
-                edge=cell.edge,
-                device=device,
-                downlink=downlink,
-                link=link,
-                samples_now=partial(_held_now, held, number),
-                states=states,
-            )
-            for name, (number, device) in zip(cell.clients, numbered, strict=False)
-        ]
+    edges, states = [], {}
+    rounds = RoundClock(learns=system.evaluation.learns)
+    for cell, first, link, downlink in zip(cells, firsts, links, downlinks, strict=False):
+        make = partial(_client, cell, first, devices, link, downlink, held, states)
+        fleet = Fleet(cell.edge, cell.clients, devices[first : first + len(cell.clients)], make)
         edges.append(
             EdgeServer(
                 name=cell.edge,
-                clients=tuple(clients),
+                clients=Clients(fleet),
                 link=link,
                 backhaul=system.topology,
                 states=states,
+                rounds=rounds,
             )
         )
     cloud = Cloud(
@@ -93,7 +95,7 @@ def nodes_of(
             shape=learner.shape,
             flops=learner.flops,
             codec=system.codec,
-            costs={name: system.cycles.of_client(sim, name) for cell in cells for name in cell.clients},
+            costs=Costs(sim, system.cycles),
             in_parameters=system.cycles.in_parameters,
         ),
         evaluation=system.evaluation,
@@ -101,7 +103,7 @@ def nodes_of(
         known=known,
         states=states,
     )
-    cloud.workload.check(client for edge in edges for client in edge.clients)
+    cloud.workload.check(edge.clients.fleet for edge in edges)
     system.protocol.check(cloud)
     if clock != "events":
         part = needs_events(system, cloud)
@@ -109,8 +111,9 @@ def nodes_of(
             raise ConfigurationError(
                 f"clock = 'arrays': {part} is played by events only. Usual fix: clock = 'auto'."
             )
-        for edge in edges:
-            edge.rounds.on_arrays = part is None
+        if part is None:
+            rounds.played = PlayedRounds()
+            sim.trace.columns = rounds.played.columns
     return cloud
 
 
@@ -120,15 +123,52 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
         return f"System.protocol = {type(system.protocol).__name__}"
     if system.downlink.takes_time:
         return f"System.downlink = {type(system.downlink).__name__}"
-    waiting = system.protocol.waiting
+    waiting, payload = system.protocol.waiting, cloud.workload.of().upload
     if not overrides(waiting, "ending", "wait"):
         return f"{type(waiting).__name__}, the rule of waiting,"
+    nobody, nothing = np.empty(0, dtype=np.int64), np.empty(0)
     for edge in cloud.edges:
-        powers_w = np.array([client.tx_power_w for client in edge.clients])
-        offers = overrides(edge.link, "steady_rates_bps", "open")
-        if not offers or edge.link.steady_rates_bps(powers_w, Job(1, 0, 0)) is None:
+        tx_power_w = edge.clients.fleet.devices.tx_power_w
+        edge.link.begin_round(0, math.inf)
+        offers = overrides(edge.link, "uploads", "open")
+        if not offers or edge.link.uploads(nobody, nothing, payload, tx_power_w, Job(1, 0, 0)) is None:
             return f"System.uplink = {type(system.uplink).__name__}"
     return None
+
+
+def _client(
+    cell: Cell,
+    first: int,
+    devices: DeviceArrays,
+    link: Link,
+    downlink: CellDownlink,
+    held: Held,
+    states: dict[str, PendingState],
+    place: int,
+) -> Client:
+    """The client at a place of a cell, whose first has this number."""
+    return Client(
+        name=cell.clients[place],
+        edge=cell.edge,
+        device=devices[first + place],
+        downlink=downlink,
+        link=link,
+        samples_now=lambda: held()[first + place](),
+        states=states,
+    )
+
+
+def _distances_m(topology: Topology, sizes: Sequence[int], sim: Simulation) -> Sequence[NDArray[np.float64]]:
+    """Distances of each cell's clients to their edge server."""
+    if overrides(topology, "distances_m", "graph"):
+        return topology.distances_m(sizes, sim)
+    links = topology.graph(sizes, sim).edges
+    found, first = [], 0
+    for cell, size in enumerate(sizes):
+        names = [client_name(number) for number in range(first, first + size)]
+        found.append(np.array([links[edge_name(cell), name]["distance_m"] for name in names]))
+        first += size
+    return found
 
 
 def _check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:
@@ -137,10 +177,3 @@ def _check_number(part: Port, method: str, what: str, num_found: int, whose: str
             f"{type(part).__name__}.{method} gives {num_found} {what} for {num_wanted} {whose}. Usual fix: "
             "one for each."
         )
-
-
-def _held_now(
-    held: Callable[[], Sequence[Callable[[], NDArray[np.int64]]]], number: int
-) -> NDArray[np.int64]:
-    """The samples of a client at this instant."""
-    return held()[number]()

@@ -4,8 +4,12 @@ Everything reported about a run (latency, energy, dropped updates, bits) is read
 """
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 DONE = "done"
 """The outcome of what ran to its end; anything else is the reason why it was cut short."""
@@ -170,6 +174,20 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
     raise ValueError(f"{where} is {value!r:.40}")
 
 
+@attrs.frozen(eq=False)
+class Words:
+    """A column of words: row k has words[codes[k]]."""
+
+    words: Sequence[str]
+    codes: NDArray[np.int64]
+
+    def __getitem__(self, rows: NDArray[Any]) -> "Words":
+        return Words(self.words, self.codes[rows])
+
+
+Columns = dict[str, Any]
+"""Many rows: column -> array, or `Words`."""
+
 Row = Span | Transfer | Fate | Allotment | Round | Evaluation
 
 
@@ -191,16 +209,12 @@ class Trace:
             Round: self.rounds,
             Evaluation: self.evaluations,
         }
-        self.columns: dict[type[Row], list[dict[str, Any]]] = {kind: [] for kind in self._lists}
-        """Of rows that were kept many at a time: column -> values, or one for all."""
+        self.columns: Callable[[], Mapping[type[Row], Columns]] = dict
+        """Gives the rows that were kept many at a time."""
 
     def record(self, row: Row) -> None:
         """Keep one row."""
         self._lists[type(row)].append(row)  # type: ignore[arg-type]
-
-    def record_columns(self, kind: "type[Row]", columns: dict[str, Any]) -> None:
-        """Keep many rows: arrays of one length, or values that all rows share, by column."""
-        self.columns[kind].append(columns)
 
     def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
         """Say of jobs that have just ended why their servers have dropped them, by client and number."""

@@ -152,8 +152,9 @@ class Result:
         folder: Path | None,
     ) -> "Result":
         """The tables of a trace."""
+        columns = trace.columns()
         frames: dict[str, Any] = {
-            name: table_of(name, getattr(trace, name), trace.columns[kind]) for name, kind in TABLES.items()
+            name: table_of(name, getattr(trace, name), columns.get(kind)) for name, kind in TABLES.items()
         }
         spans, transfers, _, _, rounds, evaluations = frames.values()
         evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])

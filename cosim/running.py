@@ -127,7 +127,7 @@ def run(
         writer.journal = cloud.journal
         origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
         origin["sources"] = sources
-        origin["clock"] = "arrays" if any(edge.rounds.on_arrays for edge in cloud.edges) else "events"
+        origin["clock"] = "events" if cloud.edges[0].rounds.played is None else "arrays"
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
             add_note(folder, origin)

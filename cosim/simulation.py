@@ -44,7 +44,7 @@ import simpy
 from numpy.typing import NDArray
 from simpy.events import NORMAL
 
-from cosim.names import by_number
+from cosim.names import ClientNames, by_number
 from cosim.records import DONE, NO_JOB, Span, Trace
 from cosim.side_by_side import Branch, Dropped, Event, Process, SideBySide, outcome_of, reason_of
 
@@ -69,26 +69,37 @@ def normals(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
     return rng.standard_normal(num)
 
 
+OfBlock = Callable[..., NDArray[Any]]
+"""Gives a row for each client of a block: f(sim, kind, block, ...)."""
+
+
 class Numbers(NamedTuple):
     """Clients of one kind by their numbers.
 
     Attributes:
         kind: The word before the number in their names.
+        num: How many they are.
         blocks: The blocks of consecutive numbers that they are in.
-        places: Where in these blocks, one after the other, each of them is, shape (clients,).
+        places: Where in these blocks, one after the other, each of them is, shape (clients,), or as a slice.
     """
 
     kind: str
-    blocks: tuple[int, ...]
-    places: NDArray[np.int64]
+    num: int
+    blocks: Sequence[int]
+    places: NDArray[np.int64] | slice
 
     @classmethod
     def of(cls, clients: Sequence[str]) -> "Numbers":
         """Those of names, which have one kind."""
+        if isinstance(clients, ClientNames):
+            (kind, first), last = by_number(clients[0]), clients.first + len(clients) - 1
+            start = first % BLOCK
+            blocks = range(first // BLOCK, last // BLOCK + 1)
+            return cls(kind, len(clients), blocks, slice(start, start + len(clients)))
         kinds, numbers = zip(*map(by_number, clients), strict=True)
         assert len(set(kinds)) == 1
         blocks, which = np.unique(np.array(numbers) // BLOCK, return_inverse=True)
-        return cls(kinds[0], tuple(map(int, blocks)), which * BLOCK + np.array(numbers) % BLOCK)
+        return cls(kinds[0], len(clients), tuple(map(int, blocks)), which * BLOCK + np.array(numbers) % BLOCK)
 
 
 class Simulation:
@@ -104,7 +115,9 @@ class Simulation:
         self.trace = Trace()
         self._environment = _Clock() if shuffle_ties is None else _Shuffled(shuffle_ties)
         self._streams: dict[tuple[str, str], np.random.Generator] = {}
-        self._block = lru_cache(maxsize=1024)(self._drawn_block)
+        self._kept = lru_cache(maxsize=8192)(self._rows_of_block)
+        self._scratch = np.random.Generator(np.random.Philox(key=0))
+        self._fresh = self._scratch.bit_generator.state
 
     @property
     def now_s(self) -> float:
@@ -229,17 +242,37 @@ class Simulation:
                 function of a module or a method of a part, since it tells its block from others.
             index: Which draw it is, such as the number of a job.
         """
-        kind, number = by_number(client)
-        return self._block(kind, number // BLOCK, purpose, draw, index)[number % BLOCK]
+        return self.row(client, Simulation.block, purpose, draw, *index)
 
     def of_clients(self, clients: "Numbers", purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
         """What many clients draw, a row each: those of `of_client`."""
-        drawn = [self._block(clients.kind, block, purpose, draw, index) for block in clients.blocks]
-        return np.concatenate(drawn)[clients.places]
+        return self.rows(clients, Simulation.block, purpose, draw, *index)
 
-    def _drawn_block(self, kind: str, block: int, purpose: str, draw: Draw, index: tuple[int, ...]) -> Any:
-        key = self._hashed(f"{kind}*", block, purpose, index)
-        return draw(np.random.Generator(np.random.Philox(key=key)), BLOCK)
+    def row(self, client: str, of_block: OfBlock, *index: Any) -> Any:
+        """A client's row of what follows from the draws of its block.
+
+        Args:
+            of_block: A function of a module or a method of a part, as a `Draw`.
+            index: What else it is given; numbers, words and functions.
+        """
+        kind, number = by_number(client)
+        return self._kept(of_block, kind, number // BLOCK, *index)[number % BLOCK]
+
+    def rows(self, clients: "Numbers", of_block: OfBlock, *index: Any) -> NDArray[Any]:
+        """The rows of many clients, those of `row`."""
+        found = [self._kept(of_block, clients.kind, block, *index) for block in clients.blocks]
+        return (found[0] if len(found) == 1 else np.concatenate(found))[clients.places]
+
+    def _rows_of_block(self, of_block: OfBlock, kind: str, block: int, *index: Any) -> NDArray[Any]:
+        found = np.asarray(of_block(self, kind, block, *index))
+        found.flags.writeable = False
+        return found
+
+    def block(self, kind: str, block: int, purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
+        """What the clients of a block draw, whom `draw` must not keep its generator."""
+        self._fresh["state"]["key"][0] = self._hashed(f"{kind}*", block, purpose, index)
+        self._scratch.bit_generator.state = self._fresh
+        return draw(self._scratch, BLOCK)
 
     def key(self, node: str, purpose: str, *index: int) -> int:
         """A 63-bit number that depends on nothing but the run's seed and these names."""

@@ -13,7 +13,6 @@ import attrs
 
 from cosim.configuration import (
     at_least,
-    between,
     check_fit,
     configuration,
     field,
@@ -71,8 +70,8 @@ class System:
     """
 
     seed: int = field(not_negative, default=1)
-    num_cells: int = field(between(1, 100), default=4)
-    num_clients: int = field(between(1, 10_000), default=60)
+    num_cells: int = field(at_least(1), default=4)
+    num_clients: int = field(at_least(1), default=60)
     cell_sizes: tuple[int, ...] | None = field(not_empty, at_least(1), default=None)
     model: str = "relu-784-300-10"
     initial_weights: Literal["drawn", "network"] = "drawn"

@@ -5,14 +5,15 @@ known again by its checksum, which `summary.json` keeps.
 """
 
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.names import by_number
-from cosim.records import Allotment, Evaluation, Fate, Round, Span, Transfer
+from cosim.records import Allotment, Columns, Evaluation, Fate, Round, Span, Transfer, Words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ def file_of(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
 
 
-def table_of(name: str, rows: list[Any], columns: Sequence[dict[str, Any]] = ()) -> "pd.DataFrame":
+def table_of(name: str, rows: list[Any], columns: Columns | None = None) -> "pd.DataFrame":
     """The table of a trace's rows, those that were kept one by one and those by columns."""
     import pandas as pd  # not before there is a table
 
@@ -52,26 +53,45 @@ def table_of(name: str, rows: list[Any], columns: Sequence[dict[str, Any]] = ())
     if name == "evaluations":
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
     dtypes = _dtypes(name, scores)
-    frame = pd.DataFrame(rows, columns=list(dtypes))
-    if columns:
-        frame = pd.concat([frame, _joined(columns, dtypes)] if rows else [_joined(columns, dtypes)])
-    frame = frame.astype(dtypes)
-    return frame.sort_values(_ORDER[name], kind="stable", ignore_index=True, key=_in_order)
+    singles = dict(zip(dtypes, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(dtypes, ())
+    found = {of: _joined(dtype, singles[of], columns and columns[of]) for of, dtype in dtypes.items()}
+    keys = [
+        _ranks(column) if isinstance(column, Words) else column for column in map(found.get, _ORDER[name])
+    ]
+    order = np.lexsort(keys[::-1])
+    frame = {
+        of: _words(column[order]) if isinstance(column, Words) else column[order]
+        for of, column in found.items()
+    }
+    return pd.DataFrame(frame, columns=list(dtypes))
 
 
-def _joined(columns: Sequence[dict[str, Any]], dtypes: Mapping[str, str]) -> "pd.DataFrame":
-    """Rows that were kept many at a time, in the order of the table's columns."""
+def _joined(
+    dtype: str, singles: Sequence[Any], many: "NDArray[Any] | Words | None"
+) -> "NDArray[Any] | Words":
+    """A column's values one by one, and those by columns."""
+    if dtype != "str":
+        one_by_one = np.array(singles, dtype=dtype)
+        return one_by_one if many is None else np.concatenate([one_by_one, np.asarray(many, dtype=dtype)])
+    place_of = {word: place for place, word in enumerate(dict.fromkeys(singles))}
+    codes = np.array([place_of[word] for word in singles], dtype=np.int64)
+    if many is None:
+        return Words(list(place_of), codes)
+    return Words([*place_of, *many.words], np.concatenate([codes, len(place_of) + many.codes]))
+
+
+def _ranks(column: Words) -> NDArray[np.int64]:
+    """Numbers that sort as nodes do by theirs."""
+    rank_of = {word: rank for rank, word in enumerate(sorted(dict.fromkeys(column.words), key=by_number))}
+    return np.array([rank_of[word] for word in column.words], dtype=np.int64)[column.codes]
+
+
+def _words(column: Words) -> "pd.api.extensions.ExtensionArray":
     import pandas as pd
+    import pyarrow as pa
 
-    lengths = [max(len(v) for v in of.values() if isinstance(v, np.ndarray)) for of in columns]
-    joined = {}
-    for name, dtype in dtypes.items():
-        if all(isinstance(of[name], np.ndarray) for of in columns):
-            joined[name] = np.concatenate([of[name] for of in columns])
-        else:
-            shared = np.array([of[name] for of in columns], dtype=object if dtype == "str" else dtype)
-            joined[name] = np.repeat(shared, lengths)
-    return pd.DataFrame(joined)
+    coded = pa.DictionaryArray.from_arrays(pa.array(column.codes), pa.array(column.words, pa.large_string()))
+    return pd.array(coded.cast(pa.large_string()), dtype="str")
 
 
 def read_table(folder: Path, name: str) -> "pd.DataFrame":
@@ -107,11 +127,3 @@ def _dtypes(name: str, scores: list[str]) -> dict[str, str]:
     if name == "evaluations":
         kinds = {"time_s": float, "version": int} | dict.fromkeys(scores, float)
     return {column: _DTYPES[kind] for column, kind in kinds.items()}
-
-
-def _in_order(column: "pd.Series") -> "pd.Series":
-    """Numbers that sort as the column does, nodes by their numbers."""
-    if column.dtype.kind in "iufb":
-        return column
-    ranks = {name: rank for rank, name in enumerate(sorted(column.unique(), key=by_number))}
-    return column.map(ranks)

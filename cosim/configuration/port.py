@@ -7,6 +7,7 @@ ours and others alike. The engine asks ports and names no kind.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -63,5 +64,10 @@ def overrides(part: object, new: str, old: str) -> bool:
 
     So a subclass that plays by a method of its own is not played by what its base has written for arrays.
     """
-    owners = [next(n for n, cls in enumerate(type(part).__mro__) if name in vars(cls)) for name in (new, old)]
+    return _stands_in(type(part), new, old)
+
+
+@lru_cache(maxsize=1024)
+def _stands_in(kind: type, new: str, old: str) -> bool:
+    owners = [next(n for n, cls in enumerate(kind.__mro__) if name in vars(cls)) for name in (new, old)]
     return owners[0] <= owners[1]

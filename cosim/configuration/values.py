@@ -6,10 +6,15 @@ Usage: `PerGroup(values=(1e9, 2e9)).of_clients([2, 2])` is [[1e9, 1e9], [2e9, 2e
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import Port, configuration, field, not_empty, refuse
 from cosim.configuration.rules import Rule
+
+Share = TypeVar("Share", float, NDArray[np.float64])
 
 
 def each(rule: Rule) -> Rule:
@@ -17,7 +22,7 @@ def each(rule: Rule) -> Rule:
     return lambda values: rule(values.numbers)
 
 
-def in_range(ends: Sequence[float], share: float) -> float:
+def in_range(ends: Sequence[float], share: Share) -> Share:
     """What lies so far from the lowest to the highest of a field with one value or two, 0 to 1."""
     return ends[0] + (ends[-1] - ends[0]) * share
 

@@ -16,6 +16,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cosim.configuration import (
     ConfigurationError,
     Port,
@@ -26,7 +29,7 @@ from cosim.configuration import (
     positive,
 )
 from cosim.configuration.values import in_range
-from cosim.simulation import Simulation, uniforms
+from cosim.simulation import Numbers, Simulation, uniforms
 
 
 class LocalStep(NamedTuple):
@@ -46,6 +49,9 @@ class LocalStep(NamedTuple):
 StepCost = Callable[[LocalStep], float]
 """Cycles of a local step of one client."""
 
+StepCosts = Callable[[LocalStep], NDArray[np.float64]]
+"""Those of many, shape (clients,)."""
+
 
 @configuration
 class Cycles(Port, ABC):
@@ -63,7 +69,14 @@ class Cycles(Port, ABC):
 
     @abstractmethod
     def of_client(self, sim: Simulation, client: str) -> StepCost:
-        """The cost of a client's steps; asked once for each client of a simulation."""
+        """The cost of a client's steps; asked at most once for each client of a simulation."""
+
+    def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts | None:
+        """The costs of many clients' steps, to the last bit those of `of_client`.
+
+        None: nobody has written them for arrays.
+        """
+        return None
 
 
 @configuration
@@ -89,6 +102,10 @@ class CyclesPerStep(Cycles):
     def of_client(self, sim: Simulation, client: str) -> StepCost:
         """The same for everybody."""
         return lambda step: self.step_cycles * step.fraction
+
+    def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts:
+        """The same for everybody."""
+        return lambda step: np.full(clients.num, self.step_cycles * step.fraction)
 
 
 @configuration
@@ -117,6 +134,12 @@ class CyclesPerBit(Cycles):
     def of_client(self, sim: Simulation, client: str) -> StepCost:
         """By its own draw from the range."""
         share = sim.of_client(client, "cycles per bit", uniforms)
+        sample_cycles = in_range(self.cycles_per_bit, share) * self.sample_bits
+        return lambda step: sample_cycles * step.batch_size * step.fraction
+
+    def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts:
+        """By everyone's own draw from the range."""
+        share = sim.of_clients(clients, "cycles per bit", uniforms)
         sample_cycles = in_range(self.cycles_per_bit, share) * self.sample_bits
         return lambda step: sample_cycles * step.batch_size * step.fraction
 
@@ -153,6 +176,11 @@ class CyclesPerOperation(Cycles):
             return self.cycles_per_flop * sample_flops * step.batch_size
 
         return cycles
+
+    def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts:
+        """By what they train, which costs everybody the same."""
+        cycles = self.of_client(sim, "")
+        return lambda step: np.full(clients.num, cycles(step))
 
 
 def _whatever_the_network(cycles: str, field_name: str) -> str:

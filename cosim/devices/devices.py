@@ -9,8 +9,11 @@ Usage::
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import overload
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import Port, configuration, refuse
 from cosim.devices.cpu import Cpu
@@ -39,6 +42,72 @@ class Device:
                 raise refuse("Device", name, value, rule, "check the table of devices")
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class DeviceArrays(Sequence[Device]):
+    """Devices as arrays of shape (clients,); one is made when somebody asks for it.
+
+    Attributes:
+        frequency_hz: Highest frequencies of the processors.
+        capacitance_j_per_hz2: Their effective capacitances.
+        lowest_frequency_hz: The lowest that a protocol may ask for.
+        static_power_w: Powers of busy devices beside computing and sending.
+        tx_power_w: Highest transmit powers.
+        training_time: How long jobs train, one law for all, or one for each.
+    """
+
+    frequency_hz: NDArray[np.float64]
+    capacitance_j_per_hz2: NDArray[np.float64]
+    lowest_frequency_hz: NDArray[np.float64]
+    static_power_w: NDArray[np.float64]
+    tx_power_w: NDArray[np.float64]
+    training_time: TrainingTime | Sequence[TrainingTime]
+
+    def __attrs_post_init__(self) -> None:
+        wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
+        wrong |= ~((self.tx_power_w > 0.0) & (self.tx_power_w < math.inf))
+        if wrong.any():
+            _ = self[int(wrong.argmax())]  # which says what is wrong
+
+    @classmethod
+    def of(cls, devices: Sequence[Device]) -> "DeviceArrays":
+        """Those of single ones."""
+        if isinstance(devices, DeviceArrays):
+            return devices
+        cpus = [device.cpu for device in devices]
+        columns = {name: np.array([getattr(cpu, name) for cpu in cpus], dtype=float) for name in _OF_CPU}
+        return cls(
+            **columns,
+            tx_power_w=np.array([device.tx_power_w for device in devices], dtype=float),
+            training_time=[device.training_time for device in devices],
+        )
+
+    @property
+    def train_w(self) -> NDArray[np.float64]:
+        """Powers while computing, those of `Cpu.power_w`."""
+        cubes = np.array([hz**3 for hz in self.frequency_hz.tolist()])  # numpy's have other last bits
+        return 0.5 * self.capacitance_j_per_hz2 * cubes + self.static_power_w
+
+    def __len__(self) -> int:
+        return len(self.frequency_hz)
+
+    @overload
+    def __getitem__(self, place: int) -> Device: ...
+    @overload
+    def __getitem__(self, place: slice) -> "DeviceArrays": ...
+    def __getitem__(self, place: int | slice) -> "Device | DeviceArrays":
+        law = (
+            self.training_time if isinstance(self.training_time, TrainingTime) else self.training_time[place]
+        )
+        cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
+        if isinstance(place, slice):
+            return DeviceArrays(**cpu, tx_power_w=self.tx_power_w[place], training_time=law)
+        values = {name: float(value) for name, value in cpu.items()}
+        return Device(cpu=Cpu(**values), tx_power_w=float(self.tx_power_w[place]), training_time=law)
+
+
+_OF_CPU = ("frequency_hz", "capacitance_j_per_hz2", "lowest_frequency_hz", "static_power_w")
+
+
 @configuration
 class Devices(Port, ABC):
     """What the clients are."""
@@ -46,6 +115,8 @@ class Devices(Port, ABC):
     @abstractmethod
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> Sequence[Device]:
         """The device of every client, in the order of their numbers; asked once for a simulation.
+
+        Many are quickest as `DeviceArrays`.
 
         Args:
             cell_sizes: Clients of each cell, which are numbered cell by cell.

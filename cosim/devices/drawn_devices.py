@@ -5,14 +5,16 @@ Scope and limitations: the highest frequency of a client is drawn once and stays
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
-from cosim.configuration.values import PerGroup, Values, each, in_range
-from cosim.devices.cpu import Cpu
-from cosim.devices.devices import Device, Devices
+from cosim.configuration.values import PerGroup, Values, each
+from cosim.devices.devices import DeviceArrays, Devices
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.devices.transmit_power import SamePower, TransmitPower
-from cosim.names import client_name
-from cosim.simulation import Simulation, uniforms
+from cosim.names import ClientNames
+from cosim.simulation import Numbers, Simulation, uniforms
 
 
 @configuration
@@ -46,37 +48,38 @@ class DrawnDevices(Devices):
             rule = f"above min_frequency_hz = {slowest_hz:g}, the highest of some clients"
             raise refuse("DrawnDevices", "lowest_frequency_hz", self.lowest_frequency_hz, rule, 0.0)
 
-    def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> list[Device]:
+    def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
         """Draws for each client."""
         lowest_hz, highest_hz = (
-            [number for cell in values.of_clients(cell_sizes) for number in cell]
+            np.concatenate(values.of_clients(cell_sizes))
             for values in (self.min_frequency_hz, self.max_frequency_hz)
         )
-        return [
-            Device(
-                cpu=self.cpu(*range_hz, sim.of_client(client_name(number), "frequency", uniforms)),
-                tx_power_w=float(
-                    sim.of_client(client_name(number), "transmit power", self.tx_power.highest_w)
-                ),
-                training_time=self.training_time,
-            )
-            for number, range_hz in enumerate(zip(lowest_hz, highest_hz, strict=True))
-        ]
-
-    def cpu(self, min_frequency_hz: float, max_frequency_hz: float, share: float) -> Cpu:
-        """A processor whose highest frequency lies so far from the one to the other, 0 to 1.
-
-        Raises:
-            ConfigurationError: The range is swapped.
-        """
-        if min_frequency_hz > max_frequency_hz:
-            raise ConfigurationError(
-                f"DrawnDevices.min_frequency_hz = {min_frequency_hz:g} lies above max_frequency_hz = "
-                f"{max_frequency_hz:g}. Usual fix: swap them."
-            )
-        return Cpu(
-            frequency_hz=in_range((min_frequency_hz, max_frequency_hz), float(share)),
-            capacitance_j_per_hz2=self.capacitance_j_per_hz2,
-            lowest_frequency_hz=self.lowest_frequency_hz,
-            static_power_w=self.static_power_w,
+        numbers = Numbers.of(ClientNames(0, len(lowest_hz)))
+        shares = sim.of_clients(numbers, "frequency", uniforms)
+        ones = np.ones(len(lowest_hz))
+        return DeviceArrays(
+            frequency_hz=frequencies_hz(lowest_hz, highest_hz, shares),
+            capacitance_j_per_hz2=self.capacitance_j_per_hz2 * ones,
+            lowest_frequency_hz=self.lowest_frequency_hz * ones,
+            static_power_w=self.static_power_w * ones,
+            tx_power_w=sim.of_clients(numbers, "transmit power", self.tx_power.highest_w),
+            training_time=self.training_time,
         )
+
+
+def frequencies_hz(
+    lowest_hz: NDArray[np.float64], highest_hz: NDArray[np.float64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Highest frequencies that lie so far from the lowest to the highest of their ranges, 0 to 1.
+
+    Raises:
+        ConfigurationError: A range is swapped.
+    """
+    for low_hz, high_hz in zip(
+        lowest_hz[lowest_hz > highest_hz], highest_hz[lowest_hz > highest_hz], strict=True
+    ):
+        raise ConfigurationError(
+            f"DrawnDevices.min_frequency_hz = {low_hz:g} lies above max_frequency_hz = {high_hz:g}. Usual "
+            "fix: swap them."
+        )
+    return lowest_hz + (highest_hz - lowest_hz) * shares

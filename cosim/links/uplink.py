@@ -38,6 +38,9 @@ from cosim.configuration import ConfigurationError, Port, configuration
 from cosim.links.payload import Payload
 from cosim.simulation import Event, Simulation
 
+Places = NDArray[np.int64] | slice
+"""Which clients of a cell."""
+
 
 class Job(NamedTuple):
     """What a client is asked to do once.
@@ -67,7 +70,7 @@ class Cell(NamedTuple):
     """
 
     edge: str
-    clients: tuple[str, ...]
+    clients: Sequence[str]
     distance_m: NDArray[np.float64]
     tx_power_w: NDArray[np.float64]
 
@@ -113,6 +116,44 @@ class SteadyUpload(Upload):
     def bits_left(self) -> float:
         """What has not been sent by now."""
         return 0.0 if self.done.processed else self._bits - self._rate_bps * self.sent_s
+
+
+class Uploads(ABC):
+    """Uploads of an edge round as arrays of shape (participants,).
+
+    Attributes:
+        granted_s: When each client may begin to send; None: at once.
+        ends_s: When all of it has arrived.
+    """
+
+    granted_s: NDArray[np.float64] | None = None
+    ends_s: NDArray[np.float64]
+
+    @abstractmethod
+    def bits_left(self, cut_s: float) -> NDArray[np.float64]:
+        """Bits of each that have not been sent when all are closed at an instant, 0 where it has ended."""
+
+
+class SteadyUploads(Uploads):
+    """Uploads that begin at once, each at one rate that nothing changes; infinite where that is 0.
+
+    Args:
+        begins_s: When each begins, shape (participants,).
+        rate_bps: Shape (participants,).
+    """
+
+    def __init__(self, begins_s: NDArray[np.float64], bits: float, rate_bps: NDArray[np.float64]) -> None:
+        self._begins_s, self._bits, self._rate_bps = begins_s, bits, rate_bps
+        if rate_bps.all():
+            self.ends_s = begins_s + bits / rate_bps
+        else:
+            with np.errstate(divide="ignore"):
+                self.ends_s = begins_s + bits / rate_bps
+
+    def bits_left(self, cut_s: float) -> NDArray[np.float64]:
+        """What has not been sent at that rate."""
+        left = np.maximum(0.0, self._bits - self._rate_bps * (cut_s - self._begins_s))
+        return np.where(self.ends_s <= cut_s, 0.0, np.minimum(left, self._bits))
 
 
 class KnownLink(ABC):
@@ -165,13 +206,22 @@ class Link(ABC):
     def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> Upload:
         """Begin an upload at this instant."""
 
-    def steady_rates_bps(self, tx_power_w: NDArray[np.float64], job: Job) -> NDArray[np.float64] | None:
-        """Rates of uploads in the edge round that has begun, where each stays and hangs on nobody else's.
+    def uploads(
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        tx_power_w: NDArray[np.float64],
+        job: Job,
+    ) -> "Uploads | None":
+        """The uploads of the edge round that has begun, as arrays, where their ends follow from their begins.
 
-        Then a cell's round can be played as arrays, bit for bit as by events: an upload of b bits that begins
-        at t ends at t + b / rate, and is granted at once. None: it is played by events.
+        To the last bit those of `open`, if none is closed before it is done but all at once at the end of the
+        round. None: the round is played by events.
 
         Args:
+            places: The participants' among the clients of the cell, ascending.
+            begins_s: When each would open its upload, shape (participants,), none before this instant.
             tx_power_w: Transmit power of each client of the cell, shape (clients,).
         """
         return None

@@ -22,7 +22,7 @@ from cosim.servers.edge import EdgeServer
 from cosim.servers.selection import ComingRound
 from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.servers.workload import Load
-from cosim.simulation import Dropped, Process, Simulation
+from cosim.simulation import Process, Simulation
 
 
 @configuration
@@ -120,15 +120,12 @@ class EdgeTraining(Port):
             )
             choice = self.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self).__name__)
-            cycles = [
-                load.cycles(client, self.num_local_steps, self.local.batch_size) for client in participants
-            ]
+            cycles = load.cycles_of(participants, self.num_local_steps, self.local.batch_size)
             work = Assignment(
                 job=job, request=request, cycles=0.0, download=load.download, payload=load.upload
             )
-            outcomes = yield from edge.common_round(sim, participants, work, cycles, self.waiting)
-            updates = [update for update in outcomes if not isinstance(update, Dropped)]
-            if updates:
+            updates = yield from edge.common_round(sim, participants, work, cycles, self.waiting)
+            if updates and edge.rounds.learns:
                 received = edge.mean(sim, updates, self.server.weights(updates), job)
                 model = edge.moved(sim, self.server, model, received, job.number)
         yield from edge.send(sim, load.upload.bits)

@@ -13,7 +13,6 @@ Source: HIST journal paper, Sections IV-A and VI-C.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -111,16 +110,16 @@ class Rayleigh(Fading):
         """Those of all antennas, where a job's number names the block."""
         if not self.redrawn.is_by_job:
             return None
-        numbers = Numbers.of(clients)
+        numbers, num_antennas = Numbers.of(clients), self.num_antennas
+        return lambda job: sim.rows(numbers, _gains, num_antennas, *self.redrawn.block(job, sim.now_s))
 
-        @lru_cache(maxsize=2)
-        def gains(block: Block) -> NDArray[np.float64]:
-            antennas = range(self.num_antennas)
-            return _power(
-                sim.of_clients(numbers, "fading", _gaussian, antenna, *block) for antenna in antennas
-            )
 
-        return lambda job: gains(self.redrawn.block(job, sim.now_s))
+def _gains(
+    sim: Simulation, kind: str, block: int, num_antennas: int, *fading_block: int
+) -> NDArray[np.float64]:
+    """Power gains of a block of clients, shape (clients,)."""
+    antennas = range(num_antennas)
+    return _power(sim.block(kind, block, "fading", _gaussian, antenna, *fading_block) for antenna in antennas)
 
 
 def _gaussian(rng: np.random.Generator, num: int) -> NDArray[np.complex128]:
@@ -175,7 +174,7 @@ class RayleighChannel(BlockFading):
     def gain(self, block: Block) -> float:
         """Channel power gain |h|^2 of a receiver that combines all antennas (maximum ratio)."""
         if self._last is None or self._last[0] != block:
-            self._last = block, float(_power(self.vector(block)))
+            self._last = block, float(self._sim.row(self._client, _gains, self._num_antennas, *block))
         return self._last[1]
 
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field, overrides, refuse
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job, KnownLink, Link, Uplink, Upload
+from cosim.links.uplink import Cell, Job, KnownLink, Link, Places, Uplink, Upload, Uploads
 from cosim.radio.channel import Channel, bps_per_hz
 from cosim.radio.fading import BlockFading, Fading, GainsByJob, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Propagation
-from cosim.radio.sharing.band import Band, Sharing
+from cosim.radio.sharing.band import Band, Rates, Sharing
 from cosim.radio.sharing.shares import FixedShares
 from cosim.simulation import Numbers, Simulation
 
@@ -77,7 +77,7 @@ class Radio(Uplink):
                 cell.clients,
                 band,
                 snr,
-                [self.fading.of(sim, client) for client in cell.clients],
+                partial(self.fading.of, sim),
                 partial(self.fading.gains_by_job, sim, cell.clients)
                 if overrides(self.fading, "gains_by_job", "of")
                 else lambda: None,
@@ -95,13 +95,14 @@ class RadioLink(Link, KnownLink):
         clients: Sequence[str],
         band: Band,
         mean_snr: CellSnr,
-        fading: Sequence[BlockFading],
+        fading_of: Callable[[str], BlockFading],
         gains_by_job: Callable[[], GainsByJob | None],
         errors: GainErrors,
     ) -> None:
         self._gains_by_job = gains_by_job
-        self._number = {client: number for number, client in enumerate(clients)}
-        self._fading = dict(zip(clients, fading, strict=True))
+        self._clients, self._fading_of = clients, fading_of
+        self._fading: dict[str, BlockFading] = {}
+        self._on_arrays: bool | None = None
         self._band, self._mean_snr, self._errors = band, mean_snr, errors
         self.num_at_once = band.num_at_once
 
@@ -110,16 +111,27 @@ class RadioLink(Link, KnownLink):
         """The link without the errors of its gains."""
         return self
 
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {client: place for place, client in enumerate(self._clients)}
+
+    def _fading_at(self, client: str) -> BlockFading:
+        """The channel of a client, made when somebody asks for it."""
+        found = self._fading.get(client)
+        if found is None:
+            found = self._fading[client] = self._fading_of(client)
+        return found
+
     def known_channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """What a plan knows of a client's channel."""
-        mean_snr = self._mean_snr.of(self._number[client], tx_power_w, job)
-        return Channel(mean_snr=mean_snr, fading=self._fading[client])
+        mean_snr = self._mean_snr.of(self._place[client], tx_power_w, job)
+        return Channel(mean_snr=mean_snr, fading=self._fading_at(client))
 
     def channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """What an upload meets."""
         factor = self._errors.factor(client, job)
-        mean_snr = self._mean_snr.of(self._number[client], tx_power_w, job).scaled(factor)
-        return Channel(mean_snr=mean_snr, fading=self._fading[client])
+        mean_snr = self._mean_snr.of(self._place[client], tx_power_w, job).scaled(factor)
+        return Channel(mean_snr=mean_snr, fading=self._fading_at(client))
 
     def share_hz(self, num_clients: int) -> float:
         """The bandwidth that each of so many clients can count on."""
@@ -141,7 +153,7 @@ class RadioLink(Link, KnownLink):
 
     def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> Upload:
         """Begin an upload in the fading block of this instant."""
-        block = self._fading[client].block(job)
+        block = self._fading_at(client).block(job)
         return self._band.open(client, self.channel(client, tx_power_w, job), payload, block)
 
     @cached_property
@@ -150,16 +162,32 @@ class RadioLink(Link, KnownLink):
 
     @cached_property
     def _numbers(self) -> Numbers:
-        return Numbers.of(list(self._number))
+        return Numbers.of(self._clients)
 
-    def steady_rates_bps(self, tx_power_w: NDArray[np.float64], job: Job) -> NDArray[np.float64] | None:
-        """Where shares are fixed and fading follows from the job."""
-        share_hz = self._band.steady_share_hz
-        if share_hz is None or (gains := self._gains) is None:
+    def uploads(
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        tx_power_w: NDArray[np.float64],
+        job: Job,
+    ) -> Uploads | None:
+        """As the band knows them, where fading and mean SNR follow from the job."""
+        gains = self._gains
+        if self._on_arrays is None:
+            self._on_arrays = (
+                gains is not None and self._mean_snr.of_all(tx_power_w, 1.0, 1.0, job) is not None
+            )
+        if gains is None or not self._on_arrays:
             return None
-        factors = self._errors.factors(self._numbers, job)
-        snr = self._mean_snr.of_all(tx_power_w, factors, share_hz, job)
-        return None if snr is None else share_hz * bps_per_hz(snr * gains(job))
+
+        def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:
+            factors = self._errors.factors(self._numbers, job)
+            snr = self._mean_snr.of_all(tx_power_w, factors, bandwidth_hz, job)
+            assert snr is not None
+            return bandwidth_hz * bps_per_hz((snr * gains(job))[places])
+
+        return self._band.uploads(begins_s, payload, Rates(rates_bps, self._mean_snr.is_flat))
 
     def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
         """Noise on the mean of what these clients have sent."""

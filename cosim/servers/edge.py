@@ -1,18 +1,20 @@
 """Edge server: lets the participants of its cell play a round and keeps what arrives in time."""
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.devices.client import Assignment, Client
+from cosim.devices.fleet import Clients
 from cosim.learning.graph.combinations import mean, noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.links.uplink import Job, Link
 from cosim.records import Round
-from cosim.servers.array_round import ArrayRound, Fleet
+from cosim.servers.array_round import ArrayRound
+from cosim.servers.played_rounds import PlayedRounds
 from cosim.servers.server import Server
 from cosim.servers.waiting import Waiting
 from cosim.simulation import Dropped, Interrupt, Process, Simulation, reason_of
@@ -21,9 +23,15 @@ from cosim.topology.topology import Topology
 
 @attrs.define
 class RoundClock:
-    """How the edge rounds of a cell are played."""
+    """How the edge rounds of a run are played.
 
-    on_arrays: bool = False
+    Attributes:
+        played: Keeps those that were played on arrays; None: they are played by events.
+        learns: Whether somebody reads what is learned.
+    """
+
+    played: PlayedRounds | None = None
+    learns: bool = True
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -31,23 +39,23 @@ class EdgeServer(Server):
     """The server of one cell.
 
     Attributes:
-        clients: In the order of their names.
+        clients: In the order of their numbers.
         link: What they send over.
-        rounds: Whether its rounds are played on arrays.
+        rounds: How edge rounds are played; one for all cells of a run.
     """
 
-    clients: tuple[Client, ...]
+    clients: Clients
     link: Link
     backhaul: Topology
-    rounds: RoundClock = attrs.field(factory=RoundClock)
+    rounds: RoundClock
 
-    def participants(self, sim: Simulation, num_participants: int | None) -> tuple[Client, ...]:
+    def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
         """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
         if num_participants is None or num_participants == len(self.clients):
             return self.clients
         rng = sim.stream(self.name, "participants")
         chosen = rng.choice(len(self.clients), size=num_participants, replace=False)
-        return tuple(self.clients[index] for index in np.sort(chosen))
+        return Clients(self.clients.fleet, np.sort(chosen))
 
     def edge_round(
         self,
@@ -103,59 +111,57 @@ class EdgeServer(Server):
     def common_round(
         self,
         sim: Simulation,
-        participants: Sequence[Client],
+        participants: Clients,
         work: Assignment,
-        cycles: Sequence[float],
+        cycles: NDArray[np.float64],
         waiting: Waiting,
     ) -> Process:
         """An edge round in which all do the same, on arrays where all parts know how.
 
         Args:
-            participants: In the order of their numbers, possibly none.
+            participants: Possibly nobody.
             work: What each is assigned, but for its cycles.
-            cycles: Of each.
+            cycles: Of each, shape (participants,).
 
         Returns:
-            As `edge_round`.
+            The updates that have arrived, in the order of their clients.
         """
         played = None
-        if self.rounds.on_arrays:
+        if self.rounds.played is not None:
             self.link.begin_round(len(participants), sim.now_s + waiting.most_s)
-            played = ArrayRound.begun(sim, self._fleet, self.link, participants, work, cycles, waiting)
+            played = ArrayRound.begun(sim, self.link, participants, work.job, work.payload, cycles, waiting)
         if played is None:
             assignments = [
                 (client, attrs.evolve(work, cycles=own))
-                for client, own in zip(participants, cycles, strict=True)
+                for client, own in zip(participants, cycles.tolist(), strict=True)
             ]
-            return (yield from self.edge_round(sim, assignments, waiting, work.job))
-        updates = [work.request(sim, client, work) for client in participants]
+            outcomes = yield from self.edge_round(sim, assignments, waiting, work.job)
+            return [update for update in outcomes if not isinstance(update, Dropped)]
+        updates = self._asked(sim, played, work)
         try:
             yield sim.at(played.ending.end_s)
         except Interrupt as cut:
-            self._ended(sim, played.cut(sim.now_s, reason_of(cut).reason), participants, updates)
+            played.cut(sim.now_s, reason_of(cut).reason)
             raise
-        self._ended(sim, played, participants, updates)
+        finally:
+            self._ended(played, updates)
         counts, num = played.ending.counts, len(participants)
         self._record(sim, played.start_s, work.job, num, num, int(counts.sum()))
-        lost = Dropped(played.ending.reason)
-        return [update if one else lost for update, one in zip(updates, counts.tolist(), strict=True)]
+        return [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
 
-    def _ended(
-        self,
-        sim: Simulation,
-        played: ArrayRound,
-        participants: Sequence[Client],
-        updates: Sequence[PendingUpdate],
-    ) -> None:
+    def _asked(self, sim: Simulation, played: ArrayRound, work: Assignment) -> dict[int, PendingUpdate]:
+        """Place -> update of those whose training ends with a round or before, where it is read."""
+        if not self.rounds.learns:
+            return {}
+        places = np.flatnonzero(played.has_trained).tolist()
+        return {place: work.request(sim, played.clients[place], work) for place in places}
+
+    def _ended(self, played: ArrayRound, updates: Mapping[int, PendingUpdate]) -> None:
         """Write down what has happened in a round, and keep what the trainings leave that have ended."""
-        played.write(sim)
-        for client, update, has_trained in zip(participants, updates, played.has_trained, strict=True):
-            if has_trained:
-                client.keep(update)
-
-    @cached_property
-    def _fleet(self) -> Fleet:
-        return Fleet(self.clients, self.name)
+        assert self.rounds.played is not None
+        self.rounds.played.add(played)
+        for place in np.flatnonzero(played.has_trained).tolist() if updates else ():
+            played.clients[place].keep(updates[place])
 
     def _record(
         self,
@@ -188,8 +194,9 @@ class EdgeServer(Server):
         job: Job,
     ) -> PendingModel:
         """The mean of the updates of an edge round, with noise where only their mean arrives."""
-        senders = {update.client for update in updates}
-        powers_w = {client.name: client.tx_power_w for client in self.clients if client.name in senders}
+        fleet = self.clients.fleet
+        places = sorted({fleet.place_of[update.client] for update in updates})
+        powers_w = {fleet.names[place]: fleet.devices.tx_power_w.item(place) for place in places}
         deviation = self.link.deviation_of_mean(powers_w, job)
         if deviation is None:
             return mean(updates, weights)

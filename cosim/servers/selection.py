@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.devices.client import Client
+from cosim.devices.fleet import Clients
 from cosim.learning.graph.pending import PendingModel
 from cosim.links.payload import Payload
 from cosim.links.uplink import Job
@@ -91,7 +92,7 @@ class ComingRound:
         )
 
     def chosen(self, sim: Simulation, choice: "Iterable[Client] | Process", rule: str) -> Process:
-        """The clients that a rule chooses, in the order of their names.
+        """The clients that a rule chooses, in the order of their numbers.
 
         Args:
             choice: What the rule returns: clients, or a process that returns them.
@@ -110,6 +111,8 @@ class ComingRound:
                 f"{rule}.participants returned {clients!r:.80}: must be clients of {edge.name}. Usual fix: "
                 "return a list of some of edge.clients."
             )
+        if isinstance(clients, Clients) and clients.fleet is edge.clients.fleet and len(clients):
+            return clients
         found: tuple[Client, ...] = tuple(clients)
         names = [client.name if isinstance(client, Client) else repr(client) for client in found]
         own = set(map(id, edge.clients))
@@ -124,7 +127,7 @@ class ComingRound:
                 "nobody would ever be chosen. Usual fix: choose somebody, or wait in the rule "
                 "(yield from sim.spend(edge.name, 'idle', 1.0))."
             )
-        return tuple(sorted(found, key=lambda client: by_number(client.name)))
+        return Clients.of(edge.clients.fleet, sorted(found, key=lambda client: by_number(client.name)))
 
 
 def _events_of(process: Any, rule: str) -> Process:

@@ -11,17 +11,21 @@ Usage::
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, overrides
 from cosim.devices.client import Client
-from cosim.devices.cycles import LocalStep, StepCost
+from cosim.devices.cycles import Cycles, LocalStep, StepCost, StepCosts
+from cosim.devices.fleet import Clients, Fleet
 from cosim.learning.codec import Codec
 from cosim.learning.network.submodels import NetworkShape, Part
 from cosim.links.payload import Payload
+from cosim.simulation import Simulation
 
 if TYPE_CHECKING:
     from cosim.learning.network.flops import TrainingFlops
@@ -36,22 +40,53 @@ class Load:
         upload: What it sends.
         fraction: Part of the model's trained parameters that it trains.
         sample_flops: Counts the operations of training it on one sample.
-        costs: What a local step costs each client, by name.
+        costs: What a local step costs.
     """
 
     download: Payload
     upload: Payload
     fraction: float
     sample_flops: Callable[[], int]
-    costs: Mapping[str, StepCost]
+    costs: "Costs"
 
     def step_cycles(self, client: Client, batch_size: int) -> float:
         """Cycles of one local step of a client on a mini-batch."""
-        return self.costs[client.name](LocalStep(batch_size, self.fraction, self.sample_flops))
+        return self.costs.of(client.name)(LocalStep(batch_size, self.fraction, self.sample_flops))
 
     def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
         """Cycles of so many local steps."""
         return num_steps * self.step_cycles(client, batch_size)
+
+    def cycles_of(self, clients: Clients, num_steps: int, batch_size: int) -> NDArray[np.float64]:
+        """Those of many, shape (clients,)."""
+        step = LocalStep(batch_size, self.fraction, self.sample_flops)
+        return num_steps * self.costs.of_fleet(clients.fleet)(step)[clients.places]
+
+
+class Costs:
+    """What a local step costs each client, asked when somebody wants to know."""
+
+    def __init__(self, sim: Simulation, cycles: Cycles) -> None:
+        self._sim, self._cycles = sim, cycles
+        self._knows_many = overrides(cycles, "of_clients", "of_client")
+        self._of_one: dict[str, StepCost] = {}
+        self._of_many: dict[str, StepCosts] = {}
+
+    def of(self, client: str) -> StepCost:
+        """That of a client."""
+        found = self._of_one.get(client)
+        if found is None:
+            found = self._of_one[client] = self._cycles.of_client(self._sim, client)
+        return found
+
+    def of_fleet(self, fleet: Fleet) -> StepCosts:
+        """Those of the clients of a cell."""
+        found = self._of_many.get(fleet.edge)
+        if found is None:
+            found = self._cycles.of_clients(self._sim, fleet.numbers) if self._knows_many else None
+            found = found or (lambda step: np.array([self.of(name)(step) for name in fleet.names]))
+            self._of_many[fleet.edge] = found
+        return found
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -60,14 +95,14 @@ class Workload:
 
     Attributes:
         flops: Operations of training.
-        costs: What a local step costs each client, by name.
+        costs: What a local step costs.
         in_parameters: Whether a part costs its share of the trained parameters.
     """
 
     shape: NetworkShape
     flops: "TrainingFlops"
     codec: Codec
-    costs: Mapping[str, StepCost]
+    costs: Costs
     in_parameters: bool
 
     def of(self, part: Part | None = None) -> Load:
@@ -99,19 +134,20 @@ class Workload:
         unit = (num_cut / num_units, num_cut_values / num_units)
         return self._planned(*uncut), self._planned(*unit)
 
-    def check(self, clients: Iterable[Client]) -> None:
+    def check(self, fleets: Iterable[Fleet]) -> None:
         """Refuse steps that take no cycles, before the clock starts.
 
         Raises:
             ConfigurationError: Somebody's, and the usual fix.
         """
         whole = self.of()
-        for client in clients:
-            cycles = whole.step_cycles(client, 1)
-            if not 0.0 < cycles < math.inf:
+        for fleet in fleets:
+            cycles = whole.cycles_of(Clients(fleet), 1, 1)
+            for place in np.flatnonzero(~((cycles > 0.0) & (cycles < math.inf))).tolist():
                 raise ConfigurationError(
-                    f"System.cycles: a local step of {client.name} on one sample takes {cycles:g} cycles, "
-                    "and must take a finite number above 0. Usual fix: another rule or value."
+                    f"System.cycles: a local step of {fleet.names[place]} on one sample takes "
+                    f"{cycles[place]:g} cycles, and must take a finite number above 0. Usual fix: another "
+                    "rule or value."
                 )
 
     def _load(self, payload: Payload, fraction: float, sample_flops: Callable[[], int]) -> Load:

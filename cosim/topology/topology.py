@@ -15,15 +15,15 @@ Usage::
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, not_negative, positive, refuse
-from cosim.names import CLOUD, client_name, edge_name
-from cosim.simulation import Simulation
+from cosim.names import CLOUD, ClientNames, client_name, edge_name
+from cosim.simulation import Numbers, Simulation
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -66,19 +66,31 @@ class Topology:
             graph.add_edge(CLOUD, edge, distance_m=math.hypot(*site))
             for _ in range(cell_sizes[cell]):
                 name = client_name(client)
-                distance_m, x_m, y_m = self._place(name, sim)
+                distance_m = float(self._distance_m(sim.of_client(name, "position", _pairs)))
+                x_m, y_m = self._offset_m(distance_m, sim.of_client(name, "position", _pairs))
                 graph.add_node(name, kind="client", cell=cell, position_m=(site[0] + x_m, site[1] + y_m))
                 graph.add_edge(edge, name, distance_m=distance_m)
                 client += 1
         return graph
 
-    def _place(self, client: str, sim: Simulation) -> tuple[float, float, float]:
-        """Distance and offset from the edge server, uniform over the ring's area."""
-        area, angle = sim.of_client(client, "position", _pairs)
+    def distances_m(self, cell_sizes: Sequence[int], sim: Simulation) -> list[NDArray[np.float64]]:
+        """How far the clients of each cell stand from their edge server, as in the graph."""
+        firsts = accumulate(cell_sizes, initial=0)
+        cells = [ClientNames(first, size) for first, size in zip(firsts, cell_sizes, strict=False)]
+        return [
+            self._distance_m(sim.of_clients(Numbers.of(names), "position", _pairs)) if names else np.empty(0)
+            for names in cells
+        ]
+
+    def _distance_m(self, drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Distances to the edge server, uniform over the ring's area, of a draw or many."""
         inner, outer = self.min_distance_m**2, self.cell_radius_m**2
-        distance_m = math.sqrt(inner + (outer - inner) * area)
-        turn = 2.0 * math.pi * angle
-        return distance_m, distance_m * math.cos(turn), distance_m * math.sin(turn)
+        return np.sqrt(inner + (outer - inner) * drawn[..., 0])
+
+    def _offset_m(self, distance_m: float, drawn: NDArray[np.float64]) -> tuple[float, float]:
+        """Offset from the edge server, in any direction."""
+        turn = 2.0 * math.pi * float(drawn[1])
+        return distance_m * math.cos(turn), distance_m * math.sin(turn)
 
     def backhaul_s(self, bits: float) -> float:
         """Time that a message takes between an edge server and the cloud."""

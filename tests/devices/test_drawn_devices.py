@@ -12,6 +12,8 @@ from scipy import stats
 from cosim import Device, DrawnDevices, Never, PerClient, PerGroup, PowerRange, RawHfl, SamePower, run
 from cosim.configuration import ConfigurationError
 from cosim.devices.cpu import Cpu
+from cosim.devices.devices import DeviceArrays
+from cosim.devices.drawn_devices import frequencies_hz
 from cosim.simulation import Simulation, uniforms
 from cosim.testing import small_system
 
@@ -48,11 +50,8 @@ def test_energy_on_the_clock_is_eq_11(cycles, frequency_hz, zeta):
 def frequencies(lowest_hz: float, highest_hz: float, num_clients: int) -> np.ndarray:
     sim = Simulation(seed=1)
     names = [f"client-{number:04d}" for number in range(num_clients)]
-    cpus = [
-        DrawnDevices().cpu(lowest_hz, highest_hz, sim.of_client(name, "frequency", uniforms))
-        for name in names
-    ]
-    return np.array([cpu.frequency_hz for cpu in cpus])
+    shares = np.array([sim.of_client(name, "frequency", uniforms) for name in names])
+    return frequencies_hz(np.full(num_clients, lowest_hz), np.full(num_clients, highest_hz), shares)
 
 
 def is_uniform(values: np.ndarray, lowest: float, highest: float) -> bool:
@@ -78,14 +77,21 @@ def test_a_range_of_one_frequency_is_that_frequency():
     assert set(frequencies(1.5e9, 1.5e9, 5)) == {1.5e9}
 
 
+def at_1_ghz(**processor: float) -> Cpu:
+    """The processor of a client whose range is one frequency."""
+    one = PerGroup(values=(1e9,))
+    drawn = DrawnDevices(min_frequency_hz=one, max_frequency_hz=one, **processor)
+    return drawn.of_clients(Simulation(seed=1), cell_sizes=(1,))[0].cpu
+
+
 def test_the_capacitance_reaches_the_processor():
-    cpu = attrs.evolve(DrawnDevices(), capacitance_j_per_hz2=3e-28).cpu(1e9, 1e9, 0.5)
+    cpu = at_1_ghz(capacitance_j_per_hz2=3e-28)
     assert cpu.power_w == pytest.approx(0.5 * 3e-28 * 1e27, rel=1e-12)
 
 
 def test_a_range_that_is_swapped_is_refused():
     with pytest.raises(ConfigurationError) as refused:
-        DrawnDevices().cpu(2e9, 1e9, 0.5)
+        frequencies(2e9, 1e9, 2)
     assert str(refused.value) == (
         "DrawnDevices.min_frequency_hz = 2e+09 lies above max_frequency_hz = 1e+09. Usual fix: swap them."
     )
@@ -107,7 +113,7 @@ def test_processors_that_cannot_be_are_refused(broken):
 
 
 def test_static_power_comes_on_top_at_any_frequency():
-    cpu = DrawnDevices(static_power_w=0.25).cpu(1e9, 1e9, 0.5)
+    cpu = at_1_ghz(static_power_w=0.25)
     assert cpu.power_w == pytest.approx(0.5 * 2e-28 * 1e27 + 0.25, rel=1e-12)
     assert cpu.at(0.5e9).power_w == pytest.approx(0.5 * 2e-28 * 0.125e27 + 0.25, rel=1e-12)
     assert cpu.at(0.5e9).duration_s(1e9) == 2.0
@@ -130,7 +136,7 @@ def test_the_size_of_the_fleet_moves_nobodys_device():
     drawn = DrawnDevices(tx_power=PowerRange(), min_frequency_hz=PerGroup(values=(1e9,)))
     few = drawn.of_clients(Simulation(seed=1), cell_sizes=(3,))
     many = drawn.of_clients(Simulation(seed=1), cell_sizes=(9,))
-    assert few == many[:3]
+    assert list(few) == list(many[:3])
     assert len({device.tx_power_w for device in many}) == 9
 
 
@@ -148,6 +154,16 @@ class Forgetful(DrawnDevices):
 
     def of_clients(self, sim, cell_sizes):
         return super().of_clients(sim, cell_sizes)[1:]
+
+
+def test_devices_as_arrays_are_those_one_by_one():
+    drawn = DrawnDevices(tx_power=PowerRange(), static_power_w=0.1).of_clients(Simulation(seed=1), (3, 4))
+    again = DeviceArrays.of(list(drawn))
+    assert list(again) == list(drawn)
+    assert again.train_w.tolist() == [device.cpu.power_w for device in drawn]
+    assert DeviceArrays.of(again) is again
+    with pytest.raises(ConfigurationError, match=r"^Device\.cpu\.frequency_hz = inf"):
+        attrs.evolve(drawn, frequency_hz=np.where(np.arange(7) == 3, math.inf, 1e9))
 
 
 def test_a_device_for_each_client_is_asked_for():

@@ -33,16 +33,20 @@ class GivenSnr(Propagation):
 
 class _GivenCellSnr(CellSnr):
     def __init__(self, cell: Cell, levels_db: Sequence[float]) -> None:
-        self._snr = [db_to_linear(level_db) for level_db in levels_db]
-        self._highest_w = cell.tx_power_w.tolist()
+        self._snr = np.array([db_to_linear(level_db) for level_db in levels_db])
+        self._highest_w = cell.tx_power_w
+
+    @property
+    def is_flat(self) -> bool:
+        return True
 
     def of(self, client: int, tx_power_w: float, job: Job) -> MeanSnr:
-        return FlatSnr(snr=self._snr[client] * (tx_power_w / self._highest_w[client]))
+        return FlatSnr(snr=self._snr.item(client) * (tx_power_w / self._highest_w.item(client)))
 
     def of_all(
         self, tx_power_w: NDArray[np.float64], factor: Factors, bandwidth_hz: float, job: Job
     ) -> NDArray[np.float64]:
-        return np.array(self._snr) * (tx_power_w / np.array(self._highest_w)) * factor
+        return self._snr * (tx_power_w / self._highest_w) * factor
 
 
 @attrs.frozen(kw_only=True)

@@ -20,7 +20,7 @@ from cosim.links.uplink import Cell, Job
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.mean_snr import CellSnr, Factors, MeanSnr, Propagation
 from cosim.radio.redrawn import Block, Redrawn
-from cosim.simulation import Simulation
+from cosim.simulation import Numbers, Simulation
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
 
 Gains = NDArray[np.float64]
@@ -63,12 +63,11 @@ class LinkBudget(Propagation):
 
     def _gain_of(self, sim: Simulation, cell: Cell) -> Callable[[Job], Gains]:
         """Path gains of a cell's clients in a job, shape (clients,)."""
-        redrawn = self.large_scale_redrawn
+        redrawn, numbers = self.large_scale_redrawn, Numbers.of(cell.clients)
 
         def drawn(block: Block) -> Gains:
-            draw = self.large_scale.rows
-            rows = [sim.of_client(name, "large-scale", draw, *block) for name in cell.clients]
-            return self.large_scale.drawn(cell.distance_m, np.array(rows)).gain
+            rows = sim.of_clients(numbers, "large-scale", self.large_scale.rows, *block)
+            return self.large_scale.drawn(cell.distance_m, rows).gain
 
         if redrawn is None:
             once = drawn(())

@@ -33,6 +33,11 @@ class MeanSnr(ABC):
 class CellSnr(ABC):
     """The mean SNR of every client of a cell."""
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether everybody's is the same in any bandwidth, as those of `of` say one by one."""
+        return False
+
     @abstractmethod
     def of(self, client: int, tx_power_w: float, job: Job) -> MeanSnr:
         """That of the client with this number in its cell."""

@@ -5,18 +5,31 @@ A kind of `Sharing` makes a `Band` for each cell, in which clients open uploads 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, configuration
 from cosim.links.payload import Payload
-from cosim.links.uplink import Upload
+from cosim.links.uplink import Upload, Uploads
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.simulation import Simulation
 
 Vectors = NDArray[np.complex128]
+
+
+class Rates(NamedTuple):
+    """What the participants of an edge round can send, where their fading follows from the job.
+
+    Attributes:
+        in_hz: Bandwidth -> rate of each in it, shape (participants,).
+        are_flat: Whether they are in proportion to it.
+    """
+
+    in_hz: Callable[[float], NDArray[np.float64]]
+    are_flat: bool
 
 
 class Band(ABC):
@@ -27,11 +40,6 @@ class Band(ABC):
     """
 
     num_at_once: int | None = None
-
-    @property
-    def steady_share_hz(self) -> float | None:
-        """The share of everyone in this edge round, where it hangs on nobody else; None: it may change."""
-        return None
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:  # noqa: B027
         """Take note of an edge round of so many clients that begins now and ends by then."""
@@ -47,6 +55,10 @@ class Band(ABC):
     @abstractmethod
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:
         """Begin an upload in a fading block."""
+
+    def uploads(self, begins_s: NDArray[np.float64], payload: Payload, rates: "Rates") -> Uploads | None:
+        """Uploads of the edge round that has begun, as `Link.uploads`; None: it is played by events."""
+        return None
 
     def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float] | None:
         """Noise on the mean of what some clients have sent, as `Link.deviation_of_mean`.

@@ -9,12 +9,15 @@ Scope and limitations: the shares are equal; guard bands, framing and retransmis
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cosim.configuration import configuration, field, positive
 from cosim.links.payload import Payload
-from cosim.links.uplink import Upload
+from cosim.links.uplink import SteadyUploads, Upload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
-from cosim.radio.sharing.band import Band, Sharing
+from cosim.radio.sharing.band import Band, Rates, Sharing
 from cosim.simulation import Event, Simulation
 
 
@@ -128,10 +131,9 @@ class FixedBand(Band):
         """Fix the shares of an edge round that begins now."""
         self._num_shares = max(1, num_clients)
 
-    @property
-    def steady_share_hz(self) -> float:
-        """That of the edge round."""
-        return self.share_hz(self._num_shares)
+    def uploads(self, begins_s: NDArray[np.float64], payload: Payload, rates: Rates) -> SteadyUploads:
+        """Each in its share."""
+        return SteadyUploads(begins_s, int(payload.bits), rates.in_hz(self.share_hz(self._num_shares)))
 
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> SharedUpload:
         """Start an upload; its `done` comes when all bits are through."""

@@ -1,0 +1,117 @@
+"""Fleet: the clients of a cell, as arrays in their order, and one by one when somebody asks."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.devices.client import Client
+from cosim.devices.devices import DeviceArrays
+from cosim.devices.training_time import TrainingTime
+from cosim.links.uplink import Places
+from cosim.simulation import Numbers, Simulation
+
+
+class Fleet:
+    """The clients of a cell.
+
+    Args:
+        edge: Name of its edge server.
+        names: In the order of their numbers.
+        make: Gives the client at a place of this order.
+    """
+
+    def __init__(
+        self, edge: str, names: Sequence[str], devices: DeviceArrays, make: Callable[[int], Client]
+    ) -> None:
+        self.edge, self.names, self.devices = edge, names, devices
+        self._make = make
+        self._made: dict[int, Client] = {}
+
+    def client(self, place: int) -> Client:
+        """The client at a place."""
+        found = self._made.get(place)
+        if found is None:
+            found = self._made[place] = self._make(place)
+        return found
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """What they draw by."""
+        return Numbers.of(self.names)
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """Name -> place."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def train_w(self) -> NDArray[np.float64]:
+        """Their powers while they train."""
+        return self.devices.train_w
+
+    @cached_property
+    def send_w(self) -> NDArray[np.float64]:
+        """Their powers while they send."""
+        return self.devices.tx_power_w + self.devices.static_power_w
+
+    def training_s(
+        self, sim: Simulation, places: Places, cycles: NDArray[np.float64], job: int
+    ) -> NDArray[np.float64]:
+        """How long each of some trains in a job, shape (participants,)."""
+        planned_s = cycles / self.devices.frequency_hz[places]
+        law = self.devices.training_time
+        if not isinstance(law, TrainingTime):
+            return self._by_many_laws(sim, places, planned_s, job)
+        if law.is_as_planned:
+            return planned_s
+        drawn = sim.of_clients(self.numbers, "training time", law.draw, job)[places]
+        if type(law).duration_s is TrainingTime.duration_s:
+            return planned_s * drawn
+        return np.array([law.duration_s(*of) for of in zip(planned_s.tolist(), drawn.tolist(), strict=True)])
+
+    def _by_many_laws(
+        self, sim: Simulation, places: Places, planned_s: NDArray[np.float64], job: int
+    ) -> NDArray[np.float64]:
+        found = []
+        for place, own_s in zip(np.arange(len(self.names))[places].tolist(), planned_s.tolist(), strict=True):
+            law = self.devices[place].training_time
+            if not law.is_as_planned:
+                drawn = sim.of_client(self.names[place], "training time", law.draw, job)
+                own_s = law.duration_s(own_s, float(drawn))
+            found.append(own_s)
+        return np.array(found, dtype=float)
+
+
+class Clients(Sequence[Client]):
+    """Some clients of a cell, in the order of their numbers.
+
+    Args:
+        places: Theirs in the fleet, ascending; None: everybody.
+    """
+
+    def __init__(self, fleet: Fleet, places: NDArray[np.int64] | None = None) -> None:
+        self.fleet = fleet
+        self.places: Places = slice(None) if places is None else places
+        self._order = range(len(fleet.names)) if places is None else places
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, place: int) -> Client: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Client, ...]: ...
+    def __getitem__(self, place: int | slice) -> Client | tuple[Client, ...]:
+        if isinstance(place, slice):
+            return tuple(self.fleet.client(int(one)) for one in self._order[place])
+        return self.fleet.client(int(self._order[place]))
+
+    @classmethod
+    def of(cls, fleet: Fleet, clients: Sequence[Client]) -> "Clients":
+        """Those that somebody has chosen, in the order of their numbers."""
+        if isinstance(clients, Clients):
+            return clients
+        return cls(fleet, np.array([fleet.place_of[client.name] for client in clients], dtype=np.int64))

@@ -1,0 +1,128 @@
+"""Played rounds: the rows of edge rounds that were played as arrays.
+
+They are made many rounds at a time, when a table is.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.records import DONE, Columns, Fate, Row, Span, Transfer, Words
+from cosim.servers.array_round import ArrayRound
+
+
+class PlayedRounds:
+    """Edge rounds that have ended, in that order."""
+
+    def __init__(self) -> None:
+        self._rounds: list[ArrayRound] = []
+
+    def add(self, played: ArrayRound) -> None:
+        """Keep a round that has ended."""
+        self._rounds.append(played)
+
+    def columns(self) -> dict[type[Row], Columns]:
+        """The rows of all rounds, by column."""
+        return _columns(self._rounds) if self._rounds else {}
+
+
+def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
+    sizes = [len(of.trained_s) for of in rounds]
+
+    def each(values: Sequence[Any]) -> NDArray[Any]:
+        """A value of each round, for everyone in it."""
+        return np.repeat(np.array(values), sizes)
+
+    def all_of(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        return np.concatenate(arrays)
+
+    start_s, end_s = each([of.start_s for of in rounds]), each([of.ending.end_s for of in rounds])
+    trained_s, ends_s = all_of([of.trained_s for of in rounds]), all_of([of.uploads.ends_s for of in rounds])
+    left_bits = all_of([of.uploads.bits_left(of.ending.end_s) for of in rounds])
+    train_w = all_of([of.clients.fleet.train_w[of.clients.places] for of in rounds])
+    send_w = all_of([of.clients.fleet.send_w[of.clients.places] for of in rounds])
+    bits, number = each([of.bits for of in rounds]), each([of.job.number for of in rounds])
+    clients, edges = _names(rounds, sizes)
+    words = [DONE, *dict.fromkeys(of.ending.reason for of in rounds)]
+    reason = each([words.index(of.ending.reason) for of in rounds])
+    shared = {
+        "edge": edges,
+        "global_round": each([of.job.global_round for of in rounds]),
+        "edge_round": each([of.job.edge_round for of in rounds]),
+        "job": number,
+    }
+    sends, arrives = trained_s <= end_s, ends_s <= end_s
+    until_s = np.minimum(ends_s, end_s)
+    counts = all_of([of.ending.counts for of in rounds])
+    fates = shared | {
+        "client": clients,
+        "start_s": start_s,
+        "end_s": until_s,
+        "outcome": Words(words, np.where(counts, 0, reason)),
+    }
+    sent = {
+        "client": clients,
+        "start_s": trained_s,
+        "end_s": until_s,
+        "payload_bits": bits,
+        "sent_bits": bits - left_bits,
+        "arrived": arrives,
+    }
+    spans, activities = [], ["train", "wait", "send"]
+    granted_s = trained_s
+    if any(of.uploads.granted_s is not None for of in rounds):
+        granted_s = all_of(
+            [of.trained_s if of.uploads.granted_s is None else of.uploads.granted_s for of in rounds]
+        )
+    for activity, (from_s, to_s, power_w) in enumerate(
+        (
+            (start_s, trained_s, train_w),
+            (trained_s, granted_s, 0.0 * send_w),
+            (granted_s, ends_s, send_w),
+        )
+    ):
+        stop_s = np.minimum(to_s, end_s)
+        which = np.flatnonzero(stop_s > from_s)
+        spans.append(
+            {
+                "node": clients[which],
+                "activity": Words(activities, np.full(len(which), activity)),
+                "start_s": from_s[which],
+                "end_s": stop_s[which],
+                "energy_j": (power_w * (stop_s - from_s))[which],
+                "outcome": Words(words, np.where(to_s <= end_s, 0, reason)[which]),
+                "job": number[which],
+            }
+        )
+    return {
+        Span: _stacked(spans),
+        Transfer: {name: values[sends] for name, values in (shared | sent).items()},
+        Fate: fates,
+    }
+
+
+def _names(rounds: Sequence[ArrayRound], sizes: Sequence[int]) -> tuple[Words, Words]:
+    """Client and edge server of each row."""
+    fleets = list({id(of.clients.fleet): of.clients.fleet for of in rounds}.values())
+    firsts = dict(zip(map(id, fleets), np.cumsum([0, *(len(of.names) for of in fleets)]), strict=False))
+    which = {id(fleet): number for number, fleet in enumerate(fleets)}
+    places = [
+        firsts[id(of.clients.fleet)] + np.arange(len(of.clients.fleet.names))[of.clients.places]
+        for of in rounds
+    ]
+    clients = Words([name for fleet in fleets for name in fleet.names], np.concatenate(places))
+    edges = np.repeat([which[id(of.clients.fleet)] for of in rounds], sizes)
+    return clients, Words([fleet.edge for fleet in fleets], edges)
+
+
+def _stacked(parts: Sequence[Columns]) -> Columns:
+    """Rows one below the other, whose words are the same."""
+    stacked: Columns = {}
+    for name, first in parts[0].items():
+        if isinstance(first, Words):
+            stacked[name] = Words(first.words, np.concatenate([of[name].codes for of in parts]))
+        else:
+            stacked[name] = np.concatenate([of[name] for of in parts])
+    return stacked
