@@ -107,6 +107,7 @@ class EdgeTraining(Port):
             global_round: Its number, from 1.
         """
         load = cloud.workload.of(part)
+        cycles = load.cycles_of(edge.clients, self.num_local_steps, self.local.batch_size)
         yield from edge.receive(sim, load.download.bits)
         for edge_round in range(self.num_edge_rounds):
             request = cloud.request(model, self.num_local_steps, self.local)
@@ -120,11 +121,12 @@ class EdgeTraining(Port):
             )
             choice = self.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self).__name__)
-            cycles = load.cycles_of(participants, self.num_local_steps, self.local.batch_size)
             work = Assignment(
                 job=job, request=request, cycles=0.0, download=load.download, payload=load.upload
             )
-            updates = yield from edge.common_round(sim, participants, work, cycles, self.waiting)
+            updates = yield from edge.common_round(
+                sim, participants, work, cycles[participants.places], self.waiting
+            )
             if updates and edge.rounds.learns:
                 received = edge.mean(sim, updates, self.server.weights(updates), job)
                 model = edge.moved(sim, self.server, model, received, job.number)
