@@ -51,10 +51,11 @@ fadings = st.one_of(
         redrawn=st.sampled_from([cosim.EveryGlobalRound(), cosim.EveryEdgeRound()]),
     ),
 )
+given_snrs = st.builds(
+    cosim.GivenSnr, snr_db=st.sampled_from([(3.0,), (30.0, 40.0)]).map(lambda v: cosim.PerGroup(values=v))
+)
 links = st.one_of(
-    st.builds(
-        cosim.GivenSnr, snr_db=st.sampled_from([(3.0,), (30.0, 40.0)]).map(lambda v: cosim.PerGroup(values=v))
-    ),
+    given_snrs,
     st.builds(
         cosim.LinkBudget,
         large_scale_redrawn=st.sampled_from([None, cosim.EveryEdgeRound(), cosim.EveryGlobalRound()]),
@@ -80,12 +81,17 @@ def systems(draw) -> cosim.System:
     rules = [cosim.WaitForAll(), cosim.Deadline(after_s=seconds)]
     waiting = draw(st.sampled_from([*rules, cosim.FirstK(num_updates=1), cosim.FirstK(num_updates=2)]))
     loses = isinstance(waiting, cosim.Deadline)
+    kinds = [cosim.FixedShares, cosim.RedividedShares]
+    if not isinstance(waiting, cosim.FirstK):
+        kinds.append(cosim.OverTheAir)
+    sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([2e5, 1e6, 3.3e6])))
+    knows_exactly = isinstance(sharing, cosim.OverTheAir)
     radio = cosim.Radio(
-        sharing=cosim.FixedShares(bandwidth_hz=draw(st.sampled_from([2e5, 1e6, 3.3e6]))),
-        link=draw(links),
+        sharing=sharing,
+        link=draw(given_snrs if isinstance(sharing, cosim.RedividedShares) else links),
         fading=draw(fadings),
-        csi_error_db=draw(st.sampled_from([0.0, 2.0])),
-        outage_probability=draw(st.sampled_from([0.0, 0.3])) if loses else 0.0,
+        csi_error_db=0.0 if knows_exactly else draw(st.sampled_from([0.0, 2.0])),
+        outage_probability=draw(st.sampled_from([0.0, 0.3])) if loses and not knows_exactly else 0.0,
     )
     training = cosim.EdgeTraining(
         num_edge_rounds=draw(st.integers(1, 3)),

@@ -1,7 +1,7 @@
 """Cloud: the server that holds the learner and closes global rounds."""
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
@@ -107,10 +107,11 @@ class Cloud(Server):
 
         Where nothing is learned one update stands for all, since nobody will read it.
         """
-        if not self.evaluation.learns:
-            return _nobodys(training)
         codec = self.workload.codec if self.workload.codec.changes_values else None
         update = partial(PendingUpdate, start=start, num_steps=num_steps, training=training, codec=codec)
+        if not self.evaluation.learns:
+            stand_in = cache(partial(update, client=self.name, samples=[0], key=0))
+            return lambda sim, client, assignment: stand_in()
 
         def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
             key = sim.key(client.name, "mini-batches", assignment.job.number)
@@ -189,12 +190,3 @@ class Cloud(Server):
         if self.evaluation.learns and self._standing.evaluated != self.progress:
             self._evaluate(sim)
             self.listener(self._standing.last)
-
-
-@lru_cache(maxsize=16)
-def _nobodys(training: LocalTraining) -> Request:
-    """A request for one update that stands for all."""
-    update = PendingUpdate(
-        client="nobody", start=PendingModel(), num_steps=1, training=training, samples=[0], key=0
-    )
-    return lambda sim, client, assignment: update

@@ -139,7 +139,7 @@ class EdgeServer(Server):
             return [update for update in outcomes if not isinstance(update, Dropped)]
         updates = self._asked(sim, played, work)
         try:
-            yield sim.at(played.ending.end_s)
+            yield sim.at(float(played.ending.end_s))
         except Interrupt as cut:
             played.cut(sim.now_s, reason_of(cut).reason)
             raise

@@ -76,11 +76,16 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
         granted_s = all_of(
             [of.trained_s if of.uploads.granted_s is None else of.uploads.granted_s for of in rounds]
         )
-    for activity, (from_s, to_s, power_w) in enumerate(
+    for activity, (from_s, to_s, power_w, is_done) in enumerate(
         (
-            (start_s, trained_s, train_w),
-            (trained_s, granted_s, 0.0 * send_w),
-            (granted_s, ends_s, send_w),
+            (start_s, trained_s, train_w, sends),
+            (
+                trained_s,
+                granted_s,
+                0.0 * send_w,
+                granted_s < end_s,
+            ),  # who is granted at the cut waits no more
+            (granted_s, ends_s, send_w, arrives),
         )
     ):
         stop_s = np.minimum(to_s, end_s)
@@ -92,7 +97,7 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
                 "start_s": from_s[which],
                 "end_s": stop_s[which],
                 "energy_j": (power_w * (stop_s - from_s))[which],
-                "outcome": Words(words, np.where(to_s <= end_s, 0, reason)[which]),
+                "outcome": Words(words, np.where(is_done, 0, reason)[which]),
                 "job": number[which],
             }
         )

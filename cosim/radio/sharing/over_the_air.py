@@ -22,13 +22,16 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 from weakref import WeakSet
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cosim.configuration import configuration, field, positive
 from cosim.links.payload import Payload
-from cosim.links.uplink import Upload
+from cosim.links.uplink import Upload, Uploads
 from cosim.names import by_number
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
-from cosim.radio.sharing.band import Band, Sharing, Vectors
+from cosim.radio.sharing.band import Band, Rates, Sharing, Vectors
 from cosim.radio.sharing.reception import Reception
 from cosim.simulation import Event, Simulation
 
@@ -130,6 +133,9 @@ class BandOfSums(Band):
 
     def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
         """How long a sum lasts (eq. 37): a symbol for each value, whatever the channels."""
+        return self._airtime_s(payload)
+
+    def _airtime_s(self, payload: Payload) -> float:
         return payload.num_values / self._settings.symbols_per_s
 
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> AirUpload:
@@ -138,10 +144,41 @@ class BandOfSums(Band):
         self._sum.join(upload, self.upload_s(channel, payload, block, 1))
         return upload
 
+    def uploads(self, begins_s: NDArray[np.float64], payload: Payload, rates: Rates) -> Uploads | None:
+        """All at once, when the barrier opens."""
+        return SummedUploads(begins_s, payload, self._sum.began_s, self._airtime_s(payload))
+
     def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float]:
         """Noise of the beam that hears those who have sent best."""
         reception = Reception(vectors, self._settings.noise_factor, self._receptions)
         return lambda: reception.noise_deviation
+
+
+class SummedUploads(Uploads):
+    """The parts of an edge round's participants in its sum, shape (participants,).
+
+    Args:
+        begins_s: When each comes to the barrier.
+        began_s: Times of coming, and airtime -> when the barrier opens.
+    """
+
+    def __init__(
+        self,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        began_s: Callable[[NDArray[np.float64], float], tuple[float, NDArray[np.bool_]]],
+        airtime_s: float,
+    ) -> None:
+        self._bits, self._airtime_s = float(payload.bits), airtime_s
+        self._began_s, takes_part = began_s(begins_s, airtime_s)
+        self.granted_s = np.where(takes_part, self._began_s, math.inf)
+        self.ends_s = self.granted_s + airtime_s
+
+    def bits_left(self, cut_s: float) -> NDArray[np.float64]:
+        """As if they had been sent digitally."""
+        sent = max(0.0, cut_s - self._began_s) / self._airtime_s
+        left = self._bits * max(0.0, 1.0 - sent)
+        return np.where(self.ends_s <= cut_s, 0.0, np.where(self.granted_s < math.inf, left, self._bits))
 
 
 class _Sum:
@@ -155,9 +192,24 @@ class _Sum:
         self._airtime_s = 0.0
         self._began_s = math.inf
 
+    def _latest_s(self, airtime_s: float) -> float:
+        """The last moment to begin, a few roundings early, so that no sum is late by one; NaN: none."""
+        return self._ends_s - airtime_s - 4.0 * math.ulp(self._ends_s)
+
+    def began_s(self, begins_s: NDArray[np.float64], airtime_s: float) -> tuple[float, NDArray[np.bool_]]:
+        """When the barrier opens to clients who come at these times, as by `join`, and who is in the sum."""
+        latest_s = self._latest_s(airtime_s)
+        in_time = ~(begins_s > latest_s)
+        if not in_time.any():
+            return math.inf, in_time
+        first_s, last_s = begins_s[in_time].min(), begins_s[in_time].max()
+        opens_s = first_s + max(0.0, latest_s - first_s)
+        if math.isnan(latest_s) or (in_time.sum() == self._num_expected and last_s <= opens_s):
+            return float(last_s), in_time
+        return float(opens_s), in_time & (begins_s <= opens_s)
+
     def join(self, upload: AirUpload, airtime_s: float) -> None:
-        # The last moment is a few roundings early, so that no sum is late by one.
-        latest_s = self._ends_s - airtime_s - 4.0 * math.ulp(self._ends_s)
+        latest_s = self._latest_s(airtime_s)
         if self._began_s < math.inf or latest_s < self._sim.now_s:
             return
         self._members[upload.client] = upload
