@@ -19,6 +19,7 @@ from cosim.learning.graph.pending import PendingState
 from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import Cell, Job, Link
 from cosim.names import ClientNames, client_name, edge_name
+from cosim.needs import RecordsKind, keeps_rows, num_jobs_of
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer, RoundClock
 from cosim.servers.played_rounds import PlayedRounds
@@ -45,12 +46,14 @@ def nodes_of(
     listener: Callable[[VersionReport], None],
     known: Checkpoint | None = None,
     clock: ClockKind = "events",
+    records: RecordsKind = "all",
 ) -> Cloud:
     """The nodes of a system on a clock; with a checkpoint, of a run that goes on from there.
 
     Args:
         data: Gives the data set, read before the clock starts where something is learned.
         clock: Whether edge rounds are played by events or on arrays; auto: on arrays, where all parts can.
+        records: Whether rows of clients are kept, or of edge rounds only, which wants arrays.
 
     Raises:
         ConfigurationError: Parts that do not fit together.
@@ -105,15 +108,21 @@ def nodes_of(
     )
     cloud.workload.check(edge.clients.fleet for edge in edges)
     system.protocol.check(cloud)
-    if clock != "events":
+    if clock != "events" or records == "rounds":
         part = needs_events(system, cloud)
         if part is not None and clock == "arrays":
             raise ConfigurationError(
                 f"clock = 'arrays': {part} is played by events only. Usual fix: clock = 'auto'."
             )
+        if records == "rounds" and (part is not None or clock == "events"):
+            part = "a run" if part is None else part
+            raise ConfigurationError(
+                f"records = 'rounds': {part} is played by events, which keep the rows of all clients. Usual "
+                "fix: records = 'all', or clock = 'auto'."
+            )
         if part is None:
-            rounds.played = PlayedRounds()
-            sim.trace.columns = rounds.played.columns
+            kept = keeps_rows(records, num_jobs_of(system))
+            rounds.played = PlayedRounds(sim.trace, keeps_rows=kept)
     return cloud
 
 

@@ -53,14 +53,16 @@ def started_with(
     device: str,
     checkpoint_every: int | None,
     clock: str,
+    records: str,
 ) -> dict[str, Any]:
-    """What a run was asked for that does not change its results, so that it goes on in the same way."""
+    """What a run was asked for that its configuration does not say, so that it goes on in the same way."""
     return {
         "data_dir": None if data_dir is None else str(place(data_dir)),
         "workers": num_workers,
         "device": device,
         "checkpoint_every": checkpoint_every,
         "clock": clock,
+        "records": records,
     }
 
 

@@ -97,6 +97,34 @@ class Round(NamedTuple):
     num_arrived: int
 
 
+class Tally(NamedTuple):
+    """One edge round in numbers, in a run that keeps no rows of its clients.
+
+    Times and energies are sums over clients. Quantiles of the time from a client's training to the end of its
+    upload are over those whose upload has ended, an order statistic each; NaN where none has.
+    """
+
+    edge: str
+    global_round: int
+    edge_round: int
+    start_s: float
+    end_s: float
+    num_participants: int
+    num_trained: int
+    num_arrived: int
+    train_s: float
+    wait_s: float
+    send_s: float
+    train_j: float
+    send_j: float
+    payload_bits: int
+    sent_bits: float
+    upload_p10_s: float
+    upload_p50_s: float
+    upload_p90_s: float
+    upload_max_s: float
+
+
 class Measure(NamedTuple):
     """Meaning of a value that a task reports.
 
@@ -188,7 +216,7 @@ class Words:
 Columns = dict[str, Any]
 """Many rows: column -> array, or `Words`."""
 
-Row = Span | Transfer | Fate | Allotment | Round | Evaluation
+Row = Span | Transfer | Fate | Allotment | Round | Tally | Evaluation
 
 
 class Trace:
@@ -200,6 +228,7 @@ class Trace:
         self.fates: list[Fate] = []
         self.plans: list[Allotment] = []
         self.rounds: list[Round] = []
+        self.tallies: list[Tally] = []
         self.evaluations: list[Evaluation] = []
         self._lists = {
             Span: self.spans,
@@ -207,6 +236,7 @@ class Trace:
             Fate: self.fates,
             Allotment: self.plans,
             Round: self.rounds,
+            Tally: self.tallies,
             Evaluation: self.evaluations,
         }
         self.columns: Callable[[], Mapping[type[Row], Columns]] = dict

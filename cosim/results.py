@@ -1,10 +1,10 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
-`spans`, `transfers`, `fates`, `plans`, `rounds` and `evaluations` as Parquet (`cosim.tables`), and, where
-something is learned, `checkpoint.npz`. Every file is written whole or not at all. The summary keeps the
-checksum of each table's file (`cosim.files.checksum`), so that one that has changed since is not taken for
-what the run has written.
+`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies` and `evaluations` as Parquet (`cosim.tables`),
+and, where something is learned, `checkpoint.npz`. Every file is written whole or not at all. The summary
+keeps the checksum of each table's file (`cosim.files.checksum`), so that one that has changed since is not
+taken for what the run has written.
 
 Usage::
 
@@ -87,6 +87,7 @@ class Result:
         fates: One row per job of a client that has ended (`records.Fate`).
         plans: One row per client and edge round (`records.Allotment`) where a protocol plans.
         rounds: One row per edge round and global round (`records.Round`).
+        tallies: One row per edge round (`records.Tally`), in a run that keeps no rows of its clients.
         evaluations: One row per evaluation (`records.Evaluation`), a column for each score, with `energy_j`,
             the energy of all clients, and `bits_per_client`, the mean of the bits sent, both up to that time.
         folder: Where it lies, or None.
@@ -102,6 +103,7 @@ class Result:
     fates: "pd.DataFrame"
     plans: "pd.DataFrame"
     rounds: "pd.DataFrame"
+    tallies: "pd.DataFrame"
     evaluations: "pd.DataFrame"
     folder: Path | None = None
     learned: dict[str, NDArray[np.float32]] | None = attrs.field(default=None, repr=False)
@@ -156,9 +158,13 @@ class Result:
         frames: dict[str, Any] = {
             name: table_of(name, getattr(trace, name), columns.get(kind)) for name, kind in TABLES.items()
         }
-        spans, transfers, _, _, rounds, evaluations = frames.values()
-        evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
-        sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])
+        spans, transfers, _, _, rounds, tallies, evaluations = frames.values()
+        tallied_j = tallies["train_j"] + tallies["send_j"]
+        until_s, ends_s = evaluations["time_s"], tallies["end_s"]
+        evaluations["energy_j"] = _total_until(until_s, spans["end_s"], spans["energy_j"])
+        evaluations["energy_j"] += _total_until(until_s, ends_s, tallied_j)
+        sent_bits = _total_until(until_s, transfers["end_s"], transfers["sent_bits"])
+        sent_bits += _total_until(until_s, ends_s, tallies["sent_bits"])
         evaluations["bits_per_client"] = sent_bits / num_clients
         edge_rounds = rounds[rounds["level"] == "edge"]
         num_updates = int(edge_rounds["num_participants"].sum())
@@ -169,10 +175,11 @@ class Result:
             time_s=time_s,
             scores=trace.evaluations[-1].scores if trace.evaluations else {},
             measures=trace.evaluations[-1].measures if trace.evaluations else {},
-            energy_j=float(spans["energy_j"].sum()),
+            energy_j=float(spans["energy_j"].sum()) + float(tallied_j.sum()),
             num_updates=num_updates,
             num_dropped=num_updates - int(edge_rounds["num_arrived"].sum()),
-            bits_per_client=float(transfers["sent_bits"].sum()) / num_clients,
+            bits_per_client=(float(transfers["sent_bits"].sum()) + float(tallies["sent_bits"].sum()))
+            / num_clients,
         )
         return cls(config=config, summary=summary, folder=folder, **frames)
 

@@ -28,6 +28,7 @@ from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
+from cosim.needs import RecordsKind, check_room, needs_of
 from cosim.network import ClockKind, nodes_of
 from cosim.progress import progress_of, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
@@ -60,6 +61,7 @@ def run(
     listener: Callable[[VersionReport], None] = lambda report: None,
     shuffle_ties: int | None = None,
     clock: ClockKind = "auto",
+    records: RecordsKind = "auto",
     resume: bool | Literal["as found"] = False,
     checkpoint_every: int | None = None,
     progress: bool | str = False,
@@ -78,6 +80,8 @@ def run(
         listener: Hears of every version of the global model as it is made.
         clock: Whether edge rounds are played by events or on arrays, with the same results; auto: on arrays,
             where all parts say how.
+        records: Whether the tables have rows of every client (all), or a `Tally` of every edge round (rounds;
+            on arrays only); auto: all, up to ten million rows.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
         resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a
             run that is complete, and begin one where there is none.
@@ -103,7 +107,7 @@ def run(
     as_found = resume == "as found"
     if as_found:
         resume = folder is not None and (folder / CONFIG).exists()
-    asked = started_with(data_dir, num_workers, device, checkpoint_every, clock)
+    asked = started_with(data_dir, num_workers, device, checkpoint_every, clock, records)
     num_workers = num_cores() if num_workers is None else num_workers
     with ExitStack() as alone:
         found = found_in(folder, config, sources, alone, waits=as_found) if resume else None
@@ -123,11 +127,16 @@ def run(
             show = alone.enter_context(progress_of(title))
             listener = shown_and_heard(show, system.end, listener)
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
-        cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock)
+        check_room(needs_of(system, "arrays", keeps_rows=False), folder, keeps_rows=False)
+        cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock, records)
         writer.journal = cloud.journal
         origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
         origin["sources"] = sources
-        origin["clock"] = "events" if cloud.edges[0].rounds.played is None else "arrays"
+        played = cloud.edges[0].rounds.played
+        origin["clock"] = "events" if played is None else "arrays"
+        origin["records"] = "rounds" if played is not None and not played.keeps_rows else "all"
+        keeps_rows = origin["records"] == "all"
+        check_room(needs_of(system, origin["clock"], keeps_rows=keeps_rows), folder, keeps_rows=keeps_rows)
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
             add_note(folder, origin)

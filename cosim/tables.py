@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.names import by_number
-from cosim.records import Allotment, Columns, Evaluation, Fate, Round, Span, Transfer, Words
+from cosim.records import Allotment, Columns, Evaluation, Fate, Round, Span, Tally, Transfer, Words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +24,7 @@ TABLES = {
     "fates": Fate,
     "plans": Allotment,
     "rounds": Round,
+    "tallies": Tally,
     "evaluations": Evaluation,
 }
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
@@ -33,6 +34,7 @@ _ORDER = {
     "fates": ["start_s", "client"],
     "plans": ["time_s", "client"],
     "rounds": ["end_s", "level", "node"],
+    "tallies": ["end_s", "edge"],
     "evaluations": ["version"],
 }
 

@@ -20,6 +20,7 @@ from analysis.activities import IDLE, in_words
 from analysis.critical_path import CriticalPath
 from analysis.plots.model import model_over_time
 from analysis.plots.style import Looks, legend_above, looks_of, plain
+from analysis.plots.tallied import tallied_overview
 from cosim.names import by_number
 from cosim.records import DONE
 from cosim.results import Result
@@ -37,7 +38,9 @@ _CUT: dict[str, Any] = {
 
 
 def overview(result: Result) -> Figure:
-    """The global model over simulated time, and one global round."""
+    """The global model over simulated time, and one global round; edge rounds where only they are kept."""
+    if len(result.tallies):
+        return tallied_overview(result)
     with matplotlib.rc_context({"legend.fontsize": 8}):
         rows = min(_num_clients(result), MOST_ROWS)
         figure = Figure(figsize=(11.0, max(4.2, 1.8 + 0.16 * rows)), layout="constrained")

@@ -61,6 +61,10 @@ class EdgeTraining(Port):
             rule = f"{kind} weighs updates one by one, and over the air only their mean arrives"
             raise refuse("EdgeTraining", "server", kind, rule, "Mean, or sharing = FixedShares")
 
+    def num_jobs(self, num_clients: int) -> int:
+        """Local rounds of so many clients of a cell in a global round, at most."""
+        return self.num_edge_rounds * (self.num_participants or num_clients)
+
     def check(self, cloud: Cloud) -> None:
         """Refuse a network that the clients cannot train, before the clock starts."""
         self.local.check(cloud.learner)

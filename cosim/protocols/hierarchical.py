@@ -1,6 +1,7 @@
 """Hierarchical protocols: cells that all do an edge training, and a cloud above them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import partial
 
 from cosim.configuration import configuration
@@ -31,6 +32,10 @@ class Hierarchical(Protocol, ABC):
     def plays_common_rounds(self) -> bool:
         """Unless its cells train in a way of their own."""
         return type(self.training).play is EdgeTraining.play
+
+    def jobs_per_round(self, cell_sizes: Sequence[int]) -> int:
+        """Those of every edge round, at most."""
+        return sum(self.training.num_jobs(size) for size in cell_sizes)
 
     @property
     def takes_sums(self) -> bool:

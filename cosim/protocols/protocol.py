@@ -16,6 +16,7 @@ Usage::
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 from cosim.configuration import Port, configuration
@@ -43,6 +44,10 @@ class Protocol(Port, ABC):
     def plays_common_rounds(self) -> bool:
         """Whether its edge rounds are `EdgeServer.common_round`, which may be played on arrays."""
         return False
+
+    def jobs_per_round(self, cell_sizes: Sequence[int]) -> int | None:
+        """Local rounds of clients in a global round; None: nobody knows beforehand."""
+        return None
 
     @property
     def takes_sums(self) -> bool:

@@ -47,6 +47,11 @@ class End(Port, ABC):
         """The instant at which the clock stops in any case; None: no such instant."""
         return None
 
+    @property
+    def most_rounds(self) -> int | None:
+        """Global rounds that are played, where that is known beforehand."""
+        return None
+
     @abstractmethod
     def counted(self, progress: Progress) -> Counted:
         """How far the run has come; it is over when all is done."""
@@ -66,6 +71,11 @@ class AfterRounds(End):
     """
 
     num_global_rounds: int = field(at_least(1), default=40)
+
+    @property
+    def most_rounds(self) -> int:
+        """So many."""
+        return self.num_global_rounds
 
     def fit(self, system: Any) -> None:
         """Refuse protocols without rounds."""

@@ -1,31 +1,77 @@
-"""Played rounds: the rows of edge rounds that were played as arrays.
+"""Played rounds: what is kept of edge rounds that were played as arrays.
 
-They are made many rounds at a time, when a table is.
+Rows of their clients, made many rounds at a time when a table is; or a row for each round, made at its end,
+so that memory grows with rounds and not with clients.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.records import DONE, Columns, Fate, Row, Span, Transfer, Words
+from cosim.records import DONE, Columns, Fate, Row, Span, Tally, Trace, Transfer, Words
 from cosim.servers.array_round import ArrayRound
+
+QUANTILES = (0.1, 0.5, 0.9, 1.0)
+"""Those of a tally."""
 
 
 class PlayedRounds:
-    """Edge rounds that have ended, in that order."""
+    """Edge rounds that have ended, in that order.
 
-    def __init__(self) -> None:
+    Args:
+        keeps_rows: Whether rows of clients are kept; else a `Tally` of each round.
+    """
+
+    def __init__(self, trace: Trace, *, keeps_rows: bool) -> None:
+        self._trace, self.keeps_rows = trace, keeps_rows
         self._rounds: list[ArrayRound] = []
+        trace.columns = self.columns
 
     def add(self, played: ArrayRound) -> None:
         """Keep a round that has ended."""
-        self._rounds.append(played)
+        if self.keeps_rows:
+            self._rounds.append(played)
+        else:
+            self._trace.record(_tally(played))
 
     def columns(self) -> dict[type[Row], Columns]:
         """The rows of all rounds, by column."""
         return _columns(self._rounds) if self._rounds else {}
+
+
+def _tally(played: ArrayRound) -> Tally:
+    fleet, places, job = played.clients.fleet, played.clients.places, played.job
+    (end_s, counts, _), trained_s, ends_s = played.ending, played.trained_s, played.uploads.ends_s
+    granted_s = trained_s if played.uploads.granted_s is None else played.uploads.granted_s
+    sends, arrives = trained_s <= end_s, ends_s <= end_s
+    train_s = np.minimum(trained_s, end_s) - played.start_s
+    waited_s = np.minimum(granted_s, end_s)
+    send_s = np.where(sends, np.minimum(ends_s, end_s) - waited_s, 0.0)
+    left_bits = played.uploads.bits_left(end_s)
+    upload_s = np.sort((ends_s - trained_s)[arrives])
+    num_sent, num_arrived = int(sends.sum()), len(upload_s)
+    quantiles_s = [upload_s[math.ceil(q * num_arrived) - 1] if num_arrived else math.nan for q in QUANTILES]
+    return Tally(
+        fleet.edge,
+        job.global_round,
+        job.edge_round,
+        played.start_s,
+        end_s,
+        len(trained_s),
+        num_sent,
+        int(counts.sum()),
+        train_s.sum(),
+        np.where(sends, waited_s - trained_s, 0.0).sum() if granted_s is not trained_s else 0.0,
+        send_s.sum(),
+        (fleet.train_w[places] * train_s).sum(),
+        (fleet.send_w[places] * send_s).sum(),
+        num_sent * played.bits,
+        (played.bits - left_bits[sends]).sum(),
+        *quantiles_s,
+    )
 
 
 def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:

@@ -96,6 +96,7 @@ def played(
         resume=resume,
         checkpoint_every=options.checkpoint_every,
         clock=options.clock,
+        records=options.records,
         progress=False if options.quiet else title,
     )
 

@@ -60,6 +60,8 @@ class Options:
             commas.
         held: Evaluations in a row at which a target must be reached to count.
         clock: How edge rounds are played: auto, events or arrays; auto: on arrays, where all parts can.
+        records: What the tables tell: all (every client), or rounds (a row for each edge round; on arrays
+            only); auto: all, up to ten million rows.
         quiet: Print the table and the folder only.
     """
 
@@ -71,6 +73,7 @@ class Options:
     target: str | None = None
     held: int = 1
     clock: Literal["auto", "events", "arrays"] = "auto"
+    records: Literal["auto", "all", "rounds"] = "auto"
     quiet: bool = False
 
 

@@ -1,0 +1,97 @@
+"""Tallied: a run that keeps a row for each edge round and none for its clients."""
+
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from analysis.activities import in_words
+from analysis.plots.bars import stacked
+from analysis.plots.style import COLOURS, legend_above, looks_of
+from cosim.results import Result
+
+_NUM_STEPS = 1_000
+"""Of a curve, however many rounds there are."""
+
+_NUM_PARTS = 5
+"""Of a run."""
+
+
+def tallied_overview(result: Result) -> Figure:
+    """How long edge rounds and uploads last, what is spent on what, and how many come too late."""
+    with matplotlib.rc_context({"legend.fontsize": 8}):
+        figure = Figure(figsize=(11.0, 3.8), layout="constrained")
+        times, energy, late = figure.subplots(1, 3, width_ratios=(5, 4, 5))
+        times_picture(times, result)
+        energy_picture(energy, result)
+        late_picture(late, result)
+    return figure
+
+
+def times_picture(axes: Axes, result: Result) -> None:
+    """Distributions over edge rounds: how long they last, and quantiles of their uploads."""
+    told = result.tallies
+    curves = {
+        "edge round": told["end_s"] - told["start_s"],
+        "slowest upload in it": told["upload_max_s"],
+        "90 % of its uploads": told["upload_p90_s"],
+        "half of its uploads": told["upload_p50_s"],
+    }
+    looks: list[dict[str, Any]] = [
+        {"linestyle": "-"},
+        {"linestyle": "-."},
+        {"linestyle": "--"},
+        {"linestyle": ":"},
+    ]
+    for index, (name, values) in enumerate(curves.items()):
+        _distribution(axes, values.dropna().to_numpy(), label=name, color=COLOURS[index], **looks[index])
+    axes.set_xlabel("lasts at most (s)")
+    axes.set_ylabel("share of edge rounds (%)")
+    axes.set_xlim(left=0.0)
+    legend_above(axes, curves)
+
+
+def energy_picture(axes: Axes, result: Result) -> None:
+    """Energy by activity, each fifth of the run beneath the one before."""
+    told, columns = result.tallies, {"train": "train_j", "send": "send_j"}
+    last_s = told["end_s"].max()
+    part = np.ceil(told["end_s"] / last_s * _NUM_PARTS).clip(1, _NUM_PARTS)
+    words = {activity: in_words(activity) for activity in columns}
+    rows = {
+        f"{(number - 1) / _NUM_PARTS * last_s:,.4g} to {number / _NUM_PARTS * last_s:,.4g} s": {
+            words[activity]: own[column].sum() / 1e3 for activity, column in columns.items()
+        }
+        for number, own in told.groupby(part)
+    }
+    stacked(axes, rows, looks_of(words.values()), "energy of all clients (kJ)")
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def late_picture(axes: Axes, result: Result) -> None:
+    """Share of updates that do not count, by global round: median edge round, and nine tenths of them."""
+    told = result.tallies
+    late = 100.0 * (1.0 - told["num_arrived"] / told["num_participants"].clip(lower=1))
+    by_round = late.groupby(told["global_round"])
+    rounds = np.array(sorted(by_round.groups))
+    low, median, high = (by_round.quantile(q).loc[rounds].to_numpy() for q in (0.05, 0.5, 0.95))
+    axes.fill_between(
+        rounds, low, high, color="#9cc5e3", alpha=0.6, linewidth=0.0, label="nine tenths of them"
+    )
+    axes.plot(rounds, median, color=COLOURS[0], marker="o", markersize=3.5, label="median edge round")
+    axes.set_xlabel("global round")
+    axes.set_ylabel("updates that do not count (%)")
+    axes.set_ylim(bottom=0.0)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    legend_above(axes, ["nine tenths of them", "median edge round"])
+
+
+def _distribution(axes: Axes, values: np.ndarray, **looks: Any) -> None:
+    """Share of values up to each, in at most so many steps."""
+    if not len(values):
+        return
+    shares = np.linspace(0.0, 1.0, min(len(values), _NUM_STEPS))
+    axes.plot(np.quantile(values, shares), 100.0 * shares, **looks)

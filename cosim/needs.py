@@ -1,0 +1,118 @@
+"""Needs: how many rows a run writes, and what memory and disk it takes, before it starts.
+
+Counted where the rounds are known beforehand (`End.num_global_rounds`, `Protocol.jobs_per_round`). The bytes
+for each are measured (benchmarks/memory.py), rounded up.
+"""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from cosim.configuration import ConfigurationError
+from cosim.files import shown
+
+RecordsKind = Literal["auto", "all", "rounds"]
+
+MOST_ROWS = 10_000_000
+"""Rows of clients that are kept unless somebody asks for more."""
+
+ROWS_OF_A_JOB = 4
+"""Two spans, a transfer, a fate."""
+
+_GIB = 2.0**30
+_BASE_BYTES = 0.35e9
+_BYTES_OF_A_CLIENT = {"arrays": 450.0, "events": 8_000.0}
+_BYTES_OF_A_JOB = {"arrays": 800.0, "events": 2_000.0}
+_BYTES_OF_A_ROUND = 600.0
+_DISK_BYTES_OF_A_JOB = 100.0
+
+
+class Needs(NamedTuple):
+    """What a run takes.
+
+    Attributes:
+        num_jobs: Local rounds of clients; None: nobody knows beforehand.
+        memory_bytes: About so much, at the end.
+        disk_bytes: About so much, where a folder is asked for.
+    """
+
+    num_jobs: int | None
+    memory_bytes: float
+    disk_bytes: float
+
+    @property
+    def words(self) -> str:
+        """Memory and disk for a reader."""
+        return f"about {self.memory_bytes / _GIB:.1f} GiB of memory, {self.disk_bytes / _GIB:.1f} GiB on disk"
+
+
+def num_jobs_of(system: Any) -> int | None:
+    """Local rounds that a run of a system has; None: nobody knows beforehand."""
+    num_rounds, per_round = system.end.most_rounds, system.protocol.jobs_per_round(system.sizes())
+    return None if num_rounds is None or per_round is None else num_rounds * per_round
+
+
+def keeps_rows(records: RecordsKind, num_jobs: int | None) -> bool:
+    """Whether rows of clients are kept, where they need not be."""
+    if records == "auto":
+        return num_jobs is None or ROWS_OF_A_JOB * num_jobs <= MOST_ROWS
+    return records == "all"
+
+
+def needs_of(system: Any, clock: Literal["arrays", "events"], *, keeps_rows: bool) -> Needs:
+    """What a run of a system takes."""
+    num_jobs, num_rounds = num_jobs_of(system), system.end.most_rounds or 0
+    num_kept = (num_jobs or 0) if keeps_rows else 0
+    of_rounds = _BYTES_OF_A_ROUND * num_rounds * len(system.sizes())
+    of_clients = _BYTES_OF_A_CLIENT[clock] * system.num_clients
+    memory = _BASE_BYTES + of_clients + _BYTES_OF_A_JOB[clock] * num_kept + of_rounds
+    return Needs(num_jobs, memory, _DISK_BYTES_OF_A_JOB * num_kept + of_rounds)
+
+
+def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
+    """Refuse a run that memory or disk cannot hold, before it starts.
+
+    Raises:
+        ConfigurationError: What it needs, what there is, and the usual fix.
+    """
+    fixes = ["fewer rounds", "fewer clients"]
+    if keeps_rows:
+        fixes.insert(0, "--records rounds, which keeps a row for each edge round")
+    for what, need, free in (
+        ("memory", needs.memory_bytes, _free_memory_bytes()),
+        ("disk", needs.disk_bytes, _free_disk_bytes(folder)),
+    ):
+        if free is not None and need > free:
+            where = "" if what == "memory" or folder is None else f" at {shown(folder)}"
+            raise ConfigurationError(
+                f"the run takes {needs.words}, and {free / _GIB:.1f} GiB of {what} are free{where}. Usual "
+                f"fix: {', or '.join(fixes)}."
+            )
+
+
+def _free_memory_bytes() -> float | None:
+    """Memory that can be had, where the system says so, less where a container has a limit."""
+    limits = [_number(Path("/sys/fs/cgroup/memory.max"))]
+    try:
+        lines: Sequence[str] = Path("/proc/meminfo").read_text().splitlines()
+        limits += [1024.0 * float(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError):
+        pass
+    known = [limit for limit in limits if limit is not None]
+    return min(known, default=None)
+
+
+def _number(file: Path) -> float | None:
+    try:
+        return float(file.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _free_disk_bytes(folder: Path | None) -> float | None:
+    if folder is None:
+        return None
+    there = next((place for place in (folder, *folder.parents) if place.exists()), None)
+    return None if there is None or not os.access(there, os.R_OK) else float(shutil.disk_usage(there).free)
