@@ -42,7 +42,7 @@ def system() -> System:
             link=LinkBudget(),
             fading=Rayleigh(num_antennas=4, redrawn=EveryEdgeRound()),
         ),
-        protocol=HFedAvg(training=EdgeTraining(num_edge_rounds=5, waiting=Deadline(after_s=45.0))),
+        protocol=HFedAvg(training=EdgeTraining(num_edge_rounds=5, waiting=Deadline(after_s=50.0))),
         end=AfterRounds(num_global_rounds=20),
         evaluation=Never(),
     )

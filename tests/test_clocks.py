@@ -51,11 +51,10 @@ fadings = st.one_of(
         redrawn=st.sampled_from([cosim.EveryGlobalRound(), cosim.EveryEdgeRound()]),
     ),
 )
-given_snrs = st.builds(
-    cosim.GivenSnr, snr_db=st.sampled_from([(3.0,), (30.0, 40.0)]).map(lambda v: cosim.PerGroup(values=v))
-)
 links = st.one_of(
-    given_snrs,
+    st.builds(
+        cosim.GivenSnr, snr_db=st.sampled_from([(3.0,), (30.0, 40.0)]).map(lambda v: cosim.PerGroup(values=v))
+    ),
     st.builds(
         cosim.LinkBudget,
         large_scale_redrawn=st.sampled_from([None, cosim.EveryEdgeRound(), cosim.EveryGlobalRound()]),
@@ -88,7 +87,7 @@ def systems(draw) -> cosim.System:
     knows_exactly = isinstance(sharing, cosim.OverTheAir)
     radio = cosim.Radio(
         sharing=sharing,
-        link=draw(given_snrs if isinstance(sharing, cosim.RedividedShares) else links),
+        link=draw(links),
         fading=draw(fadings),
         csi_error_db=0.0 if knows_exactly else draw(st.sampled_from([0.0, 2.0])),
         outage_probability=draw(st.sampled_from([0.0, 0.3])) if loses and not knows_exactly else 0.0,
@@ -194,7 +193,7 @@ def slack() -> cosim.System:
         (slack(), "Slack, the rule of waiting,"),
         (attrs.evolve(small_system(), uplink=cosim.Radio(fading=Flickering())), r"System\.uplink = Radio"),
         (
-            attrs.evolve(small_system(), uplink=cosim.Radio(sharing=cosim.RedividedShares())),
+            attrs.evolve(small_system(), uplink=cosim.Radio(sharing=cosim.ResourceBlocks())),
             r"System\.uplink = Radio",
         ),
         (attrs.evolve(small_system(), uplink=own_parts.Constant()), r"System\.uplink = Constant"),

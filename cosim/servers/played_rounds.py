@@ -50,7 +50,6 @@ def _tally(played: ArrayRound) -> Tally:
     train_s = np.minimum(trained_s, end_s) - played.start_s
     waited_s = np.minimum(granted_s, end_s)
     send_s = np.where(sends, np.minimum(ends_s, end_s) - waited_s, 0.0)
-    left_bits = played.uploads.bits_left(end_s)
     upload_s = np.sort((ends_s - trained_s)[arrives])
     num_sent, num_arrived = int(sends.sum()), len(upload_s)
     quantiles_s = [upload_s[math.ceil(q * num_arrived) - 1] if num_arrived else math.nan for q in QUANTILES]
@@ -69,7 +68,7 @@ def _tally(played: ArrayRound) -> Tally:
         (fleet.train_w[places] * train_s).sum(),
         (fleet.send_w[places] * send_s).sum(),
         num_sent * played.bits,
-        (played.bits - left_bits[sends]).sum(),
+        (played.bits - played.uploads.bits_left(end_s)).sum(),
         *quantiles_s,
     )
 

@@ -16,10 +16,8 @@ Validation: tests/radio/sharing/test_shares.py against a fluid model without eve
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +29,7 @@ from cosim.names import by_number
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.band import Band, Rates, Sharing
+from cosim.radio.sharing.fluid import ChangingUploads, FlatUploads
 from cosim.radio.sharing.shares import SharedUpload
 from cosim.simulation import Event, Simulation
 
@@ -109,80 +108,6 @@ class FlatUpload(Upload):
         self.go_on(virtual_hz_s)
 
 
-class FlatUploads(Uploads):
-    """Uploads of an edge round in a band that nobody else uses, shape (participants,).
-
-    Args:
-        begins_s: When each begins.
-        bits_per_hz_s: What each can send.
-        bandwidth_hz: The whole band.
-    """
-
-    def __init__(
-        self,
-        begins_s: NDArray[np.float64],
-        bits: float,
-        bits_per_hz_s: NDArray[np.float64],
-        bandwidth_hz: float,
-    ) -> None:
-        self._begins_s, self._bits, self._bits_per_hz_s = begins_s, float(bits), bits_per_hz_s
-        self._bandwidth_hz = bandwidth_hz
-        with np.errstate(divide="ignore"):
-            self._lasts_hz_s = self._bits / bits_per_hz_s
-        self._ends_hz_s = np.full(len(begins_s), math.inf)
-        self.ends_s = np.full(len(begins_s), math.inf)
-        self._changes: list[tuple[float, float, int, float, float]] = []
-        self._play()
-
-    def _play(self) -> None:
-        """Go from start to end to start, as the band does."""
-        order = np.argsort(self._begins_s, kind="stable")
-        starts = list(zip(self._begins_s[order].tolist(), order.tolist(), strict=True))[::-1]
-        lasts_hz_s = self._lasts_hz_s.tolist()
-        ends: list[tuple[float, int]] = []
-        now_s = virtual_hz_s = reached_hz_s = 0.0
-        num_senders, next_s = 0, math.inf
-        while starts or next_s < math.inf:
-            before_s, now_s = now_s, min(starts[-1][0] if starts else math.inf, next_s)
-            if now_s > before_s and num_senders:
-                virtual_hz_s += (now_s - before_s) * (self._bandwidth_hz / num_senders)
-            elif now_s > before_s:
-                virtual_hz_s = 0.0
-            if next_s <= now_s:
-                virtual_hz_s = max(virtual_hz_s, reached_hz_s)
-                while ends and ends[0][0] <= virtual_hz_s:
-                    self.ends_s[heappop(ends)[1]] = now_s
-                    num_senders -= 1
-            while starts and starts[-1][0] == now_s:
-                place = starts.pop()[1]
-                end_hz_s = self._ends_hz_s[place] = virtual_hz_s + lasts_hz_s[place]
-                num_senders += 1
-                if end_hz_s < math.inf:
-                    heappush(ends, (end_hz_s, place))
-            next_s = math.inf
-            if ends:
-                reached_hz_s = ends[0][0]
-                share_hz = self._bandwidth_hz / num_senders
-                lasts_s = max(0.0, reached_hz_s - virtual_hz_s) / share_hz
-                next_s = now_s + max(0.0, (now_s + lasts_s) - now_s)
-            self._changes.append((now_s, virtual_hz_s, num_senders, next_s, reached_hz_s))
-
-    def bits_left(self, cut_s: float) -> NDArray[np.float64]:
-        """What is left when virtual time stands still."""
-        last = bisect_right(self._changes, cut_s, key=itemgetter(0)) - 1
-        if last < 0:
-            return np.full(len(self.ends_s), self._bits)
-        since_s, virtual_hz_s, num_senders, next_s, reached_hz_s = self._changes[last]
-        if cut_s > since_s and num_senders:
-            virtual_hz_s += (cut_s - since_s) * (self._bandwidth_hz / num_senders)
-        if next_s <= cut_s:
-            virtual_hz_s = max(virtual_hz_s, reached_hz_s)
-        sends = (self._begins_s <= cut_s) & (self._ends_hz_s < math.inf)
-        left = np.full(len(self.ends_s), self._bits)
-        left[sends] = self._bits_per_hz_s[sends] * (self._ends_hz_s[sends] - virtual_hz_s)
-        return np.where(self.ends_s <= cut_s, 0.0, np.minimum(self._bits, np.maximum(0.0, left)))
-
-
 class RedividedBand(Band):
     """The uplink band of one cell, divided among those who send.
 
@@ -211,10 +136,11 @@ class RedividedBand(Band):
             self._virtual_hz_s, self._ends, self._fades = 0.0, [], []
 
     def uploads(self, begins_s: NDArray[np.float64], payload: Payload, rates: Rates) -> Uploads | None:
-        """By virtual time, where rates are in proportion to shares."""
-        if not rates.are_flat or self._flat or self._others:
+        """By virtual time, or from change to change."""
+        if self._flat or self._others:
             return None
-        return FlatUploads(begins_s, payload.bits, rates.in_hz(1.0), self._bandwidth_hz)
+        kind = FlatUploads if rates.are_flat else ChangingUploads
+        return kind(begins_s, payload.bits, rates.in_hz, self._bandwidth_hz)
 
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:
         """Start an upload; its `done` comes when all bits are through."""

@@ -1,0 +1,174 @@
+"""What is kept of edge rounds alone is what rows of all clients add up to, by events too."""
+
+import json
+import math
+
+import attrs
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosim
+from cosim import Never, needs
+from cosim.configuration import ConfigurationError
+from cosim.results import Result
+from cosim.testing import small_system
+from scenarios import fleet
+
+TRAINING = small_system().protocol.training
+
+
+def timed(**changes) -> cosim.System:
+    return attrs.evolve(small_system(), evaluation=Never(), **changes)
+
+
+def waiting(rule: cosim.Waiting) -> cosim.HFedAvg:
+    return cosim.HFedAvg(training=attrs.evolve(TRAINING, num_edge_rounds=2, waiting=rule))
+
+
+SYSTEMS = {
+    "all arrive": timed(),
+    "some late": timed(protocol=waiting(cosim.Deadline(after_s=0.08))),
+    "nobody arrives": timed(protocol=waiting(cosim.Deadline(after_s=1e-4))),
+    "first two": timed(protocol=waiting(cosim.FirstK(num_updates=2))),
+    "over the air": timed(uplink=cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=2e5))),
+    "redivided": timed(uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=2e5))),
+    "cut by the end": timed(end=cosim.AfterSeconds(duration_s=0.12)),
+}
+
+
+def tallied(result: Result) -> pd.DataFrame:
+    """Tallies by the rows of all clients, an edge round after the other."""
+    rows = []
+    clients = result.fates.merge(
+        result.spans.pivot_table(
+            index=["node", "job"], columns="activity", values=["energy_j", "start_s", "end_s"], aggfunc="sum"
+        ).pipe(lambda wide: wide.set_axis([f"{b}_{a}" for a, b in wide.columns], axis=1)),
+        left_on=["client", "job"],
+        right_on=["node", "job"],
+        how="left",
+    )
+    for activity in ("train", "wait", "send"):
+        names = [f"{activity}_{value}" for value in ("start_s", "end_s", "energy_j")]
+        clients = clients.reindex(columns=[*clients.columns, *(n for n in names if n not in clients)])
+        clients[f"{activity}_s"] = clients[names[1]] - clients[names[0]]
+    for (edge, global_round, edge_round), own in clients.groupby(["edge", "global_round", "edge_round"]):
+        sent = result.transfers[
+            (result.transfers["edge"] == edge) & (result.transfers["job"] == own["job"].iloc[0])
+        ]
+        arrived = sent[sent["arrived"]]
+        upload_s = sorted(arrived["end_s"] - arrived["start_s"])
+        at = {
+            q: upload_s[math.ceil(q * len(upload_s)) - 1] if upload_s else math.nan for q in (0.1, 0.5, 0.9)
+        }
+        rows.append(
+            {
+                "edge": edge,
+                "global_round": global_round,
+                "edge_round": edge_round,
+                "start_s": own["start_s"].iloc[0],
+                "end_s": own["end_s"].max(),
+                "num_participants": len(own),
+                "num_trained": len(sent),
+                "num_arrived": (own["outcome"] == "done").sum(),
+                **{f"{name}_s": own[f"{name}_s"].sum() for name in ("train", "wait", "send")},
+                **{f"{name}_j": own[f"{name}_energy_j"].sum() for name in ("train", "send")},
+                "payload_bits": sent["payload_bits"].sum(),
+                "sent_bits": sent["sent_bits"].sum(),
+                "upload_p10_s": at[0.1],
+                "upload_p50_s": at[0.5],
+                "upload_p90_s": at[0.9],
+                "upload_max_s": upload_s[-1] if upload_s else math.nan,
+            }
+        )
+    return pd.DataFrame(rows).sort_values(["end_s", "edge"], ignore_index=True)
+
+
+def assert_equal(found: pd.DataFrame, wanted: pd.DataFrame) -> None:
+    assert list(found.columns) == list(wanted.columns)
+    for column in found:
+        one, other = found[column].tolist(), wanted[column].tolist()
+        assert one == (other if column == "edge" else pytest.approx(other, rel=1e-9, nan_ok=True)), column
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_tally_is_the_sum_of_its_rows(name):
+    rows = cosim.run(SYSTEMS[name], clock="events")
+    few = cosim.run(SYSTEMS[name], records="rounds")
+    assert_equal(few.tallies, tallied(rows))
+    assert few.rounds.equals(rows.rounds)
+    assert not len(few.transfers)
+    assert not len(few.fates)
+    assert not len(rows.tallies)
+    for one, other in zip(few.summary, rows.summary, strict=True):
+        assert one == (pytest.approx(other, rel=1e-9) if isinstance(other, float) else other)
+
+
+def test_evaluations_tell_what_was_spent_until_then():
+    system = small_system()
+    rows, few = cosim.run(system, num_workers=1), cosim.run(system, num_workers=1, records="rounds")
+    assert few.evaluations["accuracy"].tolist() == rows.evaluations["accuracy"].tolist()
+    for column in ("energy_j", "bits_per_client"):
+        assert few.evaluations[column].tolist() == pytest.approx(rows.evaluations[column].tolist(), rel=1e-9)
+
+
+def test_a_cell_of_a_large_fleet_is_as_it_is_by_events():
+    """The first global round of 3 of 40 cells: what others do reaches nobody before the cloud."""
+    groups = cosim.PerGroup(values=(1e9,)), cosim.PerGroup(values=(3e9,))
+    devices = cosim.evolve(fleet.system().devices, min_frequency_hz=groups[0], max_frequency_hz=groups[1])
+    many = cosim.evolve(fleet.system(), devices=devices, end=cosim.AfterRounds(num_global_rounds=2))
+    many = cosim.evolve(many, num_cells=40, num_clients=40 * 50)
+    few = cosim.evolve(many, num_cells=3, num_clients=3 * 50)
+    found = cosim.run(many, records="rounds").tallies
+    wanted = tallied(cosim.run(few, clock="events"))
+    first = found[found["edge"].isin(set(wanted["edge"])) & (found["global_round"] == 1)]
+    assert_equal(first.reset_index(drop=True), wanted[wanted["global_round"] == 1].reset_index(drop=True))
+
+
+def test_rows_are_kept_up_to_a_number_unless_somebody_says_so(tmp_path, monkeypatch):
+    num_jobs = needs.num_jobs_of(timed())
+    assert num_jobs == len(cosim.run(timed()).fates)
+    for most, records, kept in (
+        (4 * num_jobs, "auto", "all"),
+        (4 * num_jobs - 1, "auto", "rounds"),
+        (0, "all", "all"),
+        (4 * num_jobs, "rounds", "rounds"),
+    ):
+        monkeypatch.setattr(needs, "MOST_ROWS", most)
+        folder = tmp_path / f"{most} {records}"
+        result = cosim.run(timed(), out=folder, records=records)
+        assert (kept == "all") == bool(len(result.fates))
+        told = json.loads((folder / "provenance.json").read_text())
+        assert (told["records"], told["started_with"]["records"]) == (kept, records)
+        assert Result.load(folder).tallies.equals(result.tallies)
+
+
+def test_nobody_knows_the_rows_of_a_run_that_ends_by_the_clock():
+    assert needs.num_jobs_of(timed(end=cosim.AfterSeconds(duration_s=1.0))) is None
+    assert needs.num_jobs_of(cosim.System(protocol=cosim.RawHfl(), evaluation=Never())) is None
+
+
+def test_rounds_alone_are_not_to_be_had_by_events():
+    with pytest.raises(ConfigurationError, match=r"records = 'rounds': a run is played by events"):
+        cosim.run(timed(), records="rounds", clock="events")
+    with pytest.raises(ConfigurationError, match=r"records = 'rounds': System.protocol = RawHfl is played"):
+        cosim.run(cosim.System(protocol=cosim.RawHfl(), evaluation=Never()), records="rounds")
+
+
+@pytest.mark.parametrize("what", ["memory", "disk"])
+def test_what_cannot_fit_is_refused_with_its_numbers(what, tmp_path, monkeypatch):
+    monkeypatch.setattr(needs, f"_free_{what}_bytes", lambda *_: 0.0)
+    with pytest.raises(
+        ConfigurationError, match=rf"takes about 0\.\d GiB.*0\.0 GiB of {what} are free"
+    ) as no:
+        cosim.run(timed(), out=tmp_path / "run")
+    assert "Usual fix: " in str(no.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_needs_grow_with_what_is_kept():
+    system = cosim.evolve(fleet.system(), num_cells=10, num_clients=10_000)
+    all_rows, rounds = (needs.needs_of(system, "arrays", keeps_rows=keeps) for keeps in (True, False))
+    assert all_rows.num_jobs == rounds.num_jobs == 10_000 * 5 * 20
+    assert all_rows.memory_bytes > 3 * rounds.memory_bytes
+    assert np.isfinite(all_rows.disk_bytes)
