@@ -1,7 +1,7 @@
 """Needs: how many rows a run writes, and what memory and disk it takes, before it starts.
 
 Counted where the rounds are known beforehand (`End.num_global_rounds`, `Protocol.jobs_per_round`). The bytes
-for each are measured (benchmarks/memory.py), rounded up.
+for each are measured (benchmarks/fleet.py), rounded up.
 """
 
 import os

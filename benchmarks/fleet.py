@@ -1,0 +1,105 @@
+"""What does a timing-only run cost, from a hundred clients to a million?
+
+Cells of up to 1,000 clients, fading in every edge round and a deadline; by events, on arrays with rows of all
+clients, and on arrays with a row for each edge round. Each run has a process of its own, whose processor time
+and largest memory are taken, from the configuration to the tables; beginning Python is not counted.
+
+    python benchmarks/fleet.py
+    python benchmarks/fleet.py --num-edge-rounds 100 --largest 100000 --picture docs/fleet-cost.png
+"""
+
+import argparse
+import resource
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cosim
+import models
+
+WAYS: dict[str, tuple[dict[str, Any], int]] = {
+    "events": ({"clock": "events"}, 10_000),
+    "arrays, all rows": ({"clock": "arrays", "records": "all"}, 100_000),
+    "arrays, rounds": ({"clock": "arrays", "records": "rounds"}, 1_000_000),
+}
+"""Name -> options of a run, and the largest fleet for it."""
+
+
+class Cost(NamedTuple):
+    """What a run took."""
+
+    processor_s: float
+    peak_gib: float
+    num_jobs: int
+
+
+def fleet(num_clients: int, num_edge_rounds: int) -> cosim.System:
+    """So many clients, up to 1,000 in a cell."""
+    training = cosim.EdgeTraining(num_edge_rounds=num_edge_rounds, waiting=cosim.Deadline(after_s=60.0))
+    return cosim.System(
+        num_cells=max(1, num_clients // 1_000),
+        num_clients=num_clients,
+        data=cosim.FashionMnist(split=cosim.Sampled()),
+        uplink=cosim.Radio(fading=cosim.Rayleigh(num_antennas=1, redrawn=cosim.EveryEdgeRound())),
+        protocol=cosim.HFedAvg(training=training),
+        end=cosim.AfterRounds(num_global_rounds=1),
+        evaluation=cosim.Never(),
+    )
+
+
+def cost(num_clients: int, num_edge_rounds: int, options: dict[str, Any]) -> Cost:
+    """That of one run."""
+    small = fleet(10, 1)
+    cosim.run(small, models.build(small.model), num_workers=1)  # what is imported is imported
+    system, start_s = fleet(num_clients, num_edge_rounds), time.process_time()
+    result = cosim.run(system, models.build(system.model), num_workers=1, **options)
+    processor_s = time.process_time() - start_s
+    peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return Cost(processor_s, peak_gib, result.summary.num_updates)
+
+
+def draw(costs: dict[str, dict[int, Cost]], file: Path) -> None:
+    """Processor time over clients, logarithmic."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.5, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for (name, of), look in zip(costs.items(), ("s:", "^--", "o-"), strict=True):
+        axes.loglog(list(of), [own.processor_s for own in of.values()], look, label=name, color="#0b3c5d")
+    axes.set_xlabel("clients")
+    axes.set_ylabel("processor time (s)")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.savefig(file, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--num-edge-rounds", type=int, default=10)
+    parser.add_argument("--largest", type=int, default=1_000_000)
+    parser.add_argument("--picture", type=Path)
+    asked = parser.parse_args()
+
+    print(f"{asked.num_edge_rounds} edge rounds, one core")
+    print(f"{'':18}{'clients':>10}{'processor s':>13}{'client-rounds/s':>17}{'peak GiB':>10}")
+    costs: dict[str, dict[int, Cost]] = {name: {} for name in WAYS}
+    for name, (options, largest) in WAYS.items():
+        for power in range(2, 7):
+            num_clients = 10**power
+            if num_clients > min(largest, asked.largest):
+                continue
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+                own = alone.submit(cost, num_clients, asked.num_edge_rounds, options).result()
+            costs[name][num_clients] = own
+            rate = own.num_jobs / own.processor_s
+            print(f"{name:18}{num_clients:>10,}{own.processor_s:>13.2f}{rate:>17,.0f}{own.peak_gib:>10.2f}")
+    if asked.picture:
+        draw(costs, asked.picture)
+
+
+if __name__ == "__main__":
+    main()
