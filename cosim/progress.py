@@ -12,7 +12,7 @@ Usage::
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -60,11 +60,12 @@ def shown_and_heard(
 
 
 def say(words: str) -> None:
-    """Tell something where progress is shown."""
+    """Tell something where progress is shown; where it cannot be written, nobody reads it."""
     if _console().is_jupyter:
         _console().print(words, markup=False)
     else:
-        print(words, file=sys.stderr)
+        with suppress(OSError):
+            print(words, file=sys.stderr)
 
 
 def duration(wall_s: float) -> str:
@@ -126,7 +127,7 @@ def _lines(name: str) -> Show:
         if tenths > last:
             last = tenths
             wall_s = time.monotonic() - pace.started
-            print(f"{name}: {_told(counted)}, {words}, {wall_s:.0f} s{left}", file=sys.stderr)
+            say(f"{name}: {_told(counted)}, {words}, {wall_s:.0f} s{left}")
 
     return show
 
