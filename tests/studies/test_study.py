@@ -222,6 +222,17 @@ def test_runs_of_another_network_are_not_taken_for_its_own(tmp_path, monkeypatch
     pd.testing.assert_frame_equal(again, first)
 
 
+def test_runs_of_a_network_of_ones_own_are_known_by_the_index(tmp_path, monkeypatch):
+    """No run is read again, as long as the function builds the same network."""
+    study = Study(evolve(BASE, model=f"{__name__}:own"), {"num_cells": (1, 2)}, 2)
+    first = study.run(tmp_path / "s", executor=Here())
+    monkeypatch.setattr("cosim.studies.study.play", None)
+    pd.testing.assert_frame_equal(study.run(tmp_path / "s", executor=Here()), first)
+    monkeypatch.setattr(sys.modules[__name__], "own", lambda: models.build("relu-12-16-4"))
+    asked_again = study.run(tmp_path / "s", executor=Here())
+    assert set(asked_again["status"]) == {"failed"}  # of a play that is None
+
+
 def test_a_network_of_ones_own_reaches_other_processes(tmp_path):
     named = Study(evolve(BASE, model=f"{__name__}:own"), {}, 2).run(tmp_path / "named", num_workers=2)
     pd.testing.assert_frame_equal(named, Study(BASE, {}, 2).run(tmp_path / "family", executor=Here()))
