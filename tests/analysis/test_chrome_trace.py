@@ -462,7 +462,7 @@ def test_damaged_tables_are_refused_and_nothing_is_written(
     damaged = getattr(whole, table).copy()
     damaged[column] = damaged[column].astype(object if isinstance(value, str) else float)
     damaged.loc[len(damaged) - 1, column] = value
-    broken = attrs.evolve(whole, **{table: damaged})
+    broken = whole.with_tables(**{table: damaged})
     path = tmp_path / "a.json"
     write(whole, path)
     before = path.read_bytes()
