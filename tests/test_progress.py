@@ -152,13 +152,13 @@ def ends(result):
 def test_in_a_notebook_a_study_shows_simulated_times_of_the_runs_that_are_played(
     notebook, monkeypatch, tmp_path, capsys
 ):
-    monkeypatch.setattr(watch, "_EVERY_WALL_S", 0.0)
+    monkeypatch.setattr(watch, "_EVERY_WALL_S", 0.01)
     monkeypatch.setattr(progress, "_TEXT_EVERY_WALL_S", 0.0)
-    longer = cosim.evolve(SYSTEM, end=cosim.AfterRounds(num_global_rounds=40))
+    longer = cosim.evolve(SYSTEM, end=cosim.AfterRounds(num_global_rounds=100))
     with ThreadPoolExecutor(1) as executor:
         Study(longer, {}, 2).run(tmp_path / "s", executor=executor, progress="mine")
     times_s = [found[1] for text in notebook if (found := re.search(r"1 running \(simulated (.*) s\)", text))]
-    assert len({float(time_s) for time_s in times_s}) > 3
+    assert len({float(time_s) for time_s in times_s}) > 1
     assert notebook[-1] == f"mine {'━' * 28} 2 of 2 runs, 0 running, 0 failed"
     printed, errors = capsys.readouterr()
     assert printed.startswith("mine: 2 runs, about ")
