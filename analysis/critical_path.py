@@ -28,6 +28,7 @@ Validation: tests/analysis/test_critical_path.py.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import attrs
@@ -121,6 +122,10 @@ class CriticalPath:
 
     def by_activity(self) -> pd.Series:
         """Seconds on the path by what was done, all global rounds together, the longest first."""
+        return self._by_activity
+
+    @cached_property
+    def _by_activity(self) -> pd.Series:
         return _lasted(self.pieces).groupby(self.pieces["doing"]).sum().sort_values(ascending=False)
 
     def by_round(self) -> pd.DataFrame:

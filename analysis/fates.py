@@ -10,9 +10,12 @@ Usage::
     print(fates.energy_j("wasted", "send"), fates.wasted_percent())
 """
 
+from functools import cached_property
+
 import attrs
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.activities import in_words
 from cosim.records import DONE, NO_JOB
@@ -30,6 +33,7 @@ class Fates:
 
     spans: pd.DataFrame
     attempts: pd.DataFrame
+    _known: dict[str, dict[str, NDArray[np.bool_]]] = attrs.field(factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, result: Result) -> "Fates":
@@ -59,17 +63,28 @@ class Fates:
 
     def energy_j(self, fate: str | None = None, activity: str | None = None) -> float:
         """Energy of the clients, of one fate and one activity if given."""
-        chosen = pd.Series(True, index=self.spans.index)
+        chosen = np.ones(len(self.spans), dtype=bool)
         if fate is not None:
-            chosen &= self.spans["fate"] == fate
+            chosen &= self._are("fate").get(fate, False)
         if activity is not None:
-            chosen &= self.spans["activity"] == activity
-        return float(self.spans.loc[chosen, "energy_j"].sum())
+            chosen &= self._are("activity").get(activity, False)
+        return float(self._energy_j[chosen].sum())
 
     def wasted_percent(self) -> float | None:
         """Share of the clients' energy that was wasted; None where there is none."""
         total_j = self.energy_j()
         return 100.0 * self.energy_j("wasted") / total_j if total_j else None
+
+    @cached_property
+    def _energy_j(self) -> NDArray[np.float64]:
+        return self.spans["energy_j"].to_numpy()
+
+    def _are(self, column: str) -> dict[str, NDArray[np.bool_]]:
+        """Value -> the spans that have it; a report asks for many of them."""
+        if column not in self._known:
+            values = self.spans[column].to_numpy(dtype=object)
+            self._known[column] = {value: values == value for value in dict.fromkeys(values)}
+        return self._known[column]
 
     def reasons(self) -> dict[str, int]:
         """Dropped updates by reason."""

@@ -118,10 +118,14 @@ class Checkpoint:
         return found[0]
 
 
-def damaged(path: Path | str, why: str) -> ConfigurationError:
+class DamagedCheckpoint(ConfigurationError):
+    """No run can go on with a checkpoint."""
+
+
+def damaged(path: Path | str, why: str) -> DamagedCheckpoint:
     """What is said of a checkpoint with which no run can go on."""
     where = shown(path) if isinstance(path, Path) else path
-    return ConfigurationError(
+    return DamagedCheckpoint(
         f"{where}: damaged ({why}). Usual fix: remove it, and the run starts from the beginning."
     )
 

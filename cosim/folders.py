@@ -52,6 +52,18 @@ def create_folder(folder: Path, files: Mapping[str, Mapping[str, Any]], parts: t
             shutil.rmtree(staging)
 
 
+def remove_folder(folder: Path, what: str) -> None:
+    """Take a folder away, at once and when nobody fills it.
+
+    Args:
+        what: That was played in it: run or study.
+    """
+    with alone_in(folder, what, waits=True):
+        aside = partial_of(folder)
+        folder.rename(aside)
+    shutil.rmtree(aside)
+
+
 @contextmanager
 def alone_in(folder: Path, what: str, *, waits: bool = False) -> Iterator[None]:
     """Keep other processes from filling a folder too; ends with the process, however it ends.

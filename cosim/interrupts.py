@@ -1,7 +1,10 @@
-"""Interrupts: Ctrl-C stops a run wherever it falls.
+"""Interrupts: Ctrl-C, and the SIGTERM of a cluster or of `kill`, stop a run wherever they fall.
+
+Commands (`interrupts_heard`) end by the first of them cleanly. A second Ctrl-C kills at once; a second
+SIGTERM does not, because `timeout` sends it to the process and to its group.
 
 Python cannot raise an exception out of a finaliser or the callback of a weak reference; it prints a
-KeyboardInterrupt that falls into one, and goes on. Here it is sent again a moment later.
+KeyboardInterrupt that falls into one, and goes on. Here it is sent again a moment later (`interrupts_kept`).
 """
 
 import _thread
@@ -13,6 +16,42 @@ from contextlib import contextmanager
 from typing import Any
 
 _AGAIN_AFTER_WALL_S = 0.01
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come."""
+
+
+def exit_code(interrupt: KeyboardInterrupt) -> int:
+    """The one by which shells know the signal: 143 of SIGTERM, 130 of Ctrl-C."""
+    return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
+
+
+@contextmanager
+def interrupts_heard() -> Iterator[None]:
+    """Raise KeyboardInterrupt by the first signal, and let a second Ctrl-C kill; for the main thread.
+
+    A signal that is ignored, as Ctrl-C by a background job, stays so.
+    """
+    usual = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        for number, handler in usual.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, _interrupt)
+        with interrupts_kept():
+            yield
+    finally:
+        for number, handler in usual.items():
+            if signal.getsignal(number) is _interrupt:
+                signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    """End by this signal; of what comes later, only Ctrl-C is heard, which then kills."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
 
 @contextmanager
@@ -21,10 +60,13 @@ def interrupts_kept() -> Iterator[None]:
     usual = sys.unraisablehook
 
     def hook(unraisable: Any) -> None:
-        if unraisable.exc_type is KeyboardInterrupt:
-            threading.Timer(_AGAIN_AFTER_WALL_S, _thread.interrupt_main).start()
-        else:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
             usual(unraisable)
+            return
+        number = signal.SIGTERM if issubclass(unraisable.exc_type, Terminated) else signal.SIGINT
+        if not callable(signal.getsignal(number)):  # it was the first
+            signal.signal(number, _interrupt)
+        threading.Timer(_AGAIN_AFTER_WALL_S, _thread.interrupt_main, (number,)).start()
 
     sys.unraisablehook = hook
     try:
@@ -35,15 +77,19 @@ def interrupts_kept() -> Iterator[None]:
 
 @contextmanager
 def interrupts_deferred() -> Iterator[None]:
-    """Hear of a Ctrl-C that falls into this when it is over; only the main thread hears of any."""
+    """Hear of a signal that falls into this when it is over; only the main thread hears of any."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     fallen: list[int] = []
-    usual = signal.signal(signal.SIGINT, lambda number, frame: fallen.append(number))
+    usual = {number: signal.getsignal(number) for number in _SIGNALS}
+    usual = {number: handler for number, handler in usual.items() if callable(handler)}
+    for number in usual:
+        signal.signal(number, lambda number, frame: fallen.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
-    if fallen and callable(usual):
-        usual(fallen[0], None)
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+    if fallen:
+        usual[signal.Signals(fallen[0])](fallen[0], None)

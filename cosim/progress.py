@@ -1,7 +1,8 @@
 """Progress: how far a run or a study has come, as a bar, or as a line for each tenth where nobody watches.
 
-In a terminal and in a notebook it is a bar, else lines on standard error. What is left is judged by the pace
-since the first news, so that what was done before a run or a study went on does not count.
+In a terminal and in a notebook it is a bar, else lines on standard error. That of a notebook is a text that
+is replaced, which needs nothing but IPython (bars of rich need widgets there). What is left is judged by the
+pace since the first news, so that what was done before a run or a study went on does not count.
 
 Usage::
 
@@ -9,10 +10,11 @@ Usage::
         show(Counted(10, 40, "rounds"), "test accuracy 91.2 %")
 """
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,6 +23,10 @@ from cosim.servers.end import Counted, End
 
 if TYPE_CHECKING:
     import rich.console
+
+
+_BAR_WIDTH = 28
+_TEXT_EVERY_WALL_S = 0.2
 
 
 class Show(Protocol):
@@ -39,7 +45,9 @@ def progress_of(name: str, quiet: bool = False) -> Iterator[Show]:
     """A function that shows how far something has come."""
     if quiet:
         yield lambda counted, words, *, within=0.0: None
-    elif _console().is_terminal or _console().is_jupyter:
+    elif _console().is_jupyter:
+        yield _text(name)
+    elif _console().is_terminal:
         with _bar(name) as show:
             yield show
     else:
@@ -60,11 +68,9 @@ def shown_and_heard(
 
 
 def say(words: str) -> None:
-    """Tell something where progress is shown."""
-    if _console().is_jupyter:
-        _console().print(words, markup=False)
-    else:
-        print(words, file=sys.stderr)
+    """Tell something where progress is shown; where it cannot be written, nobody reads it."""
+    with suppress(OSError):  # in a notebook, what goes to standard error looks like one
+        print(words, file=sys.stdout if _console().is_jupyter else sys.stderr)
 
 
 def duration(wall_s: float) -> str:
@@ -103,7 +109,7 @@ def _bar(name: str) -> Iterator[Show]:
     from rich.progress import BarColumn, Progress, TextColumn
 
     told = TextColumn("{task.fields[words]}", markup=False)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=28), told)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=_BAR_WIDTH), told)
     pace = _Pace()
     with Progress(*columns, console=_console()) as bar:
         task = bar.add_task(name, total=None, words="")
@@ -116,6 +122,26 @@ def _bar(name: str) -> Iterator[Show]:
         yield show
 
 
+def _text(name: str) -> Show:
+    from IPython.display import display  # type: ignore[import-not-found]
+
+    pace, handle = _Pace(), display({"text/plain": name}, raw=True, display_id=True)
+    shown_at = -math.inf
+
+    def show(counted: Counted, words: str, *, within: float = 0.0) -> None:
+        nonlocal shown_at
+        done = counted.done + within
+        left = pace.left(done, counted.of)
+        if time.monotonic() - shown_at < _TEXT_EVERY_WALL_S and done < counted.of:
+            return
+        shown_at = time.monotonic()
+        bar = "━" * int(_BAR_WIDTH * done / counted.of)
+        said = f"{name} {bar:·<{_BAR_WIDTH}} {_told(counted)}, {words}{left}"
+        handle.update({"text/plain": said}, raw=True)
+
+    return show
+
+
 def _lines(name: str) -> Show:
     pace, last = _Pace(), -1
 
@@ -126,7 +152,7 @@ def _lines(name: str) -> Show:
         if tenths > last:
             last = tenths
             wall_s = time.monotonic() - pace.started
-            print(f"{name}: {_told(counted)}, {words}, {wall_s:.0f} s{left}", file=sys.stderr)
+            say(f"{name}: {_told(counted)}, {words}, {wall_s:.0f} s{left}")
 
     return show
 

@@ -27,7 +27,7 @@ from cosim.files import checksum, place, read_json, shown, write_json, write_tab
 from cosim.provenance import check_version
 from cosim.records import Measure, Trace, from_json
 from cosim.shown import in_a_line, table
-from cosim.tables import TABLES, file_of, read_table, table_of
+from cosim.tables import TABLES, Tables, file_of, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,14 +82,7 @@ class Result:
 
     Attributes:
         config: The configuration, as in config.json.
-        spans: One row per activity (`records.Span`).
-        transfers: One row per upload (`records.Transfer`).
-        fates: One row per job of a client that has ended (`records.Fate`).
-        plans: One row per client and edge round (`records.Allotment`) where a protocol plans.
-        rounds: One row per edge round and global round (`records.Round`).
-        tallies: One row per edge round (`records.Tally`), in a run that keeps no rows of its clients.
-        evaluations: One row per evaluation (`records.Evaluation`), a column for each score, with `energy_j`,
-            the energy of all clients, and `bits_per_client`, the mean of the bits sent, both up to that time.
+        tables: Name -> rows; those of a complete run that was loaded are read when they are first asked for.
         folder: Where it lies, or None.
         learned: Weights of the model that was evaluated last; None in a result that was loaded (`weights`).
         network: The torch.nn.Module of a run with these weights, in evaluation mode; None where nothing was
@@ -98,13 +91,7 @@ class Result:
 
     config: dict[str, Any]
     summary: Summary
-    spans: "pd.DataFrame"
-    transfers: "pd.DataFrame"
-    fates: "pd.DataFrame"
-    plans: "pd.DataFrame"
-    rounds: "pd.DataFrame"
-    tallies: "pd.DataFrame"
-    evaluations: "pd.DataFrame"
+    tables: "Mapping[str, pd.DataFrame]"
     folder: Path | None = None
     learned: dict[str, NDArray[np.float32]] | None = attrs.field(default=None, repr=False)
     network: Any = attrs.field(default=None, repr=False)
@@ -131,6 +118,45 @@ class Result:
             "dropped updates": f"{told.num_dropped:,} of {told.num_updates:,}",
         }
         return shown if self.folder is None else shown | {"folder": str(self.folder)}
+
+    @property
+    def spans(self) -> "pd.DataFrame":
+        """One row per activity (`records.Span`)."""
+        return self.tables["spans"]
+
+    @property
+    def transfers(self) -> "pd.DataFrame":
+        """One row per upload (`records.Transfer`)."""
+        return self.tables["transfers"]
+
+    @property
+    def fates(self) -> "pd.DataFrame":
+        """One row per job of a client that has ended (`records.Fate`)."""
+        return self.tables["fates"]
+
+    @property
+    def plans(self) -> "pd.DataFrame":
+        """One row per client and edge round (`records.Allotment`) where a protocol plans."""
+        return self.tables["plans"]
+
+    @property
+    def rounds(self) -> "pd.DataFrame":
+        """One row per edge round and global round (`records.Round`)."""
+        return self.tables["rounds"]
+
+    @property
+    def tallies(self) -> "pd.DataFrame":
+        """One row per edge round (`records.Tally`), in a run that keeps no rows of its clients."""
+        return self.tables["tallies"]
+
+    @property
+    def evaluations(self) -> "pd.DataFrame":
+        """One row per evaluation (`records.Evaluation`), a column for each score.
+
+        With `energy_j`, the energy of all clients, and `bits_per_client`, the mean of the bits sent, both up
+        to that time.
+        """
+        return self.tables["evaluations"]
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:
@@ -181,7 +207,7 @@ class Result:
             bits_per_client=(float(transfers["sent_bits"].sum()) + float(tallies["sent_bits"].sum()))
             / num_clients,
         )
-        return cls(config=config, summary=summary, folder=folder, **frames)
+        return cls(config=config, summary=summary, folder=folder, tables=frames)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
@@ -197,7 +223,7 @@ class Result:
         folder, name = place(folder), "config.json"
         check_version(folder)
         fix = "give the folder that a run printed"
-        frames: dict[str, Any] = {}
+        tables = Tables(folder)
         try:
             config = read_json(folder / name)
             if not isinstance(config.get("system"), dict):
@@ -209,8 +235,8 @@ class Result:
                 is_as_written = checksum(folder / name) == checksums[table]
                 if not is_as_written and summary.status == COMPLETE:
                     raise ValueError("it is not what the run has written: its checksum is another")
-                frames[table] = read_table(folder, table)
                 if not is_as_written:
+                    tables[table]
                     warnings.warn(
                         f"{shown(folder / name)}: not what {SUMMARY} tells of. The run was stopped while it "
                         f"saved, or the file is damaged. Usual fix: {fix}.",
@@ -220,13 +246,17 @@ class Result:
             raise ConfigurationError(
                 f"{shown(folder)} cannot be read as a run folder: {name}: {error}. Usual fix: {fix}."
             ) from None
-        return cls(config=config, summary=summary, folder=folder, **frames)
+        return cls(config=config, summary=summary, folder=folder, tables=tables)
+
+    def with_tables(self, **tables: "pd.DataFrame") -> "Result":
+        """The same result with other rows of some tables."""
+        return attrs.evolve(self, tables={**self.tables, **tables})
 
     def save(self) -> None:
         """Write tables and summary into the folder, each file whole or not at all."""
         if self.folder is None:
             return
-        checksums = {name: write_table(file_of(self.folder, name), getattr(self, name)) for name in TABLES}
+        checksums = {name: write_table(file_of(self.folder, name), self.tables[name]) for name in TABLES}
         write_json(self.folder / SUMMARY, self.summary._asdict() | {CHECKSUMS: checksums})
 
     def at_target(self, target: float, held: int = 1) -> AtTarget | None:

@@ -5,7 +5,7 @@ known again by its checksum, which `summary.json` keeps.
 """
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +121,25 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
         if dtype == "str" and frame[column].isna().any():
             raise ValueError(f"{column} has rows without a value")
     return frame
+
+
+class Tables(Mapping[str, "pd.DataFrame"]):
+    """The tables in a run folder, each read when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> "pd.DataFrame":
+        if name not in self._read:
+            self._read[name] = read_table(self._folder, name)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLES)
+
+    def __len__(self) -> int:
+        return len(TABLES)
 
 
 def _dtypes(name: str, scores: list[str]) -> dict[str, str]:

@@ -10,7 +10,8 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from cosim import (
 )
 from cosim.checkpoint import Checkpoint
 from cosim.studies.study import Study
+from cosim.studies.table import table_in
 from scenarios.command_line import main
 
 pytestmark = pytest.mark.filterwarnings("default::UserWarning")
@@ -199,6 +201,17 @@ def said_by(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     return int(str(ended.value.code)), output.err
 
 
+def says(content: bytes, names: Sequence[str]) -> object:
+    """What a JSON file says of some names, or what it holds besides an object; None: no JSON."""
+    try:
+        found = json.loads(content)
+        return (
+            {name: found[name] for name in names} if found.keys() - names <= {"seeds", "sources"} else found
+        )
+    except (ValueError, KeyError, AttributeError, RecursionError):
+        return None
+
+
 # --- Runs ---------------------------------------------------------------------------------------------------
 
 
@@ -282,20 +295,84 @@ def test_a_complete_run_without_its_picture_gets_it(whole, tmp_path, capsys):
 # --- Studies ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", [f"{table}.parquet" for table in TABLES] + ["summary.json"])
+@pytest.mark.parametrize(
+    "file", [f"{table}.parquet" for table in TABLES] + ["summary.json", "config.json", "provenance.json"]
+)
 def test_a_damaged_run_of_a_study_is_played_again(file, whole, tmp_path):
-    """Not a failed row for ever."""
-    file = f"runs/design-001-seed-1/{file}"
-    for content in damages(file, (whole / "study" / file).read_bytes()):
-        place = damaged(whole / "study", file, content, tmp_path / "s")
-        if content is None and file.endswith("summary.json"):
+    """Not a failed row for ever; the other run stays as it is."""
+    run, other = ("runs/design-001-seed-1", "runs/design-000-seed-1")
+    said = "begun anew" if file == "config.json" else "The run is played again"
+    for content in damages(file, (whole / "study" / run / file).read_bytes()):
+        place = damaged(whole / "study", f"{run}/{file}", content, tmp_path / "s")
+        before = [path.stat().st_mtime_ns for path in sorted((place / other).iterdir())]
+        if file == "provenance.json" or (content is None and file == "summary.json"):
             STUDY.run(place, executor=Here())
         else:
-            with pytest.warns(UserWarning, match="The run is played again"):
+            with pytest.warns(UserWarning, match=said):
                 STUDY.run(place, executor=Here())
-        for path in (file, "runs.parquet"):
-            if not path.endswith("json"):
-                assert (place / path).read_bytes() == (whole / "study" / path).read_bytes()
+        for path in (f"{run}/spans.parquet", f"{run}/config.json", "runs.parquet"):
+            assert (place / path).read_bytes() == (whole / "study" / path).read_bytes()
+        assert before == [path.stat().st_mtime_ns for path in sorted((place / other).iterdir())]
+
+
+@pytest.mark.parametrize("file", ["checkpoint.npz", "config.json", "provenance.json"])
+def test_a_stopped_run_of_a_study_that_cannot_go_on_is_begun_anew(file, whole, tmp_path):
+    """It says so in a line, and ends where an uninterrupted one does."""
+    study = Study(SYSTEM, {}, 1)
+    study.run(tmp_path / "s", executor=Here())
+    wanted = (tmp_path / "s" / "runs.parquet").read_bytes()
+    run = tmp_path / "s" / "runs" / "design-000-seed-1"
+    for content in damages(f"stopped {file}", (whole / "stopped" / file).read_bytes()):
+        damaged(whole / "stopped", file, content, run)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            runs = study.run(tmp_path / "s", executor=Here())
+        assert list(runs["status"]) == ["complete"], runs["error"].tolist()
+        assert (tmp_path / "s" / "runs.parquet").read_bytes() == wanted
+        assert len(said) <= 1 or file == "provenance.json"
+        if file == "config.json":
+            assert "begun anew" in str(said[0].message)
+
+
+def test_a_table_of_runs_that_is_lost_has_all_of_them_again(tmp_path):
+    """Also designs that cannot run, that failed before they had a folder, and that still wait."""
+    system = evolve(SYSTEM, evaluation=Never())
+    study = Study(system, {"model": ("relu-12-8-4", "elsewhere:own"), "num_clients": (2, 1, 3)}, 2)
+
+    class Three(Here):
+        """Plays three, and lets the others wait."""
+
+        def submit(self, fn, /, *args, **kwargs):
+            begun.append(args)
+            return super().submit(fn, *args, **kwargs) if len(begun) <= 3 else Future()
+
+    def stop(runs: pd.DataFrame, num_wanted: int) -> None:
+        if (runs["status"] == "complete").sum() == 3:
+            raise Stopped
+
+    begun = []
+    with pytest.raises(Stopped):
+        study.run(tmp_path / "s", executor=Three(), listener=stop)
+    wanted = pd.read_parquet(tmp_path / "s" / "runs.parquet")
+    assert wanted["status"].value_counts().to_dict() == {"failed": 6, "complete": 3, "waiting": 3}
+    (tmp_path / "s" / "runs.parquet").unlink()
+    with pytest.warns(UserWarning, match="made anew"):
+        pd.testing.assert_frame_equal(table_in(tmp_path / "s"), wanted)
+    (tmp_path / "s" / "index.jsonl").unlink()
+    with pytest.warns(UserWarning, match="made anew"):
+        found = table_in(tmp_path / "s")
+    assert found["status"].value_counts().to_dict() == {"complete": 3, "waiting": 9}
+
+
+def test_runs_whose_study_json_is_lost_are_not_taken_by_another_study(whole, tmp_path):
+    """Else they would look damaged to it."""
+    place = damaged(whole / "study", "study.json", None, tmp_path / "s")
+    other = Study(evolve(SYSTEM, evaluation=Never()), {"num_clients": (2, 4)}, 1)
+    with pytest.raises(ConfigurationError, match=r"another study \(its design-001-seed-1 is of another conf"):
+        other.run(place, executor=Here())
+    assert not (place / "study.json").exists()
+    STUDY.run(place, executor=Here())
+    assert (place / "study.json").read_bytes() == (whole / "study" / "study.json").read_bytes()
 
 
 def test_the_table_of_runs_is_made_anew_from_whole_runs(whole, tmp_path, capsys):
@@ -313,13 +390,14 @@ def test_the_table_of_runs_is_made_anew_from_whole_runs(whole, tmp_path, capsys)
 
 
 def test_a_damaged_study_json_says_what_to_do_and_that_helps(whole, tmp_path, capsys):
-    path = tmp_path / "s" / "study.json"
+    path, asked = tmp_path / "s" / "study.json", json.loads((whole / "study" / "study.json").read_bytes())
+    asked = {name: value for name, value in asked.items() if name not in ("seeds", "sources")}
     for content in damages("study.json", (whole / "study" / "study.json").read_bytes()):
         place = damaged(whole / "study", "study.json", content, tmp_path / "s")
         code, said = said_by(capsys, "report", str(place))
         assert code in (0, 2)
         assert "Traceback" not in said
-        if content is None or b'"more"' in content or b'"base"' in content:
+        if content is None or says(content, ("scenario", "systems", "grid", "targets", "held")) == asked:
             continue
         with pytest.raises(ConfigurationError, match=r"study\.json: damaged .*remove it|holds another study"):
             STUDY.run(place, executor=Here())

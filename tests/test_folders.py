@@ -209,8 +209,9 @@ def process(*words: str, **options: object) -> "subprocess.CompletedProcess[str]
     code = "from scenarios.command_line import main; main()"
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     environment = os.environ | {"PYTHONPATH": path} | options.pop("env", {})  # type: ignore[operator]
+    options = {"stderr": subprocess.PIPE} | options
     command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, env=environment, text=True, stderr=subprocess.PIPE, check=False, **options)  # type: ignore[call-overload]
+    return subprocess.run(command, env=environment, text=True, check=False, **options)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("words", [("list",), ("--help",)])
@@ -220,6 +221,28 @@ def test_a_full_output_is_one_clear_error(words):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "Error: the output: cannot be read or written (No space left on device)" in done.stderr
+
+
+@pytest.mark.parametrize("stream", [None, "/dev/full"])
+def test_progress_that_nobody_can_read_stops_nothing(stream, tmp_path, monkeypatch, capsys):
+    """On a full disk, or closed: then it does not go where the table goes either."""
+    monkeypatch.setattr(sys, "stderr", stream and open(stream, "w", buffering=1))  # noqa: SIM115
+    assert ended(*QUICK[:-1], "--out", str(tmp_path / "a")) == 0
+    assert capsys.readouterr().out.startswith("quickstart-Never: 1 global rounds, complete")
+    assert Result.load(tmp_path / "a").summary.status == "complete"
+    sys.stderr.close()
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_an_output_that_is_closed_changes_no_exit_code(closed):
+    done = process("nonsense", stdout=subprocess.PIPE, preexec_fn=lambda: os.close(closed))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: no command 'nonsense'") == (closed == 1)
+
+
+def test_an_error_that_cannot_be_written_keeps_its_exit_code():
+    with Path("/dev/full").open("w") as full:
+        assert process("nonsense", stderr=full).returncode == 2
 
 
 @pytest.mark.parametrize("words", [("list",), ("--help",)])

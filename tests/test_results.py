@@ -34,7 +34,7 @@ def evaluated(scores: list[float], higher_is_better: bool = True) -> Result:
         bits_per_client=0.0,
     )
     tables = {name: pd.DataFrame() for name in TABLES} | {"evaluations": evaluations}
-    return Result(config={}, summary=summary, folder=None, **tables)
+    return Result(config={}, summary=summary, tables=tables)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=10), st.integers(1, 3), st.booleans())

@@ -169,7 +169,7 @@ def _chosen(result: Result, own: _OfRound, most_rows: int) -> Sequence[str]:
         return clients
     number = own.rounds["global_round"].iloc[0]
     fates = result.fates[result.fates["global_round"] == number]
-    path = CriticalPath.of(attrs.evolve(result, rounds=own.rounds, spans=own.spans, fates=fates))
+    path = CriticalPath.of(result.with_tables(rounds=own.rounds, spans=own.spans, fates=fates))
     chosen = [name for name in dict.fromkeys(path.edge_rounds["ended_by"]) if name in clients][:most_rows]
     others = [name for name in clients if name not in chosen]
     places = np.linspace(0, len(others) - 1, most_rows - len(chosen)).round().astype(int)

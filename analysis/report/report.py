@@ -37,7 +37,6 @@ __all__ = ["NEEDED", "Section", "page", "report", "write"]
 
 NEEDED = {
     "spans": Span._fields,
-    "transfers": ("client", "edge", "global_round", "edge_round", "arrived"),
     "fates": Fate._fields,
     "plans": ("client", "edge", "is_able"),
     "rounds": Round._fields,

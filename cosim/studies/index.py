@@ -1,11 +1,9 @@
 """Index: what became of the runs of a study, so that going on with 1,000 of them reads one file.
 
-`index.jsonl` gets a line whenever a run has ended, with its outcome and a stamp of its folder: sizes and
-times of the files that a reader would read. A line counts only where the stamp is still that of the folder;
-any other run is read, or played, again. A line that is damaged does not count.
-
-Scope and limitations: it does not say which network a run had, so runs of a function of a user's own, whose
-network may have changed, are read again.
+`index.jsonl` gets a line whenever a run has ended, with its outcome, its network and a stamp of its folder:
+sizes and times of the files that a reader would read. A line counts only where the stamp is still that of the
+folder (none, where a failed run has none); any other run is read, or played, again. Further lines have the
+checksums of the tables of runs that were written. A line that is damaged does not count.
 """
 
 import hashlib
@@ -18,29 +16,50 @@ from typing import Any
 from cosim.tables import TABLES
 
 _FILES = ("config.json", "summary.json", *(f"{table}.parquet" for table in TABLES))
+_TABLE = "table"
 
 
 class Index:
-    """The index of a study folder."""
+    """The index of a study folder.
+
+    Attributes:
+        tables: Checksums of the tables of runs; empty: unknown.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._path = folder, folder / "index.jsonl"
         self._lines: dict[str, dict[str, Any]] = {}
+        self.tables: set[str] = set()
         with suppress(OSError):
             for line in self._path.read_bytes().splitlines():
                 checksum, _, body = line.partition(b" ")
                 if checksum == _checksum(body):
-                    self._lines |= json.loads(body)
+                    self._lines |= (found := json.loads(body))
+                    self.tables |= set(found.values()) if _TABLE in found else set()
 
     def outcome(self, run: str) -> dict[str, Any] | None:
         """What became of the run in a folder within the study's, as far as it still is; None: unknown."""
         known = self._lines.get(run)
         return known["outcome"] if known and known["stamp"] == stamp(self._folder / run) else None
 
-    def add(self, run: str, outcome: dict[str, Any]) -> None:
+    def network(self, run: str) -> dict[str, str] | None:
+        """By what the network of a run is known again, as its config.json says; None: unknown."""
+        return self._lines.get(run, {}).get("network")
+
+    def add(self, run: str, outcome: dict[str, Any], network: dict[str, str] | None = None) -> None:
         """Note what became of a run; where that fails, it is read again."""
-        known = {"outcome": outcome, "stamp": stamp(self._folder / run)}
-        body = json.dumps({run: known}).encode()
+        known = {"outcome": outcome, "network": network, "stamp": stamp(self._folder / run)}
+        if self._lines.get(run) != known:
+            self._lines[run] = known
+            self._write({run: known})
+
+    def add_table(self, checksum: str) -> None:
+        """Note the checksum of a table of runs, before it is put in its place."""
+        self.tables.add(checksum)
+        self._write({_TABLE: checksum})
+
+    def _write(self, line: dict[str, Any]) -> None:
+        body = json.dumps(line).encode()
         with suppress(OSError), self._path.open("ab") as file:
             file.write(b"\n" + _checksum(body) + b" " + body)
 

@@ -1,16 +1,28 @@
 """Job: one run of a study, as a worker is asked for it."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from cosim.checkpoint import DamagedCheckpoint
+from cosim.configuration import to_dict
+from cosim.files import read_json, shown
+from cosim.folders import remove_folder
 from cosim.learning.network.named import Builder
+from cosim.results import Result
+from cosim.run_folder import CONFIG
 from cosim.running import network_of, run
+from cosim.servers.cloud import VersionReport
 from cosim.studies.table import outcome_of
 from cosim.studies.watch import Note
 from cosim.system import System
+
+NETWORK = "network"
+"""What of an outcome is no column: by what the network of the run is known again."""
 
 
 @attrs.frozen(kw_only=True)
@@ -34,26 +46,59 @@ class Job:
 
 
 def play(job: Job) -> dict[str, Any]:
-    """Play one run in this process, or go on with it, or read it; its row in the table, and its warnings."""
+    """Play one run in this process, or go on with it, or read it.
+
+    Returns:
+        Its row in the table, its network (`NETWORK`), and its warnings.
+    """
     note = None if job.note is None else Note(job.system, job.note)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         try:
-            result = run(
-                job.system,
-                network_of(job.system, job.build),
-                out=job.folder,
-                scenario=job.scenario,
-                data_dir=job.data_dir,
-                num_workers=1,
-                resume="as found",
-                listener=note or (lambda report: None),
-            )
+            result = _played(job, note or (lambda report: None))
         except Exception as error:
             outcome = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
         else:
-            outcome = outcome_of(result, job.targets, job.held)
+            outcome = outcome_of(result, job.targets, job.held) | {NETWORK: result.config.get("network")}
         finally:
             if note is not None:
                 note.over()
     return outcome | {"warnings": [str(warning.message) for warning in said]}
+
+
+def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
+    """The run; one that is so damaged that it cannot go on is begun anew."""
+    folder, network = Path(job.folder), network_of(job.system, job.build)
+    ask = partial(
+        run,
+        job.system,
+        network,
+        out=folder,
+        scenario=job.scenario,
+        data_dir=job.data_dir,
+        num_workers=1,
+        resume="as found",
+        listener=listener,
+    )
+    if folder.exists() and (why := _damage(folder / CONFIG, job)):
+        _remove(folder, why)
+    try:
+        return ask()
+    except DamagedCheckpoint as error:
+        _remove(folder, str(error).partition(" Usual fix")[0])
+    return ask()
+
+
+def _damage(path: Path, job: Job) -> str | None:
+    """Why the config.json in a folder of this very study is not that of the run; None where it is."""
+    try:
+        known = read_json(path)
+    except ValueError as error:
+        return f"{shown(path)}: damaged ({error})."
+    is_as_asked = known.get("system") == to_dict(job.system) and known.get("scenario") == job.scenario
+    return None if is_as_asked else f"{shown(path)}: damaged (not what the study asked for)."
+
+
+def _remove(folder: Path, why: str) -> None:
+    warnings.warn(f"{why} The run is begun anew.", stacklevel=2)
+    remove_folder(folder, "run")

@@ -6,6 +6,7 @@ then, the index grows by a line, and more seeds are asked for in the design of t
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,17 @@ import attrs
 import pandas as pd
 
 from cosim.configuration import ConfigurationError
-from cosim.files import write_table
-from cosim.learning.network.named import builder
+from cosim.files import checksum, replace
+from cosim.learning.network.named import Builder, builder
 from cosim.progress import duration
+from cosim.results import COMPLETE
+from cosim.running import configuration_of, network_of
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
 from cosim.studies.index import Index
-from cosim.studies.job import Job
-from cosim.studies.table import row_of, table_of, target_label
+from cosim.studies.job import NETWORK, Job
+from cosim.studies.table import FILE, row_of, run_folder, table_of, target_label
+from cosim.system import System
 
 if TYPE_CHECKING:
     from cosim.studies.study import Study
@@ -57,6 +61,7 @@ class Runs:
         self._scenario, self._data_dir, self._notes = scenario, data_dir, notes
         self._enough, self._most_seeds = enough, most_seeds or study.seeds
         self._index = Index(folder)
+        self._networks: dict[tuple[str, str, bool], dict[str, str] | None] = {}
         self._labels = [target_label(target, study.held) for target in study.targets]
         self._written, self._writing_s = 0.0, 0.0
         self._seeds: list[list[int]] = [[] for _ in found]
@@ -80,9 +85,9 @@ class Runs:
 
     def ended(self, key: Key, outcome: dict[str, Any]) -> None:
         """Take note of what became of a run, and ask for more seeds where its design has not enough."""
+        network = outcome.pop(NETWORK, None)
         self.rows[key] |= outcome
-        if outcome["status"] == "complete":
-            self._index.add(self.rows[key]["folder"], outcome)
+        self._index.add(self.rows[key]["folder"], outcome, network)
         self._ask_for_more(key[0])
 
     def write(self, *, now: bool) -> None:
@@ -90,7 +95,7 @@ class Runs:
         began = time.monotonic()
         wait_s = max(_WRITE_EVERY_WALL_S, self._writing_s / _MOST_WRITING)
         if now or not self._written or began - self._written >= wait_s:
-            write_table(self._folder / "runs.parquet", self.table)
+            replace(self._folder / FILE, self._write_table)
             self._written = time.monotonic()
             self._writing_s = self._written - began
 
@@ -113,16 +118,18 @@ class Runs:
         own, study = self._designs[design], self._study
         seed = study.first_seed + len(self._seeds[design])
         self._seeds[design].append(seed)
-        row = row_of(design, own.name, own.base, own.values, seed, f"runs/design-{design:03d}-seed-{seed}")
+        row = row_of(design, own.name, own.base, own.values, seed, run_folder(design, seed))
         system, error, build = own.system, own.error, None
         try:
             build = None if system is None else builder(system.model)
         except ConfigurationError as refused:
             error = str(refused)
         if system is None or build is None:
-            self.rows[design, seed] = row | {"status": "failed", "error": error}
+            failed = {"status": "failed", "error": error}
+            self.rows[design, seed] = row | failed
+            self._index.add(row["folder"], failed)
             return
-        known = None if ":" in system.model else self._index.outcome(row["folder"])
+        known = self._known(system, build, row["folder"])
         self.rows[design, seed] = row | (known or {})
         if known is None:
             note = None if self._notes is None else self._notes / f"{design:03d}-{seed}"
@@ -136,6 +143,28 @@ class Runs:
                 held=study.held,
                 note=note,
             )
+
+    def _known(self, system: System, build: Builder, run: str) -> dict[str, Any] | None:
+        """What the index says of a run that is complete; None where it has to be looked at, or played."""
+        known = self._index.outcome(run)
+        if known is None or known["status"] != COMPLETE:
+            return None
+        is_own = ":" in system.model  # a function of the user's, which may build another network today
+        return None if is_own and self._index.network(run) != self._network(system, build) else known
+
+    def _network(self, system: System, build: Builder) -> dict[str, str] | None:
+        """By what the network of a system is known again; None where it cannot be built."""
+        key = system.model, system.initial_weights, system.evaluation.learns
+        if key not in self._networks:
+            self._networks[key] = None
+            with suppress(Exception):  # its run will say what is wrong
+                config = configuration_of(system, network_of(system, build), self._scenario)
+                self._networks[key] = config["network"]
+        return self._networks[key]
+
+    def _write_table(self, partial: Path) -> None:
+        self.table.to_parquet(partial, index=False)
+        self._index.add_table(checksum(partial))
 
     def _ask_for_more(self, design: int) -> None:
         """Further seeds, while those of a design have all ended and are not enough."""

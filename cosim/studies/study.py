@@ -3,7 +3,8 @@
 All designs meet the same users, places, channels, data and mini-batches, seed by seed, since randomness has
 names; so differences between designs are paired. Runs go to any `concurrent.futures.Executor`; the table does
 not depend on which, nor on the number of workers. A study that was stopped, however it ended, goes on with
-what is missing, also within a run (`cosim.checkpoint`). A run that fails is a row with its error.
+what is missing, also within a run (`cosim.checkpoint`). A run that fails is a row with its error; one that is
+damaged is played again.
 
 The folder holds `study.json` (what was asked, and the sources of a user's own parts), `runs/` (one run folder
 each), `runs.parquet` (one row per run, with its folder; written anew now and then, and at the end) and
@@ -21,7 +22,6 @@ Usage::
 Validation: tests/studies/test_study.py.
 """
 
-import json
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -32,19 +32,19 @@ import attrs
 import pandas as pd
 
 from cosim.configuration import ConfigurationError, check_reloads, to_dict
-from cosim.files import place, read_json, shown, write_json
-from cosim.folders import alone_in, create_folder
+from cosim.files import place
+from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.learning.workers import num_cores
 from cosim.progress import say
 from cosim.provenance import check_version
 from cosim.shown import in_a_line, table
-from cosim.sources import Sources, check_sources, sources_of
+from cosim.sources import sources_of
 from cosim.studies.designs import Design, Grid, Systems, designs, systems_by_name, with_full_paths
 from cosim.studies.executors import played, pool
 from cosim.studies.job import play
 from cosim.studies.runs import Enough, Runs
-from cosim.studies.table import ASKED, RUN
+from cosim.studies.study_folder import begin, keep_seeds
 from cosim.studies.watch import watch
 
 
@@ -144,13 +144,15 @@ class Study:
             check_version(path.parent)
         for system in self.systems.values():
             check_reloads(system)
-        _begin(folder, self._asked(scenario), sources_of(*(d.system for d in found if d.system is not None)))
+        sources = sources_of(*(design.system for design in found if design.system is not None))
+        begin(folder, self._asked(scenario), self.seeds, sources, found)
         title = progress if isinstance(progress, str) else scenario or folder.name
         with (
             alone_in(folder, "study"),
             interrupts_kept(),
             watch(folder, title if progress else None) as watching,
         ):
+            keep_seeds(folder, self.seeds)
             runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, watching.folder)
 
             def ended() -> None:
@@ -181,39 +183,3 @@ class Study:
             "targets": list(self.targets),
             "held": self.held,
         }
-
-
-def _begin(folder: Path, asked: dict[str, Any], sources: Sources) -> None:
-    """Make the folder of a study, or see that it is of this very one."""
-    path, asked = folder / ASKED, json.loads(json.dumps(asked))
-    if _has_lost(path):
-        write_json(path, asked | {"sources": sources})
-    if not path.exists():
-        try:
-            create_folder(folder, {path.name: asked | {"sources": sources}}, parts=("runs",))
-            return
-        except FileExistsError:
-            if not path.exists():
-                raise ConfigurationError(
-                    f"{shown(folder)}: is there already, and no study. Usual fix: another --out."
-                ) from None
-    try:
-        known = read_json(path)
-    except ValueError as error:
-        raise ConfigurationError(
-            f"{shown(path)}: damaged ({error}). Usual fix: remove it and give the same command again, which "
-            "keeps the runs that are whole."
-        ) from None
-    known_sources = known.pop("sources", {})
-    if known != asked:
-        differ = ", ".join(key for key in asked if known.get(key) != asked[key])
-        raise ConfigurationError(
-            f"{shown(folder)}: holds another study (its {differ} differs). Usual fix: another --out."
-        )
-    check_sources(known_sources, sources, shown(folder))
-
-
-def _has_lost(path: Path) -> bool:
-    """Whether the file of a study is missing where there are runs of one; each of them says what it is of."""
-    runs = [run.name for run in path.parent.glob("runs/*")]
-    return not path.exists() and bool(runs) and all(map(RUN.fullmatch, runs))

@@ -1,6 +1,6 @@
 """Table of runs: one row for each run of a study, what it was and what became of it.
 
-It says nothing that the run folders do not say, so a damaged one is made anew from those that are whole. It
+It says nothing that the index and the run folders do not say, so a damaged one is made anew from them. It
 needs nothing but results, so that whoever reads them may use it. The table's `attrs` say what its scores mean
 and which targets it has; Parquet keeps them.
 """
@@ -16,8 +16,9 @@ from typing import Any
 import pandas as pd
 
 from cosim.configuration import ConfigurationError
-from cosim.files import read_json, shown
+from cosim.files import checksum, read_json, shown
 from cosim.results import Result
+from cosim.studies.index import Index
 from cosim.studies.names import names_of
 
 COLUMNS = {
@@ -45,7 +46,12 @@ MEASURES = "measures"
 
 FILE, ASKED = "runs.parquet", "study.json"
 RUN = re.compile(r"design-(\d+)-seed-(\d+)")
-"""What the folder of a run is called."""
+"""What the folder of a run is called, by design and seed."""
+
+
+def run_folder(design: int, seed: int) -> str:
+    """Where a run lies in the folder of its study."""
+    return f"runs/design-{design:03d}-seed-{seed}"
 
 
 def table_in(folder: Path) -> pd.DataFrame:
@@ -57,7 +63,10 @@ def table_in(folder: Path) -> pd.DataFrame:
     Warns:
         UserWarning: It is made anew.
     """
+    index = Index(folder)
     try:
+        if index.tables and checksum(folder / FILE) not in index.tables:
+            raise ValueError("its checksum is another")
         table = pd.read_parquet(folder / FILE)
         if any(str(table[column].dtype) != dtype for column, dtype in COLUMNS.items()):
             raise ValueError("its columns are of other types")
@@ -68,24 +77,27 @@ def table_in(folder: Path) -> pd.DataFrame:
     except Exception as error:  # there is hardly one that damaged bytes cannot raise
         where, why = shown(folder / FILE), " ".join(str(error).split())[:200]
         warnings.warn(f"{where}: damaged ({why}), so it is made anew from the runs.", stacklevel=2)
-        return _made_anew(folder)
+        return _made_anew(folder, index)
     return table
 
 
-def _made_anew(folder: Path) -> pd.DataFrame:
+def _made_anew(folder: Path, index: Index) -> pd.DataFrame:
     try:
         asked = read_json(folder / ASKED)
         grid, targets, held = asked["grid"], asked["targets"], asked["held"]
         names = names_of(list(asked["systems"]), grid)
-        ways = [(str(base), way) for base in asked["systems"] for way in product(*grid.values())]
+        ways = [(base, way) for base in asked["systems"].items() for way in product(*grid.values())]
+        there = [tuple(map(int, match.groups())) for match in _runs_in(folder)]
         rows = []
-        for run in folder.glob("runs/*"):
-            if match := RUN.fullmatch(run.name):
-                number, seed = map(int, match.groups())
-                base, way = ways[number]
-                values = dict(zip(grid, way, strict=True))
-                row = row_of(number, names[number], base, values, seed, f"runs/{run.name}")
-                rows.append(row | _outcome_in(run, targets, held))
+        for number, ((base, system), way) in enumerate(ways):
+            values = dict(zip(grid, way, strict=True))
+            first = int(system["seed"])
+            seeds = {*range(first, first + int(asked["seeds"])), *(s for n, s in there if n == number)}
+            for seed in seeds:
+                run = run_folder(number, seed)
+                row = row_of(number, names[number], str(base), values, seed, run)
+                known = index.outcome(run)
+                rows.append(row | (_outcome_in(folder / run, targets, held) if known is None else known))
         return table_of(rows, [target_label(target, held) for target in targets])
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise ConfigurationError(
@@ -94,7 +106,14 @@ def _made_anew(folder: Path) -> pd.DataFrame:
         ) from None
 
 
+def _runs_in(folder: Path) -> list[re.Match[str]]:
+    found = (RUN.fullmatch(run.name) for run in folder.glob("runs/*"))
+    return [match for match in found if match]
+
+
 def _outcome_in(folder: Path, targets: Sequence[float], held: int) -> dict[str, Any]:
+    if not folder.exists():
+        return {}
     try:
         return outcome_of(Result.load(folder), targets, held)
     except ConfigurationError as error:

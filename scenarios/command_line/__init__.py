@@ -4,22 +4,21 @@ Every field of a scenario's configuration is an option, because the options are 
 command's module is imported when it is asked for, so that help, lists and typing mistakes are quick.
 """
 
-import signal
 import sys
+from contextlib import suppress
 
-from cosim.interrupts import interrupts_kept
+from cosim import interrupts
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the command `cosim`."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with interrupts_kept():
+    with interrupts.interrupts_heard():
         try:
             from scenarios.command_line.commands import exit_code  # an interrupt may fall into its imports
 
             code = exit_code(sys.argv[1:] if arguments is None else arguments)
-        except KeyboardInterrupt:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            print("Interrupted. A run folder keeps what was finished.", file=sys.stderr)
-            code = 130
+        except KeyboardInterrupt as interrupt:
+            with suppress(OSError):
+                print("Interrupted. A run folder keeps what was finished.", file=sys.stderr)
+            code = interrupts.exit_code(interrupt)
     sys.exit(code)

@@ -12,6 +12,8 @@ import re
 import sys
 import warnings
 from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
 
 from cosim.configuration import ConfigurationError, did_you_mean
 
@@ -39,7 +41,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim --version                       which cosim this is
 
 An option is a field's path, or as much of its end as tells it from the others.
-Exit codes: 0 done, 1 a check failed, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 a check failed, 2 bad input, 130 interrupted, 143 terminated.
 """
 
 COMMANDS = {
@@ -63,8 +65,10 @@ _MOST_LETTERS = 300
 
 def exit_code(arguments: list[str]) -> int:
     """Carry out what the arguments ask for, and say what went wrong."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed; no file that is opened later may take its place
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+        if isinstance(stream := getattr(sys, name), io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: _say("Warning", str(message))
@@ -75,14 +79,18 @@ def exit_code(arguments: list[str]) -> int:
             _say("Error", str(error))
             code = 2
         except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
-            _leave_output()
+            _leave(sys.stdout)
             code = 0
         except OSError as error:
-            _leave_output()
+            _leave(sys.stdout)
             where = error.filename or "the output"
             why = f"{where}: cannot be read or written ({error.strerror or error})"
             _say("Error", f"{why}. What was saved before is whole. Usual fix: another place.")
             code = 2
+    try:
+        sys.stderr.flush()
+    except OSError:  # nobody reads what is said on the way, and all is done
+        _leave(sys.stderr)
     return code
 
 
@@ -108,7 +116,7 @@ def _say(what: str, message: str) -> None:
         print(f"{what}: {short}", file=sys.stderr)
 
 
-def _leave_output() -> None:
-    """Let what is still to be written go nowhere, so that no flush fails at the end."""
+def _leave(stream: TextIO) -> None:
+    """Let what is still to be written there go nowhere, so that no flush fails at the end."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

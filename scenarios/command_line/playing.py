@@ -2,7 +2,6 @@
 
 import math
 import shlex
-import sys
 import warnings
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +12,7 @@ from rich.table import Table
 from analysis.plots import overview
 from analysis.studies import target_in_words as target_words
 from cosim.files import place, shown
+from cosim.progress import say
 from cosim.results import Result
 from cosim.run_folder import check_network, complete_in
 from cosim.running import configuration_of, network_of, run
@@ -55,7 +55,7 @@ def play(
         )
     except KeyboardInterrupt:
         if (out / "config.json").is_file():
-            print(f"To go on: {to_go_on} --resume {shlex.quote(shown(out))}", file=sys.stderr)
+            say(f"To go on: {to_go_on} --resume {shlex.quote(shown(out))}")
         raise
     picture = out / "overview.png"
     save_picture(overview(result), picture)

@@ -367,7 +367,7 @@ def test_spans_come_back_exactly(result: cosim.Result, tmp_path: Path):
 def test_rows_come_back_in_their_order_whatever_it_was(hist_result: cosim.Result):
     shuffled = hist_result.spans.sample(frac=1.0, random_state=3, ignore_index=True)
     assert not shuffled.equals(hist_result.spans)
-    made = events(attrs.evolve(hist_result, spans=shuffled))
+    made = events(hist_result.with_tables(spans=shuffled))
     pd.testing.assert_frame_equal(spans(made), shuffled, check_exact=True)
     check_nesting(made)
     assert names(made, "thread_name") == names(events(hist_result), "thread_name")
@@ -462,7 +462,7 @@ def test_damaged_tables_are_refused_and_nothing_is_written(
     damaged = getattr(whole, table).copy()
     damaged[column] = damaged[column].astype(object if isinstance(value, str) else float)
     damaged.loc[len(damaged) - 1, column] = value
-    broken = attrs.evolve(whole, **{table: damaged})
+    broken = whole.with_tables(**{table: damaged})
     path = tmp_path / "a.json"
     write(whole, path)
     before = path.read_bytes()
@@ -476,7 +476,7 @@ def test_damaged_tables_are_refused_and_nothing_is_written(
 def test_tables_without_a_column_are_refused(table: str):
     whole = by_hand()
     column = {"spans": "node", "rounds": "node", "evaluations": "time_s"}.get(table, "client")
-    broken = attrs.evolve(whole, **{table: getattr(whole, table).drop(columns=column)})
+    broken = whole.with_tables(**{table: whole.tables[table].drop(columns=column)})
     with pytest.raises(ValueError, match=f"the table of {table} is damaged: it has no column {column}"):
         events(broken)
 

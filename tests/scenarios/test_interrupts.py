@@ -1,4 +1,4 @@
-"""Ctrl-C: a study ends at once, says how it goes on, and leaves no process and no traceback."""
+"""Ctrl-C and SIGTERM: what plays ends at once, says how it goes on, leaves no process and no traceback."""
 
 import os
 import signal
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
+from cosim import Result
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = """
@@ -57,21 +59,28 @@ def is_gone(group: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("to", ["the process group", "the parent alone"])
-def test_ctrl_c_ends_a_study_now_and_keeps_what_was_finished(to, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "to"),
+    [
+        (signal.SIGINT, "the process group"),
+        (signal.SIGTERM, "the process group"),
+        (signal.SIGTERM, "the parent alone"),
+    ],
+)
+def test_a_signal_ends_a_study_now_and_keeps_what_was_finished(number, to, tmp_path):
     """Two runs are long; those that were whole before are whole after it, and complete."""
     out = tmp_path / "a study"
     process = started(*STUDY, "--out", str(out))
     runs = out / "runs"
     try:
         until(lambda: len(list(runs.glob("design-001-*"))) == 2)
-        (os.killpg if to == "the process group" else os.kill)(process.pid, signal.SIGINT)
+        (os.killpg if to == "the process group" else os.kill)(process.pid, number)
         _, said = process.communicate(timeout=30)
         until(lambda: is_gone(process.pid))
     finally:
         if not is_gone(process.pid):
             os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert "Traceback" not in said
     assert "Exception" not in said
     options = "--over num_global_rounds=1,5000 --seeds 2 --workers 2"
@@ -88,3 +97,46 @@ def test_ctrl_c_while_modules_are_loaded_is_quiet(module, tmp_path):
     assert said == "Interrupted. A run folder keeps what was finished.\n"
     assert output == ""
     assert not (tmp_path / "s").exists()
+
+
+HELD = """
+import builtins, os, signal, time
+from cosim import results
+def save(result):
+    builtins.print("saving", flush=True)
+    time.sleep(60.0)
+results.Result.save = save
+"""
+
+
+def test_a_second_ctrl_c_kills_at_once(tmp_path):
+    """Whatever the first is busy with: here the saving of the run takes a minute."""
+    run = ("run", "quickstart", "--num-global-rounds", "5000", "--out", str(tmp_path / "a"))
+    process = started(*run, before=HELD)
+    try:
+        until(lambda: (tmp_path / "a").exists())
+        os.kill(process.pid, signal.SIGINT)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "saving\n"
+        os.kill(process.pid, signal.SIGTERM)  # a second of these is no haste: `timeout` sends two
+        time.sleep(0.2)
+        assert process.poll() is None
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=5)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == -signal.SIGINT
+
+
+def test_sigterm_ends_a_run_with_what_was_finished_and_says_how_it_goes_on(tmp_path):
+    out = tmp_path / "a"
+    process = started("run", "quickstart", "--num-global-rounds", "5000", "--out", str(out))
+    until(out.exists)
+    os.kill(process.pid, signal.SIGTERM)
+    os.kill(process.pid, signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "Traceback" not in said
+    assert f"To go on: cosim run quickstart --resume {out}\nInterrupted." in said
+    assert Result.load(out).summary.status == "interrupted"

@@ -3,7 +3,6 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -98,7 +97,7 @@ def test_arrivals_are_a_distribution_that_ends_where_drops_begin(folder):
     fates = run.fates.assign(
         outcome=["deadline" if number % 4 == 0 else "done" for number in range(len(run.fates))]
     )
-    figure = drawn_as(designs_of([attrs.evolve(run, fates=fates)]), PlotOptions(kind="cdf"))
+    figure = drawn_as(designs_of([run.with_tables(fates=fates)]), PlotOptions(kind="cdf"))
     (line,) = figure.axes[0].lines
     heights = line.get_ydata()
     assert (np.diff(heights) >= 0.0).all()

@@ -361,8 +361,6 @@ def makes_up(
     round of the first global round.
     """
 
-    none = pd.DataFrame()
-
     def play(folder: str, systems: dict[str, cosim.System], options: Options) -> dict[str, cosim.Result]:
         results = {}
         for label, system in systems.items():
@@ -383,12 +381,10 @@ def makes_up(
             results[label] = cosim.Result(
                 config={"label": label, "system": {"seed": seed}},
                 summary=Summary("complete", len(shares) - 1, 0.0, {}, {}, total_j, 0, 0, 0.0),
-                spans=none,
-                transfers=none,
-                fates=none,
-                plans=pd.DataFrame(rows, columns=columns),
-                rounds=none,
-                evaluations=pd.DataFrame(numbers),
+                tables={
+                    "plans": pd.DataFrame(rows, columns=columns),
+                    "evaluations": pd.DataFrame(numbers),
+                },
             )
         return results
 

@@ -239,7 +239,7 @@ def test_five_per_cent_lost_by_the_clock_turn_it_red(monkeypatch: Patch) -> None
         cloud, result = once(of)
         kept = np.random.default_rng(1).random(len(result.transfers)) >= 0.05
         transfers = result.transfers.assign(arrived=result.transfers["arrived"] & kept)
-        return cloud, attrs.evolve(result, transfers=transfers)
+        return cloud, result.with_tables(transfers=transfers)
 
     monkeypatch.setattr(validation, "simulate", lossy)
     assert set(validation.compare(OPTIONS)["verdict"]) == {"disagrees"}

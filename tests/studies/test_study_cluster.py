@@ -1,17 +1,20 @@
 """A study on a dask.distributed cluster: a real scheduler, two worker processes, one of which is killed."""
 
 import os
+import re
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import pytest
 from distributed import Client
 
 from cosim import AfterRounds, ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
+from cosim.studies import watch
 from cosim.studies.study import Study
+from scenarios.command_line.study import executor
 from scenarios.command_line.study.executor import pool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,9 +44,14 @@ def started(stack: ExitStack, *arguments: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path):
-    """The table is, to the last bit, that of processes of this machine."""
-    told = tmp_path / "scheduler.json"
+def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch, capsys):
+    """Progress within the runs is heard. The table is, to the last bit, that of processes of this machine."""
+    told, shown = tmp_path / "scheduler.json", []
+    show = nullcontext(lambda counted, words, within: shown.append(words))
+    monkeypatch.setattr(watch, "progress_of", lambda name, quiet=False: show)
+    monkeypatch.setattr(watch, "_EVERY_WALL_S", 0.05)
+    often = tmp_path / "often.py"
+    often.write_text("from cosim.studies import watch\nwatch._EVERY_WALL_S = 0.0\n")
     with ExitStack() as stack:
         local = ("--host", "127.0.0.1", "--no-dashboard")
         started(stack, "distributed.cli.dask_scheduler", *local, "--port", "0", "--scheduler-file", str(told))
@@ -53,7 +61,15 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path):
             started(
                 stack,
                 *("distributed.cli.dask_worker", "--scheduler-file", str(told), *local),
-                *("--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path / f"worker {number}")),
+                *(
+                    "--nthreads",
+                    "1",
+                    "--no-nanny",
+                    "--preload",
+                    str(often),
+                    "--local-directory",
+                    str(tmp_path / f"worker {number}"),
+                ),
             )
             for number in range(2)
         ]
@@ -66,16 +82,21 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path):
                 workers[0].kill()
                 killed.append(workers[0].wait())
 
-        with pool(f"dask={client.scheduler.address}", None) as (executor, _):
-            runs = STUDY.run(tmp_path / "cluster", executor=executor, listener=listener)
+        with pool(f"dask={client.scheduler.address}", None) as (cluster, _):
+            runs = STUDY.run(tmp_path / "cluster", executor=cluster, listener=listener, progress=True)
     assert killed
+    assert "cluster: 8 runs, about " in capsys.readouterr().err
+    times_s = re.findall(r"[12] running \(simulated ([0-9.]+) s", "\n".join(shown))
+    assert len(set(times_s)) > 1
+    assert shown[-1] == "0 running, 0 failed"
     assert list(runs["status"]) == ["complete"] * 8, runs["error"].tolist()
     assert not runs.duplicated(["design", "seed"]).any()
     STUDY.run(tmp_path / "here", num_workers=2)
     assert (tmp_path / "cluster/runs.parquet").read_bytes() == (tmp_path / "here/runs.parquet").read_bytes()
 
 
-def test_a_scheduler_that_does_not_answer_is_refused():
+def test_a_scheduler_that_does_not_answer_is_refused(monkeypatch):
+    monkeypatch.setattr(executor, "_ANSWERS_WITHIN_WALL_S", 0.1)
     with pytest.raises(ConfigurationError, match=r"no scheduler answers there.*Usual fix"):  # noqa: SIM117
         with pool("dask=tcp://127.0.0.1:9", None):
             pass

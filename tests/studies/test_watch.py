@@ -1,6 +1,7 @@
 """Progress within the runs of a study, from other processes, and nothing left behind."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -58,7 +59,8 @@ def test_a_note_is_left_now_and_then_and_taken_away(tmp_path, monkeypatch):
 @pytest.mark.parametrize("progress", [True, "mine", False])
 def test_a_study_says_what_it_will_cost_and_how_far_it_is(progress, tmp_path, capsys):
     study = Study(SYSTEM, {"num_cells": (1, 2)}, 1)
-    study.run(tmp_path / "s", num_workers=1, progress=progress)
+    with ThreadPoolExecutor(1) as executor:
+        study.run(tmp_path / "s", executor=executor, num_workers=1, progress=progress)
     errors = capsys.readouterr().err.splitlines()
     assert not (tmp_path / "s" / ".progress").exists()
     if not progress:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from cosim.configuration import ConfigurationError
 from cosim.learning.workers import num_cores
 
+_ANSWERS_WITHIN_WALL_S = 10.0
+
 
 @contextmanager
 def pool(executor: str, workers: int | None) -> Iterator[tuple[Executor | None, int]]:
@@ -30,7 +32,11 @@ def pool(executor: str, workers: int | None) -> Iterator[tuple[Executor | None, 
             "--executor dask: needs dask.distributed. Usual fix: pip install 'cosim[cluster]'."
         ) from None
     try:
-        client = Client(address, timeout=10) if address else Client(n_workers=workers, threads_per_worker=1)
+        client = (
+            Client(address, timeout=_ANSWERS_WITHIN_WALL_S)
+            if address
+            else Client(n_workers=workers, threads_per_worker=1)
+        )
     except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"--executor {executor}: no scheduler answers there ({error}). Usual fix: start one and give its "

@@ -1,7 +1,6 @@
 """Playing a study: what its runs are played on, how far they have come, and what they say."""
 
 import shlex
-import sys
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
@@ -15,6 +14,7 @@ from cosim import Never
 from cosim.configuration import ConfigurationError
 from cosim.files import place, shown
 from cosim.learning.task import SUGGESTED
+from cosim.progress import say
 from cosim.running import network_of
 from cosim.studies.designs import BASE, Design, value_at
 from cosim.studies.study import Study
@@ -61,7 +61,7 @@ def play(
     except KeyboardInterrupt:
         if (out / "study.json").is_file():
             chosen = "" if options.out else f" --out {shlex.quote(shown(out))}"
-            print(f"To go on: {to_go_on}{chosen}", file=sys.stderr)
+            say(f"To go on: {to_go_on}{chosen}")
         raise
     runs = together([out])
     reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)

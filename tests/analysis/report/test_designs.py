@@ -71,7 +71,7 @@ def test_of_many_curves_those_from_best_to_worst_are_named(result):
     runs = study(result, 4)
     accuracy = result.evaluations["accuracy"]
     for place, run in enumerate(runs):
-        worse = attrs.evolve(run, evaluations=run.evaluations.assign(accuracy=accuracy - 0.01 * (place // 3)))
+        worse = run.with_tables(evaluations=run.evaluations.assign(accuracy=accuracy - 0.01 * (place // 3)))
         runs[place] = worse
     html = report(runs)
     pictures = re.findall(r'aria-label="Test accuracy[^"]*Last values: ([^"]*)"', html)

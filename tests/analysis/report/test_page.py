@@ -106,11 +106,7 @@ def test_every_colour_of_a_picture_follows_the_page(html):
 def test_what_files_say_is_text(result, field, tmp_path):
     tame = report([result, named(result, **{field: "tame"})])
     runs = [result, named(result, folder=tmp_path / "<script>alert(3)<" / "<b>run", **{field: HOSTILE})]
-    runs[1] = attrs.evolve(
-        runs[1],
-        spans=result.spans.replace({"client-0000": "client-<i>$_{"}),
-        transfers=result.transfers.replace({"client-0000": "client-<i>$_{"}),
-    )
+    runs[1] = runs[1].with_tables(spans=result.spans.replace({"client-0000": "client-<i>$_{"}))
     tags = Tags(report(runs, title=HOSTILE, remarks=[HOSTILE]))
     assert not tags.wrong
     assert {tag for tag, _ in tags.elements} <= {tag for tag, _ in Tags(tame).elements} | {"p"}
@@ -127,7 +123,7 @@ def test_what_cannot_be_written_in_utf_8_is_text_too():
 
 @pytest.mark.parametrize("name", sorted(NEEDED))
 def test_a_table_without_a_column_is_refused_in_one_message(result, name):
-    damaged = attrs.evolve(result, **{name: getattr(result, name).drop(columns=NEEDED[name][-1])})
+    damaged = result.with_tables(**{name: result.tables[name].drop(columns=NEEDED[name][-1])})
     with pytest.raises(ValueError, match=f"the table of {name} has no column {NEEDED[name][-1]}. Usual fix"):
         report([result, damaged])
 
@@ -141,9 +137,9 @@ def test_nothing_and_rounds_that_were_not_played_are_refused(result):
 
 
 def test_a_run_without_rows_has_a_page(result):
-    empty = {name: getattr(result, name).iloc[:0] for name in NEEDED}
+    empty = {name: table.iloc[:0] for name, table in result.tables.items()}
     summary = result.summary._replace(status="interrupted", num_global_rounds=0, num_updates=0, num_dropped=0)
-    html = report([attrs.evolve(result, summary=summary, **empty)])
+    html = report([attrs.evolve(result, summary=summary, tables=empty)])
     for said in ("is not complete", "Nothing was evaluated", "No client spent energy", "Nobody"):
         assert said in html
 
