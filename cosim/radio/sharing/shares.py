@@ -76,20 +76,14 @@ class SharedUpload(Upload):
         """When the upload ends at its current rate, or its fading block does."""
         return min(self._end_s, self._block_end_s)
 
-    @property
-    def delay_s(self) -> float:
-        """How long until then, right after an update."""
-        if self._end_s <= self._block_end_s:
-            return self._bits_left / self._rate_bps
-        return max(0.0, self._block_end_s - self._sim.now_s)
-
     def has_ended(self) -> bool:
         """Whether all bits are through at this instant."""
         return self._end_s <= self._sim.now_s
 
     def update(self, share_hz: float) -> None:
         """Go on with this share of the band and with the fading block of this instant."""
-        fades = self._block_end_s <= self._sim.now_s
+        now_s = self._sim.now_s
+        fades = self._block_end_s <= now_s
         if share_hz == self._share_hz and not fades:
             return
         self.pause()
@@ -98,13 +92,29 @@ class SharedUpload(Upload):
             self._block_end_s = self._channel.fading.end_s(self._block)
         self._share_hz = share_hz
         self._rate_bps = self._channel.rate_bps(share_hz, self._block)
-        self._end_s = self._sim.now_s + self._bits_left / self._rate_bps if self._rate_bps else math.inf
+        self._end_s = now_s + self._bits_left / self._rate_bps if self._rate_bps else math.inf
 
     def pause(self) -> None:
         """Count what has been sent until now."""
-        sent_bits = self._rate_bps * (self._sim.now_s - self._since_s)
-        self._bits_left = 0.0 if self.has_ended() else max(0.0, self._bits_left - sent_bits)
-        self._since_s = self._sim.now_s
+        now_s = self._sim.now_s
+        if self._end_s <= now_s:
+            self._bits_left = 0.0
+        else:
+            self._bits_left = max(0.0, self._bits_left - self._rate_bps * (now_s - self._since_s))
+        self._since_s = now_s
+
+    def go_on(self, share_hz: float) -> Event | None:
+        """Send with a share that nobody changes.
+
+        Returns:
+            What comes at the end of the fading block, if that is before its own; None: nothing changes it.
+        """
+        self.update(share_hz)
+        if self._end_s <= self._block_end_s:
+            if self._rate_bps:
+                self._sim.trigger(self.done, self._bits_left / self._rate_bps)
+            return None
+        return self._sim.timer(max(0.0, self._block_end_s - self._sim.now_s))
 
 
 class FixedBand(Band):
@@ -151,18 +161,8 @@ class FixedBand(Band):
             self._sending.discard(upload)
 
     def _go_on(self, upload: SharedUpload) -> None:
-        """Send until the upload changes by itself."""
-        upload.update(self.share_hz(self._num_shares))
-        if upload.next_change_s < math.inf:
-            timer = self._sim.timer(upload.delay_s)
-            timer.callbacks.append(lambda _: self._change(upload))  # type: ignore[union-attr]
-
-    def _change(self, upload: SharedUpload) -> None:
-        """End it if it has ended, or go on in its next fading block."""
-        if upload not in self._sending:
-            return
-        if upload.has_ended():
-            self.leave(upload)
-            upload.done.succeed()
-        else:
-            self._go_on(upload)
+        """Send until the upload or its fading block ends."""
+        if upload in self._sending:
+            fades = upload.go_on(self.share_hz(self._num_shares))
+            if fades is not None:
+                fades.callbacks.append(lambda _: self._go_on(upload))  # type: ignore[union-attr]

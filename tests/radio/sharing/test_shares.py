@@ -89,7 +89,7 @@ def play(
         finally:
             upload.close()
             upload.close()
-            sent[name] = Sent(sim.now_s, job.bits - upload.bits_left, upload.done.triggered)
+            sent[name] = Sent(sim.now_s, job.bits - upload.bits_left, upload.done.processed)
 
     def client(name, job):
         yield from sim.spend(name, "wait", job.start_s)
