@@ -47,7 +47,8 @@ class SideBySide:
     def __init__(self, environment: simpy.Environment, processes: Mapping[Any, Process]) -> None:
         self._environment = environment
         self._depth = _depth(environment)
-        self._branches = {name: Branch(environment, process) for name, process in processes.items()}
+        depth = self._depth + 1
+        self._branches = {name: Branch(environment, process, depth) for name, process in processes.items()}
 
     def __len__(self) -> int:
         return len(self._branches)
@@ -154,8 +155,8 @@ class Branch(simpy.Process):
         ended_s: When it has ended.
     """
 
-    def __init__(self, environment: simpy.Environment, process: Process) -> None:
-        self.depth = _depth(environment) + 1
+    def __init__(self, environment: simpy.Environment, process: Process, depth: int = 0) -> None:
+        self.depth = depth
         self.ended_s = math.inf
         super().__init__(environment, self._played(process))
 

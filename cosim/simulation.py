@@ -69,6 +69,10 @@ def normals(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
     return rng.standard_normal(num)
 
 
+Rows = Callable[..., NDArray[Any]]
+"""Gives a row for each of many clients, from the clock, their `Numbers` and an index."""
+
+
 class Numbers(NamedTuple):
     """Clients of one kind by their numbers.
 
@@ -105,6 +109,7 @@ class Simulation:
         self._environment = _Clock() if shuffle_ties is None else _Shuffled(shuffle_ties)
         self._streams: dict[tuple[str, str], np.random.Generator] = {}
         self._block = lru_cache(maxsize=1024)(self._drawn_block)
+        self._rows = lru_cache(maxsize=1024)(self._made_rows)
 
     @property
     def now_s(self) -> float:
@@ -236,6 +241,20 @@ class Simulation:
         """
         kind, number = by_number(client)
         return self._block(kind, number // BLOCK, purpose, draw, index)[number % BLOCK]
+
+    def shared(self, client: str, rows: Rows, *index: int) -> Any:
+        """A client's row of what is made of the draws of all `BLOCK` clients of its block together.
+
+        Args:
+            rows: Makes a row for each of many clients, and knows nothing but its arguments; a function of a
+                module, since it tells its rows from others.
+            index: What it is made for.
+        """
+        kind, number = by_number(client)
+        return self._rows(kind, number // BLOCK, rows, index)[number % BLOCK]
+
+    def _made_rows(self, kind: str, block: int, rows: Rows, index: tuple[int, ...]) -> Any:
+        return rows(self, Numbers(kind, (block,), np.arange(BLOCK)), *index)
 
     def of_clients(self, clients: "Numbers", purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
         """What many clients draw, a row each: those of `of_client`."""

@@ -12,9 +12,8 @@ Source: HIST journal paper, Sections IV-A and VI-C.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,10 +114,7 @@ class Rayleigh(Fading):
 
         @lru_cache(maxsize=2)
         def gains(block: Block) -> NDArray[np.float64]:
-            antennas = range(self.num_antennas)
-            return _power(
-                sim.of_clients(numbers, "fading", _gaussian, antenna, *block) for antenna in antennas
-            )
+            return _powers(sim, numbers, self.num_antennas, *block)
 
         return lambda job: gains(self.redrawn.block(job, sim.now_s))
 
@@ -175,10 +171,15 @@ class RayleighChannel(BlockFading):
     def gain(self, block: Block) -> float:
         """Channel power gain |h|^2 of a receiver that combines all antennas (maximum ratio)."""
         if self._last is None or self._last[0] != block:
-            self._last = block, float(_power(self.vector(block)))
+            power = self._sim.shared(self._client, _powers, self._num_antennas, *block)
+            self._last = block, float(power)
         return self._last[1]
 
 
-def _power(amplitudes: Iterable[Any]) -> Any:
-    """Sum of |h|^2 over antennas, one after the other, of one client or many; the same bits for both."""
-    return sum((h.real * h.real + h.imag * h.imag for h in amplitudes), 0.0)
+def _powers(sim: Simulation, numbers: Numbers, num_antennas: int, *block: int) -> NDArray[np.float64]:
+    """Sum of |h|^2 over antennas, one after the other, of many clients in a block, shape (clients,)."""
+    powers = np.zeros(len(numbers.places))
+    for antenna in range(num_antennas):
+        h = sim.of_clients(numbers, "fading", _gaussian, antenna, *block)
+        powers += h.real * h.real + h.imag * h.imag
+    return powers

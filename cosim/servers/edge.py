@@ -1,7 +1,7 @@
 """Edge server: lets the participants of its cell play a round and keeps what arrives in time."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import attrs
 import numpy as np
@@ -123,9 +123,9 @@ class EdgeServer(Server):
             self.link.begin_round(len(participants), sim.now_s + waiting.most_s)
             played = ArrayRound.begun(sim, self._fleet, self.link, participants, work, cycles, waiting)
         if played is None:
+            assigned = partial(Assignment, **attrs.asdict(work, recurse=False))
             assignments = [
-                (client, attrs.evolve(work, cycles=own))
-                for client, own in zip(participants, cycles, strict=True)
+                (client, assigned(cycles=own)) for client, own in zip(participants, cycles, strict=True)
             ]
             return (yield from self.edge_round(sim, assignments, waiting, work.job))
         updates = [work.request(sim, client, work) for client in participants]
