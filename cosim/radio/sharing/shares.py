@@ -86,13 +86,14 @@ class SharedUpload(Upload):
         fades = self._block_end_s <= now_s
         if share_hz == self._share_hz and not fades:
             return
-        self.pause()
+        if self._rate_bps:
+            self.pause()
         if fades:
             self._block = self._channel.fading.after(self._block)
             self._block_end_s = self._channel.fading.end_s(self._block)
-        self._share_hz = share_hz
-        self._rate_bps = self._channel.rate_bps(share_hz, self._block)
-        self._end_s = now_s + self._bits_left / self._rate_bps if self._rate_bps else math.inf
+        self._share_hz, self._since_s = share_hz, now_s
+        rate_bps = self._rate_bps = self._channel.rate_bps(share_hz, self._block)
+        self._end_s = now_s + self._bits_left / rate_bps if rate_bps else math.inf
 
     def pause(self) -> None:
         """Count what has been sent until now."""
@@ -103,18 +104,28 @@ class SharedUpload(Upload):
             self._bits_left = max(0.0, self._bits_left - self._rate_bps * (now_s - self._since_s))
         self._since_s = now_s
 
-    def go_on(self, share_hz: float) -> Event | None:
-        """Send with a share that nobody changes.
+    def send(self, share_hz: float, fade: "Callable[[SharedUpload], None]") -> None:
+        """Send with a share that nobody changes, to the end.
 
-        Returns:
-            What comes at the end of the fading block, if that is before its own; None: nothing changes it.
+        Args:
+            fade: Called when a fading block ends before.
         """
         self.update(share_hz)
-        if self._end_s <= self._block_end_s:
-            if self._rate_bps:
-                self._sim.trigger(self.done, self._bits_left / self._rate_bps)
-            return None
-        return self._sim.timer(max(0.0, self._block_end_s - self._sim.now_s))
+        if self._block_end_s < self._end_s:
+            timer = self._sim.timer(max(0.0, self._block_end_s - self._sim.now_s))
+            timer.callbacks.append(lambda _: fade(self))  # type: ignore[union-attr]
+        elif self._rate_bps:
+            self._sim.trigger(self.done, self._bits_left / self._rate_bps)
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether it has a share of the band."""
+        return self._share_hz > 0.0
+
+    def stop(self) -> None:
+        """End it, also before all its bits are through."""
+        self.pause()
+        self._share_hz, self._rate_bps, self._end_s = 0.0, 0.0, math.inf
 
 
 class FixedBand(Band):
@@ -128,7 +139,6 @@ class FixedBand(Band):
         self._sim = sim
         self._bandwidth_hz = bandwidth_hz
         self._num_shares = 1
-        self._sending: set[SharedUpload] = set()
 
     def share_hz(self, num_clients: int) -> float:
         """What each of so many clients has in an edge round."""
@@ -141,28 +151,18 @@ class FixedBand(Band):
     @property
     def steady_share_hz(self) -> float:
         """That of the edge round."""
-        return self.share_hz(self._num_shares)
+        return self._bandwidth_hz / self._num_shares
 
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> SharedUpload:
         """Start an upload; its `done` comes when all bits are through."""
-        upload = SharedUpload(client, channel, payload.bits, block, self._sim, self.leave)
+        upload = SharedUpload(client, channel, payload.bits, block, self._sim, SharedUpload.stop)
         self.admit(upload)
         return upload
 
     def admit(self, upload: SharedUpload) -> None:
         """Let an upload send from now on."""
-        self._sending.add(upload)
-        self._go_on(upload)
+        upload.send(self.steady_share_hz, self._fade)
 
-    def leave(self, upload: SharedUpload) -> None:
-        """End an upload, also before all its bits are through."""
-        if upload in self._sending:
-            upload.pause()
-            self._sending.discard(upload)
-
-    def _go_on(self, upload: SharedUpload) -> None:
-        """Send until the upload or its fading block ends."""
-        if upload in self._sending:
-            fades = upload.go_on(self.share_hz(self._num_shares))
-            if fades is not None:
-                fades.callbacks.append(lambda _: self._go_on(upload))  # type: ignore[union-attr]
+    def _fade(self, upload: SharedUpload) -> None:
+        if upload.is_sending:
+            self.admit(upload)
