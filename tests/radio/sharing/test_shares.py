@@ -406,6 +406,16 @@ def test_a_band_needs_few_events(jobs, bandwidth_hz, redivided, coherence_time_s
     assert sim.num_timers <= 2 * (2 * len(jobs) + num_at_once * num_blocks)
 
 
+def test_fixed_shares_without_fading_need_no_timer():
+    """The end of an upload is known when it begins, so its `done` is the only event."""
+    jobs = {name: Job(0.11 * place, 3_000_000) for place, name in enumerate("abcde")}
+    sent, sim = play(jobs, 1e6, redivided=False)
+    assert sim.num_timers == 0
+    assert {name: job.start_s + 15.0 for name, job in jobs.items()} == pytest.approx(
+        {name: sent[name].end_s for name in jobs}, **EXACTLY
+    )
+
+
 @pytest.mark.parametrize("redivided", [False, True])
 @pytest.mark.parametrize("coherence_time_s", [None, 0.1, 0.25])
 def test_a_crowded_band_sets_one_timer_per_change(redivided, coherence_time_s):
