@@ -416,6 +416,13 @@ def test_fixed_shares_without_fading_need_no_timer():
     )
 
 
+def test_who_was_cut_feels_no_more_fading():
+    """Three blocks until then, each with a timer that may round down; fifty until the other one sends."""
+    jobs = {"a": Job(0.0, 1e9, cut_s=0.25), "b": Job(5.02, 1.0)}
+    _, sim = play(jobs, 1e6, redivided=False, coherence_time_s=0.1)
+    assert 3 <= sim.num_timers <= 6
+
+
 @pytest.mark.parametrize("redivided", [False, True])
 @pytest.mark.parametrize("coherence_time_s", [None, 0.1, 0.25])
 def test_a_crowded_band_sets_one_timer_per_change(redivided, coherence_time_s):
