@@ -30,14 +30,6 @@ class Dropped(NamedTuple):
     reason: str
 
 
-def outcome_of(process: Process) -> Process:
-    """Play a process to its end; where it is cut, `Dropped` comes out of it as its value."""
-    try:
-        return (yield from process)
-    except simpy.Interrupt as cut:
-        return reason_of(cut)
-
-
 def reason_of(cut: simpy.Interrupt) -> Dropped:
     """Why a process was cut."""
     reason = cut.cause
@@ -55,7 +47,8 @@ class SideBySide:
     def __init__(self, environment: simpy.Environment, processes: Mapping[Any, Process]) -> None:
         self._environment = environment
         self._depth = _depth(environment)
-        self._branches = {name: Branch(environment, process) for name, process in processes.items()}
+        depth = self._depth + 1
+        self._branches = {name: Branch(environment, process, depth) for name, process in processes.items()}
 
     def __len__(self) -> int:
         return len(self._branches)
@@ -108,8 +101,10 @@ class SideBySide:
             Their values in the given order, with `Dropped(reason)` for each that was cut or does not count.
         """
         yield from self._cut(Dropped(reason))
-        arrived = [name for name, branch in self._branches.items() if branch.has_arrived]
-        late = set() if most is None else set(sorted(arrived, key=self._place_of)[most:])
+        late: set[Any] = set()
+        if most is not None:
+            arrived = [name for name, branch in self._branches.items() if branch.has_arrived]
+            late.update(sorted(arrived, key=self._place_of)[most:])
         values = {name: branch.taken() for name, branch in self._branches.items()}
         return [Dropped(reason) if name in late else value for name, value in values.items()]
 
@@ -160,20 +155,24 @@ class Branch(simpy.Process):
         ended_s: When it has ended.
     """
 
-    def __init__(self, environment: simpy.Environment, process: Process) -> None:
-        self.depth = _depth(environment) + 1
+    def __init__(self, environment: simpy.Environment, process: Process, depth: int = 0) -> None:
+        self.depth = depth
         self.ended_s = math.inf
         super().__init__(environment, self._played(process))
 
     def _played(self, process: Process) -> Process:
-        outcome = yield from outcome_of(process)
+        """The process; where it is cut, `Dropped` comes out of it as its value."""
+        try:
+            outcome = yield from process
+        except simpy.Interrupt as cut:
+            outcome = reason_of(cut)
         self.ended_s = self.env.now
         return outcome
 
     @property
     def has_arrived(self) -> bool:
         """Whether it has ended with another value than `Dropped`."""
-        return self.triggered and self.ok and not isinstance(self.value, Dropped)
+        return not self.is_alive and self.ok and not isinstance(self._value, Dropped)
 
     def taken(self) -> Any:
         """The value of a process that has ended; events that outlive the process let go of it."""

@@ -46,9 +46,9 @@ from simpy.events import NORMAL
 
 from cosim.names import ClientNames, by_number
 from cosim.records import DONE, NO_JOB, Span, Trace
-from cosim.side_by_side import Branch, Dropped, Event, Process, SideBySide, outcome_of, reason_of
+from cosim.side_by_side import Branch, Dropped, Event, Process, SideBySide, reason_of
 
-__all__ = ["Dropped", "Event", "Interrupt", "Process", "SideBySide", "Simulation", "outcome_of", "reason_of"]
+__all__ = ["Dropped", "Event", "Interrupt", "Process", "SideBySide", "Simulation", "reason_of"]
 
 Interrupt = simpy.Interrupt
 
@@ -122,7 +122,7 @@ class Simulation:
     @property
     def now_s(self) -> float:
         """Simulated time since the start."""
-        return self._environment.now
+        return self._environment._now
 
     def run(self, process: Process) -> Any:
         """Play a process to its end and return its value."""
@@ -147,8 +147,8 @@ class Simulation:
                 raise ValueError(f"{node} cannot {activity} for {until} s: time passes forwards, and ends")
             if until == 0.0:
                 return None
-            until = self._environment.timeout(until)
-        start_s = self._environment.now
+            until = simpy.Timeout(self._environment, until)
+        start_s = self._environment._now
         try:
             value = yield until
         except simpy.Interrupt as cut:
@@ -160,7 +160,7 @@ class Simulation:
     def _write_span(
         self, node: str, activity: str, start_s: float, power_w: float, outcome: str, job: int
     ) -> None:
-        end_s = self._environment.now
+        end_s = self._environment._now
         if end_s > start_s:
             energy_j = power_w * (end_s - start_s)
             self.trace.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))
@@ -201,15 +201,20 @@ class Simulation:
 
     def event(self) -> Event:
         """An event of this clock that nothing has triggered yet."""
-        return self._environment.event()
+        return simpy.Event(self._environment)
 
     def timer(self, delay_s: float) -> Event:
         """An event that comes after a delay, for parts that bend running activities, such as a band."""
-        return self._environment.timeout(delay_s)
+        return simpy.Timeout(self._environment, delay_s)
+
+    def trigger(self, event: Event, delay_s: float) -> None:
+        """Let an event come after a delay."""
+        event._ok, event._value = True, None
+        self._environment.schedule(event, NORMAL, delay_s)
 
     def at(self, time_s: float) -> Event:
         """An event that comes at this very time, which a delay from now might miss by a rounding."""
-        event = self._environment.event()
+        event = self.event()
         event._ok, event._value = True, None
         self._environment.schedule_at(event, NORMAL, time_s)
         return event
@@ -219,7 +224,7 @@ class Simulation:
 
         Those who meet at one instant can be sorted by number there.
         """
-        event = self._environment.event()
+        event = self.event()
         event._ok, event._value = True, None
         self._environment.schedule(event, sys.maxsize + 1)  # type: ignore[arg-type]
         return event

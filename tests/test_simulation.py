@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim.records import DONE, Span
-from cosim.simulation import Dropped, Process, Simulation
+from cosim.simulation import Dropped, Process, Simulation, normals
 
 TIE_ORDERS = (None, 0, 1, 2, 3, 4, 5)
 """Insertion order, and random orders of simultaneous events."""
@@ -310,6 +310,36 @@ def test_a_timer_comes_after_its_delay_and_takes_nobodys_time():
 
     assert sim.run(process()) == [3.0]
     assert [span.node for span in sim.trace.spans] == ["a", "a"]
+
+
+def test_an_event_that_is_triggered_with_a_delay_comes_then_and_once():
+    sim = Simulation(seed=1)
+
+    def process():
+        event, came_s = sim.event(), []
+        event.callbacks.append(lambda _: came_s.append(sim.now_s))
+        yield from sim.spend("a", "wait", 1.0)
+        sim.trigger(event, 2.0)
+        yield from sim.spend("b", "wait", event)
+        yield from sim.spend("a", "wait", 5.0)
+        return came_s
+
+    assert sim.run(process()) == [3.0]
+    assert [(span.node, span.end_s) for span in sim.trace.spans] == [("a", 1.0), ("b", 3.0), ("a", 8.0)]
+
+
+def test_what_a_block_of_clients_shares_is_made_once_of_the_draws_of_each():
+    sim, made = Simulation(seed=3), []
+
+    def twice(sim, kind, block, *index):
+        made.append((kind, block, *index))
+        return 2.0 * sim.block(kind, block, "luck", normals, *index)
+
+    for number in (0, 255, 256, 700, 0):
+        client = f"client-{number:04d}"
+        assert sim.row(client, twice, 4) == 2.0 * sim.of_client(client, "luck", normals, 4)
+    assert made == [("client", 0, 4), ("client", 1, 4), ("client", 2, 4)]
+    assert sim.row("client-0000", twice, 5) != sim.row("client-0000", twice, 4)
 
 
 def test_together_waits_for_the_last_and_keeps_the_given_order():

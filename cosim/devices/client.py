@@ -18,7 +18,7 @@ from cosim.links.payload import Payload
 from cosim.links.uplink import Job, Link
 from cosim.names import codec_of
 from cosim.records import DONE, Fate, Transfer
-from cosim.simulation import Dropped, Process, Simulation, outcome_of
+from cosim.simulation import Dropped, Interrupt, Process, Simulation, reason_of
 
 
 def _whole_bits(_assignment: Any, _attribute: Any, payload: Payload) -> None:
@@ -99,18 +99,14 @@ class Client:
         Writes its `Fate` when it has ended.
         """
         start_s = sim.now_s
-        outcome = yield from outcome_of(self._job(sim, assignment))
-        sim.trace.record(
-            Fate(
-                client=self.name,
-                edge=self.edge,
-                job=assignment.job.number,
-                global_round=assignment.job.global_round,
-                edge_round=assignment.job.edge_round,
-                start_s=start_s,
-                end_s=sim.now_s,
-                outcome=outcome.reason if isinstance(outcome, Dropped) else DONE,
-            )
+        try:
+            outcome = yield from self._job(sim, assignment)
+        except Interrupt as cut:
+            outcome = reason_of(cut)
+        became = outcome.reason if isinstance(outcome, Dropped) else DONE
+        global_round, edge_round, number = assignment.job
+        sim.trace.fates.append(
+            Fate(self.name, self.edge, number, global_round, edge_round, start_s, sim.now_s, became)
         )
         return outcome
 
@@ -118,12 +114,12 @@ class Client:
         """Receive, train, send, stopping where the energy is spent."""
         left_j, start_s = assignment.energy_budget_j, sim.now_s
         received = yield from self.receive(sim, assignment, left_j)
-        left_j = _left_j(left_j, self.cpu.static_power_w * (sim.now_s - start_s))
+        left_j = _left_j(left_j, sim, start_s, self.cpu.static_power_w)
         if isinstance(received, Dropped) or left_j == 0.0:
             return Dropped("energy budget")
         train_w, start_s = self.cpu.at(assignment.frequency_hz).power_w, sim.now_s
         update = yield from _within(sim, self.train(sim, assignment), train_w, left_j)
-        left_j = _left_j(left_j, train_w * (sim.now_s - start_s))
+        left_j = _left_j(left_j, sim, start_s, train_w)
         if isinstance(update, Dropped) or left_j == 0.0:
             return Dropped("energy budget")
         sending = self.send(sim, assignment, left_j)
@@ -186,31 +182,34 @@ class Client:
         finally:
             upload.close()
             payload_bits = int(assignment.payload.bits)
-            sim.trace.record(
+            global_round, edge_round, number = assignment.job
+            sim.trace.transfers.append(
                 Transfer(
-                    client=self.name,
-                    edge=self.edge,
-                    global_round=assignment.job.global_round,
-                    edge_round=assignment.job.edge_round,
-                    start_s=start_s,
-                    end_s=sim.now_s,
-                    payload_bits=payload_bits,
-                    sent_bits=payload_bits - upload.bits_left,
-                    arrived=upload.done.processed,
-                    job=assignment.job.number,
+                    self.name,
+                    self.edge,
+                    global_round,
+                    edge_round,
+                    start_s,
+                    sim.now_s,
+                    payload_bits,
+                    payload_bits - upload.bits_left,
+                    upload.done.processed,
+                    number,
                 )
             )
 
 
-def _left_j(most_j: float | None, spent_j: float) -> float | None:
-    """What is left of an energy; None: without limit."""
-    return None if most_j is None else max(most_j - spent_j, 0.0)
+def _left_j(most_j: float | None, sim: Simulation, since_s: float, power_w: float) -> float | None:
+    """What a power since then has left of an energy; None: without limit."""
+    return None if most_j is None else max(most_j - power_w * (sim.now_s - since_s), 0.0)
 
 
 def _within(sim: Simulation, process: Process, power_w: float, most_j: float | None) -> Process:
-    """Play a process that takes a power until so much energy is spent; None: without limit."""
-    if most_j is None:
-        return (yield from process)
+    """A process that takes a power, until so much energy is spent; None: without limit."""
+    return process if most_j is None else _until_spent(sim, process, power_w, most_j)
+
+
+def _until_spent(sim: Simulation, process: Process, power_w: float, most_j: float) -> Process:
     lasts_s = most_j / power_w if power_w > 0.0 else None
     (outcome,) = yield from sim.with_deadline([process], lasts_s, "energy budget")
     return outcome

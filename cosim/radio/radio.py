@@ -130,8 +130,10 @@ class RadioLink(Link, KnownLink):
     def channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """What an upload meets."""
         factor = self._errors.factor(client, job)
-        mean_snr = self._mean_snr.of(self._place[client], tx_power_w, job).scaled(factor)
-        return Channel(mean_snr=mean_snr, fading=self._fading_at(client))
+        known = self.known_channel(client, tx_power_w, job)
+        if factor == 1.0:
+            return known
+        return Channel(mean_snr=known.mean_snr.scaled(factor), fading=known.fading)
 
     def share_hz(self, num_clients: int) -> float:
         """The bandwidth that each of so many clients can count on."""

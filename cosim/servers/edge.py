@@ -1,6 +1,7 @@
 """Edge server: lets the participants of its cell play a round and keeps what arrives in time."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import attrs
 import numpy as np
@@ -131,10 +132,9 @@ class EdgeServer(Server):
             self.link.begin_round(len(participants), sim.now_s + waiting.most_s)
             played = ArrayRound.begun(sim, self.link, participants, work.job, work.payload, cycles, waiting)
         if played is None:
-            assignments = [
-                (client, attrs.evolve(work, cycles=own))
-                for client, own in zip(participants, cycles.tolist(), strict=True)
-            ]
+            assigned = partial(Assignment, **attrs.asdict(work, recurse=False))
+            each = zip(participants, cycles.tolist(), strict=True)
+            assignments = [(client, assigned(cycles=own)) for client, own in each]
             outcomes = yield from self.edge_round(sim, assignments, waiting, work.job)
             return [update for update in outcomes if not isinstance(update, Dropped)]
         updates = self._asked(sim, played, work)

@@ -114,9 +114,9 @@ class ComingRound:
         if isinstance(clients, Clients) and clients.fleet is edge.clients.fleet and len(clients):
             return clients
         found: tuple[Client, ...] = tuple(clients)
-        names = [client.name if isinstance(client, Client) else repr(client) for client in found]
-        own = set(map(id, edge.clients))
-        if any(id(client) not in own for client in found) or len(set(names)) < len(names):
+        chosen = set(map(id, found))
+        if len(chosen) < len(found) or not chosen.issubset(map(id, edge.clients)):
+            names = [client.name if isinstance(client, Client) else repr(client) for client in found]
             raise ConfigurationError(
                 f"{rule}.participants chose {', '.join(names)[:200]} in {edge.name}: must be clients of this "
                 "cell, each once. Usual fix: choose among edge.clients."

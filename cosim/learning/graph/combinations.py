@@ -236,7 +236,9 @@ def assemble(
 def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
     if count == 0:
         raise ConfigurationError("a mean of nothing. Usual fix: keep the old model when no update arrived.")
-    relative = np.ones(count) if weights is None else np.asarray(weights, dtype=float)
+    if weights is None:
+        return (1.0 / count,) * count
+    relative = np.asarray(weights, dtype=float)
     if (
         relative.shape != (count,)
         or not np.isfinite(relative).all()

@@ -72,7 +72,7 @@ class BandOfBlocks(Band):
         self._waiting = [row for row in self._waiting if row[2] is not upload]
         band = self._held.pop(upload.client, None)
         if band is not None:
-            band.leave(upload)
+            upload.stop()
             self._free.append(band)
             self._deal_soon()
 

@@ -79,35 +79,56 @@ class SharedUpload(Upload):
         """When the upload ends at its current rate, or its fading block does."""
         return min(self._end_s, self._block_end_s)
 
-    @property
-    def delay_s(self) -> float:
-        """How long until then, right after an update."""
-        if self._end_s <= self._block_end_s:
-            return self._bits_left / self._rate_bps
-        return max(0.0, self._block_end_s - self._sim.now_s)
-
     def has_ended(self) -> bool:
         """Whether all bits are through at this instant."""
         return self._end_s <= self._sim.now_s
 
     def update(self, share_hz: float) -> None:
         """Go on with this share of the band and with the fading block of this instant."""
-        fades = self._block_end_s <= self._sim.now_s
+        now_s = self._sim.now_s
+        fades = self._block_end_s <= now_s
         if share_hz == self._share_hz and not fades:
             return
-        self.pause()
+        if self._rate_bps:
+            self.pause()
         if fades:
             self._block = self._channel.fading.after(self._block)
             self._block_end_s = self._channel.fading.end_s(self._block)
-        self._share_hz = share_hz
-        self._rate_bps = self._channel.rate_bps(share_hz, self._block)
-        self._end_s = self._sim.now_s + self._bits_left / self._rate_bps if self._rate_bps else math.inf
+        self._share_hz, self._since_s = share_hz, now_s
+        rate_bps = self._rate_bps = self._channel.rate_bps(share_hz, self._block)
+        self._end_s = now_s + self._bits_left / rate_bps if rate_bps else math.inf
 
     def pause(self) -> None:
         """Count what has been sent until now."""
-        sent_bits = self._rate_bps * (self._sim.now_s - self._since_s)
-        self._bits_left = 0.0 if self.has_ended() else max(0.0, self._bits_left - sent_bits)
-        self._since_s = self._sim.now_s
+        now_s = self._sim.now_s
+        if self._end_s <= now_s:
+            self._bits_left = 0.0
+        else:
+            self._bits_left = max(0.0, self._bits_left - self._rate_bps * (now_s - self._since_s))
+        self._since_s = now_s
+
+    def send(self, share_hz: float, fade: "Callable[[SharedUpload], None]") -> None:
+        """Send with a share that nobody changes, to the end.
+
+        Args:
+            fade: Called when a fading block ends before.
+        """
+        self.update(share_hz)
+        if self._block_end_s < self._end_s:
+            timer = self._sim.timer(max(0.0, self._block_end_s - self._sim.now_s))
+            timer.callbacks.append(lambda _: fade(self))  # type: ignore[union-attr]
+        elif self._rate_bps:
+            self._sim.trigger(self.done, self._bits_left / self._rate_bps)
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether it has a share of the band."""
+        return self._share_hz > 0.0
+
+    def stop(self) -> None:
+        """End it, also before all its bits are through."""
+        self.pause()
+        self._share_hz, self._rate_bps, self._end_s = 0.0, 0.0, math.inf
 
 
 class FixedBand(Band):
@@ -121,7 +142,6 @@ class FixedBand(Band):
         self._sim = sim
         self._bandwidth_hz = bandwidth_hz
         self._num_shares = 1
-        self._sending: set[SharedUpload] = set()
 
     def share_hz(self, num_clients: int) -> float:
         """What each of so many clients has in an edge round."""
@@ -137,34 +157,14 @@ class FixedBand(Band):
 
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> SharedUpload:
         """Start an upload; its `done` comes when all bits are through."""
-        upload = SharedUpload(client, channel, payload.bits, block, self._sim, self.leave)
+        upload = SharedUpload(client, channel, payload.bits, block, self._sim, SharedUpload.stop)
         self.admit(upload)
         return upload
 
     def admit(self, upload: SharedUpload) -> None:
         """Let an upload send from now on."""
-        self._sending.add(upload)
-        self._go_on(upload)
+        upload.send(self.share_hz(self._num_shares), self._fade)
 
-    def leave(self, upload: SharedUpload) -> None:
-        """End an upload, also before all its bits are through."""
-        if upload in self._sending:
-            upload.pause()
-            self._sending.discard(upload)
-
-    def _go_on(self, upload: SharedUpload) -> None:
-        """Send until the upload changes by itself."""
-        upload.update(self.share_hz(self._num_shares))
-        if upload.next_change_s < math.inf:
-            timer = self._sim.timer(upload.delay_s)
-            timer.callbacks.append(lambda _: self._change(upload))  # type: ignore[union-attr]
-
-    def _change(self, upload: SharedUpload) -> None:
-        """End it if it has ended, or go on in its next fading block."""
-        if upload not in self._sending:
-            return
-        if upload.has_ended():
-            self.leave(upload)
-            upload.done.succeed()
-        else:
-            self._go_on(upload)
+    def _fade(self, upload: SharedUpload) -> None:
+        if upload.is_sending:
+            self.admit(upload)

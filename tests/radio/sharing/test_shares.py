@@ -89,7 +89,7 @@ def play(
         finally:
             upload.close()
             upload.close()
-            sent[name] = Sent(sim.now_s, job.bits - upload.bits_left, upload.done.triggered)
+            sent[name] = Sent(sim.now_s, job.bits - upload.bits_left, upload.done.processed)
 
     def client(name, job):
         yield from sim.spend(name, "wait", job.start_s)
@@ -404,6 +404,23 @@ def test_a_band_needs_few_events(jobs, bandwidth_hz, redivided, coherence_time_s
     num_blocks = 0 if coherence_time_s is None else math.ceil(sim.now_s / coherence_time_s) + 1
     num_at_once = 1 if redivided else len(jobs)  # fixed shares change one by one
     assert sim.num_timers <= 2 * (2 * len(jobs) + num_at_once * num_blocks)
+
+
+def test_fixed_shares_without_fading_need_no_timer():
+    """The end of an upload is known when it begins, so its `done` is the only event."""
+    jobs = {name: Job(0.11 * place, 3_000_000) for place, name in enumerate("abcde")}
+    sent, sim = play(jobs, 1e6, redivided=False)
+    assert sim.num_timers == 0
+    assert {name: job.start_s + 15.0 for name, job in jobs.items()} == pytest.approx(
+        {name: sent[name].end_s for name in jobs}, **EXACTLY
+    )
+
+
+def test_who_was_cut_feels_no_more_fading():
+    """Three blocks until then, each with a timer that may round down; fifty until the other one sends."""
+    jobs = {"a": Job(0.0, 1e9, cut_s=0.25), "b": Job(5.02, 1.0)}
+    _, sim = play(jobs, 1e6, redivided=False, coherence_time_s=0.1)
+    assert 3 <= sim.num_timers <= 6
 
 
 @pytest.mark.parametrize("redivided", [False, True])
