@@ -9,10 +9,9 @@ from analysis.designs import Design, Reading, said, telling
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import t_interval
 from analysis.plots.style import in_legend, legend_above, style
-from cosim.units import SUFFIXES
+from cosim.words import column_in_words, parts_of
 
 MOST_LINES = 6
-_SCALES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 
 
 def numeric_fields(designs: Sequence[Design]) -> list[str]:
@@ -34,7 +33,7 @@ def lines_of(designs: Sequence[Design], field: str) -> dict[str, list[Design]]:
     others = [name for name in telling(designs) if name != field]
     lines: dict[str, list[Design]] = {}
     for design in designs:
-        own = [said(name, design.fields[name], others) for name in others if name in design.fields]
+        own = [said(name, design.fields, others) for name in others if name in design.fields]
         lines.setdefault(", ".join(own), []).append(design)
     return lines
 
@@ -59,7 +58,8 @@ def factor(
         How many lines were drawn, the first ones, and how many there are.
     """
     lines = lines_of(designs, field)
-    scale, words = _axis(field, [float(design.fields[field]) for design in designs])
+    values = sorted({float(design.fields[field]) for design in designs})
+    scale, words = column_in_words(field, values, telling(designs), parts_of(designs[0].fields))
     drawn = list(lines.items())[:MOST_LINES]
     for index, (name, own) in enumerate(drawn):
         found = [(design.fields[field] / scale, *_interval(design, reading, is_share)) for design in own]
@@ -69,7 +69,7 @@ def factor(
         looks = style(index, 1)
         axes.plot(x, mean, label=in_legend(name or "mean"), **looks)
         axes.fill_between(x, low, high, color=looks["color"], alpha=0.15, linewidth=0.0)
-    values = sorted({design.fields[field] / scale for design in designs})
+    values = [value / scale for value in values]
     if values[0] > 0.0 and values[-1] / values[0] >= 16.0:
         axes.set_xscale("log")
         axes.set_xticks(values, [f"{value:g}" for value in values])
@@ -95,16 +95,3 @@ def _interval(design: Design, reading: Reading, is_share: bool) -> tuple[float, 
         return 100.0 * found.estimate, 100.0 * found.low, 100.0 * found.high
     found = t_interval(values)
     return found.estimate, found.low, found.high
-
-
-def _axis(field: str, values: Sequence[float]) -> tuple[float, str]:
-    """Scale and words of a field's axis, such as 1e6 and "bandwidth (MHz)"."""
-    last = field.rpartition(".")[2]
-    suffix = next((suffix for suffix in SUFFIXES if last.endswith(suffix)), "")
-    words = (last.removesuffix(suffix).strip("_") or last).removeprefix("num_").replace("_", " ")
-    unit = SUFFIXES.get(suffix, "")
-    if unit not in ("Hz", "bit", "bit/s", "s", "W", "J"):
-        return 1.0, f"{words} ({unit})" if unit else words
-    largest = max(map(abs, values))
-    scale, prefix = next(((scale, p) for scale, p in _SCALES if largest >= scale), (1.0, ""))
-    return scale, f"{words} ({prefix}{unit})"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pandas as pd
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, to_dict
 from cosim.files import write_table
 from cosim.learning.network.named import builder
 from cosim.progress import duration
@@ -20,6 +20,7 @@ from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
 from cosim.studies.index import Index
 from cosim.studies.job import Job
+from cosim.studies.names import shared_parts
 from cosim.studies.table import row_of, table_of, target_label
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Runs:
         self._enough, self._most_seeds = enough, most_seeds or study.seeds
         self._index = Index(folder)
         self._labels = [target_label(target, study.held) for target in study.targets]
+        self._parts = shared_parts({name: to_dict(system) for name, system in study.systems.items()})
         self._written, self._writing_s = 0.0, 0.0
         self._seeds: list[list[int]] = [[] for _ in found]
         self.rows: dict[Key, dict[str, Any]] = {}
@@ -70,7 +72,7 @@ class Runs:
     @property
     def table(self) -> pd.DataFrame:
         """All rows."""
-        return table_of(list(self.rows.values()), self._labels)
+        return table_of(list(self.rows.values()), self._labels, self._parts)
 
     @property
     def counts(self) -> tuple[int, int, int]:

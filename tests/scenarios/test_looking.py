@@ -72,7 +72,7 @@ def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
 def test_a_report_says_which_runs_of_a_study_failed(tmp_path):
     Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", executor=ThreadPoolExecutor(1))
     assert call("report", "s") == 0
-    assert "cells 200, seed 1: failed" in " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
+    assert "200 cells, seed 1: failed" in " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
 
 
 def test_a_global_round_that_is_not_there_is_refused(capsys):

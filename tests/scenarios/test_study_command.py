@@ -115,7 +115,7 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
     )
     output = capsys.readouterr().out
     assert code == 1
-    assert "Failed: cells 200, seed 1: System.num_cells = 200: must lie from 1 to 100." in output
+    assert "Failed: 200 cells, seed 1: System.num_cells = 200: must lie from 1 to 100." in output
     assert "(2 runs, 1 failed)" in output
 
 
