@@ -76,7 +76,11 @@ def curves_of(designs: Sequence[Design], score: str, measure: Measure, over: str
 
 
 def model_over(
-    axes: Axes, designs: Sequence[Design], over: str = "time_s", score: str | None = None
+    axes: Axes,
+    designs: Sequence[Design],
+    over: str = "time_s",
+    score: str | None = None,
+    targets: Sequence[float] = (),
 ) -> list[Curve]:
     """A score of designs over time, energy or bits: means over runs, with bands of 95 % at each point.
 
@@ -85,19 +89,25 @@ def model_over(
     Args:
         over: One of AXES.
         score: Column of the evaluations; None: the first headline.
+        targets: Values of it at which a line is drawn.
 
     Returns:
         What was drawn.
 
     Raises:
         ValueError: No design was evaluated.
+        ConfigurationError: The score is a share, and a target is none.
     """
     found = headlines(designs)
     if not found:
         raise ValueError("nothing was evaluated: timing only. Usual fix: runs that learn.")
     score = next(iter(found)) if score is None else score
     lines = curves_of(designs, score, found[score], over)
+    for target in targets:
+        found[score].check_target(target)
     draw(axes, lines, found[score], over)
+    for target in targets:
+        axes.axhline(found[score].factor * target, color="#4a4a4a", linewidth=0.8, linestyle=":", zorder=1)
     return lines
 
 

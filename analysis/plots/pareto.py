@@ -27,17 +27,18 @@ class Point(NamedTuple):
         return self.time_s.restricted_mean.estimate, self.energy_j.restricted_mean.estimate
 
 
-def points(designs: Sequence[Design], target: float) -> list[Point]:
+def points(designs: Sequence[Design], target: float, held: int = 1) -> list[Point]:
     """What each design takes to a target; a run that missed counts as the horizon (`analysis.targets`).
 
     Args:
         target: Of the headline, such as an accuracy of 0.8.
+        held: Evaluations in a row at which it must be reached to count.
     """
     counted = [design for design in designs if design.counted]
     found: dict[str, list[tuple[list[float], list[float]]]] = {"time_s": [], "energy_j": []}
     for column, of in found.items():
         for design in counted:
-            reached = [run.at_target(target) for run in design.counted]
+            reached = [run.at_target(target, held) for run in design.counted]
             taken = [math.inf if at is None else float(getattr(at, column)) for at in reached]
             lasted = [float(getattr(run.summary, column)) for run in design.counted]
             of.append((taken, lasted))
@@ -62,7 +63,7 @@ def front(places: Sequence[tuple[float, float]]) -> list[int]:
     return kept
 
 
-def pareto(axes: Axes, designs: Sequence[Design], target: float) -> list[Point]:
+def pareto(axes: Axes, designs: Sequence[Design], target: float, held: int = 1) -> list[Point]:
     """Time and energy to a target, with intervals of 95 %, and the front of those that no other beats.
 
     A hollow point has runs that missed; a design of which none reached the target is not drawn. Of many
@@ -74,7 +75,7 @@ def pareto(axes: Axes, designs: Sequence[Design], target: float) -> list[Point]:
     Raises:
         ValueError: No run reached the target.
     """
-    found = points(designs, target)
+    found = points(designs, target, held)
     drawn = [point for point in found if point.time_s.num_reached]
     if not drawn:
         raise ValueError(

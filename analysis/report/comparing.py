@@ -5,7 +5,7 @@ else differs, six at most. What a run that missed a target counts as says `analy
 
 Usage::
 
-    html = factors(designs) + targets(designs, 0.8)
+    html = factors(designs) + to_targets(designs, (0.8, 0.9))
 """
 
 from collections.abc import Sequence
@@ -49,11 +49,17 @@ def factors(designs: Sequence[Design]) -> str:
     return panels(made, caption)
 
 
-def targets(designs: Sequence[Design], target: float) -> str:
-    """Time and energy to a target, as a picture and as a table."""
-    found = points(designs, target)
-    headline = next(iter(headlines(designs).values()), None)
-    words = headline.shown(target) if headline else f"{target:g}"
+def to_targets(designs: Sequence[Design], targets: Sequence[float], held: int = 1) -> str:
+    """Time and energy to each target, as a picture and as a table; nothing without any."""
+    if targets and not headlines(designs):
+        return paragraph("No run was evaluated, so none reached a target.", "warning")
+    return "\n".join(_to_target(designs, target, held, place) for place, target in enumerate(targets))
+
+
+def _to_target(designs: Sequence[Design], target: float, held: int, place: int) -> str:
+    found = points(designs, target, held)
+    words = next(iter(headlines(designs).values())).shown(target)
+    words += f" held for {held} evaluations" if held > 1 else ""
     rows = [
         [
             point.name,
@@ -80,10 +86,13 @@ def targets(designs: Sequence[Design], target: float) -> str:
         )
         said = f"Energy over time to {words}. {told}."
         made = picture(
-            lambda axes: pareto(axes, designs, target), said=said, prefix="pareto-", size=(5.6, 4.2)
+            lambda axes: pareto(axes, designs, target, held),
+            said=said,
+            prefix=f"pareto{place}-",
+            size=(5.6, 4.2),
         )
         about = "Dotted: designs that no other beats in both. Hollow: some runs missed the target."
-        parts.insert(0, wide(made, "Time and energy to the target", about, small=True))
+        parts.insert(0, wide(made, f"Time and energy to {words}", f"To {words}. {about}", small=True))
     else:
         parts.insert(0, paragraph(f"No run reached {words}.", "warning"))
     return "\n".join(parts)

@@ -18,10 +18,10 @@ Usage::
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from analysis.designs import designs_of
+from analysis.designs import designs_of, headlines
 from analysis.fates import Fates
 from analysis.report.asked import asked
-from analysis.report.comparing import factors, targets
+from analysis.report.comparing import factors, to_targets
 from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
 from analysis.report.numbers import numbers
@@ -53,7 +53,8 @@ def report(
     title: str | None = None,
     remarks: Sequence[str] = (),
     names: Mapping[int, str] | None = None,
-    target: float | None = None,
+    targets: Sequence[float] = (),
+    held: int = 1,
 ) -> str:
     """The HTML text of runs.
 
@@ -62,9 +63,11 @@ def report(
         title: Of the page; None: how many runs and designs there are.
         remarks: What else a reader must know before the numbers, such as that designs failed.
         names: What the design of a run is called, by the run's `id`; None, or none for a run: what differs.
-        target: Of the headline, such as an accuracy of 0.8; None: none.
+        targets: Of the headline, such as an accuracy of 0.8.
+        held: Evaluations in a row at which a target must be reached to count.
 
     Raises:
+        ConfigurationError: A target that the headline cannot have.
         ValueError: There are no runs, none has that global round, or a table lacks a column.
     """
     if not results:
@@ -79,13 +82,16 @@ def report(
             f"global_round = {global_round}: no run has it; there are {have}. Usual fix: one of these."
         )
     designs = designs_of(results, names)
+    for measure in headlines(designs).values():
+        for target in targets:
+            measure.check_target(target)
     fates = {id(run): Fates.of(run) for run in results}
     sections = [
         Section("asked", "What was asked", asked(designs, remarks)),
         Section("numbers", "The numbers", numbers(designs, fates)),
         Section("learning", "The global model over time, energy and bits", learning(designs)),
         Section("factors", "What the fields do", factors(designs)),
-        Section("target", "To the target", "" if target is None else targets(designs, target)),
+        Section("target", "To the target", to_targets(designs, targets, held)),
         Section("rounds", "Why a round took so long", rounds(designs)),
         Section("timeline", "One global round", timelines(designs, global_round)),
         Section("energy", "Where the energy went", energy(designs, fates)),

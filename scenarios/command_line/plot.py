@@ -17,9 +17,10 @@ cosim plot runs/a runs/b --kind cdf --out arrivals.svg
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
+import tyro
 
 from analysis import plots
 from analysis.designs import Design, designs_of, headlines
@@ -30,11 +31,13 @@ from cosim.files import replace
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made
 from scenarios.command_line.looking import folders, runs_of
+from scenarios.command_line.targets import targets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4, "pt": 1.0 / 72.0}
+_WITH_TARGETS = ("pareto", "accuracy-time")
 _FORMATS = ("pdf", "svg", "png")
 _SETTINGS: Any = {
     "font.size": 8,
@@ -59,7 +62,8 @@ class PlotOptions:
         out: PDF, SVG or PNG file to write; none: the kind's name as PDF in the first folder.
         width: Of the picture, in in, cm, mm or pt; a column of two is about 3.5in.
         height: Of the picture; none: what the kind needs.
-        target: Of the headline, such as an accuracy of 0.8 (pareto).
+        target: Of the headline, such as an accuracy of 0.8 (pareto), or several by commas (accuracy-time).
+        held: Evaluations in a row at which the target must be reached to count (pareto).
         field: Field along the axis (factor); none: that with most values.
         metric: What is drawn over the field, as much of its words as tells it (factor); none: the headline.
         global_round: Which one (timeline); none: the first in which an update was dropped, or else the first.
@@ -69,7 +73,8 @@ class PlotOptions:
     out: Path | None = None
     width: str = "3.5in"
     height: str | None = None
-    target: float | None = None
+    target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    held: int = 1
     field: str | None = None
     metric: str | None = None
     global_round: int | None = None
@@ -94,6 +99,7 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         raise ConfigurationError(
             f"--out {out}: no known format. Usual fix: a name that ends in .pdf, .svg or .png."
         )
+    _check_targets(options)
     found = [run for path in paths for run in runs_of(path)[0]]
     if not found:
         raise ConfigurationError("plot: no run in it has ended. Usual fix: another folder, or wait.")
@@ -148,13 +154,25 @@ def inches(option: str, length: str) -> float:
     return found
 
 
+def _check_targets(options: PlotOptions) -> None:
+    """Refuse what would have no effect."""
+    if options.target and options.kind not in _WITH_TARGETS:
+        raise ConfigurationError(
+            f"--target: a picture of --kind {options.kind} has none. Usual fix: --kind {_WITH_TARGETS[0]}."
+        )
+    if options.held > 1 and options.kind != "pareto":
+        raise ConfigurationError(
+            f"--held: a picture of --kind {options.kind} has no time to a target. Usual fix: --kind pareto."
+        )
+
+
 def _metadata(kind: str) -> dict[str, None]:
     """Dates left out, so that the same rows give the same bytes."""
     return {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
 
 
 def _model(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
-    plots.model_over(axes, designs)
+    plots.model_over(axes, designs, targets=targets(options.target, options.held))
 
 
 def _energy(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
@@ -164,9 +182,11 @@ def _energy(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> No
 
 
 def _pareto(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
-    if options.target is None:
-        raise ConfigurationError("--kind pareto: needs a target. Usual fix: --target 0.8.")
-    plots.pareto(axes, designs, options.target)
+    wanted = targets(options.target, options.held)
+    if len(wanted) != 1:
+        given = f"needs one target, and {len(wanted)} are given" if wanted else "needs a target"
+        raise ConfigurationError(f"--kind pareto: {given}. Usual fix: --target 0.8.")
+    plots.pareto(axes, designs, wanted[0], options.held)
 
 
 def _factor(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:

@@ -92,6 +92,9 @@ def test_a_trace_reads_back_as_the_table_of_spans(tmp_path, capsys):
     [
         (("report", "nothing"), "nothing cannot be read as a run folder"),
         (("trace", "nothing"), "nothing cannot be read as a run folder"),
+        (("report", "runs/a", "--target", "80"), "target 80: test accuracy is a share, from 0 to 1. Did you"),
+        (("table", "runs/a", "--target", "80"), "Did you mean 0.8?"),
+        (("report", "runs/a", "--held", "2"), "--held 2: there is no target. Usual fix: --target 0.8."),
         (("report", "runs/a", "--out", "/proc/x/y.html"), "cannot be written"),
         (("trace", "runs/a", "--out", "/proc/y.json"), "/proc/y.json: cannot be written"),
     ],

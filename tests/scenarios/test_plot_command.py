@@ -49,7 +49,9 @@ def designs(folder):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "timeline"])
 def test_a_picture_is_as_wide_as_asked_and_its_ticks_have_eight_points(folder, kind):
-    figure = drawn_as(designs(folder), PlotOptions(kind=kind, width="88mm", target=0.1))
+    figure = drawn_as(
+        designs(folder), PlotOptions(kind=kind, width="88mm", target=("0.1",) if kind == "pareto" else ())
+    )
     assert figure.get_figwidth() == pytest.approx(88 / 25.4)
     (axes,) = figure.axes
     for label in (*axes.get_xticklabels(), *axes.get_yticklabels(), axes.xaxis.label, axes.yaxis.label):
@@ -93,6 +95,25 @@ def test_a_factor_is_drawn_from_means_with_a_line_for_what_else_differs(folder):
         assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True)) == pytest.approx(means)
 
 
+def test_a_target_that_must_hold_takes_longer(folder):
+    found = designs(folder)
+    alone, held = (
+        drawn_as(found, PlotOptions(kind="pareto", target=("0.3",), held=held)).axes[0] for held in (1, 2)
+    )
+    times_s = [[bar.get_children()[0].get_xdata()[0] for bar in axes.containers] for axes in (alone, held)]
+    for (first, second), design in zip(zip(*times_s, strict=True), found, strict=True):
+        reached = [[run.time_to_target_s(0.3, held) for run in design.counted] for held in (1, 2)]
+        assert None not in reached[0]
+        assert first == pytest.approx(np.mean(reached[0]))
+        assert second > first
+
+
+def test_targets_are_lines_in_curves(folder):
+    (axes,) = drawn_as(designs(folder), PlotOptions(target=("0.4", "50%"))).axes
+    level = [line.get_ydata()[0] for line in axes.lines if len(set(line.get_ydata())) == 1]
+    assert level[-2:] == [40.0, 50.0]
+
+
 def test_arrivals_are_a_distribution_that_ends_where_drops_begin(folder):
     run = designs(folder)[0].counted[0]
     fates = run.fates.assign(
@@ -126,7 +147,13 @@ def test_lengths(length, found):
     [
         (("--kind", "pie"), "--kind pie: no such picture."),
         (("--kind", "pareto"), "needs a target. Usual fix: --target 0.8"),
-        (("--kind", "pareto", "--target", "1.5"), "no run reached it"),
+        (("--kind", "pareto", "--target", "0.99"), "no run reached it"),
+        (("--kind", "pareto", "--target", "80"), "Did you mean 0.8?"),
+        (("--kind", "accuracy-time", "--target", "0.5,80"), "Did you mean 0.8?"),
+        (("--kind", "pareto", "--target", "0.1,0.2"), "needs one target, and 2 are given"),
+        (("--kind", "energy", "--target", "0.1"), "--target: a picture of --kind energy has none"),
+        (("--target", "0.1", "--held", "2"), "--held: a picture of --kind accuracy-time has no time"),
+        (("--kind", "pareto", "--held", "2"), "--held 2: there is no target"),
         (("--kind", "timeline"), "of one design, and these are 4"),
         (("--kind", "factor", "--field", "radius"), "--field radius: must name one of"),
         (("--width", "wide"), "--width wide: must be from 1in to 40in"),
