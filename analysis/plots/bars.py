@@ -59,7 +59,9 @@ def stacked(
                 places, lengths[places], left=left[places], height=0.72, label=label, linewidth=0.5, **own
             )
         left += lengths
-    axes.set_yticks(range(len(rows)), [in_legend(name) for name in rows])
+    figure = axes.get_figure(root=True)
+    characters = max(24, int(5.0 * figure.get_figwidth())) if figure else 24
+    axes.set_yticks(range(len(rows)), [in_legend(name, characters) for name in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel(x_label)
     if shown:

@@ -8,10 +8,12 @@ from matplotlib.axes import Axes
 from analysis.designs import Design, Reading, said, telling
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import t_interval
-from analysis.plots.style import in_legend, legend_above, style
+from analysis.plots.style import FEWEST_RUNS, in_legend, legend_above, style
 from cosim.words import column_in_words, parts_of
 
 MOST_LINES = 6
+_BESIDE = 0.012
+"""How far lines stand beside each other, as part of the axis."""
 
 
 def numeric_fields(designs: Sequence[Design]) -> list[str]:
@@ -47,7 +49,10 @@ def factor(
     *,
     is_share: bool = False,
 ) -> tuple[int, int]:
-    """Means over runs over the values of a field, with bands of 95 %; a line for what else differs.
+    """Means over runs over the values of a field, a line for what else differs.
+
+    Bars are 95 % intervals; of a design of fewer than three runs each one has a dot. Lines stand a little
+    beside each other.
 
     Args:
         field: One of `numeric_fields`.
@@ -61,20 +66,37 @@ def factor(
     values = sorted({float(design.fields[field]) for design in designs})
     scale, words = column_in_words(field, values, telling(designs), parts_of(designs[0].fields))
     drawn = list(lines.items())[:MOST_LINES]
-    for index, (name, own) in enumerate(drawn):
-        found = [(design.fields[field] / scale, *_interval(design, reading, is_share)) for design in own]
-        x, mean, low, high = np.transpose(
-            sorted(each for each in found if np.isfinite(each[1])) or np.empty((0, 4))
-        )
-        looks = style(index, 1)
-        axes.plot(x, mean, label=in_legend(name or "mean"), **looks)
-        axes.fill_between(x, low, high, color=looks["color"], alpha=0.15, linewidth=0.0)
     values = [value / scale for value in values]
-    if values[0] > 0.0 and values[-1] / values[0] >= 16.0:
+    is_logarithmic = values[0] > 0.0 and values[-1] / values[0] >= 16.0
+    for index, (name, own) in enumerate(drawn):
+        looks, beside = style(index, 1), _BESIDE * (index - (len(drawn) - 1) / 2.0)
+        width = (values[-1] / values[0]) ** beside if is_logarithmic else beside * (values[-1] - values[0])
+        found = []
+        for design in sorted(own, key=lambda design: design.fields[field]):
+            x = design.fields[field] / scale
+            x = x * width if is_logarithmic else x + width
+            known = [value for value in design.values(reading) if value is not None and np.isfinite(value)]
+            if not known:
+                continue
+            mean, low, high = _interval(known, is_share)
+            found.append((x, mean, max(mean - low, 0.0), max(high - mean, 0.0)))
+            if 1 < len(known) < FEWEST_RUNS:
+                axes.plot(
+                    [x] * len(known),
+                    known,
+                    color=looks["color"],
+                    marker=".",
+                    markersize=2.5,
+                    linestyle="none",
+                )
+        x, mean, below, above = np.transpose(found or np.empty((0, 4)))
+        axes.errorbar(
+            x, mean, (below, above), label=in_legend(name or "mean"), elinewidth=0.8, capsize=2.0, **looks
+        )
+    if is_logarithmic:
         axes.set_xscale("log")
-        axes.set_xticks(values, [f"{value:g}" for value in values])
         axes.minorticks_off()
-    elif len(values) <= 8:
+    if is_logarithmic or len(values) <= 8:
         axes.set_xticks(values, [f"{value:g}" for value in values])
     axes.set(xlabel=words, ylabel=y_label)
     axes.grid(alpha=0.3)
@@ -83,12 +105,9 @@ def factor(
     return len(drawn), len(lines)
 
 
-def _interval(design: Design, reading: Reading, is_share: bool) -> tuple[float, float, float]:
-    """Mean, and the ends of its interval, of the runs that have the number; not numbers without any."""
-    values = [value for value in design.values(reading) if value is not None]
-    if not values:
-        return np.nan, np.nan, np.nan
-    if len(values) < 2 or not np.isfinite(values).all():
+def _interval(values: Sequence[float], is_share: bool) -> tuple[float, float, float]:
+    """Mean, and the ends of its interval; of few runs the mean alone."""
+    if len(values) < FEWEST_RUNS:
         return float(np.mean(values)), float(np.mean(values)), float(np.mean(values))
     if is_share:
         found = share_interval(np.divide(values, 100.0))

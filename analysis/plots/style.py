@@ -18,6 +18,11 @@ MARKERS = "osD^vPX*"
 COLOURS = ("#0b3c5d", "#d1495b", "#3a7d44", "#e08e0b", "#6a4c93", "#4a4a4a", "#1b9aaa", "#9b2226")
 """Dark to light in grey, and told apart by line and marker as well."""
 
+FEWEST_RUNS = 3
+"""Of fewer runs a picture shows each one: with one degree of freedom an interval says too little."""
+MOST_BANDS = 3
+"""Lines whose bands can be told apart where they overlap."""
+
 Looks = dict[str, Any]
 
 _KNOWN: dict[str, Looks] = {
@@ -57,9 +62,8 @@ def looks_of(activities: Iterable[str]) -> dict[str, Looks]:
 
 
 def wasted(looks: Looks) -> Looks:
-    """The same in the colour of what was wasted."""
-    is_filled = looks["facecolor"] == looks["edgecolor"]
-    return looks | {"facecolor": _WASTED if is_filled else "#ffffff", "edgecolor": _WASTED}
+    """The same in the colour of what was wasted, on white, so that in grey too it is not what was not."""
+    return {"hatch": "xxxx"} | looks | {"facecolor": "#ffffff", "edgecolor": _WASTED}
 
 
 def plain(name: str) -> str:
@@ -67,9 +71,9 @@ def plain(name: str) -> str:
     return name.replace("$", r"\$")
 
 
-def in_legend(name: str) -> str:
-    """A name as a legend shows it, in at most two lines."""
-    return plain(wrapped(name))
+def in_legend(name: str, width: int = 30) -> str:
+    """A name as a legend shows it, in at most two lines of so many characters."""
+    return plain(wrapped(name, width))
 
 
 def legend_above(axes: Axes, names: Iterable[str], **entries: Any) -> None:

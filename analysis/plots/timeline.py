@@ -96,9 +96,7 @@ def timeline(axes: Axes, result: Result, global_round: int, most_rows: int = MOS
     axes.set_xlim(0, scale * (end_s - start_s) * 1.005)
     axes.set_xlabel(f"time in global round {global_round} ({own.unit})")
     taken = own.spans["node"].nunique()
-    axes.set_ylabel(
-        "client (those who took part)" if len(clients) == taken else f"{len(clients)} of {taken} clients"
-    )
+    axes.set_ylabel("client" if len(clients) == taken else f"{len(clients)} of {taken:,} clients")
     handles = list(_legend(looks | idle))
     legend_above(axes, [handle.get_label() for handle in handles], handles=handles)
 
@@ -128,7 +126,8 @@ def density(axes: Axes, result: Result, global_round: int) -> None:
     axes.set_xlim(0, own.scale * (own.end_s - own.start_s))
     axes.set_ylim(0, taken)
     axes.set_xlabel(f"time in global round {global_round} ({own.unit})")
-    axes.set_ylabel(f"clients, of {taken:,} who took part")
+    axes.set_ylabel("clients who took part")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
     legend_above(axes, looks, handles=[Patch(label=plain(doing), **own) for doing, own in looks.items()])
 
 

@@ -15,6 +15,7 @@ from analysis.designs import Design, headlines
 from analysis.intervals.statistics import Interval
 from analysis.plots.factor import MOST_LINES, factor, lines_of, numeric_fields
 from analysis.plots.pareto import pareto, points
+from analysis.plots.style import FEWEST_RUNS
 from analysis.report.numbers import measures_of, number
 from analysis.report.page import Markup, paragraph, table
 from analysis.report.pictures import panels, picture, wide
@@ -44,7 +45,8 @@ def factors(designs: Sequence[Design]) -> str:
     if (num_lines := len(lines_of(designs, field))) > MOST_LINES:
         caption = f" Drawn: the first {MOST_LINES} of {num_lines} lines."
     caption = (
-        f"Over {field}, a line for what else differs; bands: 95 % intervals of the means over runs.{caption}"
+        f"Over {field}, a line for what else differs. Bars: 95 % intervals of the means over runs; dots: the "
+        f"runs, where a design has fewer than {FEWEST_RUNS}.{caption}"
     )
     return panels(made, caption)
 
@@ -89,10 +91,21 @@ def _to_target(designs: Sequence[Design], target: float, held: int, place: int) 
             lambda axes: pareto(axes, designs, target, held),
             said=said,
             prefix=f"pareto{place}-",
-            size=(5.6, 4.2),
+            size=(7.0, 4.4),
         )
-        about = "Dotted: designs that no other beats in both. Hollow: some runs missed the target."
+        about = (
+            "Bars: 95 % intervals. Dotted: designs that no other beats in both. Hollow: some runs missed the "
+            "target. Grey: designs that are not named."
+        )
         parts.insert(0, wide(made, f"Time and energy to {words}", f"To {words}. {about}", small=True))
+        for unit, of in (("s", [p.time_s for p in found]), ("J", [p.energy_j for p in found])):
+            if missed and all(each.restricted_mean.estimate == each.horizon for each in of):
+                words = (
+                    f"In {unit} designs cannot be told apart: a run that missed the target ended at "
+                    f"{number(of[0].horizon)} {unit}, and no run had reached it by then. Usual fix: "
+                    "longer runs, or a target that all reach."
+                )
+                parts.append(paragraph(words, "warning"))
     else:
         parts.insert(0, paragraph(f"No run reached {words}.", "warning"))
     return "\n".join(parts)

@@ -86,13 +86,15 @@ def test_a_factor_is_drawn_from_means_with_a_line_for_what_else_differs(folder):
     (axes,) = figure.axes
     assert axes.get_xlabel() == "bandwidth (MHz)"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["2 local steps", "4 local steps"]
-    for line, steps in zip(axes.lines, (2, 4), strict=True):
+    lines = {str(bars.get_label()): bars.lines[0] for bars in axes.containers}
+    assert list(lines) == ["2 local steps", "4 local steps"]
+    for line, steps in zip(lines.values(), (2, 4), strict=True):
         own = [d for d in found if d.fields["protocol.training.num_local_steps"] == steps]
-        means = {
-            d.fields["uplink.sharing.bandwidth_hz"] / 1e6: np.mean([r.summary.energy_j for r in d.counted])
-            for d in own
-        }
-        assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True)) == pytest.approx(means)
+        assert list(line.get_xdata()) == pytest.approx([0.5, 1.0], abs=0.005)
+        means = [np.mean([run.summary.energy_j for run in design.counted]) for design in own]
+        assert list(line.get_ydata()) == pytest.approx(means)
+    dots = {round(y, 12) for line in axes.lines if line.get_marker() == "." for y in line.get_ydata()}
+    assert dots == {round(run.summary.energy_j, 12) for design in found for run in design.counted}
 
 
 def test_a_target_that_must_hold_takes_longer(folder):
