@@ -86,7 +86,7 @@ def factor(
                     known,
                     color=looks["color"],
                     marker=".",
-                    markersize=2.5,
+                    markersize=5,
                     linestyle="none",
                 )
         x, mean, below, above = np.transpose(found or np.empty((0, 4)))

@@ -1,6 +1,6 @@
 """Looks of lines, activities and legends: told apart in grey and in print, by dash, marker and hatch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib
@@ -84,16 +84,28 @@ def legend_above(axes: Axes, names: Iterable[str], **entries: Any) -> None:
         entries: Handles of it, where those of the axes are not meant.
     """
     names = list(names)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    columns = _columns(names, axes.get_position().width * figure.get_figwidth())
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns}
+    axes.legend(**place, frameon=False, columnspacing=1.0, handlelength=2.2, **entries)
+
+
+def legend_height_in(names: Iterable[str], width_in: float) -> float:
+    """Height in inch that a legend above axes of a width takes, of names of a point size of eight."""
+    names = list(names)
+    lines = [1 + wrapped(name).count("\n") for name in names]
+    columns = _columns(names, width_in)
+    return 0.15 * sum(max(lines[place : place + columns]) for place in range(0, len(lines), columns))
+
+
+def _columns(names: Sequence[str], width_in: float) -> int:
+    """Columns of a legend that its names and the width of its axes leave room for."""
     size = matplotlib.rcParams["legend.fontsize"]
     points = 10.0 if isinstance(size, str) else float(size)
     longest = max((len(line) for name in names for line in wrapped(name).split("\n")), default=0)
     column_in = (4.5 + 0.58 * longest) * points / 72.0
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    width_in = axes.get_position().width * figure.get_figwidth()
-    columns = max(1, min(len(names), int(1.15 * width_in / column_in)))
-    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns}
-    axes.legend(**place, frameon=False, columnspacing=1.0, handlelength=2.2, **entries)
+    return max(1, min(len(names), int(1.15 * width_in / column_in)))
 
 
 def is_logarithmic(measure: Measure, values: Any) -> bool:

@@ -18,7 +18,7 @@ from analysis.plots.pareto import pareto, points
 from analysis.plots.style import FEWEST_RUNS
 from analysis.report.numbers import measures_of, number
 from analysis.report.page import Markup, paragraph, table
-from analysis.report.pictures import panels, picture, wide
+from analysis.report.pictures import panel, panels, picture, wide
 
 _MOST_PICTURES = 4
 
@@ -29,6 +29,7 @@ def factors(designs: Sequence[Design]) -> str:
     if len(designs) < 2 or not fields:
         return ""
     field, made, caption = fields[0], [], ""
+    names = [name for name in lines_of(designs, field) if name][:MOST_LINES]
     shares = {f"final {measure.label}" for measure in headlines(designs).values() if measure.is_share}
     for place, (words, reading) in enumerate(measures_of(designs).items()):
         values = {value for design in designs for value in design.values(reading)}
@@ -39,7 +40,7 @@ def factors(designs: Sequence[Design]) -> str:
             factor, designs=designs, field=field, reading=reading, y_label=words, is_share=is_share
         )
         said = f"{words[:1].upper()}{words[1:]} over {field}."
-        made.append(picture(draw, said=said, prefix=f"factor{place}-"))
+        made.append(picture(draw, said=said, prefix=f"factor{place}-", size=panel(names)))
     if not made:
         return ""
     if (num_lines := len(lines_of(designs, field))) > MOST_LINES:
@@ -94,18 +95,18 @@ def _to_target(designs: Sequence[Design], target: float, held: int, place: int) 
             size=(7.0, 4.4),
         )
         about = (
-            "Bars: 95 % intervals. Dotted: designs that no other beats in both. Hollow: some runs missed the "
-            "target. Grey: designs that are not named."
+            f"Bars: 95 % intervals, from {FEWEST_RUNS} runs on. Dotted: designs that no other beats in both. "
+            "Hollow: some runs missed the target. Grey: designs that are not named."
         )
         parts.insert(0, wide(made, f"Time and energy to {words}", f"To {words}. {about}", small=True))
         for unit, of in (("s", [p.time_s for p in found]), ("J", [p.energy_j for p in found])):
-            if missed and all(each.restricted_mean.estimate == each.horizon for each in of):
+            if missed and all(each.restricted_mean.estimate >= 0.999999 * each.horizon for each in of):
                 words = (
                     f"In {unit} designs cannot be told apart: a run that missed the target ended at "
                     f"{number(of[0].horizon)} {unit}, and no run had reached it by then. Usual fix: "
                     "longer runs, or a target that all reach."
                 )
-                parts.append(paragraph(words, "warning"))
+                parts.insert(0, paragraph(words, "warning"))
     else:
         parts.insert(0, paragraph(f"No run reached {words}.", "warning"))
     return "\n".join(parts)

@@ -15,7 +15,7 @@ from analysis.designs import Design, headlines
 from analysis.plots.model import AXES, MOST_NAMED, Curve, curves_of, draw, named_among, spread_in_words
 from analysis.report.numbers import number
 from analysis.report.page import details, paragraph, table
-from analysis.report.pictures import panels, picture
+from analysis.report.pictures import panel, panels, picture
 from cosim.records import Measure
 
 _MOST_POINTS = 50
@@ -58,7 +58,8 @@ def _picture(lines: Sequence[Curve], measure: Measure, over: str, prefix: str) -
         for line in named_among(lines, measure)
     )
     said = f"{measure.label[:1].upper()}{measure.label[1:]} over {words}. Last values: {last}."
-    return picture(lambda axes: draw(axes, lines, measure, over), said=said, prefix=prefix)
+    size = panel(line.name for line in named_among(lines, measure) if len(lines) > 1)
+    return picture(lambda axes: draw(axes, lines, measure, over), said=said, prefix=prefix, size=size)
 
 
 def _points(line: Curve, measure: Measure) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4, "pt": 1.0 / 72.0}
 _WITH_TARGETS = ("pareto", "accuracy-time")
+_MOST_NAMED = 8
 _FORMATS = ("pdf", "svg", "png")
 _SETTINGS: Any = {
     "font.size": 8,
@@ -217,7 +218,7 @@ def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> 
 def _arrivals(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
     num_drawn = plots.arrivals(axes, designs)
     if num_drawn < len(designs):
-        axes.set_xlabel(f"{axes.get_xlabel()}; first {num_drawn} of {len(designs)} designs")
+        axes.set_xlabel(f"{axes.get_xlabel()}\nfirst {num_drawn} of {len(designs)} designs")
 
 
 def _one_of(option: str, given: str, known: Sequence[str]) -> str:
@@ -229,7 +230,9 @@ def _one_of(option: str, given: str, known: Sequence[str]) -> str:
 
 
 def _golden(designs: Sequence[Design], width_in: float) -> float:
-    return 0.74 * width_in + 0.2 * min(len(designs), 6)
+    """Height of a picture with a legend of designs; those with the longest names are reckoned with."""
+    names = sorted((design.name for design in designs), key=len, reverse=True)[:_MOST_NAMED]
+    return 0.74 * width_in + (plots.legend_height_in(names, 0.8 * width_in) if len(names) > 1 else 0.0)
 
 
 def _of_bars(designs: Sequence[Design], width_in: float) -> float:
