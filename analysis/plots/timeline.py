@@ -18,6 +18,7 @@ from matplotlib.patches import Patch
 
 from analysis.activities import IDLE, in_words
 from analysis.critical_path import CriticalPath
+from analysis.fates import keeps_clients
 from analysis.plots.model import model_over_time
 from analysis.plots.style import Looks, legend_above, looks_of, plain
 from cosim.names import by_number
@@ -58,7 +59,10 @@ def telling_round(result: Result) -> int:
 
 
 def round_picture(axes: Axes, result: Result, global_round: int) -> None:
-    """A global round client by client, or, of very many clients, how many did what."""
+    """A global round client by client, or how many of many did what; words, where no rows were kept."""
+    if not keeps_clients(result):
+        axes.text(0.5, 0.5, "no rows of clients were kept", ha="center", transform=axes.transAxes)
+        return
     draw = timeline if _num_clients(result) <= MOST_IN_ROWS else density
     draw(axes, result, global_round)
 

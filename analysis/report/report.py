@@ -15,17 +15,18 @@ Usage::
     write(html, "report.html")
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from analysis.designs import designs_of, headlines
-from analysis.fates import Fates
+from analysis.designs import Design, designs_of, headlines
+from analysis.fates import NOT_KEPT, Fates, keeps_clients
 from analysis.report.asked import asked
 from analysis.report.comparing import factors, to_targets
 from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
 from analysis.report.numbers import numbers
-from analysis.report.page import Section, page
+from analysis.report.page import Section, page, paragraph
 from analysis.report.rounds import rounds
 from analysis.report.sources import configuration, provenance
 from analysis.report.timelines import timelines
@@ -92,10 +93,14 @@ def report(
         Section("learning", "The global model over time, energy and bits", learning(designs)),
         Section("factors", "What the fields do", factors(designs)),
         Section("target", "To the target", to_targets(designs, targets, held)),
-        Section("rounds", "Why a round took so long", rounds(designs)),
-        Section("timeline", "One global round", timelines(designs, global_round)),
-        Section("energy", "Where the energy went", energy(designs, fates)),
-        Section("dropped", "Who was dropped, and why", dropped(designs, fates)),
+        Section("rounds", "Why a round took so long", _of_clients(rounds, designs)),
+        Section(
+            "timeline",
+            "One global round",
+            _of_clients(partial(timelines, global_round=global_round), designs),
+        ),
+        Section("energy", "Where the energy went", _of_clients(partial(energy, fates=fates), designs)),
+        Section("dropped", "Who was dropped, and why", _of_clients(partial(dropped, fates=fates), designs)),
         Section("configuration", "Configuration", configuration(designs)),
         Section("provenance", "Provenance", provenance(designs)),
     ]
@@ -110,6 +115,14 @@ def write(html: str, path: str | Path) -> None:
         ConfigurationError: It cannot be written.
     """
     replace(Path(path), lambda partial: partial.write_text(html, encoding="utf-8", newline="\n"))
+
+
+def _of_clients(section: Callable[[list[Design]], str], designs: Sequence[Design]) -> str:
+    """A section of the designs that kept rows of their clients, after a word on the others."""
+    known = [design for design in designs if all(map(keeps_clients, design.counted))]
+    missing = [design.name for design in designs if design not in known]
+    said = paragraph(f"{', '.join(missing)}: {NOT_KEPT}.", "warning") if missing else ""
+    return said + (section(known) if known else "")
 
 
 def _check(run: Result) -> None:

@@ -24,6 +24,7 @@ import tyro
 
 from analysis import plots
 from analysis.designs import Design, designs_of, headlines
+from analysis.fates import check_clients
 from analysis.report.numbers import measures_of
 from cosim import ConfigurationError, Result
 from cosim.configuration import did_you_mean
@@ -211,6 +212,7 @@ def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> 
             f"--kind timeline: of one design, and these are {len(designs)}. Usual fix: the folder of one run."
         )
     run = designs[0].counted[0]
+    check_clients([run])
     played = plots.telling_round(run) if options.global_round is None else options.global_round
     plots.round_picture(axes, run, played)
 

@@ -116,6 +116,14 @@ def test_targets_are_lines_in_curves(folder):
     assert level[-2:] == [40.0, 50.0]
 
 
+@pytest.mark.parametrize("kind", ["energy", "timeline", "cdf"])
+def test_pictures_of_clients_need_their_rows(folder, kind):
+    run = designs(folder)[0].counted[0]
+    bare = attrs.evolve(run, spans=run.spans.iloc[:0], fates=run.fates.iloc[:0])
+    with pytest.raises(cosim.ConfigurationError, match="the run kept no rows of its clients"):
+        drawn_as(designs_of([bare]), PlotOptions(kind=kind))
+
+
 def test_arrivals_are_a_distribution_that_ends_where_drops_begin(folder):
     run = designs(folder)[0].counted[0]
     fates = run.fates.assign(
