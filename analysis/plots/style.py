@@ -63,7 +63,8 @@ def looks_of(activities: Iterable[str]) -> dict[str, Looks]:
 
 def wasted(looks: Looks) -> Looks:
     """The same in the colour of what was wasted, on white, so that in grey too it is not what was not."""
-    return {"hatch": "xxxx"} | looks | {"facecolor": "#ffffff", "edgecolor": _WASTED}
+    is_filled = looks["facecolor"] == looks["edgecolor"]
+    return looks | {"facecolor": "#ffffff", "edgecolor": _WASTED} | ({"hatch": "xxxx"} if is_filled else {})
 
 
 def plain(name: str) -> str:

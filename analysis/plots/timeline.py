@@ -38,14 +38,20 @@ _CUT: dict[str, Any] = {
 
 
 def overview(result: Result) -> Figure:
-    """The global model over simulated time, and one global round."""
+    """The global model over simulated time, and one global round; of a run that learned nothing that alone."""
     with matplotlib.rc_context({"legend.fontsize": 8}):
-        rows = min(_num_clients(result), MOST_ROWS)
-        figure = Figure(figsize=(11.0, max(4.2, 1.8 + 0.16 * rows)), layout="constrained")
-        left, right = figure.subplots(1, 2, width_ratios=(2, 3))
-        model_over_time(left, result)
-        left.set_box_aspect(0.85)
-        left.set_anchor("N")
+        clients = _num_clients(result)
+        rows = 0 if clients > MOST_IN_ROWS else min(clients, MOST_ROWS)
+        learned = result.summary.headline is not None
+        size = (11.0 if learned else 7.0, max(4.2, 1.8 + 0.16 * rows))
+        figure = Figure(figsize=size, layout="constrained")
+        if learned:
+            left, right = figure.subplots(1, 2, width_ratios=(2, 3))
+            model_over_time(left, result)
+            left.set_box_aspect(0.85)
+            left.set_anchor("N")
+        else:
+            right = figure.subplots()
         round_picture(right, result, telling_round(result))
     return figure
 

@@ -10,6 +10,7 @@ import cosim
 import models
 from analysis.designs import designs_of
 from analysis.plots import bars, curves, model_over, overview, telling_round
+from analysis.plots.style import looks_of, wasted
 from cosim.records import DONE
 
 
@@ -134,3 +135,17 @@ def test_no_rows_of_clients_are_said_in_the_overview(result: cosim.Result):
     bare = attrs.evolve(result, spans=result.spans.iloc[:0], fates=result.fates.iloc[:0])
     _, right = panels(bare)
     assert [text.get_text() for text in right.texts] == ["no rows of clients were kept"]
+
+
+def test_what_was_wasted_is_told_from_what_was_not_in_grey():
+    known = looks_of(["training", "sending", "receiving", "compressing"])
+    lost = {doing: wasted(looks) for doing, looks in known.items()}
+    assert all(looks["facecolor"] == "#ffffff" for looks in lost.values())
+    assert len({looks.get("hatch") for looks in lost.values()}) == len(lost)
+    assert known["training"]["facecolor"] != "#ffffff"
+
+
+def test_the_overview_of_a_run_that_learned_nothing_is_its_round(result: cosim.Result):
+    timed = attrs.evolve(result, summary=result.summary._replace(scores={}, measures={}))
+    (axes,) = overview(timed).axes
+    assert axes.get_xlabel().startswith("time in global round")
