@@ -38,7 +38,7 @@ _CUT: dict[str, Any] = {
 
 
 def overview(result: Result) -> Figure:
-    """The global model over simulated time, and one global round; of a run that learned nothing that alone."""
+    """The global model over simulated time, if anything was learned, and one global round."""
     with matplotlib.rc_context({"legend.fontsize": 8}):
         clients = _num_clients(result)
         rows = 0 if clients > MOST_IN_ROWS else min(clients, MOST_ROWS)

@@ -7,12 +7,15 @@ cosim plot runs/a runs/b --kind cdf --out arrivals.svg
 
 | kind | what it shows |
 |---|---|
-| accuracy-time | the headline, such as accuracy, over simulated time: means over runs, with bands |
+| accuracy-time | the headline, such as accuracy, over simulated time: means over runs |
 | energy | what the clients' energy was spent on, design by design |
 | pareto | time and energy to a target |
 | factor | a number over a field that differs, a line for what else does |
 | timeline | who did what in a global round |
 | cdf | how many updates have arrived after how long |
+
+Bands and bars are 95 % intervals of means; of fewer than three runs each one is drawn instead. Above three
+lines, intervals stand at the ends only.
 """
 
 from collections.abc import Callable, Sequence
