@@ -2,7 +2,7 @@
 
 Runs whose configurations differ in the seed only are one design. Only complete runs count, a seed once,
 unless a design has no complete run. A name that was given (that of a study's table) stays; else a design is
-called by the fields that tell it from the others, such as "bandwidth 5 MHz, deadline 60 ms".
+called by the fields that tell it from the others, such as "5 MHz, deadline 60 ms" (`cosim.words`).
 
 Scope: a name says no more fields than are needed, those that change least often from design to design first.
 A field that splits the designs just as an earlier one, or that some designs have not, gives way.
@@ -23,12 +23,11 @@ import attrs
 
 from cosim.records import Measure
 from cosim.results import Result
-from cosim.units import SUFFIXES, prefixed, unit_of
+from cosim.words import in_words, parts_of, value_in_words
 
 Reading = Callable[[Result], float | None]
 """Reads a number off a run."""
 
-_LONGEST_VALUE = 32
 _LEAD = "system."
 _LACKING = "–"
 
@@ -111,20 +110,6 @@ def ways(designs: Sequence[Design], name: str) -> dict[str, list[str]]:
     return found
 
 
-def in_words(name: str, value: Any) -> str:
-    """A field's value with its unit, such as "500 kHz"."""
-    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    unit = unit_of(name)
-    if not unit or value is None:
-        return words
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(in_words(name, each) for each in value)}]"
-    if not isinstance(value, int | float):
-        return f"{words} {unit}"
-    scale, unit = prefixed(value, unit)
-    return f"{value / scale:,.15g} {unit}"
-
-
 def _counted(runs: Sequence[Result]) -> tuple[Result, ...]:
     complete = [run for run in runs if run.summary.status == "complete"]
     by_seed = {json.dumps(seed_of(run)): run for run in reversed(complete or runs)}
@@ -182,36 +167,18 @@ def _words(fields: Sequence[dict[str, Any]]) -> list[str]:
     found = []
     for own in fields:
         has = [name for name in names if name in own] or [n for n in _differing(fields) if n in own][:1]
-        found.append(", ".join(said(name, own[name], has) for name in has) or "base")
+        found.append(", ".join(said(name, own, has) for name in has) or "base")
     return found
 
 
-def said(field: str, value: Any, among: Sequence[str] = ()) -> str:
-    """A field and its value as a name says them, such as "bandwidth 5 MHz", "4 cells" or "HFedAvg".
+def said(field: str, fields: Mapping[str, Any], among: Sequence[str] = ()) -> str:
+    """A field of a configuration and its value, as a name says them.
 
     Args:
-        among: Other fields of the name; one whose last word is the same is told from it by the word before.
+        fields: The configuration, its field names as paths.
+        among: Other fields of the name.
     """
-    *_, last = parts = field.removesuffix(".kind").split(".")
-    alike = [other for other in among if other.removesuffix(".kind").rpartition(".")[2] == last]
-    before = f"{parts[-2]} ".replace("_", " ") if len(alike) > 1 and len(parts) > 1 else ""
-    words = _shortened(in_words(field, value))
-    if isinstance(value, str):
-        return before + words.rpartition(":")[2]
-    suffix = next((suffix for suffix in SUFFIXES if last.endswith(suffix)), "")
-    noun = (last.removesuffix(suffix).strip("_") or last).replace("_", " ")
-    if not noun.startswith("num "):
-        return f"{before}{noun} {'off' if value is None else words}"
-    noun = noun.removeprefix("num ")
-    if not isinstance(value, int):
-        return f"{before}{noun} {'off' if value is None else words}"
-    return f"{before}{words} {noun[:-1] if value == 1 and noun.endswith('s') else noun}"
-
-
-def _shortened(words: str) -> str:
-    """Words without their middle, where they are long."""
-    half = _LONGEST_VALUE // 2 - 1
-    return words if len(words) <= _LONGEST_VALUE else f"{words[:half]}…{words[-half:]}"
+    return in_words(field, fields[field], among, parts_of(fields))
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
@@ -227,4 +194,4 @@ def _told_apart(names: Sequence[str]) -> list[str]:
 
 
 def _said(name: str, fields: dict[str, Any]) -> str:
-    return in_words(name, fields[name]) if name in fields else _LACKING
+    return value_in_words(name, fields[name]) if name in fields else _LACKING

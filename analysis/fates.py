@@ -4,12 +4,16 @@ Wasted is the energy of the spans of a job that was dropped. What was spent on a
 run was stopped) is neither useful nor wasted, and has a fate of its own; so has what a client did outside of
 jobs.
 
+Scope: a run that kept no rows of its clients says nothing of them, which is not that nothing was dropped
+(`keeps_clients`).
+
 Usage::
 
     fates = Fates.of(result)
     print(fates.energy_j("wasted", "send"), fates.wasted_percent())
 """
 
+from collections.abc import Iterable
 from functools import cached_property
 
 import attrs
@@ -20,6 +24,23 @@ from numpy.typing import NDArray
 from analysis.activities import in_words
 from cosim.records import DONE, NO_JOB
 from cosim.results import Result
+
+NOT_KEPT = "the run kept no rows of its clients. Usual fix: a run that keeps them"
+
+
+def keeps_clients(result: Result) -> bool:
+    """Whether a run kept what its clients did; one that asked none for an update has nothing to keep."""
+    return len(result.fates) > 0 or result.summary.num_updates == 0
+
+
+def check_clients(results: Iterable[Result]) -> None:
+    """Refuse runs that say nothing of their clients.
+
+    Raises:
+        ValueError: One kept no rows of them.
+    """
+    if not all(map(keeps_clients, results)):
+        raise ValueError(f"{NOT_KEPT}.")
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -22,8 +22,8 @@ import pandas as pd
 
 from analysis.intervals.statistics import Interval
 from analysis.studies import Comparison, Metric, compared, metrics
-from cosim.units import prefixed, unit_of
-from cosim.words import field_in_words, value_in_words
+from cosim.units import prefixed
+from cosim.words import column_in_words, field_in_words, value_in_words
 
 
 class Table(NamedTuple):
@@ -106,7 +106,7 @@ def factors_of(runs: pd.DataFrame) -> tuple[list[str], dict[int, list[str]]]:
         columns["folder" if column == "study" else "design"] = list(map(str, one_each[column]))
     fields = _fields(runs)
     for field in fields:
-        head, cells = _factor(field, list(one_each[field]), fields)
+        head, cells = _factor(field, list(one_each[field]), fields, runs.attrs.get("parts", {}))
         columns[head] = cells
     if not columns or len(set(zip(*columns.values(), strict=True))) < len(one_each):
         columns = {"design": list(map(str, one_each["name"])), **columns}
@@ -197,14 +197,16 @@ def _fields(runs: pd.DataFrame) -> list[str]:
     return [field for field in runs.attrs.get("fields", ()) if runs[field].map(json.dumps).nunique() > 1]
 
 
-def _factor(field: str, values: Sequence[Any], fields: Collection[str]) -> tuple[str, list[str]]:
+def _factor(
+    field: str, values: Sequence[Any], fields: Collection[str], parts: Mapping[str, str]
+) -> tuple[str, list[str]]:
     """The head of a field's column, and its cells."""
-    words, unit = field_in_words(field, fields), unit_of(field.removesuffix(".values"))
     known = [value for value in values if not _is_missing(value)]
-    if not unit or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):
-        return words, ["" if _is_missing(value) else value_in_words(field, value) for value in values]
-    scale, unit = prefixed(max(map(abs, known)), unit)
-    return f"{words} ({unit})", ["" if _is_missing(v) else f"{v / scale:.15g}" for v in values]
+    if not all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):
+        cells = ["" if _is_missing(value) else value_in_words(field, value) for value in values]
+        return field_in_words(field, fields, parts), cells
+    scale, head = column_in_words(field, known, fields, parts)
+    return head, ["" if _is_missing(v) else value_in_words("", v / scale) for v in values]
 
 
 def _is_missing(value: Any) -> bool:

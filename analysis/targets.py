@@ -115,7 +115,8 @@ def restricted_mean(taken: ArrayLike, horizon: float, level: float = 0.95) -> In
     within = np.minimum(np.asarray(taken, dtype=float), horizon)
     if len(within) > 1:
         found = t_interval(within, level)
-        return attrs.evolve(found, low=max(found.low, 0.0), high=min(found.high, horizon))
+        ends = (min(max(end, 0.0), horizon) for end in (found.low, found.estimate, found.high))  # rounding
+        return attrs.evolve(found, **dict(zip(("low", "estimate", "high"), ends, strict=True)))
     estimate = float(within[0])
     return Interval(
         estimate=estimate, low=estimate, high=estimate, level=level, too_noisy=True, remark="one seed"

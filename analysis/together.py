@@ -85,13 +85,14 @@ def _joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         return next(iter(tables.values()))
     names = [str(name) for runs in tables.values() for name in runs["name"].unique()]
     twice = {name for name in names if names.count(name) > 1}
-    merged: dict[str, Any] = {"measures": {}, "targets": [], "fields": []}
+    merged: dict[str, Any] = {"measures": {}, "parts": {}, "targets": [], "fields": []}
     parts, first = [], 0
     for folder, runs in tables.items():
         own = [f"{folder}: {name}" if name in twice else name for name in runs["name"]]
         parts.append(runs.assign(design=runs["design"] + first, name=own, study=folder))
         first += int(runs["design"].max()) + 1
-        merged["measures"] |= runs.attrs["measures"]
+        for key in ("measures", "parts"):
+            merged[key] |= runs.attrs[key]
         for key in ("targets", "fields"):
             merged[key] += [value for value in runs.attrs[key] if value not in merged[key]]
     for part in parts:

@@ -11,6 +11,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.configuration import ConfigurationError
+
 DONE = "done"
 """The outcome of what ran to its end; anything else is the reason why it was cut short."""
 
@@ -151,6 +153,18 @@ class Measure(NamedTuple):
     def shown(self, value: float) -> str:
         """A value in words."""
         return f"{100 * value:.1f} %" if self.is_share else f"{value:.4g}"
+
+    def check_target(self, target: float) -> None:
+        """Refuse a target that no value can have.
+
+        Raises:
+            ConfigurationError: A share beyond 0 and 1.
+        """
+        if self.is_share and not 0.0 <= target <= 1.0:
+            meant = (
+                f"Did you mean {target / 100:.15g}?" if 1.0 < target <= 100.0 else "Usual fix: 0.8, for 80 %."
+            )
+            raise ConfigurationError(f"target {target:.15g}: {self.words} is a share, from 0 to 1. {meant}")
 
 
 class Evaluation(NamedTuple):

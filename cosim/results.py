@@ -267,10 +267,14 @@ class Result:
 
         Returns:
             None where the run never got there, or was over before it had held.
+
+        Raises:
+            ConfigurationError: The headline is a share, and no share can be the target.
         """
         if self.summary.headline is None:
             return None
         column, measure = self.summary.headline
+        measure.check_target(target)
         values = self.evaluations[column].to_numpy()
         is_good = values >= target if measure.higher_is_better else values <= target
         starts = [n for n in range(len(values) - held + 1) if is_good[n : n + held].all()]

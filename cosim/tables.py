@@ -56,25 +56,27 @@ def table_of(name: str, rows: list[Any], columns: Columns | None = None) -> "pd.
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
     dtypes = _dtypes(name, scores)
     singles = dict(zip(dtypes, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(dtypes, ())
-    found = {of: _joined(dtype, singles[of], columns and columns[of]) for of, dtype in dtypes.items()}
-    keys = [
-        _ranks(column) if isinstance(column, Words) else column for column in map(found.get, _ORDER[name])
-    ]
-    order = np.lexsort(keys[::-1])
+    found: dict[str, NDArray[Any] | Words] = {}
+    for column, dtype in dtypes.items():
+        many = None if columns is None else columns[column]
+        found[column] = (_words_of if dtype == "str" else _numbers_of)(singles[column], many, dtype)
+    keys = [found[column] for column in _ORDER[name]]
+    order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
     frame = {
-        of: _words(column[order]) if isinstance(column, Words) else column[order]
-        for of, column in found.items()
+        column: _in_strings(values[order]) if isinstance(values, Words) else values[order]
+        for column, values in found.items()
     }
     return pd.DataFrame(frame, columns=list(dtypes))
 
 
-def _joined(
-    dtype: str, singles: Sequence[Any], many: "NDArray[Any] | Words | None"
-) -> "NDArray[Any] | Words":
-    """A column's values one by one, and those by columns."""
-    if dtype != "str":
-        one_by_one = np.array(singles, dtype=dtype)
-        return one_by_one if many is None else np.concatenate([one_by_one, np.asarray(many, dtype=dtype)])
+def _numbers_of(singles: Sequence[Any], many: NDArray[Any] | None, dtype: str) -> NDArray[Any]:
+    """Values one by one, and those by columns."""
+    one_by_one = np.array(singles, dtype=dtype)
+    return one_by_one if many is None else np.concatenate([one_by_one, np.asarray(many, dtype=dtype)])
+
+
+def _words_of(singles: Sequence[str], many: Words | None, dtype: str) -> Words:
+    """Words one by one, and those by columns."""
     place_of = {word: place for place, word in enumerate(dict.fromkeys(singles))}
     codes = np.array([place_of[word] for word in singles], dtype=np.int64)
     if many is None:
@@ -88,7 +90,7 @@ def _ranks(column: Words) -> NDArray[np.int64]:
     return np.array([rank_of[word] for word in column.words], dtype=np.int64)[column.codes]
 
 
-def _words(column: Words) -> "pd.api.extensions.ExtensionArray":
+def _in_strings(column: Words) -> "pd.api.extensions.ExtensionArray":
     import pandas as pd
     import pyarrow as pa
 

@@ -43,7 +43,7 @@ def unit_of(name: str) -> str:
 def quantity(value: float, unit: str) -> str:
     """A number and its unit with a prefix where it takes one, such as "500 kHz"; exact but for rounding."""
     scale, unit = prefixed(value, unit)
-    return f"{value / scale:.15g} {unit}".rstrip()
+    return f"{value / scale:,.15g} {unit}".rstrip()
 
 
 def prefixed(value: float, unit: str) -> tuple[float, str]:

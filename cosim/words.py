@@ -1,50 +1,74 @@
-"""Words: what fields of a configuration and their values are called in names and tables.
+"""Words: what fields of a configuration and their values are called in names, tables and pictures.
 
-A field is called by the last of its path, without its unit, which stands at the number: "deadline 60 ms",
-"cells 2". The kind of a part says all by its name, such as "HFedAvg", and so does a bandwidth, such as
-"5 MHz".
+A field is called by the last of its path, without its unit, which stands at the number: "deadline 60 ms";
+counts come first: "2 cells". The kind of a part says all by its name, such as "HFedAvg", and so does a
+bandwidth, such as "5 MHz". Where the field's own name says no thing ("after", "per client"), the class of its
+part does: the 60 ms above are those of a `Deadline(after_s=0.06)`.
 
 Usage::
 
     in_words("uplink.sharing.bandwidth_hz", 5e6)  # "5 MHz"
+    in_words("waiting.after_s", 0.06, parts={"waiting": "Deadline"})  # "deadline 60 ms"
     field_in_words("num_cells")  # "cells"
 
 Validation: tests/test_words.py.
 """
 
 import json
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from cosim.units import SUFFIXES, quantity, unit_of
+from cosim.units import SUFFIXES, prefixed, quantity, unit_of
 
 _ENDING = ".kind"
 _SAY_ALL = ("bandwidth_hz",)
 """Fields whose number with its unit needs no word."""
+_COUNT = "num_"
+_LEANING = ("after", "every", "lasting", "until", "within")
+"""Words that say no thing, and nothing beside the class of the part either."""
+_LED = (*_LEANING, "per", "largest", "smallest", "least", "most", "path", "rule")
+"""Words that say of what they are only behind the class of the part."""
+_LONGEST = 32
 
 
-def in_words(field: str, value: Any, fields: Collection[str] = ()) -> str:
-    """A field and its value.
+def in_words(
+    field: str, value: Any, fields: Collection[str] = (), parts: Mapping[str, str] | None = None
+) -> str:
+    """A field and its value, a long one without its middle.
 
     Args:
         field: Its path.
         fields: Others, from which the words must tell it.
+        parts: Path -> class of parts (`parts_of`), as far as known.
     """
     if field.endswith(_ENDING) and value is not None:
-        return str(value).rpartition(":")[2]
-    words = value_in_words(field, value)
-    if _last(field) in _SAY_ALL and isinstance(value, int | float) and len(_alike(field, fields)) < 2:
+        return _class_alone(str(value))
+    words, last = _shortened(value_in_words(field, value)), _last(field)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if last in _SAY_ALL and is_number and len(_alike(field, fields)) < 2:
         return words
-    return f"{field_in_words(field, fields)} {words}"
+    called = field_in_words(field, fields, parts)
+    if not last.startswith(_COUNT) or not is_number:
+        return f"{called} {words}"
+    noun = _part_in_words(last)
+    before = called.removesuffix(noun).strip()
+    noun = re.sub(r"(?<=ss|ch)es$|s$", "", noun) if value == 1 else noun
+    return " ".join(filter(None, (before, words, noun)))
 
 
-def field_in_words(field: str, fields: Collection[str] = ()) -> str:
+def field_in_words(field: str, fields: Collection[str] = (), parts: Mapping[str, str] | None = None) -> str:
     """What a field is called, without its unit, with as much of its path as tells it from others."""
-    parts, alike = _bare(field).split("."), _alike(field, fields)
+    path, alike = _bare(field).split("."), _alike(field, fields)
     number = 1
-    while number < len(parts) and sum(_ends(other, parts[-number:]) for other in alike) > 1:
+    while number < len(path) and sum(_ends(other, path[-number:]) for other in alike) > 1:
         number += 1
-    return " ".join(map(_part_in_words, parts[-number:]))
+    words = [_part_in_words(part) for part in path[-number:]]
+    if words[-1].partition(" ")[0] in _LED and len(path) > 1:
+        known = (parts or {}).get(".".join(path[:-1]))
+        leading = _spaced(known or path[-2])
+        words[-1 if known else -2 :] = [leading if words[-1] in _LEANING else f"{leading} {words[-1]}"]
+    return " ".join(words)
 
 
 def value_in_words(field: str, value: Any) -> str:
@@ -56,8 +80,39 @@ def value_in_words(field: str, value: Any) -> str:
     unit = unit_of(_last(field))
     if isinstance(value, int | float):
         return quantity(value, unit)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if isinstance(value, str) or not unit else f"{text} {unit}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(value_in_words(field, each) for each in value)}]"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def column_in_words(
+    field: str, values: Sequence[Any], fields: Collection[str] = (), parts: Mapping[str, str] | None = None
+) -> tuple[float, str]:
+    """How many of the plain unit a column of numbers is shown in, and its head, such as "bandwidth (MHz)"."""
+    words, unit = field_in_words(field, fields, parts), unit_of(_last(field))
+    scale, unit = prefixed(max(map(abs, values), default=0.0), unit)
+    return scale, f"{words} ({unit})" if unit else words
+
+
+def parts_of(config: Mapping[str, Any], path: str = "") -> dict[str, str]:
+    """Path -> class of the parts of a configuration, of those that say it, as files do or path by path."""
+    found: dict[str, str] = {}
+    for name, value in config.items():
+        inner = f"{path}.{name}" if path else name
+        if isinstance(value, Mapping):
+            found |= parts_of(value, inner)
+        elif inner.endswith(_ENDING) and isinstance(value, str):
+            found[inner.removesuffix(_ENDING)] = value
+    return found
+
+
+def _class_alone(kind: str) -> str:
+    return kind.rpartition(":")[2]
+
+
+def _spaced(name: str) -> str:
+    """A class or a name of a part as words: "upload deadline" of UploadDeadline."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", _class_alone(name)).replace("_", " ").lower()
 
 
 def _bare(field: str) -> str:
@@ -71,7 +126,13 @@ def _last(field: str) -> str:
 
 def _part_in_words(part: str) -> str:
     suffix = next((suffix for suffix in SUFFIXES if part.endswith(suffix) and part != suffix), "")
-    return part.removesuffix(suffix).removeprefix("num_").strip("_").replace("_", " ")
+    return (part.removesuffix(suffix).removeprefix(_COUNT).strip("_") or part).replace("_", " ")
+
+
+def _shortened(words: str) -> str:
+    """Words without their middle, where they are long."""
+    half = _LONGEST // 2 - 1
+    return words if len(words) <= _LONGEST else f"{words[:half]}…{words[-half:]}"
 
 
 def _alike(field: str, fields: Collection[str]) -> list[str]:

@@ -54,7 +54,7 @@ def shown():
 def test_the_notebook_runs_and_every_cell_shows_something(shown):
     kinds = [type(value).__name__ for value in shown]
     assert kinds == ["System", "Result", "Figure", "DataFrame", "DataFrame", "list", "Figure"]
-    assert shown[5] == ["bandwidth 500 kHz", "bandwidth 1 MHz"]
+    assert shown[5] == ["500 kHz", "1 MHz"]
     assert all(len(value.axes) == 2 for value in shown if isinstance(value, Figure))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cosim.units import prefixed, quantity
-from cosim.words import field_in_words, in_words
+from cosim.words import column_in_words, field_in_words, in_words, parts_of
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,10 @@ from cosim.words import field_in_words, in_words
     [
         ("uplink.sharing.bandwidth_hz", 5e6, "5 MHz"),
         ("protocol.waiting.deadline_s", 0.06, "deadline 60 ms"),
-        ("num_cells", 2, "cells 2"),
+        ("num_cells", 2, "2 cells"),
+        ("num_cells", 1, "1 cell"),
+        ("data.num_classes", 1, "1 class"),
+        ("num_clients", 10_000, "10,000 clients"),
         ("protocol.kind", "HFedAvg", "HFedAvg"),
         ("protocol.training.kind", "rules:Fastest", "Fastest"),
         ("downlink.kind", None, "downlink none"),
@@ -20,12 +23,58 @@ from cosim.words import field_in_words, in_words
         ("local.learning_rate", 0.1, "learning rate 0.1"),
         ("uplink.link.environment", "uma", "environment uma"),
         ("uplink.csi_error_db", -20.0, "csi error -20 dB"),
-        ("cycles.cycles_per_bit", 10.0, "cycles_per_bit 10 cycles/bit".replace("_", " ")),
-        ("devices.min_frequency_hz.values", [1e9, 2e9], "min frequency [1000000000.0, 2000000000.0] Hz"),
+        ("cycles.cycles_per_bit", 10.0, "cycles per bit 10 cycles/bit"),
+        ("devices.min_frequency_hz.values", [1e9, 2e9], "min frequency [1 GHz, 2 GHz]"),
     ],
 )
 def test_by_hand(field, value, words):
     assert in_words(field, value) == words
+
+
+WAITING = {"system": {"protocol": {"training": {"waiting": {"kind": "Deadline", "after_s": 0.06}}}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value", "words"),
+    [
+        ("Deadline", "p.after_s", 0.04, "deadline 40 ms"),
+        ("UploadDeadline", "p.after_s", 0.04, "upload deadline 40 ms"),
+        ("mine:HappyHour", "p.every_s", 3600.0, "happy hour 3.6 ks"),
+        ("Shards", "p.per_client", 2, "shards per client 2"),
+        ("LatencyOptimal", "p.largest", 1.5, "latency optimal largest 1.5"),
+        ("Deadline", "p.delay_s", 0.04, "delay 40 ms"),
+    ],
+)
+def test_a_field_that_names_no_thing_is_called_by_the_class_of_its_part(kind, field, value, words):
+    assert in_words(field, value, parts={"p": kind}) == words
+
+
+def test_without_its_class_a_part_is_called_as_in_the_path():
+    assert in_words("training.waiting.after_s", 0.04) == "waiting 40 ms"
+
+
+def test_fields_of_parts_of_one_class_are_told_apart():
+    two = ("a.waiting.after_s", "b.waiting.after_s")
+    parts = {"a.waiting": "Deadline", "b.waiting": "Deadline"}
+    assert [field_in_words(field, two, parts) for field in two] == [
+        "a waiting deadline",
+        "b waiting deadline",
+    ]
+    assert [field_in_words(field, two) for field in two] == ["a waiting", "b waiting"]
+    counts = ("edge.training.num_edge_rounds", "cloud.training.num_edge_rounds")
+    assert in_words(counts[0], 3, counts) == "edge training 3 edge rounds"
+
+
+def test_parts_are_found_in_files_and_path_by_path():
+    path = "system.protocol.training.waiting"
+    assert parts_of(WAITING) == parts_of({f"{path}.kind": "Deadline"}) == {path: "Deadline"}
+
+
+def test_a_column_has_one_unit():
+    assert column_in_words("uplink.sharing.bandwidth_hz", [5e5, 2e6]) == (1e6, "bandwidth (MHz)")
+    parts = {"waiting": "Deadline"}
+    assert column_in_words("waiting.after_s", [0.02, 0.06], parts=parts) == (1e-3, "deadline (ms)")
+    assert column_in_words("num_cells", [2, 4]) == (1.0, "cells")
 
 
 def test_as_much_of_a_path_as_tells_it_from_the_others():
@@ -42,7 +91,7 @@ def test_as_much_of_a_path_as_tells_it_from_the_others():
         (5e5, "Hz", "500 kHz"),
         (1e-3, "s", "1 ms"),
         (0.0, "J", "0 J"),
-        (1.5e7, "m", "15000000 m"),
+        (1.5e7, "m", "15,000,000 m"),
         (3.0, "", "3"),
     ],
 )

@@ -20,7 +20,7 @@ from analysis.plots.bars import MOST_BARS, bars, energy, stacked
 from analysis.plots.factor import factor, numeric_fields
 from analysis.plots.model import AXES, curves, model_over, model_over_time
 from analysis.plots.pareto import pareto
-from analysis.plots.style import COLOURS, LINES, MARKERS, is_logarithmic, style
+from analysis.plots.style import COLOURS, LINES, MARKERS, is_logarithmic, legend_height_in, style
 from analysis.plots.timeline import (
     MOST_IN_ROWS,
     MOST_ROWS,
@@ -46,6 +46,7 @@ __all__ = [
     "energy",
     "factor",
     "is_logarithmic",
+    "legend_height_in",
     "model_over",
     "model_over_time",
     "numeric_fields",

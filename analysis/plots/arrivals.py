@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from analysis.designs import Design
+from analysis.fates import check_clients
 from analysis.plots.style import in_legend, legend_above, style
 from cosim.records import DONE
 
@@ -20,7 +21,11 @@ def arrivals(axes: Axes, designs: Sequence[Design]) -> int:
 
     Returns:
         How many designs were drawn, the first ones.
+
+    Raises:
+        ValueError: A run kept no rows of its clients.
     """
+    check_clients(run for design in designs[:MOST_LINES] for run in design.counted)
     drawn = designs[:MOST_LINES]
     found = []
     for design in drawn:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from analysis.activities import in_words
 from analysis.designs import Design
-from analysis.fates import Fates
+from analysis.fates import Fates, check_clients
 from analysis.plots.style import COLOURS, Looks, in_legend, legend_above, looks_of, plain, wasted
 
 MOST_BARS = 24
@@ -59,7 +59,9 @@ def stacked(
                 places, lengths[places], left=left[places], height=0.72, label=label, linewidth=0.5, **own
             )
         left += lengths
-    axes.set_yticks(range(len(rows)), [in_legend(name) for name in rows])
+    figure = axes.get_figure(root=True)
+    characters = max(24, int(5.0 * figure.get_figwidth())) if figure else 24
+    axes.set_yticks(range(len(rows)), [in_legend(name, characters) for name in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel(x_label)
     if shown:
@@ -74,7 +76,11 @@ def energy(axes: Axes, designs: Sequence[Design], fates: Mapping[int, Fates] | N
 
     Returns:
         How many designs were drawn, the first ones.
+
+    Raises:
+        ValueError: A run kept no rows of its clients.
     """
+    check_clients(run for design in designs[:MOST_BARS] for run in design.counted)
     parts, looks = energy_parts(designs[:MOST_BARS], fates)
     stacked(axes, parts, looks, "energy of all clients (J)")
     return len(parts)

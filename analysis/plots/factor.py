@@ -8,11 +8,12 @@ from matplotlib.axes import Axes
 from analysis.designs import Design, Reading, said, telling
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import t_interval
-from analysis.plots.style import in_legend, legend_above, style
-from cosim.units import SUFFIXES
+from analysis.plots.style import FEWEST_RUNS, in_legend, legend_above, style
+from cosim.words import column_in_words, parts_of
 
 MOST_LINES = 6
-_SCALES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
+_BESIDE = 0.012
+"""How far lines stand beside each other, as part of the axis."""
 
 
 def numeric_fields(designs: Sequence[Design]) -> list[str]:
@@ -34,7 +35,7 @@ def lines_of(designs: Sequence[Design], field: str) -> dict[str, list[Design]]:
     others = [name for name in telling(designs) if name != field]
     lines: dict[str, list[Design]] = {}
     for design in designs:
-        own = [said(name, design.fields[name], others) for name in others if name in design.fields]
+        own = [said(name, design.fields, others) for name in others if name in design.fields]
         lines.setdefault(", ".join(own), []).append(design)
     return lines
 
@@ -48,7 +49,10 @@ def factor(
     *,
     is_share: bool = False,
 ) -> tuple[int, int]:
-    """Means over runs over the values of a field, with bands of 95 %; a line for what else differs.
+    """Means over runs over the values of a field, a line for what else differs.
+
+    Bars are 95 % intervals; of a design of fewer than three runs each one has a dot. Lines stand a little
+    beside each other.
 
     Args:
         field: One of `numeric_fields`.
@@ -59,22 +63,40 @@ def factor(
         How many lines were drawn, the first ones, and how many there are.
     """
     lines = lines_of(designs, field)
-    scale, words = _axis(field, [float(design.fields[field]) for design in designs])
+    values = sorted({float(design.fields[field]) for design in designs})
+    scale, words = column_in_words(field, values, telling(designs), parts_of(designs[0].fields))
     drawn = list(lines.items())[:MOST_LINES]
+    values = [value / scale for value in values]
+    is_logarithmic = values[0] > 0.0 and values[-1] / values[0] >= 16.0
     for index, (name, own) in enumerate(drawn):
-        found = [(design.fields[field] / scale, *_interval(design, reading, is_share)) for design in own]
-        x, mean, low, high = np.transpose(
-            sorted(each for each in found if np.isfinite(each[1])) or np.empty((0, 4))
+        looks, beside = style(index, 1), _BESIDE * (index - (len(drawn) - 1) / 2.0)
+        width = (values[-1] / values[0]) ** beside if is_logarithmic else beside * (values[-1] - values[0])
+        found = []
+        for design in sorted(own, key=lambda design: design.fields[field]):
+            x = design.fields[field] / scale
+            x = x * width if is_logarithmic else x + width
+            known = [value for value in design.values(reading) if value is not None and np.isfinite(value)]
+            if not known:
+                continue
+            mean, low, high = _interval(known, is_share)
+            found.append((x, mean, max(mean - low, 0.0), max(high - mean, 0.0)))
+            if 1 < len(known) < FEWEST_RUNS:
+                axes.plot(
+                    [x] * len(known),
+                    known,
+                    color=looks["color"],
+                    marker=".",
+                    markersize=5,
+                    linestyle="none",
+                )
+        x, mean, below, above = np.transpose(found or np.empty((0, 4)))
+        axes.errorbar(
+            x, mean, (below, above), label=in_legend(name or "mean"), elinewidth=0.8, capsize=2.0, **looks
         )
-        looks = style(index, 1)
-        axes.plot(x, mean, label=in_legend(name or "mean"), **looks)
-        axes.fill_between(x, low, high, color=looks["color"], alpha=0.15, linewidth=0.0)
-    values = sorted({design.fields[field] / scale for design in designs})
-    if values[0] > 0.0 and values[-1] / values[0] >= 16.0:
+    if is_logarithmic:
         axes.set_xscale("log")
-        axes.set_xticks(values, [f"{value:g}" for value in values])
         axes.minorticks_off()
-    elif len(values) <= 8:
+    if is_logarithmic or len(values) <= 8:
         axes.set_xticks(values, [f"{value:g}" for value in values])
     axes.set(xlabel=words, ylabel=y_label)
     axes.grid(alpha=0.3)
@@ -83,28 +105,12 @@ def factor(
     return len(drawn), len(lines)
 
 
-def _interval(design: Design, reading: Reading, is_share: bool) -> tuple[float, float, float]:
-    """Mean, and the ends of its interval, of the runs that have the number; not numbers without any."""
-    values = [value for value in design.values(reading) if value is not None]
-    if not values:
-        return np.nan, np.nan, np.nan
-    if len(values) < 2 or not np.isfinite(values).all():
+def _interval(values: Sequence[float], is_share: bool) -> tuple[float, float, float]:
+    """Mean, and the ends of its interval; of few runs the mean alone."""
+    if len(values) < FEWEST_RUNS:
         return float(np.mean(values)), float(np.mean(values)), float(np.mean(values))
     if is_share:
         found = share_interval(np.divide(values, 100.0))
         return 100.0 * found.estimate, 100.0 * found.low, 100.0 * found.high
     found = t_interval(values)
     return found.estimate, found.low, found.high
-
-
-def _axis(field: str, values: Sequence[float]) -> tuple[float, str]:
-    """Scale and words of a field's axis, such as 1e6 and "bandwidth (MHz)"."""
-    last = field.rpartition(".")[2]
-    suffix = next((suffix for suffix in SUFFIXES if last.endswith(suffix)), "")
-    words = (last.removesuffix(suffix).strip("_") or last).removeprefix("num_").replace("_", " ")
-    unit = SUFFIXES.get(suffix, "")
-    if unit not in ("Hz", "bit", "bit/s", "s", "W", "J"):
-        return 1.0, f"{words} ({unit})" if unit else words
-    largest = max(map(abs, values))
-    scale, prefix = next(((scale, p) for scale, p in _SCALES if largest >= scale), (1.0, ""))
-    return scale, f"{words} ({prefix}{unit})"

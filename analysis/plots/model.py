@@ -10,7 +10,15 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.designs import Design, headlines
 from analysis.intervals.curves import mean_curve
-from analysis.plots.style import COLOURS, in_legend, is_logarithmic, legend_above, style
+from analysis.plots.style import (
+    COLOURS,
+    FEWEST_RUNS,
+    MOST_BANDS,
+    in_legend,
+    is_logarithmic,
+    legend_above,
+    style,
+)
 from cosim.records import Measure
 from cosim.results import Result
 
@@ -32,10 +40,12 @@ class Curve(NamedTuple):
 
     Attributes:
         points: Columns at, mean, low, high.
+        runs: What each run had, and where.
     """
 
     name: str
     points: pd.DataFrame
+    runs: Sequence[tuple[pd.Series, pd.Series]]
 
 
 def model_over_time(axes: Axes, result: Result) -> None:
@@ -71,33 +81,43 @@ def curves_of(designs: Sequence[Design], score: str, measure: Measure, over: str
         runs = [(run.evaluations[over], run.evaluations[score]) for run in design.counted]
         points = mean_curve(runs, is_share=measure.is_share, most_points=_MOST_POINTS)
         if len(points):
-            found.append(Curve(design.name, points))
+            found.append(Curve(design.name, points, runs))
     return found
 
 
 def model_over(
-    axes: Axes, designs: Sequence[Design], over: str = "time_s", score: str | None = None
+    axes: Axes,
+    designs: Sequence[Design],
+    over: str = "time_s",
+    score: str | None = None,
+    targets: Sequence[float] = (),
 ) -> list[Curve]:
-    """A score of designs over time, energy or bits: means over runs, with bands of 95 % at each point.
+    """A score of designs over time, energy or bits: means over runs, and their spread (`spread_in_words`).
 
     Of more than six designs all are drawn faintly, and six, from the best end to the worst, stand out.
 
     Args:
         over: One of AXES.
         score: Column of the evaluations; None: the first headline.
+        targets: Values of it at which a line is drawn.
 
     Returns:
         What was drawn.
 
     Raises:
         ValueError: No design was evaluated.
+        ConfigurationError: The score is a share, and a target is none.
     """
     found = headlines(designs)
     if not found:
         raise ValueError("nothing was evaluated: timing only. Usual fix: runs that learn.")
     score = next(iter(found)) if score is None else score
     lines = curves_of(designs, score, found[score], over)
+    for target in targets:
+        found[score].check_target(target)
     draw(axes, lines, found[score], over)
+    for target in targets:
+        axes.axhline(found[score].factor * target, color="#4a4a4a", linewidth=0.8, linestyle=":", zorder=1)
     return lines
 
 
@@ -114,9 +134,7 @@ def draw(axes: Axes, lines: Sequence[Curve], measure: Measure, over: str) -> Non
         axes.plot(
             at, factor * line.points["mean"], label=in_legend(line.name), drawstyle="steps-post", **looks
         )
-        ends = factor * line.points["low"], factor * line.points["high"]
-        alpha = 0.18 if len(named) < 4 else 0.1
-        axes.fill_between(at, *ends, color=looks["color"], alpha=alpha, linewidth=0.0, step="post")
+        _spread(axes, line, factor, scale, looks["color"], with_bands=len(named) <= MOST_BANDS)
     axes.set(xlabel=words, ylabel=measure.label)
     axes.grid(alpha=0.3)
     axes.xaxis.set_major_locator(MaxNLocator(5))
@@ -124,11 +142,50 @@ def draw(axes: Axes, lines: Sequence[Curve], measure: Measure, over: str) -> Non
     if is_logarithmic(measure, points["mean"]):
         axes.set_yscale("log")
     elif measure.is_share and len(points):
-        low, high = float(points["low"].min()), float(points["high"].max())
-        margin = 4.0 * (high - low) or 1.0
-        axes.set_ylim(max(0.0, 100.0 * low - margin), min(100.0, 100.0 * high + margin))
+        low, high = axes.dataLim.intervaly
+        margin = 0.04 * (high - low) or 1.0
+        axes.set_ylim(max(0.0, low - margin), min(100.0, high + margin))
     if len(lines) > 1:
         legend_above(axes, [line.name for line in named])
+
+
+def _spread(axes: Axes, line: Curve, factor: float, scale: float, colour: str, *, with_bands: bool) -> None:
+    """The intervals of a line, or its runs where they are few; all along it, or at its end only."""
+    points = line.points if with_bands else line.points.iloc[-1:]
+    at, last = points["at"] / scale, line.points["at"].iloc[-1]
+    if len(line.runs) >= FEWEST_RUNS and with_bands:
+        ends = factor * points["low"], factor * points["high"]
+        axes.fill_between(at, *ends, color=colour, alpha=0.16, linewidth=0.0, step="post")
+    elif len(line.runs) >= FEWEST_RUNS:
+        ends = points["mean"] - points["low"], points["high"] - points["mean"]
+        about = factor * np.maximum(ends, 0.0)
+        axes.errorbar(at, factor * points["mean"], about, color=colour, linewidth=0.8, capsize=2.0)
+    elif len(line.runs) > 1:
+        for where, values in line.runs:
+            if with_bands:
+                axes.step(
+                    where / scale, factor * values, where="post", color=colour, linewidth=0.5, alpha=0.7
+                )
+            else:
+                axes.plot(
+                    at, [factor * values[where <= last].iloc[-1]], color=colour, marker="_", markersize=6
+                )
+
+
+def spread_in_words(lines: Sequence[Curve]) -> str:
+    """What is drawn of the spread of runs, as a caption says it; nothing of designs with one run each."""
+    with_bands, fewest = min(len(lines), MOST_NAMED) <= MOST_BANDS, min(len(line.runs) for line in lines)
+    if fewest >= FEWEST_RUNS:
+        intervals = "95 % intervals of the means"
+        return (
+            f"Shaded: {intervals}, each for its own point."
+            if with_bands
+            else f"Bars at the ends: {intervals}."
+        )
+    if all(len(line.runs) < 2 for line in lines):
+        return ""
+    runs = "the single runs, where they are too few for an interval"
+    return f"Thin: {runs}." if with_bands else f"Dashes at the ends: {runs}."
 
 
 def named_among(lines: Sequence[Curve], measure: Measure) -> list[Curve]:

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from analysis.designs import Design
-from analysis.plots.style import COLOURS, MARKERS, in_legend, legend_above
+from analysis.intervals.statistics import Interval
+from analysis.plots.style import COLOURS, FEWEST_RUNS, MARKERS, in_legend, legend_above
 from analysis.targets import ToTarget, common_horizon, to_target
 
 MOST_NAMED = 8
@@ -27,17 +28,18 @@ class Point(NamedTuple):
         return self.time_s.restricted_mean.estimate, self.energy_j.restricted_mean.estimate
 
 
-def points(designs: Sequence[Design], target: float) -> list[Point]:
+def points(designs: Sequence[Design], target: float, held: int = 1) -> list[Point]:
     """What each design takes to a target; a run that missed counts as the horizon (`analysis.targets`).
 
     Args:
         target: Of the headline, such as an accuracy of 0.8.
+        held: Evaluations in a row at which it must be reached to count.
     """
     counted = [design for design in designs if design.counted]
     found: dict[str, list[tuple[list[float], list[float]]]] = {"time_s": [], "energy_j": []}
     for column, of in found.items():
         for design in counted:
-            reached = [run.at_target(target) for run in design.counted]
+            reached = [run.at_target(target, held) for run in design.counted]
             taken = [math.inf if at is None else float(getattr(at, column)) for at in reached]
             lasted = [float(getattr(run.summary, column)) for run in design.counted]
             of.append((taken, lasted))
@@ -62,11 +64,23 @@ def front(places: Sequence[tuple[float, float]]) -> list[int]:
     return kept
 
 
-def pareto(axes: Axes, designs: Sequence[Design], target: float) -> list[Point]:
+def _named(places: Sequence[tuple[float, float]], kept: Sequence[int]) -> list[int]:
+    """The front, and after it the points that are best in both numbers together, relative to the best."""
+    relative = np.array(places) / np.maximum(np.min(places, axis=0), np.finfo(float).tiny)
+    others = [int(index) for index in np.argsort(relative.sum(axis=1), kind="stable") if index not in kept]
+    return [*kept, *others][:MOST_NAMED]
+
+
+def _about(interval: Interval) -> list[list[float]]:
+    return [[interval.estimate - interval.low], [interval.high - interval.estimate]]
+
+
+def pareto(axes: Axes, designs: Sequence[Design], target: float, held: int = 1) -> list[Point]:
     """Time and energy to a target, with intervals of 95 %, and the front of those that no other beats.
 
     A hollow point has runs that missed; a design of which none reached the target is not drawn. Of many
-    designs those on the front are named.
+    designs eight are named and have intervals: those on the front, and the next. Fewer than three runs have
+    no interval.
 
     Returns:
         All points, drawn or not.
@@ -74,26 +88,27 @@ def pareto(axes: Axes, designs: Sequence[Design], target: float) -> list[Point]:
     Raises:
         ValueError: No run reached the target.
     """
-    found = points(designs, target)
+    found = points(designs, target, held)
     drawn = [point for point in found if point.time_s.num_reached]
     if not drawn:
         raise ValueError(
             f"target = {target:g}: no run reached it. Usual fix: a target that some run reached."
         )
     kept = front([point.place for point in drawn])
-    named = range(len(drawn)) if len(drawn) <= MOST_NAMED else kept[:MOST_NAMED]
+    named = list(range(len(drawn))) if len(drawn) <= MOST_NAMED else _named([p.place for p in drawn], kept)
     for index, point in enumerate(drawn):
         x, y = point.time_s.restricted_mean, point.energy_j.restricted_mean
         is_named = index in named
-        place = list(named).index(index) if is_named else 0
+        place = named.index(index) if is_named else 0
         colour = COLOURS[place % len(COLOURS)] if is_named else "#b0b0b0"
         missed = point.time_s.num_runs - point.time_s.num_reached
+        has_interval = is_named and point.time_s.num_runs >= FEWEST_RUNS
         words = f" ({point.time_s.num_reached} of {point.time_s.num_runs} reached)" if missed else ""
         axes.errorbar(
             [x.estimate],
             [y.estimate],
-            xerr=[[x.estimate - x.low], [x.high - x.estimate]],
-            yerr=[[y.estimate - y.low], [y.high - y.estimate]],
+            xerr=_about(x) if has_interval else None,
+            yerr=_about(y) if has_interval else None,
             color=colour,
             marker=MARKERS[place % len(MARKERS)] if is_named else ".",
             markersize=5,

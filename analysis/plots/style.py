@@ -1,6 +1,6 @@
 """Looks of lines, activities and legends: told apart in grey and in print, by dash, marker and hatch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib
@@ -17,6 +17,11 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MARKERS = "osD^vPX*"
 COLOURS = ("#0b3c5d", "#d1495b", "#3a7d44", "#e08e0b", "#6a4c93", "#4a4a4a", "#1b9aaa", "#9b2226")
 """Dark to light in grey, and told apart by line and marker as well."""
+
+FEWEST_RUNS = 3
+"""Of fewer runs a picture shows each one: with one degree of freedom an interval says too little."""
+MOST_BANDS = 3
+"""Lines whose bands can be told apart where they overlap."""
 
 Looks = dict[str, Any]
 
@@ -57,9 +62,9 @@ def looks_of(activities: Iterable[str]) -> dict[str, Looks]:
 
 
 def wasted(looks: Looks) -> Looks:
-    """The same in the colour of what was wasted."""
+    """The same in the colour of what was wasted, on white, so that in grey too it is not what was not."""
     is_filled = looks["facecolor"] == looks["edgecolor"]
-    return looks | {"facecolor": _WASTED if is_filled else "#ffffff", "edgecolor": _WASTED}
+    return looks | {"facecolor": "#ffffff", "edgecolor": _WASTED} | ({"hatch": "xxxx"} if is_filled else {})
 
 
 def plain(name: str) -> str:
@@ -67,9 +72,9 @@ def plain(name: str) -> str:
     return name.replace("$", r"\$")
 
 
-def in_legend(name: str) -> str:
-    """A name as a legend shows it, in at most two lines."""
-    return plain(wrapped(name))
+def in_legend(name: str, width: int = 30) -> str:
+    """A name as a legend shows it, in at most two lines of so many characters."""
+    return plain(wrapped(name, width))
 
 
 def legend_above(axes: Axes, names: Iterable[str], **entries: Any) -> None:
@@ -80,16 +85,28 @@ def legend_above(axes: Axes, names: Iterable[str], **entries: Any) -> None:
         entries: Handles of it, where those of the axes are not meant.
     """
     names = list(names)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    columns = _columns(names, axes.get_position().width * figure.get_figwidth())
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns}
+    axes.legend(**place, frameon=False, columnspacing=1.0, handlelength=2.2, **entries)
+
+
+def legend_height_in(names: Iterable[str], width_in: float) -> float:
+    """Height in inch that a legend above axes of a width takes, of names of a point size of eight."""
+    names = list(names)
+    lines = [1 + wrapped(name).count("\n") for name in names]
+    columns = _columns(names, width_in)
+    return 0.15 * sum(max(lines[place : place + columns]) for place in range(0, len(lines), columns))
+
+
+def _columns(names: Sequence[str], width_in: float) -> int:
+    """Columns of a legend that its names and the width of its axes leave room for."""
     size = matplotlib.rcParams["legend.fontsize"]
     points = 10.0 if isinstance(size, str) else float(size)
     longest = max((len(line) for name in names for line in wrapped(name).split("\n")), default=0)
     column_in = (4.5 + 0.58 * longest) * points / 72.0
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    width_in = axes.get_position().width * figure.get_figwidth()
-    columns = max(1, min(len(names), int(1.15 * width_in / column_in)))
-    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns}
-    axes.legend(**place, frameon=False, columnspacing=1.0, handlelength=2.2, **entries)
+    return max(1, min(len(names), int(1.15 * width_in / column_in)))
 
 
 def is_logarithmic(measure: Measure, values: Any) -> bool:

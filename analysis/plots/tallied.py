@@ -85,7 +85,7 @@ def late_picture(axes: Axes, result: Result) -> None:
     axes.set_xlabel("global round")
     axes.set_ylabel("updates that do not count (%)")
     axes.set_ylim(bottom=0.0)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend_above(axes, ["nine tenths of them", "median edge round"])
 
 

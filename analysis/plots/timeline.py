@@ -18,6 +18,7 @@ from matplotlib.patches import Patch
 
 from analysis.activities import IDLE, in_words
 from analysis.critical_path import CriticalPath
+from analysis.fates import keeps_clients
 from analysis.plots.model import model_over_time
 from analysis.plots.style import Looks, legend_above, looks_of, plain
 from analysis.plots.tallied import tallied_overview
@@ -38,16 +39,25 @@ _CUT: dict[str, Any] = {
 
 
 def overview(result: Result) -> Figure:
-    """The global model over simulated time, and one global round; edge rounds where only they are kept."""
+    """The global model over simulated time, if anything was learned, and one global round.
+
+    Of a run that keeps no rows of its clients: its edge rounds.
+    """
     if len(result.tallies):
         return tallied_overview(result)
     with matplotlib.rc_context({"legend.fontsize": 8}):
-        rows = min(_num_clients(result), MOST_ROWS)
-        figure = Figure(figsize=(11.0, max(4.2, 1.8 + 0.16 * rows)), layout="constrained")
-        left, right = figure.subplots(1, 2, width_ratios=(2, 3))
-        model_over_time(left, result)
-        left.set_box_aspect(0.85)
-        left.set_anchor("N")
+        clients = _num_clients(result)
+        rows = 0 if clients > MOST_IN_ROWS else min(clients, MOST_ROWS)
+        learned = result.summary.headline is not None
+        size = (11.0 if learned else 7.0, max(4.2, 1.8 + 0.16 * rows))
+        figure = Figure(figsize=size, layout="constrained")
+        if learned:
+            left, right = figure.subplots(1, 2, width_ratios=(2, 3))
+            model_over_time(left, result)
+            left.set_box_aspect(0.85)
+            left.set_anchor("N")
+        else:
+            right = figure.subplots()
         round_picture(right, result, telling_round(result))
     return figure
 
@@ -61,7 +71,10 @@ def telling_round(result: Result) -> int:
 
 
 def round_picture(axes: Axes, result: Result, global_round: int) -> None:
-    """A global round client by client, or, of very many clients, how many did what."""
+    """A global round client by client, or how many of many did what; words, where no rows were kept."""
+    if not keeps_clients(result):
+        axes.text(0.5, 0.5, "no rows of clients were kept", ha="center", transform=axes.transAxes)
+        return
     draw = timeline if _num_clients(result) <= MOST_IN_ROWS else density
     draw(axes, result, global_round)
 
@@ -99,9 +112,7 @@ def timeline(axes: Axes, result: Result, global_round: int, most_rows: int = MOS
     axes.set_xlim(0, scale * (end_s - start_s) * 1.005)
     axes.set_xlabel(f"time in global round {global_round} ({own.unit})")
     taken = own.spans["node"].nunique()
-    axes.set_ylabel(
-        "client (those who took part)" if len(clients) == taken else f"{len(clients)} of {taken} clients"
-    )
+    axes.set_ylabel("client" if len(clients) == taken else f"{len(clients)} of {taken:,} clients")
     handles = list(_legend(looks | idle))
     legend_above(axes, [handle.get_label() for handle in handles], handles=handles)
 
@@ -131,7 +142,8 @@ def density(axes: Axes, result: Result, global_round: int) -> None:
     axes.set_xlim(0, own.scale * (own.end_s - own.start_s))
     axes.set_ylim(0, taken)
     axes.set_xlabel(f"time in global round {global_round} ({own.unit})")
-    axes.set_ylabel(f"clients, of {taken:,} who took part")
+    axes.set_ylabel("clients who took part")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
     legend_above(axes, looks, handles=[Patch(label=plain(doing), **own) for doing, own in looks.items()])
 
 

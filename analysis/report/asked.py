@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.designs import Design, differing, seed_of, telling, ways
+from analysis.designs import Design, differing, said, seed_of, telling, ways
 from analysis.report.page import details, paragraph, table
 from cosim.results import Result
 
@@ -41,16 +41,16 @@ def asked(designs: Sequence[Design], remarks: Sequence[str] = ()) -> str:
 def _values(designs: Sequence[Design], name: str) -> str:
     if not any(name in design.fields for design in designs):
         return "unknown"
-    found = ways(designs, name)
-    return ", ".join("none" if value == "null" else value for value in found)
+    return ", ".join(ways(designs, name))
 
 
 def _end_of(design: Design) -> str:
-    """When its runs are over, such as AfterRounds (num_global_rounds = 40)."""
-    lead = "end."
-    knobs = {name.removeprefix(lead): value for name, value in design.fields.items() if name.startswith(lead)}
-    kind = knobs.pop("kind", "unknown")
-    return f"{kind} ({', '.join(f'{name} = {value}' for name, value in knobs.items())})" if knobs else kind
+    """When its runs are over, such as AfterRounds (40 global rounds)."""
+    kind = design.fields.get("end.kind", "unknown")
+    knobs = [
+        said(name, design.fields) for name in design.fields if name.startswith("end.") and name != "end.kind"
+    ]
+    return f"{kind} ({', '.join(knobs)})" if knobs else kind
 
 
 def _differences(designs: Sequence[Design]) -> str:

@@ -5,7 +5,7 @@ else differs, six at most. What a run that missed a target counts as says `analy
 
 Usage::
 
-    html = factors(designs) + targets(designs, 0.8)
+    html = factors(designs) + to_targets(designs, (0.8, 0.9))
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,10 @@ from analysis.designs import Design, headlines
 from analysis.intervals.statistics import Interval
 from analysis.plots.factor import MOST_LINES, factor, lines_of, numeric_fields
 from analysis.plots.pareto import pareto, points
+from analysis.plots.style import FEWEST_RUNS
 from analysis.report.numbers import measures_of, number
 from analysis.report.page import Markup, paragraph, table
-from analysis.report.pictures import panels, picture, wide
+from analysis.report.pictures import panel, panels, picture, wide
 
 _MOST_PICTURES = 4
 
@@ -28,6 +29,7 @@ def factors(designs: Sequence[Design]) -> str:
     if len(designs) < 2 or not fields:
         return ""
     field, made, caption = fields[0], [], ""
+    names = [name for name in lines_of(designs, field) if name][:MOST_LINES]
     shares = {f"final {measure.label}" for measure in headlines(designs).values() if measure.is_share}
     for place, (words, reading) in enumerate(measures_of(designs).items()):
         values = {value for design in designs for value in design.values(reading)}
@@ -38,22 +40,29 @@ def factors(designs: Sequence[Design]) -> str:
             factor, designs=designs, field=field, reading=reading, y_label=words, is_share=is_share
         )
         said = f"{words[:1].upper()}{words[1:]} over {field}."
-        made.append(picture(draw, said=said, prefix=f"factor{place}-"))
+        made.append(picture(draw, said=said, prefix=f"factor{place}-", size=panel(names)))
     if not made:
         return ""
     if (num_lines := len(lines_of(designs, field))) > MOST_LINES:
         caption = f" Drawn: the first {MOST_LINES} of {num_lines} lines."
     caption = (
-        f"Over {field}, a line for what else differs; bands: 95 % intervals of the means over runs.{caption}"
+        f"Over {field}, a line for what else differs. Bars: 95 % intervals of the means over runs; dots: the "
+        f"runs, where a design has fewer than {FEWEST_RUNS}.{caption}"
     )
     return panels(made, caption)
 
 
-def targets(designs: Sequence[Design], target: float) -> str:
-    """Time and energy to a target, as a picture and as a table."""
-    found = points(designs, target)
-    headline = next(iter(headlines(designs).values()), None)
-    words = headline.shown(target) if headline else f"{target:g}"
+def to_targets(designs: Sequence[Design], targets: Sequence[float], held: int = 1) -> str:
+    """Time and energy to each target, as a picture and as a table; nothing without any."""
+    if targets and not headlines(designs):
+        return paragraph("No run was evaluated, so none reached a target.", "warning")
+    return "\n".join(_to_target(designs, target, held, place) for place, target in enumerate(targets))
+
+
+def _to_target(designs: Sequence[Design], target: float, held: int, place: int) -> str:
+    found = points(designs, target, held)
+    words = next(iter(headlines(designs).values())).shown(target)
+    words += f" held for {held} evaluations" if held > 1 else ""
     rows = [
         [
             point.name,
@@ -80,10 +89,24 @@ def targets(designs: Sequence[Design], target: float) -> str:
         )
         said = f"Energy over time to {words}. {told}."
         made = picture(
-            lambda axes: pareto(axes, designs, target), said=said, prefix="pareto-", size=(5.6, 4.2)
+            lambda axes: pareto(axes, designs, target, held),
+            said=said,
+            prefix=f"pareto{place}-",
+            size=(7.0, 4.4),
         )
-        about = "Dotted: designs that no other beats in both. Hollow: some runs missed the target."
-        parts.insert(0, wide(made, "Time and energy to the target", about, small=True))
+        about = (
+            f"Bars: 95 % intervals, from {FEWEST_RUNS} runs on. Dotted: designs that no other beats in both. "
+            "Hollow: some runs missed the target. Grey: designs that are not named."
+        )
+        parts.insert(0, wide(made, f"Time and energy to {words}", f"To {words}. {about}", small=True))
+        for unit, of in (("s", [p.time_s for p in found]), ("J", [p.energy_j for p in found])):
+            if missed and all(each.restricted_mean.estimate >= 0.999999 * each.horizon for each in of):
+                words = (
+                    f"In {unit} designs cannot be told apart: a run that missed the target ended at "
+                    f"{number(of[0].horizon)} {unit}, and no run had reached it by then. Usual fix: "
+                    "longer runs, or a target that all reach."
+                )
+                parts.insert(0, paragraph(words, "warning"))
     else:
         parts.insert(0, paragraph(f"No run reached {words}.", "warning"))
     return "\n".join(parts)

@@ -12,10 +12,10 @@ Usage::
 from collections.abc import Sequence
 
 from analysis.designs import Design, headlines
-from analysis.plots.model import AXES, MOST_NAMED, Curve, curves_of, draw, named_among
+from analysis.plots.model import AXES, MOST_NAMED, Curve, curves_of, draw, named_among, spread_in_words
 from analysis.report.numbers import number
 from analysis.report.page import details, paragraph, table
-from analysis.report.pictures import panels, picture
+from analysis.report.pictures import panel, panels, picture
 from cosim.records import Measure
 
 _MOST_POINTS = 50
@@ -30,6 +30,9 @@ def learning(designs: Sequence[Design]) -> str:
         lines = drawn["time_s"]
         if not lines:
             continue
+        if spread := spread_in_words(lines):
+            words = f"Means over runs, each of which stands where its last evaluation left it. {spread}"
+            parts.append(paragraph(words))
         parts.append(
             panels([_picture(own, measure, over, f"{column}-{over}-") for over, own in drawn.items() if own])
         )
@@ -44,12 +47,6 @@ def learning(designs: Sequence[Design]) -> str:
         parts.append(details(f"The points of the curves over time{rest}", points))
     if not parts:
         return paragraph("Nothing was evaluated: timing only, or stopped before the first evaluation.")
-    if any(len(design.counted) > 1 for design in designs):
-        words = (
-            "Means over runs, each of which stands where its last evaluation left it. Shaded: 95 % "
-            "intervals, each for its own point."
-        )
-        parts.insert(0, paragraph(words))
     return "\n".join(parts)
 
 
@@ -61,7 +58,8 @@ def _picture(lines: Sequence[Curve], measure: Measure, over: str, prefix: str) -
         for line in named_among(lines, measure)
     )
     said = f"{measure.label[:1].upper()}{measure.label[1:]} over {words}. Last values: {last}."
-    return picture(lambda axes: draw(axes, lines, measure, over), said=said, prefix=prefix)
+    size = panel(line.name for line in named_among(lines, measure) if len(lines) > 1)
+    return picture(lambda axes: draw(axes, lines, measure, over), said=said, prefix=prefix, size=size)
 
 
 def _points(line: Curve, measure: Measure) -> str:

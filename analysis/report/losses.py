@@ -125,18 +125,33 @@ def _by_client(design: Design, fates: Sequence[Fates]) -> str:
     attempts = pd.concat([each.attempts for each in fates])
     plans = pd.concat([run.plans for run in design.counted])
     unable = plans[~plans["is_able"].astype(bool)].groupby("client").size()
-    reasons = sorted(attempts["reason"].dropna().unique())
+    lost = attempts[~attempts["arrived"]]
+    grouped, lost_of = attempts.groupby("client"), lost.groupby("client")
+    found = pd.DataFrame(
+        {
+            "cell": grouped["edge"].last().replace("", "unknown"),
+            "num_jobs": grouped.size(),
+            "dropped": lost_of.size(),
+            "wasted": lost_of["energy_j"].sum(),
+            "unable": unable,
+        },
+        index=grouped.size().index,
+    ).fillna(0)
+    found = found.sort_values("dropped", ascending=False, kind="stable").head(_MOST_CLIENTS)
+    because = lost.groupby(["client", "reason"]).size().unstack(fill_value=0)
+    reasons = list(because)
+    counts = because.reindex(found.index, fill_value=0)
     rows = []
-    for client, own in attempts.groupby("client"):
-        lost = own[~own["arrived"]]
-        counts = [int((own["reason"] == reason).sum()) for reason in reasons]
-        row = [client, own["edge"].iloc[-1] or "unknown", len(own), len(lost), *counts]
-        row += [number(lost["energy_j"].sum())] + ([int(unable.get(client, 0))] if len(plans) else [])
-        rows.append(row)
-    rows.sort(key=lambda row: -row[3])
+    for (client, own), why in zip(found.iterrows(), counts.to_numpy(), strict=True):
+        row: list[object] = [client, own["cell"], own["num_jobs"], int(own["dropped"]), *map(int, why)]
+        rows.append([*row, number(own["wasted"])] + ([int(own["unable"])] if len(plans) else []))
     header = ["client", "cell", "took part", "dropped", *reasons, "wasted (J)"]
     header += ["not able to take part (plan)"] if len(plans) else []
-    which = f"the {_MOST_CLIENTS} of {len(rows)} with most drops" if len(rows) > _MOST_CLIENTS else "all"
+    which = (
+        f"the {_MOST_CLIENTS} of {grouped.ngroups:,} with most drops"
+        if grouped.ngroups > _MOST_CLIENTS
+        else "all"
+    )
     runs = "of one run" if len(fates) == 1 else f"of {len(fates)} runs, added up"
     caption = f"Edge rounds by client, {runs}, most drops first; {which}; {design.name}"
-    return table(caption, header, rows[:_MOST_CLIENTS])
+    return table(caption, header, rows)

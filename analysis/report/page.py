@@ -68,10 +68,11 @@ th, td { padding: .3rem .55rem; border-bottom: 1px solid var(--line); text-align
 th:first-child { padding-left: .3rem; text-align: left; position: sticky; left: 0;
   background: var(--ground); }
 table.words th, table.words td { text-align: left; }
-table.words td { overflow-wrap: anywhere; }
+table.words td { overflow-wrap: anywhere; min-width: 5.5rem; }
+table.numbers td { white-space: nowrap; }
 thead th, thead th:first-child { background: var(--shade); vertical-align: bottom; font-weight: 600; }
 tbody th { font-weight: 500; }
-table.numbers tbody th { min-width: min(10rem, 30vw); max-width: min(18rem, 45vw);
+table.numbers tbody th { min-width: min(12rem, 30vw); max-width: min(20rem, 45vw);
   overflow-wrap: anywhere; }
 td small { display: block; color: var(--faint); }
 td small.ends { white-space: nowrap; }
@@ -79,7 +80,7 @@ td small.ends { white-space: nowrap; }
 figure { margin: .8rem 0; min-width: 0; }
 figcaption { color: var(--faint); font-size: .9rem; }
 svg { display: block; width: 100%; height: auto; fill: currentColor; }
-figure.wide svg { min-width: 40rem; }
+figure.wide svg { min-width: 40rem; max-width: 60rem; }
 figure.small { max-width: 46rem; } figure.small svg { min-width: 30rem; }
 .warning { background: var(--warn); border-left: 4px solid var(--warn-line); padding: .5rem .8rem; }
 details { margin: .8rem 0; } summary { cursor: pointer; color: var(--mark); }

@@ -12,7 +12,7 @@ Usage::
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,12 +20,23 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analysis.plots import legend_height_in
 from analysis.report.page import text
 
 _SETTINGS: Any = {"svg.hashsalt": "cosim", "svg.fonttype": "none", "legend.fontsize": 8}
 
 PANEL = (4.6, 3.6)
 """Width and height in inch of one of several pictures side by side."""
+
+
+def panel(names: Iterable[str]) -> tuple[float, float]:
+    """The same of one with a legend, which takes height of its own.
+
+    Args:
+        names: What the legend names.
+    """
+    named = list(names)
+    return PANEL[0], PANEL[1] + (legend_height_in(named, 0.77 * PANEL[0]) if len(named) > 1 else 0.0)
 
 
 def picture(draw: Callable[[Axes], Any], *, said: str, prefix: str, size: tuple[float, float] = PANEL) -> str:

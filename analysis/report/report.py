@@ -15,17 +15,18 @@ Usage::
     write(html, "report.html")
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from analysis.designs import designs_of
-from analysis.fates import Fates
+from analysis.designs import Design, designs_of, headlines
+from analysis.fates import NOT_KEPT, Fates, keeps_clients
 from analysis.report.asked import asked
-from analysis.report.comparing import factors, targets
+from analysis.report.comparing import factors, to_targets
 from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
 from analysis.report.numbers import numbers
-from analysis.report.page import Section, page
+from analysis.report.page import Section, page, paragraph
 from analysis.report.rounds import rounds
 from analysis.report.sources import configuration, provenance
 from analysis.report.timelines import timelines
@@ -52,7 +53,8 @@ def report(
     title: str | None = None,
     remarks: Sequence[str] = (),
     names: Mapping[int, str] | None = None,
-    target: float | None = None,
+    targets: Sequence[float] = (),
+    held: int = 1,
 ) -> str:
     """The HTML text of runs.
 
@@ -61,9 +63,11 @@ def report(
         title: Of the page; None: how many runs and designs there are.
         remarks: What else a reader must know before the numbers, such as that designs failed.
         names: What the design of a run is called, by the run's `id`; None, or none for a run: what differs.
-        target: Of the headline, such as an accuracy of 0.8; None: none.
+        targets: Of the headline, such as an accuracy of 0.8.
+        held: Evaluations in a row at which a target must be reached to count.
 
     Raises:
+        ConfigurationError: A target that the headline cannot have.
         ValueError: There are no runs, none has that global round, or a table lacks a column.
     """
     if not results:
@@ -78,17 +82,24 @@ def report(
             f"global_round = {global_round}: no run has it; there are {have}. Usual fix: one of these."
         )
     designs = designs_of(results, names)
+    for measure in headlines(designs).values():
+        for target in targets:
+            measure.check_target(target)
     fates = {id(run): Fates.of(run) for run in results}
     sections = [
         Section("asked", "What was asked", asked(designs, remarks)),
         Section("numbers", "The numbers", numbers(designs, fates)),
         Section("learning", "The global model over time, energy and bits", learning(designs)),
         Section("factors", "What the fields do", factors(designs)),
-        Section("target", "To the target", "" if target is None else targets(designs, target)),
-        Section("rounds", "Why a round took so long", rounds(designs)),
-        Section("timeline", "One global round", timelines(designs, global_round)),
-        Section("energy", "Where the energy went", energy(designs, fates)),
-        Section("dropped", "Who was dropped, and why", dropped(designs, fates)),
+        Section("target", "To the target", to_targets(designs, targets, held)),
+        Section("rounds", "Why a round took so long", _of_clients(rounds, designs)),
+        Section(
+            "timeline",
+            "One global round",
+            _of_clients(partial(timelines, global_round=global_round), designs),
+        ),
+        Section("energy", "Where the energy went", _of_clients(partial(energy, fates=fates), designs)),
+        Section("dropped", "Who was dropped, and why", _of_clients(partial(dropped, fates=fates), designs)),
         Section("configuration", "Configuration", configuration(designs)),
         Section("provenance", "Provenance", provenance(designs)),
     ]
@@ -103,6 +114,14 @@ def write(html: str, path: str | Path) -> None:
         ConfigurationError: It cannot be written.
     """
     replace(Path(path), lambda partial: partial.write_text(html, encoding="utf-8", newline="\n"))
+
+
+def _of_clients(section: Callable[[list[Design]], str], designs: Sequence[Design]) -> str:
+    """A section of the designs that kept rows of their clients, after a word on the others."""
+    known = [design for design in designs if all(map(keeps_clients, design.counted))]
+    missing = [design.name for design in designs if design not in known]
+    said = paragraph(f"{', '.join(missing)}: {NOT_KEPT}.", "warning") if missing else ""
+    return said + (section(known) if known else "")
 
 
 def _check(run: Result) -> None:

@@ -3,7 +3,7 @@
 What a path and a slack are says `analysis.critical_path`.
 
 Scope: numbers of designs are means over their counted runs, clients and cells those of the first counted run;
-at most ten clients and 50 global rounds a design; clients and rounds of 12 designs.
+at most ten clients, 20 cells and 50 global rounds a design; clients and rounds of 12 designs.
 
 Usage::
 
@@ -25,6 +25,7 @@ from analysis.report.pictures import picture, wide
 from cosim.records import DONE
 
 _MOST_CLIENTS = 10
+_MOST_CELLS = 20
 _MOST_ROUNDS = 50
 _MOST_DESIGNS = 12
 
@@ -41,14 +42,25 @@ def rounds(designs: Sequence[Design]) -> str:
     meaning = (
         "The critical path of a global round leads from its start to its end: through the cell that was "
         "ready last, in each of its edge rounds through the client that ended it, then over the backhaul. "
-        "Its times add up to the round. Slack is how long before the end of its edge round a client was done."
+        "Its times add up to the round. Slack is how long before the end of its edge round a client was "
+        "done. Where a rule cut several clients at one instant, the first by number stands for them."
     )
     parts = [paragraph(meaning), _bars(paths)]
     rows = [
-        [name, *(cell([_share(path, each) for path in own], is_share=True) for each in doing), _slack(own)]
+        [
+            name,
+            *(cell([_share(path, each) for path in own], is_share=True) for each in doing),
+            _slack(own),
+            cell([_cut_percent(path) for path in own], is_share=True),
+        ]
         for name, own in paths.items()
     ]
-    header = ["design", *(f"{each} (%)" for each in doing), "median slack (s)"]
+    header = [
+        "design",
+        *(f"{each} (%)" for each in doing),
+        "median slack (s)",
+        "edge rounds ended by a cut (%)",
+    ]
     parts.append(table("Shares of the critical paths, all global rounds of a run", header, rows))
     detailed = [(_of_design(d, paths[d.name][0]), _round_by_round(d, paths[d.name][0])) for d in designs]
     if len(designs) == 1:
@@ -95,6 +107,11 @@ def _share(path: CriticalPath, doing: str) -> float | None:
     return 100.0 * float(lasted_s.get(doing, 0.0)) / float(lasted_s.sum()) if len(lasted_s) else None
 
 
+def _cut_percent(path: CriticalPath) -> float | None:
+    outcomes = path.edge_rounds["outcome"]
+    return 100.0 * float((outcomes != DONE).mean()) if len(outcomes) else None
+
+
 def _slack(paths: Sequence[CriticalPath]) -> str:
     return cell([float(path.jobs["slack_s"].median()) for path in paths if len(path.jobs)])
 
@@ -116,15 +133,22 @@ def _of_design(design: Design, path: CriticalPath) -> str:
         for client, row in _rows(ended.head(_MOST_CLIENTS))
     ]
     header = ["client", "cell", "on the path (s)", "of all rounds (%)", "edge rounds ended", "mean slack (s)"]
-    which = f"the first {len(clients)} of {len(ranked)}" if len(ranked) > len(clients) else "all"
+    which = f"the first {len(clients)} of {len(ranked):,}" if len(ranked) > len(clients) else "all"
     parts = [table(f"Stragglers, longest on critical paths first; {which}; {where}", header, clients)]
+    by_cell = path.by_cell()
+    first = by_cell.sort_values(["on_path_s", "rounds_ended"], ascending=False, kind="stable").head(
+        _MOST_CELLS
+    )
     cells = [
         [edge, row.rounds_ended, *map(number, (row.on_path_s, row.mean_slack_s, row.mean_job_slack_s))]
-        for edge, row in _rows(path.by_cell())
+        for edge, row in _rows(by_cell.loc[by_cell.index.isin(first.index)])
     ]
     header = ["cell", "global rounds ended", "on the path (s)", "mean slack (s)", "that of its clients (s)"]
     if len(cells) > 1:
-        parts.append(table(f"Cells; {where}", header, cells))
+        which = (
+            "all" if len(cells) == len(by_cell) else f"{len(cells)} of {len(by_cell):,}, longest on the paths"
+        )
+        parts.append(table(f"Cells; {which}; {where}", header, cells))
     return "\n".join(parts)
 
 

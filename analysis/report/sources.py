@@ -33,7 +33,7 @@ def configuration(designs: Sequence[Design]) -> str:
         caption = "Fields in which the designs differ; – where a design has no such field"
         parts.append(table(caption, ["field", "value", "designs"], rows, words=True))
     rows = [[name, *ways(designs, name)] for name in names if name not in apart]
-    caption = "Seeds apart; null means off"
+    caption = "Seeds apart"
     summary = "All other fields, the same in all designs" if apart else "All fields"
     parts.append(details(summary, table(caption, ["field", "value"], rows, words=True)))
     return "\n".join(parts)

@@ -30,7 +30,7 @@ def timelines(designs: Sequence[Design], global_round: int | None) -> str:
         parts.insert(0, paragraph(f"Drawn: {first.name}, which dropped {which} of its updates."))
         folded = "\n".join(_timeline(designs, design, global_round) for design in others[:_MOST_FOLDED])
         rest = len(others) - _MOST_FOLDED
-        which = f"{_MOST_FOLDED} other designs, without {rest}" if rest > 0 else "The other designs"
+        which = f"{_MOST_FOLDED} of the {len(others)} other designs" if rest > 0 else "The other designs"
         parts.append(details(which, folded))
     return "\n".join(parts)
 
@@ -42,8 +42,8 @@ def _timeline(designs: Sequence[Design], design: Design, global_round: int | Non
     cells = rounds[rounds["level"] == "edge"]
     taken, arrived = int(cells["num_participants"].sum()), int(cells["num_arrived"].sum())
     caption = (
-        f"{design.name}, seed {seed_of(run)}: global round {played}, {len(cells)} edge rounds, "
-        f"{taken} updates asked for, {taken - arrived} dropped."
+        f"{design.name}, seed {seed_of(run)}: global round {played}, {len(cells):,} edge rounds, "
+        f"{taken:,} updates asked for, {taken - arrived:,} dropped."
     )
     clients = run.fates["client"].nunique()
     if clients > MOST_IN_ROWS:

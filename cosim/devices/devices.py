@@ -9,7 +9,7 @@ Usage::
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import overload
+from typing import Any, overload
 
 import attrs
 import numpy as np
@@ -95,9 +95,9 @@ class DeviceArrays(Sequence[Device]):
     @overload
     def __getitem__(self, place: slice) -> "DeviceArrays": ...
     def __getitem__(self, place: int | slice) -> "Device | DeviceArrays":
-        law = (
-            self.training_time if isinstance(self.training_time, TrainingTime) else self.training_time[place]
-        )
+        law: Any = self.training_time
+        if not isinstance(law, TrainingTime):
+            law = law[place]
         cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
         if isinstance(place, slice):
             return DeviceArrays(**cpu, tx_power_w=self.tx_power_w[place], training_time=law)

@@ -75,8 +75,8 @@ class Fleet:
     def _by_many_laws(
         self, sim: Simulation, places: Places, planned_s: NDArray[np.float64], job: int
     ) -> NDArray[np.float64]:
-        found = []
-        for place, own_s in zip(np.arange(len(self.names))[places].tolist(), planned_s.tolist(), strict=True):
+        found, numbers = [], np.arange(len(self.names))[places].tolist()
+        for place, own_s in zip(map(int, numbers), planned_s.tolist(), strict=True):
             law = self.devices[place].training_time
             if not law.is_as_planned:
                 drawn = sim.of_client(self.names[place], "training time", law.draw, job)

@@ -109,7 +109,7 @@ def designs(systems: Systems, grid: Grid) -> tuple[Design, ...]:
     ways = [dict(zip(grid, way, strict=True)) for way in product(*grid.values())]
     for field in grid:
         _check_somewhere(systems, field, ways)
-    names = iter(names_of(list(systems), grid))
+    names = iter(names_of({name: to_dict(system) for name, system in systems.items()}, grid))
     return tuple(_design(next(names), base, systems[base], way) for base in systems for way in ways)
 
 

@@ -5,7 +5,7 @@ by paths and values as files hold them, such as "num_cells=2".
 
 Usage::
 
-    names_of(["HIST", "FedAvg"], {"bandwidth_hz": (5e6, 1e7)})  # "HIST, 5 MHz", "HIST, 10 MHz", ...
+    names_of({"HIST": {...}, "FedAvg": {...}}, {"bandwidth_hz": (5e6, 1e7)})  # "HIST, 5 MHz", ...
 
 Validation: tests/studies/test_design_names.py.
 """
@@ -15,16 +15,17 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from cosim.words import in_words
+from cosim.words import in_words, parts_of
 
 
-def names_of(systems: Sequence[str], grid: Mapping[str, Sequence[Any]]) -> list[str]:
+def names_of(systems: Mapping[str, Mapping[str, Any]], grid: Mapping[str, Sequence[Any]]) -> list[str]:
     """The name of every design, the last field changing fastest, the system slowest.
 
     Args:
-        systems: Names of the systems that are changed.
+        systems: The systems that are changed, as files hold them, by their names.
         grid: Field -> its values.
     """
+    parts = {name: parts_of(system) for name, system in systems.items()}
     differing = [field for field, values in grid.items() if len(values) > 1]
     told = differing or ([] if len(systems) > 1 else list(grid))
 
@@ -32,12 +33,30 @@ def names_of(systems: Sequence[str], grid: Mapping[str, Sequence[Any]]) -> list[
         found = []
         for system, way in product(systems, product(*grid.values())):
             values = dict(zip(grid, way, strict=True))
-            parts = [words(field, values[field]) for field in told]
-            found.append(", ".join([system, *parts] if len(systems) > 1 or not parts else parts))
+            said = [words(field, values[field], _with_kinds(parts[system], values)) for field in told]
+            found.append(", ".join([system, *said] if len(systems) > 1 or not said else said))
         return found
 
-    names = named(lambda field, value: in_words(field, value, told))
-    return names if len({*names}) == len(names) else named(lambda f, value: f"{f}={exactly(value)}")
+    names = named(lambda field, value, parts: in_words(field, value, told, parts))
+    return names if len({*names}) == len(names) else named(lambda f, value, _: f"{f}={exactly(value)}")
+
+
+def shared_parts(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Path -> class of the parts that are of one class in all systems that have them."""
+    found: dict[str, set[str]] = {}
+    for system in systems.values():
+        for path, kind in parts_of(system).items():
+            found.setdefault(path, set()).add(kind)
+    return {path: kinds.pop() for path, kinds in found.items() if len(kinds) == 1}
+
+
+def _with_kinds(parts: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:
+    """The classes of a system's parts where a design asks for others."""
+    ending = ".kind"
+    asked = {
+        field.removesuffix(ending): str(kind) for field, kind in values.items() if field.endswith(ending)
+    }
+    return {**parts, **asked}
 
 
 def exactly(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pandas as pd
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, to_dict
 from cosim.files import checksum, replace
 from cosim.learning.network.named import Builder, builder
 from cosim.progress import duration
@@ -23,6 +23,7 @@ from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
 from cosim.studies.index import Index
 from cosim.studies.job import NETWORK, Job
+from cosim.studies.names import shared_parts
 from cosim.studies.table import FILE, row_of, run_folder, table_of, target_label
 from cosim.system import System
 
@@ -63,6 +64,7 @@ class Runs:
         self._index = Index(folder)
         self._networks: dict[tuple[str, str, bool], dict[str, str] | None] = {}
         self._labels = [target_label(target, study.held) for target in study.targets]
+        self._parts = shared_parts({name: to_dict(system) for name, system in study.systems.items()})
         self._written, self._writing_s = 0.0, 0.0
         self._seeds: list[list[int]] = [[] for _ in found]
         self.rows: dict[Key, dict[str, Any]] = {}
@@ -75,7 +77,7 @@ class Runs:
     @property
     def table(self) -> pd.DataFrame:
         """All rows."""
-        return table_of(list(self.rows.values()), self._labels)
+        return table_of(list(self.rows.values()), self._labels, self._parts)
 
     @property
     def counts(self) -> tuple[int, int, int]:

@@ -23,7 +23,7 @@ Validation: tests/studies/test_study.py.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from cosim.studies.job import play
 from cosim.studies.runs import Enough, Runs
 from cosim.studies.study_folder import begin, keep_seeds
 from cosim.studies.watch import watch
+from cosim.targets import check_targets
 
 
 def _by_full_paths(grid: Grid, study: Any) -> Grid:
@@ -137,13 +138,14 @@ class Study:
 
         Raises:
             ConfigurationError: The folder holds another study, or one of other sources; a grid that cannot
-                be; a system of a class that another process would not find.
+                be; a system of a class that another process would not find; a target that suits no headline.
         """
         folder, found = place(out), self.designs
         for path in sorted(folder.glob("runs/*/provenance.json")):
             check_version(path.parent)
         for system in self.systems.values():
             check_reloads(system)
+        self._check_targets(found, None if data_dir is None else place(data_dir))
         sources = sources_of(*(design.system for design in found if design.system is not None))
         begin(folder, self._asked(scenario), self.seeds, sources, found)
         title = progress if isinstance(progress, str) else scenario or folder.name
@@ -174,6 +176,15 @@ class Study:
             finally:
                 runs.write(now=True)
         return runs.table
+
+    def _check_targets(self, found: Sequence[Design], data_dir: Path | None) -> None:
+        """Refuse targets that do not suit; designs with one task and data share their headline."""
+        seen: list[object] = []
+        for system in (design.system for design in found if design.system is not None):
+            key = (system.task, system.data, system.evaluation)
+            if key not in seen:
+                check_targets(system, self.targets, data_dir)
+                seen.append(key)
 
     def _asked(self, scenario: str | None) -> dict[str, Any]:
         return {

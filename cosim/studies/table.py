@@ -1,8 +1,8 @@
 """Table of runs: one row for each run of a study, what it was and what became of it.
 
 It says nothing that the index and the run folders do not say, so a damaged one is made anew from them. It
-needs nothing but results, so that whoever reads them may use it. The table's `attrs` say what its scores mean
-and which targets it has; Parquet keeps them.
+needs nothing but results, so that whoever reads them may use it. The table's `attrs` say what its scores
+mean, which targets it has, and of which classes the parts are; Parquet keeps them.
 """
 
 import json
@@ -19,7 +19,7 @@ from cosim.configuration import ConfigurationError
 from cosim.files import checksum, read_json, shown
 from cosim.results import Result
 from cosim.studies.index import Index
-from cosim.studies.names import names_of
+from cosim.studies.names import names_of, shared_parts
 
 COLUMNS = {
     "design": "int64",
@@ -85,7 +85,7 @@ def _made_anew(folder: Path, index: Index) -> pd.DataFrame:
     try:
         asked = read_json(folder / ASKED)
         grid, targets, held = asked["grid"], asked["targets"], asked["held"]
-        names = names_of(list(asked["systems"]), grid)
+        names = names_of(asked["systems"], grid)
         ways = [(base, way) for base in asked["systems"].items() for way in product(*grid.values())]
         there = [tuple(map(int, match.groups())) for match in _runs_in(folder)]
         rows = []
@@ -98,7 +98,8 @@ def _made_anew(folder: Path, index: Index) -> pd.DataFrame:
                 row = row_of(number, names[number], str(base), values, seed, run)
                 known = index.outcome(run)
                 rows.append(row | (_outcome_in(folder / run, targets, held) if known is None else known))
-        return table_of(rows, [target_label(target, held) for target in targets])
+        labels = [target_label(target, held) for target in targets]
+        return table_of(rows, labels, shared_parts(asked["systems"]))
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise ConfigurationError(
             f"{shown(folder / ASKED)}: damaged ({error}). Usual fix: remove it and give the command of the "
@@ -170,11 +171,14 @@ def outcome_of(result: Result, targets: Sequence[float], held: int) -> dict[str,
     return found | taken(result, targets, held) | {MEASURES: measures}
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], targets: Sequence[str] = ()) -> pd.DataFrame:
+def table_of(
+    rows: Sequence[Mapping[str, Any]], targets: Sequence[str] = (), parts: Mapping[str, str] | None = None
+) -> pd.DataFrame:
     """The rows by design and seed.
 
     Args:
         targets: Labels of the targets, each of which has its columns.
+        parts: Path -> class of parts, by which fields of the grid are called.
     """
     table = pd.DataFrame(list(rows))
     found = table.pop(MEASURES) if MEASURES in table else ()
@@ -185,5 +189,6 @@ def table_of(rows: Sequence[Mapping[str, Any]], targets: Sequence[str] = ()) -> 
     table = table.reindex(columns=[*COLUMNS, *scores, *of_targets, *fields])
     table = table.astype(COLUMNS | dict.fromkeys([*scores, *of_targets], "float64"))
     table = table.sort_values(["design", "seed"], ignore_index=True)
-    table.attrs = {"measures": {name: measures[name] for name in scores}, "targets": list(targets)}
+    kept = {name: measures[name] for name in scores}
+    table.attrs = {"measures": kept, "targets": list(targets), "parts": dict(parts or {})}
     return table

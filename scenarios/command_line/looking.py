@@ -6,9 +6,11 @@ cosim trace runs/a                         # JSON for https://ui.perfetto.dev
 """
 
 from pathlib import Path
+from typing import Annotated
 
 import attrs
 import pandas as pd
+import tyro
 
 import analysis
 from analysis import chrome_trace
@@ -17,6 +19,7 @@ from cosim import ConfigurationError, Result
 from cosim.files import place, shown
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made
+from scenarios.command_line.targets import targets
 
 
 @attrs.frozen(kw_only=True)
@@ -26,12 +29,14 @@ class ReportOptions:
     Attributes:
         out: HTML file to write; none: report.html in the first folder.
         global_round: Global round of the timeline; none: the first in which an update was dropped.
-        target: Of the headline, such as an accuracy of 0.8, for time and energy to it; none: none.
+        target: Of the headline, such as an accuracy of 0.8, for time and energy to it; several by commas.
+        held: Evaluations in a row at which a target must be reached to count.
     """
 
     out: Path | None = None
     global_round: int | None = None
-    target: float | None = None
+    target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    held: int = 1
 
 
 @attrs.frozen(kw_only=True)
@@ -69,6 +74,7 @@ def folders(arguments: list[str]) -> tuple[list[Path], list[str]]:
 
 def report(paths: list[Path], options: ReportOptions) -> int:
     """Write the page of runs and studies."""
+    wanted = targets(options.target, options.held)
     found = [runs_of(path) for path in paths]
     results = [result for runs, _ in found for _, result in runs]
     if not results:
@@ -82,7 +88,8 @@ def report(paths: list[Path], options: ReportOptions) -> int:
             global_round=options.global_round,
             remarks=remarks,
             names=names,
-            target=options.target,
+            targets=wanted,
+            held=options.held,
         )
     except ValueError as error:
         raise ConfigurationError(str(error)) from None

@@ -10,7 +10,7 @@ import attrs
 from rich.table import Table
 
 from analysis.plots import overview
-from analysis.studies import target_in_words as target_words
+from analysis.studies import target_in_words
 from cosim.files import place, shown
 from cosim.progress import say
 from cosim.results import Result
@@ -18,6 +18,7 @@ from cosim.run_folder import check_network, complete_in
 from cosim.running import configuration_of, network_of, run
 from cosim.studies.table import target_label
 from cosim.system import System
+from cosim.targets import check_targets
 from cosim.units import quantity
 from scenarios.command_line.console import console, next_free_folder, save_picture
 from scenarios.command_line.run import Options
@@ -44,7 +45,8 @@ def play(
         to_go_on: Command by which the run goes on when it is interrupted, without --resume.
     """
     options, title = options or Options(), title or scenario or "run"
-    wanted = () if options.target is None else targets([options.target])
+    wanted = targets(options.target, options.held)
+    check_targets(system, wanted, None if options.data_dir is None else place(options.data_dir))
     out = place(options.out) if options.out else next_free_folder("runs", title)
     network = network_of(system)
     check_network(known_network, configuration_of(system, network, scenario)["network"], "--config")
@@ -61,7 +63,7 @@ def play(
     save_picture(overview(result), picture)
     console.print(summary_table(title, result))
     for target in wanted:
-        console.print(target_in_words(result, target, options.held))
+        console.print(reached_in_words(result, target, options.held))
     if not result.evaluations.map(math.isfinite).to_numpy().all():
         console.print("The loss is not finite: training has diverged. Usual fix: a smaller learning rate.")
     console.print(f"Run folder: {shown(out)}\nPicture:    {shown(picture)}", soft_wrap=True)
@@ -101,10 +103,10 @@ def played(
     )
 
 
-def target_in_words(result: Result, target: float, held: int) -> str:
+def reached_in_words(result: Result, target: float, held: int) -> str:
     """What a run took to a target, in a line."""
     label = target_label(target, held)
-    reached, words = result.at_target(target, held), target_words(label)
+    reached, words = result.at_target(target, held), target_in_words(label)
     if reached is None:
         return f"{words}: not reached"
     time, energy, bits = (

@@ -7,22 +7,27 @@ cosim plot runs/a runs/b --kind cdf --out arrivals.svg
 
 | kind | what it shows |
 |---|---|
-| accuracy-time | the headline, such as accuracy, over simulated time: means over runs, with bands |
+| accuracy-time | the headline, such as accuracy, over simulated time: means over runs |
 | energy | what the clients' energy was spent on, design by design |
 | pareto | time and energy to a target |
 | factor | a number over a field that differs, a line for what else does |
 | timeline | who did what in a global round |
 | cdf | how many updates have arrived after how long |
+
+Bands and bars are 95 % intervals of means; of fewer than three runs each one is drawn instead. Above three
+lines, intervals stand at the ends only.
 """
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
+import tyro
 
 from analysis import plots
 from analysis.designs import Design, designs_of, headlines
+from analysis.fates import check_clients
 from analysis.report.numbers import measures_of
 from cosim import ConfigurationError, Result
 from cosim.configuration import did_you_mean
@@ -30,11 +35,14 @@ from cosim.files import replace
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made
 from scenarios.command_line.looking import folders, runs_of
+from scenarios.command_line.targets import targets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4, "pt": 1.0 / 72.0}
+_WITH_TARGETS = ("pareto", "accuracy-time")
+_MOST_NAMED = 8
 _FORMATS = ("pdf", "svg", "png")
 _SETTINGS: Any = {
     "font.size": 8,
@@ -59,7 +67,8 @@ class PlotOptions:
         out: PDF, SVG or PNG file to write; none: the kind's name as PDF in the first folder.
         width: Of the picture, in in, cm, mm or pt; a column of two is about 3.5in.
         height: Of the picture; none: what the kind needs.
-        target: Of the headline, such as an accuracy of 0.8 (pareto).
+        target: Of the headline, such as an accuracy of 0.8 (pareto), or several by commas (accuracy-time).
+        held: Evaluations in a row at which the target must be reached to count (pareto).
         field: Field along the axis (factor); none: that with most values.
         metric: What is drawn over the field, as much of its words as tells it (factor); none: the headline.
         global_round: Which one (timeline); none: the first in which an update was dropped, or else the first.
@@ -69,7 +78,8 @@ class PlotOptions:
     out: Path | None = None
     width: str = "3.5in"
     height: str | None = None
-    target: float | None = None
+    target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    held: int = 1
     field: str | None = None
     metric: str | None = None
     global_round: int | None = None
@@ -94,6 +104,7 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         raise ConfigurationError(
             f"--out {out}: no known format. Usual fix: a name that ends in .pdf, .svg or .png."
         )
+    _check_targets(options)
     found = [run for path in paths for run in runs_of(path)[0]]
     if not found:
         raise ConfigurationError("plot: no run in it has ended. Usual fix: another folder, or wait.")
@@ -148,13 +159,25 @@ def inches(option: str, length: str) -> float:
     return found
 
 
+def _check_targets(options: PlotOptions) -> None:
+    """Refuse what would have no effect."""
+    if options.target and options.kind not in _WITH_TARGETS:
+        raise ConfigurationError(
+            f"--target: a picture of --kind {options.kind} has none. Usual fix: --kind {_WITH_TARGETS[0]}."
+        )
+    if options.held > 1 and options.kind != "pareto":
+        raise ConfigurationError(
+            f"--held: a picture of --kind {options.kind} has no time to a target. Usual fix: --kind pareto."
+        )
+
+
 def _metadata(kind: str) -> dict[str, None]:
     """Dates left out, so that the same rows give the same bytes."""
     return {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
 
 
 def _model(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
-    plots.model_over(axes, designs)
+    plots.model_over(axes, designs, targets=targets(options.target, options.held))
 
 
 def _energy(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
@@ -164,9 +187,11 @@ def _energy(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> No
 
 
 def _pareto(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
-    if options.target is None:
-        raise ConfigurationError("--kind pareto: needs a target. Usual fix: --target 0.8.")
-    plots.pareto(axes, designs, options.target)
+    wanted = targets(options.target, options.held)
+    if len(wanted) != 1:
+        given = f"needs one target, and {len(wanted)} are given" if wanted else "needs a target"
+        raise ConfigurationError(f"--kind pareto: {given}. Usual fix: --target 0.8.")
+    plots.pareto(axes, designs, wanted[0], options.held)
 
 
 def _factor(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
@@ -190,6 +215,7 @@ def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> 
             f"--kind timeline: of one design, and these are {len(designs)}. Usual fix: the folder of one run."
         )
     run = designs[0].counted[0]
+    check_clients([run])
     played = plots.telling_round(run) if options.global_round is None else options.global_round
     plots.round_picture(axes, run, played)
 
@@ -197,7 +223,7 @@ def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> 
 def _arrivals(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
     num_drawn = plots.arrivals(axes, designs)
     if num_drawn < len(designs):
-        axes.set_xlabel(f"{axes.get_xlabel()}; first {num_drawn} of {len(designs)} designs")
+        axes.set_xlabel(f"{axes.get_xlabel()}\nfirst {num_drawn} of {len(designs)} designs")
 
 
 def _one_of(option: str, given: str, known: Sequence[str]) -> str:
@@ -209,7 +235,9 @@ def _one_of(option: str, given: str, known: Sequence[str]) -> str:
 
 
 def _golden(designs: Sequence[Design], width_in: float) -> float:
-    return 0.74 * width_in + 0.2 * min(len(designs), 6)
+    """Height of a picture with a legend of designs; those with the longest names are reckoned with."""
+    names = sorted((design.name for design in designs), key=len, reverse=True)[:_MOST_NAMED]
+    return 0.74 * width_in + (plots.legend_height_in(names, 0.8 * width_in) if len(names) > 1 else 0.0)
 
 
 def _of_bars(designs: Sequence[Design], width_in: float) -> float:

@@ -7,9 +7,10 @@ cosim run --resume runs/a                  # with the options that it was starte
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import attrs
+import tyro
 
 from cosim.configuration import ConfigurationError
 from cosim.files import place, read_json, shown
@@ -56,8 +57,7 @@ class Options:
         device: Where the learning is computed: cpu or cuda.
         checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
             one that was kept, so that a killed run loses no more, besides every 15 seconds; None: only then.
-        target: Of the headline, such as accuracy, for what it took to reach it, such as 0.8; several by
-            commas.
+        target: Of the headline, such as an accuracy of 0.8, for what it took to reach it; several by commas.
         held: Evaluations in a row at which a target must be reached to count.
         clock: How edge rounds are played: auto, events or arrays; auto: on arrays, where all parts can.
         records: What the tables tell: all (every client), or rounds (a row for each edge round; on arrays
@@ -70,7 +70,7 @@ class Options:
     workers: int | None = None
     device: str = "cpu"
     checkpoint_every: int | None = None
-    target: str | None = None
+    target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     held: int = 1
     clock: Literal["auto", "events", "arrays"] = "auto"
     records: Literal["auto", "all", "rounds"] = "auto"

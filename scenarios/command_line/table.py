@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
 
 def table(paths: Sequence[Path], options: Options) -> int:
     """Print or write the table of studies and runs."""
-    runs = together(paths, targets(options.target), options.held)
+    runs = together(paths, targets(options.target, options.held), options.held)
     known, reference = metrics(runs), number(runs, options.reference)
     chosen = columns(options.metric, known)
     if options.format == "text" and options.out is None:

@@ -1,4 +1,4 @@
-"""Targets as typed: `--target 0.8,0.9`, `--target 80%`."""
+"""Targets as typed: `--target 0.8,0.9`, `--target 80%`, `--held 2`."""
 
 import math
 from collections.abc import Sequence
@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from cosim.configuration import ConfigurationError
 
 
-def targets(options: Sequence[str]) -> tuple[float, ...]:
+def targets(options: Sequence[str], held: int) -> tuple[float, ...]:
     """The targets of the options, in turn.
 
+    Args:
+        held: The evaluations in a row that are asked for.
+
     Raises:
-        ConfigurationError: One that is no number.
+        ConfigurationError: One that is no number, or a `held` that can be of no target.
     """
-    return tuple(_target(part.strip()) for option in options for part in option.split(","))
+    if held < 1:
+        raise ConfigurationError(f"--held {held}: must be at least 1.")
+    if held > 1 and not options:
+        raise ConfigurationError(f"--held {held}: there is no target. Usual fix: --target 0.8.")
+    return tuple(dict.fromkeys(_target(part.strip()) for option in options for part in option.split(",")))
 
 
 def _target(text: str) -> float:

@@ -1,5 +1,6 @@
 """Plots: what is drawn is what the tables say, with units, and told apart without colour."""
 
+import attrs
 import matplotlib
 import pytest
 from matplotlib.axes import Axes
@@ -7,7 +8,9 @@ from matplotlib.figure import Figure
 
 import cosim
 import models
-from analysis.plots import bars, curves, overview, telling_round
+from analysis.designs import designs_of
+from analysis.plots import bars, curves, model_over, overview, telling_round
+from analysis.plots.style import looks_of, wasted
 from cosim.records import DONE
 
 
@@ -97,3 +100,52 @@ def test_a_bar_that_was_not_reached_says_so():
     assert [text.get_text() for text in axes.texts] == ["10", "5", "not\nreached", "20"]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["N = 2", "N = 4"]
     assert [patch.get_height() for patch in axes.patches] == [10.0, 5.0, 0.0, 20.0]
+
+
+def with_seeds(result: cosim.Result, number: int, **fields: object) -> list[cosim.Result]:
+    """Runs as if of other seeds, each a little better than the one before."""
+    return [
+        attrs.evolve(
+            result,
+            config=result.config | {"system": result.config["system"] | {"seed": seed} | fields},
+            evaluations=result.evaluations.assign(accuracy=result.evaluations["accuracy"] + 0.01 * seed),
+        )
+        for seed in range(number)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("num_runs", "num_designs", "num_lines", "num_bands", "num_bars"),
+    [(1, 2, 2, 0, 0), (2, 2, 2 + 4, 0, 0), (3, 2, 2, 2, 0), (3, 4, 4, 0, 4), (2, 4, 4 + 8, 0, 0)],
+)
+def test_few_runs_are_drawn_singly_and_bands_only_where_they_can_be_told_apart(
+    result: cosim.Result, num_runs: int, num_designs: int, num_lines: int, num_bands: int, num_bars: int
+):
+    axes = Figure().subplots()
+    runs = [run for n in range(num_designs) for run in with_seeds(result, num_runs, num_antennas=n)]
+    model_over(axes, designs_of(runs))
+    bars_and_caps = 3 * num_bars  # each its point and two caps
+    assert len(axes.lines) == num_lines + bars_and_caps
+    bands = [each for each in axes.collections if isinstance(each, matplotlib.collections.PolyCollection)]
+    assert len(bands) == num_bands
+    assert len(axes.containers) == num_bars
+
+
+def test_no_rows_of_clients_are_said_in_the_overview(result: cosim.Result):
+    bare = result.with_tables(spans=result.spans.iloc[:0], fates=result.fates.iloc[:0])
+    _, right = panels(bare)
+    assert [text.get_text() for text in right.texts] == ["no rows of clients were kept"]
+
+
+def test_what_was_wasted_is_told_from_what_was_not_in_grey():
+    known = looks_of(["training", "sending", "receiving", "compressing"])
+    lost = {doing: wasted(looks) for doing, looks in known.items()}
+    assert all(looks["facecolor"] == "#ffffff" for looks in lost.values())
+    assert len({looks.get("hatch") for looks in lost.values()}) == len(lost)
+    assert known["training"]["facecolor"] != "#ffffff"
+
+
+def test_the_overview_of_a_run_that_learned_nothing_is_its_round(result: cosim.Result):
+    timed = attrs.evolve(result, summary=result.summary._replace(scores={}, measures={}))
+    (axes,) = overview(timed).axes
+    assert axes.get_xlabel().startswith("time in global round")

@@ -82,3 +82,11 @@ def test_one_run_has_no_width_and_a_design_that_always_missed_stands_at_the_hori
     assert none.median.low == math.inf
     assert none.reached.high < 0.5
     assert str(Pairs(3, 1, 0)) == "3 wins, 1 loss, 0 undecided"
+
+
+def test_a_mean_lies_within_its_interval_to_the_last_bit():
+    horizon = 0.2831853071795865
+    for number in range(2, 12):
+        for value in (0.1, horizon):
+            found = restricted_mean([value] * number, horizon)
+            assert found.low <= found.estimate <= found.high <= horizon

@@ -223,7 +223,7 @@ def test_a_target_is_reached_in_the_direction_of_the_headline():
     assert loss[1] < loss[0]
     assert risen.time_to_target_s(accuracy[1]) == risen.evaluations["time_s"][1]
     assert fallen.time_to_target_s(loss[1]) == fallen.evaluations["time_s"][1]
-    assert risen.time_to_target_s(1.1) is None
+    assert risen.time_to_target_s(1.0) is None
     assert fallen.time_to_target_s(0.0) is None
     timed = cosim.run(attrs.evolve(small_system(), evaluation=Never()))
     assert timed.time_to_target_s(0.0) is None

@@ -72,7 +72,7 @@ def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
 def test_a_report_says_which_runs_of_a_study_failed(tmp_path):
     Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", executor=ThreadPoolExecutor(1))
     assert call("report", "s") == 0
-    assert "cells 200, seed 1: failed" in " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
+    assert "200 cells, seed 1: failed" in " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
 
 
 def test_a_global_round_that_is_not_there_is_refused(capsys):
@@ -92,6 +92,9 @@ def test_a_trace_reads_back_as_the_table_of_spans(tmp_path, capsys):
     [
         (("report", "nothing"), "nothing cannot be read as a run folder"),
         (("trace", "nothing"), "nothing cannot be read as a run folder"),
+        (("report", "runs/a", "--target", "80"), "target 80: test accuracy is a share, from 0 to 1. Did you"),
+        (("table", "runs/a", "--target", "80"), "Did you mean 0.8?"),
+        (("report", "runs/a", "--held", "2"), "--held 2: there is no target. Usual fix: --target 0.8."),
         (("report", "runs/a", "--out", "/proc/x/y.html"), "cannot be written"),
         (("trace", "runs/a", "--out", "/proc/y.json"), "/proc/y.json: cannot be written"),
     ],

@@ -48,7 +48,9 @@ def designs(folder):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "timeline"])
 def test_a_picture_is_as_wide_as_asked_and_its_ticks_have_eight_points(folder, kind):
-    figure = drawn_as(designs(folder), PlotOptions(kind=kind, width="88mm", target=0.1))
+    figure = drawn_as(
+        designs(folder), PlotOptions(kind=kind, width="88mm", target=("0.1",) if kind == "pareto" else ())
+    )
     assert figure.get_figwidth() == pytest.approx(88 / 25.4)
     (axes,) = figure.axes
     for label in (*axes.get_xticklabels(), *axes.get_yticklabels(), axes.xaxis.label, axes.yaxis.label):
@@ -83,13 +85,42 @@ def test_a_factor_is_drawn_from_means_with_a_line_for_what_else_differs(folder):
     (axes,) = figure.axes
     assert axes.get_xlabel() == "bandwidth (MHz)"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["2 local steps", "4 local steps"]
-    for line, steps in zip(axes.lines, (2, 4), strict=True):
+    lines = {str(bars.get_label()): bars.lines[0] for bars in axes.containers}
+    assert list(lines) == ["2 local steps", "4 local steps"]
+    for line, steps in zip(lines.values(), (2, 4), strict=True):
         own = [d for d in found if d.fields["protocol.training.num_local_steps"] == steps]
-        means = {
-            d.fields["uplink.sharing.bandwidth_hz"] / 1e6: np.mean([r.summary.energy_j for r in d.counted])
-            for d in own
-        }
-        assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True)) == pytest.approx(means)
+        assert list(line.get_xdata()) == pytest.approx([0.5, 1.0], abs=0.005)
+        means = [np.mean([run.summary.energy_j for run in design.counted]) for design in own]
+        assert list(line.get_ydata()) == pytest.approx(means)
+    dots = {round(y, 12) for line in axes.lines if line.get_marker() == "." for y in line.get_ydata()}
+    assert dots == {round(run.summary.energy_j, 12) for design in found for run in design.counted}
+
+
+def test_a_target_that_must_hold_takes_longer(folder):
+    found = designs(folder)
+    alone, held = (
+        drawn_as(found, PlotOptions(kind="pareto", target=("0.3",), held=held)).axes[0] for held in (1, 2)
+    )
+    times_s = [[bar.get_children()[0].get_xdata()[0] for bar in axes.containers] for axes in (alone, held)]
+    for (first, second), design in zip(zip(*times_s, strict=True), found, strict=True):
+        reached = [[run.time_to_target_s(0.3, held) for run in design.counted] for held in (1, 2)]
+        assert None not in reached[0]
+        assert first == pytest.approx(np.mean(reached[0]))
+        assert second > first
+
+
+def test_targets_are_lines_in_curves(folder):
+    (axes,) = drawn_as(designs(folder), PlotOptions(target=("0.4", "50%"))).axes
+    level = [line.get_ydata()[0] for line in axes.lines if len(set(line.get_ydata())) == 1]
+    assert level[-2:] == [40.0, 50.0]
+
+
+@pytest.mark.parametrize("kind", ["energy", "timeline", "cdf"])
+def test_pictures_of_clients_need_their_rows(folder, kind):
+    run = designs(folder)[0].counted[0]
+    bare = run.with_tables(spans=run.spans.iloc[:0], fates=run.fates.iloc[:0])
+    with pytest.raises(cosim.ConfigurationError, match="the run kept no rows of its clients"):
+        drawn_as(designs_of([bare]), PlotOptions(kind=kind))
 
 
 def test_arrivals_are_a_distribution_that_ends_where_drops_begin(folder):
@@ -125,7 +156,13 @@ def test_lengths(length, found):
     [
         (("--kind", "pie"), "--kind pie: no such picture."),
         (("--kind", "pareto"), "needs a target. Usual fix: --target 0.8"),
-        (("--kind", "pareto", "--target", "1.5"), "no run reached it"),
+        (("--kind", "pareto", "--target", "0.99"), "no run reached it"),
+        (("--kind", "pareto", "--target", "80"), "Did you mean 0.8?"),
+        (("--kind", "accuracy-time", "--target", "0.5,80"), "Did you mean 0.8?"),
+        (("--kind", "pareto", "--target", "0.1,0.2"), "needs one target, and 2 are given"),
+        (("--kind", "energy", "--target", "0.1"), "--target: a picture of --kind energy has none"),
+        (("--target", "0.1", "--held", "2"), "--held: a picture of --kind accuracy-time has no time"),
+        (("--kind", "pareto", "--held", "2"), "--held 2: there is no target"),
         (("--kind", "timeline"), "of one design, and these are 4"),
         (("--kind", "factor", "--field", "radius"), "--field radius: must name one of"),
         (("--width", "wide"), "--width wide: must be from 1in to 40in"),

@@ -115,7 +115,7 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
     )
     output = capsys.readouterr().out
     assert code == 1
-    assert "Failed: cells 200, seed 1: System.num_cells = 200: must lie from 1 to 100." in output
+    assert "Failed: 200 cells, seed 1: System.num_cells = 200: must lie from 1 to 100." in output
     assert "(2 runs, 1 failed)" in output
 
 
@@ -133,8 +133,9 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
         (("--precision", "time_s=2"), "--precision time_s=2: must be METRIC=SHARE"),
         (("--precision", "speed=2%"), "must be METRIC=SHARE, one of time_s"),
         (("--target", "high"), "--target high: must be a number. Usual fix: --target 0.8, or 80%."),
-        (("--target", "0.8", "--timing-only"), "with --timing-only nothing is learned"),
-        (("--held", "2"), "Study.held = 2: there is no target"),
+        (("--target", "0.8", "--timing-only"), "with evaluation = Never nothing is learned"),
+        (("--target", "80"), "Did you mean 0.8?"),
+        (("--held", "2"), "--held 2: there is no target. Usual fix: --target 0.8."),
         (("--design", "num_cells=2"), '--design "num_cells=2": must be NAME: FIELD=VALUE'),
         (("--design", "A: num_cells"), '--design "A: num_cells": must be NAME: FIELD=VALUE'),
         (("--design", ": num_cells=2"), "must be NAME: FIELD=VALUE"),

@@ -32,7 +32,7 @@ GRID = st.dictionaries(
     [
         (["base"], {}, ["base"]),
         (["HIST"], {}, ["HIST"]),
-        (["base"], {"num_cells": (2,)}, ["cells 2"]),
+        (["base"], {"num_cells": (2,)}, ["2 cells"]),
         (["base"], {"num_cells": (2,), "x.bandwidth_hz": (5e6, 1e7)}, ["5 MHz", "10 MHz"]),
         (["A", "B"], {"num_cells": (2,)}, ["A", "B"]),
         (
@@ -44,11 +44,21 @@ GRID = st.dictionaries(
     ],
 )
 def test_by_hand(systems, grid, names):
-    assert names_of(systems, grid) == names
+    assert names_of({name: {} for name in systems}, grid) == names
+
+
+def test_a_field_is_called_by_the_class_that_each_system_or_design_gives_its_part():
+    systems = {"A": {"waiting": {"kind": "Deadline", "after_s": 1.0}}, "B": {}}
+    assert names_of(systems, {"waiting.after_s": (0.04, 0.06)}) == [
+        *("A, deadline 40 ms", "A, deadline 60 ms"),
+        *("B, waiting 40 ms", "B, waiting 60 ms"),
+    ]
+    grid = {"waiting.kind": ("UploadDeadline",), "waiting.after_s": (0.04, 0.06)}
+    assert names_of({"base": systems["A"]}, grid) == ["upload deadline 40 ms", "upload deadline 60 ms"]
 
 
 @given(st.lists(st.sampled_from(["A", "B", "C"]), min_size=1, unique=True), GRID)
 def test_there_is_one_for_each_design_and_none_twice(systems, grid):
-    found = names_of(systems, grid)
+    found = names_of({name: {} for name in systems}, grid)
     assert len(found) == len(systems) * len(list(product(*grid.values())))
     assert len({*found}) == len(found)

@@ -81,10 +81,10 @@ def test_designs_are_every_combination_the_last_field_fastest():
     ]
     assert found[2].system == evolve(BASE, num_cells=1, uplink=Radio(sharing=FixedShares(bandwidth_hz=2e6)))
     assert [design.name for design in found] == [
-        "1 MHz, cells 1",
-        "1 MHz, cells 2",
-        "2 MHz, cells 1",
-        "2 MHz, cells 2",
+        "1 MHz, 1 cell",
+        "1 MHz, 2 cells",
+        "2 MHz, 1 cell",
+        "2 MHz, 2 cells",
     ]
     assert [design.name for design in designs({"base": BASE}, {})] == ["base"]
 

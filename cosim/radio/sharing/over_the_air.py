@@ -178,7 +178,7 @@ class SummedUploads(Uploads):
         """As if they had been sent digitally."""
         sent = max(0.0, cut_s - self._began_s) / self._airtime_s
         left = self._bits * max(0.0, 1.0 - sent)
-        return np.where(self.ends_s <= cut_s, 0.0, np.where(self.granted_s < math.inf, left, self._bits))
+        return np.where(self.ends_s <= cut_s, 0.0, np.where(self.ends_s < math.inf, left, self._bits))
 
 
 class _Sum:

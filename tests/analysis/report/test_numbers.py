@@ -164,10 +164,10 @@ def test_designs_differ_by_the_fields_that_are_named(runs):
     html = report([*runs, other])
     first, second = of(html, "Means over runs")
     assert (first["runs"], second["runs"]) == ("3", "1")
-    assert (first["design"], second["design"]) == ("bandwidth 1 MHz", "bandwidth 2 MHz")
+    assert (first["design"], second["design"]) == ("1 MHz", "2 MHz")
     assert [tuple(row.values()) for row in of(html, "Fields in which")] == [
-        ("uplink.sharing.bandwidth_hz", "1 MHz", "bandwidth 1 MHz"),
-        ("uplink.sharing.bandwidth_hz", "2 MHz", "bandwidth 2 MHz"),
+        ("uplink.sharing.bandwidth_hz", "1 MHz", "1 MHz"),
+        ("uplink.sharing.bandwidth_hz", "2 MHz", "2 MHz"),
     ]
 
 
@@ -181,7 +181,7 @@ def test_differences_are_taken_seed_by_seed(runs):
         for run, extra_s in zip(runs, (0.1, 0.2, 0.4), strict=True)
     ]
     (row,) = of(report([*runs, *slower]), "Differences to ")
-    assert (row["design"], row["shared seeds"]) == ("slow", "3")
+    assert (row["design"], row["shared seeds"]) == ("uplink slow", "3")
     half = stats.t.ppf(0.975, 2) * np.std([0.1, 0.2, 0.4], ddof=1) / np.sqrt(3)
     ends = row["simulated time (s)"].replace("[", "").replace("]", "").replace(",", "").split()
     assert [float(end) for end in ends] == pytest.approx([0.7 / 3, 0.7 / 3 - half, 0.7 / 3 + half], rel=1e-3)

@@ -153,3 +153,15 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(ConfigurationError, match="folder: cannot be written"):
         write("three", tmp_path / "folder")
     assert {each.name for each in tmp_path.iterdir()} == {"page.html", "folder"}
+
+
+def test_a_run_without_rows_of_its_clients_is_said_to_have_none(result):
+    empty = {name: getattr(result, name).iloc[:0] for name in ("spans", "transfers", "fates", "plans")}
+    bare = attrs.evolve(named(result, model="another"), **empty)
+    html = report([bare])
+    assert html.count("the run: the run kept no rows of its clients. Usual fix: a run that keeps them.") == 4
+    assert "every update arrived" not in html
+    assert "No client spent energy" not in html
+    both = report([result, bare])
+    assert both.count("model another: the run kept no rows of its clients.") == 4
+    assert "Energy of a run, all clients together" in both

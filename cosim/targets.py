@@ -1,0 +1,45 @@
+"""Targets of a run that has not been played: whether they suit the headline of its task.
+
+Scope and limitations: where a system names no task, the data set says which it suggests. It is loaded only
+where a target is no share.
+
+Usage::
+
+    check_targets(system, (0.8,), data_dir=None)
+
+Validation: tests/test_targets_asked.py.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cosim.configuration import ConfigurationError
+from cosim.learning.task import task_for
+from cosim.records import Measure
+from cosim.simulation import Simulation
+from cosim.system import System
+
+
+def check_targets(system: System, targets: Sequence[float], data_dir: Path | None) -> None:
+    """Refuse targets that a run of a system cannot reach, whatever it learns.
+
+    Raises:
+        ConfigurationError: Nothing is learned, or a target is no share where the headline is one.
+    """
+    if targets and not system.evaluation.learns:
+        kind = type(system.evaluation).__name__
+        raise ConfigurationError(
+            f"target {targets[0]:.15g}: with evaluation = {kind} nothing is learned, so none is reached. "
+            "Usual fix: EveryVersions, or no target."
+        )
+    beyond = [target for target in targets if not 0.0 <= target <= 1.0]
+    if beyond:
+        _headline(system, data_dir).check_target(beyond[0])
+
+
+def _headline(system: System, data_dir: Path | None) -> Measure:
+    task = system.task
+    if task is None:
+        dataset = system.data.outline or system.data.load(Simulation(system.seed), data_dir)
+        task = task_for(None, dataset)
+    return next(iter(task.measures().values()))
