@@ -203,7 +203,7 @@ def test_verdicts_on_paths_of_60_uploads(num_arrived: tuple[int, ...], verdict: 
     clients = np.repeat([f"client-{number:04d}" for number in range(len(num_arrived))], 60)
     arrivals = np.concatenate([np.arange(60) < number for number in num_arrived])
     uploads = pd.DataFrame({"client": clients, "arrived": arrivals})
-    shown = row(attrs.evolve(play(timing_only(1)), transfers=uploads))
+    shown = row(play(timing_only(1)).with_tables(transfers=uploads))
     if verdict == "no interval":
         assert shown["arrived"].startswith(verdict)
         verdict = "too noisy"
