@@ -37,18 +37,23 @@ from cosim.devices.training_time import (
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.learning.codec import Codec, Uncompressed
-from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.local_training import LocalTraining, Proximal, Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.vertical import VerticalSgd
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
+from cosim.protocols.asynchronous import Asynchronous
+from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
+from cosim.protocols.fedasync import FedAsync
+from cosim.protocols.fedbuff import FedBuff
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal, SubmodelSizes
+from cosim.protocols.trainers import Cells, Clients, Trainers
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.paths import OwnPaths, Paths, SharedPath
@@ -71,6 +76,8 @@ from cosim.results import Result
 from cosim.running import run
 from cosim.servers.end import AfterRounds, AfterSeconds, AfterUpdates, AfterVersions, End
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
+from cosim.servers.staleness import Constant, Hinge, Polynomial, Staleness
+from cosim.servers.starts import ConstantConcurrency, PoissonStarts, Restarts, Starts
 from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System
@@ -84,16 +91,22 @@ __all__ = [
     "Algorithm2",
     "Arrays",
     "AsPlanned",
+    "Asynchronous",
     "AtLeast",
     "CellDownlink",
     "CellIid",
     "CellTraffic",
+    "CellTraining",
+    "Cells",
     "Cifar10",
     "Classification",
+    "Clients",
     "Codec",
     "CoherenceTime",
     "CommonSteps",
     "ConfigurationError",
+    "Constant",
+    "ConstantConcurrency",
     "Cpu",
     "Cycles",
     "CyclesPerBit",
@@ -127,12 +140,15 @@ __all__ = [
     "ExponentialTime",
     "Fading",
     "FashionMnist",
+    "FedAsync",
+    "FedBuff",
     "FirstK",
     "FixedShares",
     "Fractions",
     "GivenSnr",
     "HFedAvg",
     "HalfNormalTime",
+    "Hinge",
     "Hist",
     "HyperExponential",
     "HyperExponentialTime",
@@ -157,10 +173,13 @@ __all__ = [
     "Paths",
     "PerClient",
     "PerGroup",
+    "PoissonStarts",
     "Policy",
+    "Polynomial",
     "PowerRange",
     "Propagation",
     "Protocol",
+    "Proximal",
     "PublicNetwork",
     "Radio",
     "RawHfl",
@@ -169,6 +188,7 @@ __all__ = [
     "Regression",
     "ResourceAware",
     "ResourceBlocks",
+    "Restarts",
     "Result",
     "SamePower",
     "Sampled",
@@ -182,7 +202,9 @@ __all__ = [
     "Solver",
     "Split",
     "SplitData",
+    "Staleness",
     "Start",
+    "Starts",
     "StationaryStart",
     "SteadyUpload",
     "SubmodelSizes",
@@ -192,6 +214,7 @@ __all__ = [
     "Topology",
     "Traffic",
     "TrafficCsv",
+    "Trainers",
     "TrainingTime",
     "TransmitPower",
     "Uncompressed",

@@ -14,6 +14,9 @@ DONE = "done"
 NO_JOB = -1
 """The number of no job."""
 
+NO_ROUND = -1
+"""The number of no round, where a job belongs to none."""
+
 
 class Span(NamedTuple):
     """One activity of one node, the energy that it took, and the job that it belongs to.
@@ -93,6 +96,32 @@ class Round(NamedTuple):
     num_arrived: int
 
 
+class Applied(NamedTuple):
+    """One update that an asynchronous server has applied.
+
+    The client is another server where that trains a cell. Versions are those of the server's model; the
+    staleness is the number of versions between, 0 where the update started from the one before. The weight is
+    the factor of the client's change, or of its model, in the version that was made.
+    """
+
+    server: str
+    client: str
+    edge: str
+    job: int
+    started_version: int
+    made_version: int
+    staleness: int
+    weight: float
+    start_s: float
+    arrival_s: float
+    applied_s: float
+
+    @property
+    def of_client(self) -> bool:
+        """Whether it is a client's, not a cell's."""
+        return self.client != self.edge
+
+
 class Measure(NamedTuple):
     """Meaning of a value that a task reports.
 
@@ -170,7 +199,7 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
     raise ValueError(f"{where} is {value!r:.40}")
 
 
-Row = Span | Transfer | Fate | Allotment | Round | Evaluation
+Row = Span | Transfer | Fate | Allotment | Round | Applied | Evaluation
 
 
 class Trace:
@@ -182,6 +211,7 @@ class Trace:
         self.fates: list[Fate] = []
         self.plans: list[Allotment] = []
         self.rounds: list[Round] = []
+        self.updates: list[Applied] = []
         self.evaluations: list[Evaluation] = []
         self._lists = {
             Span: self.spans,
@@ -189,6 +219,7 @@ class Trace:
             Fate: self.fates,
             Allotment: self.plans,
             Round: self.rounds,
+            Applied: self.updates,
             Evaluation: self.evaluations,
         }
         self.columns: dict[type[Row], list[dict[str, Any]]] = {kind: [] for kind in self._lists}

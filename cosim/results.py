@@ -1,10 +1,10 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
-`spans`, `transfers`, `fates`, `plans`, `rounds` and `evaluations` as Parquet (`cosim.tables`), and, where
-something is learned, `checkpoint.npz`. Every file is written whole or not at all. The summary keeps the
-checksum of each table's file (`cosim.files.checksum`), so that one that has changed since is not taken for
-what the run has written.
+`spans`, `transfers`, `fates`, `plans`, `rounds`, `updates` and `evaluations` as Parquet (`cosim.tables`),
+and, where something is learned, `checkpoint.npz`. Every file is written whole or not at all. The summary
+keeps the checksum of each table's file (`cosim.files.checksum`), so that one that has changed since is not
+taken for what the run has written.
 
 Usage::
 
@@ -25,8 +25,9 @@ from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
 from cosim.files import checksum, place, read_json, shown, write_json, write_table
 from cosim.provenance import check_version
-from cosim.records import Measure, Trace, from_json
+from cosim.records import DONE, NO_ROUND, Measure, Trace, from_json
 from cosim.shown import in_a_line, table
+from cosim.simulation import END_OF_RUN
 from cosim.tables import TABLES, file_of, read_table, table_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Summary(NamedTuple):
     """One run in one line.
 
     `scores` are those of the last evaluation by column, `measures` what they mean; both are empty without
-    one. `bits_per_client` counts what was really sent, dropped uploads included.
+    one. Updates are the clients' of all rounds that have ended, and of jobs that belong to none.
+    `bits_per_client` counts what was really sent, dropped uploads included.
     """
 
     status: str
@@ -87,6 +89,7 @@ class Result:
         fates: One row per job of a client that has ended (`records.Fate`).
         plans: One row per client and edge round (`records.Allotment`) where a protocol plans.
         rounds: One row per edge round and global round (`records.Round`).
+        updates: One row per update that an asynchronous server has applied (`records.Applied`).
         evaluations: One row per evaluation (`records.Evaluation`), a column for each score, with `energy_j`,
             the energy of all clients, and `bits_per_client`, the mean of the bits sent, both up to that time.
         folder: Where it lies, or None.
@@ -102,6 +105,7 @@ class Result:
     fates: "pd.DataFrame"
     plans: "pd.DataFrame"
     rounds: "pd.DataFrame"
+    updates: "pd.DataFrame"
     evaluations: "pd.DataFrame"
     folder: Path | None = None
     learned: dict[str, NDArray[np.float32]] | None = attrs.field(default=None, repr=False)
@@ -155,11 +159,15 @@ class Result:
         frames: dict[str, Any] = {
             name: table_of(name, getattr(trace, name), trace.columns[kind]) for name, kind in TABLES.items()
         }
-        spans, transfers, _, _, rounds, evaluations = frames.values()
+        spans, transfers, rounds = frames["spans"], frames["transfers"], frames["rounds"]
+        evaluations = frames["evaluations"]
         evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
         sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])
         evaluations["bits_per_client"] = sent_bits / num_clients
         edge_rounds = rounds[rounds["level"] == "edge"]
+        fates = frames["fates"]
+        jobs = fates[(fates["edge_round"] == NO_ROUND) & (fates["outcome"] != END_OF_RUN)]
+        num_dropped = int((jobs["outcome"] != DONE).sum())
         num_updates = int(edge_rounds["num_participants"].sum())
         global_rounds = rounds[rounds["level"] == "global"]
         summary = Summary(
@@ -169,8 +177,8 @@ class Result:
             scores=trace.evaluations[-1].scores if trace.evaluations else {},
             measures=trace.evaluations[-1].measures if trace.evaluations else {},
             energy_j=float(spans["energy_j"].sum()),
-            num_updates=num_updates,
-            num_dropped=num_updates - int(edge_rounds["num_arrived"].sum()),
+            num_updates=num_updates + len(jobs),
+            num_dropped=num_dropped + num_updates - int(edge_rounds["num_arrived"].sum()),
             bits_per_client=float(transfers["sent_bits"].sum()) / num_clients,
         )
         return cls(config=config, summary=summary, folder=folder, **frames)

@@ -152,6 +152,33 @@ class SideBySide:
             yield from self._until(self._environment.all_of(cut))
 
 
+class Loose:
+    """Processes that start one by one, that nobody waits for, and that are cut together."""
+
+    def __init__(self, environment: simpy.Environment) -> None:
+        self._environment = environment
+        self._branches: dict[Branch, None] = {}
+
+    def start(self, process: Process) -> None:
+        """Start a process beside the one that is running."""
+        branch = Branch(self._environment, process)
+        self._branches[branch] = None
+        branch.callbacks.append(lambda _: self._branches.pop(branch))  # type: ignore[union-attr]
+
+    def cut(self, reason: str) -> Process:
+        """Cut those that have not ended."""
+        cut = [branch for branch in self._branches if branch.is_alive]
+        for branch in cut:
+            branch.interrupt(Dropped(reason))
+        if cut:
+            yield self._environment.all_of(cut)
+
+
+def end_of_own_instant(environment: simpy.Environment) -> Event:
+    """An event that comes when all else of this instant is over, but for the alarms around who asks."""
+    return _Alarm(environment, 0.0, _depth(environment))
+
+
 class Branch(simpy.Process):
     """A process that runs beside others.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cosim.names import by_number
-from cosim.records import Allotment, Evaluation, Fate, Round, Span, Transfer
+from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Transfer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +23,7 @@ TABLES = {
     "fates": Fate,
     "plans": Allotment,
     "rounds": Round,
+    "updates": Applied,
     "evaluations": Evaluation,
 }
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
@@ -32,6 +33,7 @@ _ORDER = {
     "fates": ["start_s", "client"],
     "plans": ["time_s", "client"],
     "rounds": ["end_s", "level", "node"],
+    "updates": ["applied_s", "server", "made_version", "client", "job"],
     "evaluations": ["version"],
 }
 

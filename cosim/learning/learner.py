@@ -203,11 +203,9 @@ class Learner:
             {n: torch.tensor(weights[n], dtype=torch.float32, device=self._device) for n in names}
         )
 
-    def stored_state(self, tensors: Mapping[str, NDArray[Any]]) -> PendingState:
-        """A state from arrays that `state` gave, as a checkpoint keeps them."""
-        state = PendingState()
-        state.settle({name: torch.tensor(values, device=self._device) for name, values in tensors.items()})
-        return state
+    def settle(self, value: PendingValue, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Give a model or a state, computed or not, the values that `weights` or `state` gave of it once."""
+        value.settle({name: torch.tensor(array, device=self._device) for name, array in tensors.items()})
 
     def compute(self, *values: PendingValue) -> None:
         """Compute models and states together."""

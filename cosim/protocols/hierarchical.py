@@ -5,6 +5,7 @@ from functools import partial
 
 from cosim.configuration import configuration
 from cosim.learning.graph.pending import PendingModel
+from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
@@ -14,13 +15,13 @@ from cosim.simulation import Process, Simulation
 
 @configuration
 class Hierarchical(Protocol, ABC):
-    """Base of the protocols whose cells do an edge training.
+    """Base of the protocols whose cells train side by side.
 
     Attributes:
         training: What a cell does in a global round.
     """
 
-    training: EdgeTraining = EdgeTraining()
+    training: CellTraining = EdgeTraining()
 
     @property
     def waiting(self) -> Waiting:
@@ -34,8 +35,8 @@ class Hierarchical(Protocol, ABC):
 
     @property
     def takes_sums(self) -> bool:
-        """Means are all that a cell takes."""
-        return True
+        """As its cells do."""
+        return self.training.takes_sums
 
     @abstractmethod
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:

@@ -10,9 +10,6 @@ from typing import Any, NamedTuple
 
 from cosim.configuration import Port, at_least, configuration, field, positive, refuse
 
-REASON = "end of the run"
-"""Why an activity was cut that the end of the run met."""
-
 
 class Progress(NamedTuple):
     """How far a run has come.

@@ -250,9 +250,8 @@ def _combined(
         else:
             updates[change.result] = coefficient
     models += factors.items()
-    return LinearCombination(
-        [model for model, _ in models], [factor for _, factor in models], list(updates), list(updates.values())
-    )
+    summands, of_models = zip(*models, strict=True)
+    return LinearCombination(summands, of_models, list(updates), list(updates.values()))
 
 
 def submodel(model: PendingModel, part: Part) -> PendingModel:
