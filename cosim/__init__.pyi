@@ -44,15 +44,18 @@ from cosim.learning.vertical import VerticalSgd
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
 from cosim.protocols.asynchronous import Asynchronous
+from cosim.protocols.asynchronous_training import AsynchronousTraining
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.fedasync import FedAsync
 from cosim.protocols.fedbuff import FedBuff
+from cosim.protocols.generalised_async import GeneralisedAsync
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal, SubmodelSizes
+from cosim.protocols.time_triggered import TimeTriggered
 from cosim.protocols.trainers import Cells, Clients, Trainers
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
@@ -77,7 +80,7 @@ from cosim.running import run
 from cosim.servers.end import AfterRounds, AfterSeconds, AfterUpdates, AfterVersions, End
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
 from cosim.servers.staleness import Constant, Hinge, Polynomial, Staleness
-from cosim.servers.starts import ConstantConcurrency, PoissonStarts, Restarts, Starts
+from cosim.servers.starts import ConstantConcurrency, Dispatched, PoissonStarts, Restarts, Starts
 from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System
@@ -92,6 +95,7 @@ __all__ = [
     "Arrays",
     "AsPlanned",
     "Asynchronous",
+    "AsynchronousTraining",
     "AtLeast",
     "CellDownlink",
     "CellIid",
@@ -120,6 +124,7 @@ __all__ = [
     "Devices",
     "Digits",
     "Dirichlet",
+    "Dispatched",
     "Downlink",
     "Download",
     "DrawnDevices",
@@ -145,6 +150,7 @@ __all__ = [
     "FirstK",
     "FixedShares",
     "Fractions",
+    "GeneralisedAsync",
     "GivenSnr",
     "HFedAvg",
     "HalfNormalTime",
@@ -211,6 +217,7 @@ __all__ = [
     "Synthetic",
     "System",
     "Task",
+    "TimeTriggered",
     "Topology",
     "Traffic",
     "TrafficCsv",

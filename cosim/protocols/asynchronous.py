@@ -39,6 +39,16 @@ class Asynchronous(Protocol, ABC):
         return self.training.waiting
 
     @property
+    def takes_sums(self) -> bool:
+        """As those who train: clients do not."""
+        return self.training.takes_sums
+
+    @property
+    def plays_common_rounds(self) -> bool:
+        """As those who train: clients do not."""
+        return self.training.plays_common_rounds
+
+    @property
     def period_s(self) -> float | None:
         """Time between versions; None: `is_due` says when."""
         return None

@@ -25,6 +25,11 @@ class CellTraining(Port, ABC):
         """Whether the mean of the cell's updates is enough; else a link that adds them up is refused."""
         return False
 
+    @property
+    def plays_common_rounds(self) -> bool:
+        """Whether its edge rounds are `EdgeServer.common_round`, which may be played on arrays."""
+        return False
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot play, before the clock starts."""
 

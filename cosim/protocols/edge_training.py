@@ -53,6 +53,11 @@ class EdgeTraining(CellTraining):
         """Means are all that a cell takes."""
         return True
 
+    @property
+    def plays_common_rounds(self) -> bool:
+        """Unless it is played in a way of its own."""
+        return type(self).play is EdgeTraining.play
+
     def fit(self, system: Any) -> None:
         """Refuse more participants than the smallest cell has, and parts that do not go together."""
         smallest = min(system.sizes())

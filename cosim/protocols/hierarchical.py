@@ -30,8 +30,8 @@ class Hierarchical(Protocol, ABC):
 
     @property
     def plays_common_rounds(self) -> bool:
-        """Unless its cells train in a way of their own."""
-        return type(self.training).play is EdgeTraining.play
+        """As its cells do."""
+        return self.training.plays_common_rounds
 
     @property
     def takes_sums(self) -> bool:

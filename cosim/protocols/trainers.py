@@ -9,7 +9,6 @@ job as of a cell's; updates do not queue there.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from cosim.configuration import Port, at_least, configuration, field, positive
 from cosim.devices.client import Assignment, Client
@@ -37,7 +36,17 @@ class Trainers(Port, ABC):
 
     @property
     def in_cells(self) -> bool:
-        """Whether a cell's own server may have them, too."""
+        """Whether a cell's own server may have them, too (`of_cell`)."""
+        return False
+
+    @property
+    def takes_sums(self) -> bool:
+        """Whether the mean of a cell's updates is enough; else a link that adds them up is refused."""
+        return False
+
+    @property
+    def plays_common_rounds(self) -> bool:
+        """Whether edge rounds are `EdgeServer.common_round`, which may be played on arrays."""
         return False
 
     def check(self, cloud: Cloud) -> None:
@@ -46,6 +55,16 @@ class Trainers(Port, ABC):
     @abstractmethod
     def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
         """Those in these cells, in the order of their numbers, as the cloud has them."""
+
+    def of_cell(
+        self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
+    ) -> Sequence[Trainee]:
+        """Those in a cell, as its own server has them.
+
+        Args:
+            global_round: Gives the one that a job begins in.
+        """
+        raise NotImplementedError
 
 
 @configuration
@@ -88,11 +107,7 @@ class Clients(Trainers):
     def of_cell(
         self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
     ) -> Sequence[Trainee]:
-        """The clients of a cell, as their own server has them.
-
-        Args:
-            global_round: Gives the one that a job begins in.
-        """
+        """The clients of a cell, as their own server has them."""
 
         def play(client: Client) -> Callable[[Simulation, Flight], Process]:
             return lambda sim, flight: self._job(sim, cloud, client, flight, global_round())
@@ -153,8 +168,15 @@ class Cells(Trainers):
         """As its cells wait."""
         return self.training.waiting
 
-    def fit(self, system: Any) -> None:
-        """Refuse links that a cell's rounds do not allow."""
+    @property
+    def takes_sums(self) -> bool:
+        """As its cells do."""
+        return self.training.takes_sums
+
+    @property
+    def plays_common_rounds(self) -> bool:
+        """As its cells do."""
+        return self.training.plays_common_rounds
 
     def check(self, cloud: Cloud) -> None:
         """Refuse a network that the clients cannot train, before the clock starts."""

@@ -116,6 +116,7 @@ class AsynchronousServer:
         names: Of the trainees.
         idle: Those without a job.
         version: Of the model.
+        num_applied: Updates in its versions.
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class AsynchronousServer:
         new_version: Callable[[PendingModel], PendingModel] = lambda model: model,
     ) -> None:
         self.name, self.model, self.version = name, model, 0
+        self.num_applied = 0
         self.names = [trainee.name for trainee in trainees]
         self.idle = Idle(self.names, sim.stream(name, "starts"))
         self._sim, self._rule, self._new_version, self._living = sim, rule, new_version, living
@@ -229,6 +231,7 @@ class AsynchronousServer:
             for f in flights
         ]
         self.version += 1
+        self.num_applied += len(flights)
         model, weights = self._rule.moved(self.model, arrivals, len(self.names))
         for flight, arrival, weight in zip(flights, arrivals, weights, strict=True):
             self._sim.trace.record(

@@ -6,7 +6,7 @@ under way then. What is cut there has its spans and energy up to the cut, as wit
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from cosim.configuration import Port, at_least, configuration, field, positive, refuse
 
@@ -37,7 +37,20 @@ class Counted(NamedTuple):
 
 @configuration
 class End(Port, ABC):
-    """When a run is over."""
+    """When a run is over.
+
+    Attributes:
+        counts_rounds: Whether it needs global rounds; a class says so.
+    """
+
+    counts_rounds: ClassVar[bool] = False
+
+    def fit(self, system: Any) -> None:
+        """Refuse protocols without rounds, where it counts them."""
+        if self.counts_rounds and not system.protocol.plays_rounds:
+            protocol, end = type(system.protocol).__name__, type(self).__name__
+            rule = f"{protocol} plays no global rounds"
+            raise refuse("System", "end", end, rule, "AfterVersions, AfterUpdates or AfterSeconds")
 
     @property
     def latest_s(self) -> float | None:
@@ -62,14 +75,9 @@ class AfterRounds(End):
         num_global_rounds: Global rounds. [no source]
     """
 
-    num_global_rounds: int = field(at_least(1), default=40)
+    counts_rounds: ClassVar[bool] = True
 
-    def fit(self, system: Any) -> None:
-        """Refuse protocols without rounds."""
-        if not system.protocol.plays_rounds:
-            protocol = type(system.protocol).__name__
-            rule = f"{protocol} plays no global rounds"
-            raise refuse("System", "end", "AfterRounds", rule, "AfterVersions, AfterUpdates or AfterSeconds")
+    num_global_rounds: int = field(at_least(1), default=40)
 
     def counted(self, progress: Progress) -> Counted:
         """Global rounds that have ended."""

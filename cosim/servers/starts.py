@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cosim.configuration import Port, at_least, configuration, field, positive, refuse
+from cosim.configuration import Port, at_least, configuration, field, not_empty, positive, refuse
 from cosim.simulation import Process, Simulation
 
 
@@ -170,3 +171,42 @@ class PoissonStarts(Starts):
         """One, if anybody is idle."""
         if len(server.idle):
             server.start(server.idle.drawn())
+
+
+@configuration
+class Dispatched(Starts):
+    """Always so many jobs, each given to one drawn with its probability, where it may have to queue.
+
+    Attributes:
+        num_in_flight: Jobs m, those that queue among them. [no source]
+        shares: Relative probability of each client, in the order of their numbers; none: equal. [no source]
+    """
+
+    num_in_flight: int = field(at_least(1), default=10)
+    shares: tuple[float, ...] | None = field(not_empty, positive, default=None)
+
+    def check(self, num_clients: int) -> None:
+        """Refuse more or fewer probabilities than clients."""
+        if self.shares is not None and len(self.shares) != num_clients:
+            rule = f"{len(self.shares)} values for {num_clients} clients"
+            raise refuse(type(self), "shares", self.shares, rule, "one for each, or none")
+
+    def most_at_once(self, num_clients: int) -> int:
+        """So many, or all."""
+        return min(self.num_in_flight, num_clients)
+
+    def probabilities(self, num_clients: int) -> NDArray[np.float64]:
+        """Of each client, shape (clients,)."""
+        shares = np.ones(num_clients) if self.shares is None else np.array(self.shares)
+        return shares / shares.sum()
+
+    def begin(self, sim: Simulation, server: Starter) -> None:
+        """So many."""
+        self.replace(sim, server, [server.name] * self.num_in_flight)
+
+    def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
+        """One for each."""
+        rng, ends = sim.stream(server.name, "dispatch"), np.cumsum(self.probabilities(len(server.names)))
+        for _ in reported:
+            place = int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))
+            server.start(server.names[place])

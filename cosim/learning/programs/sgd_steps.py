@@ -95,9 +95,9 @@ def train_by_autograd(
     for batches_CB in batches_CSB.unbind(1):
         x_CBD, y_CB = x_ND[batches_CB], y_N[batches_CB]
         gradients_C, moved_C = gradients(parameters_C, statistics_C, x_CBD, y_CB)
-        for name, start_C in pull.starts.items() if pull else ():
-            if name not in buffers:
-                parameters_C[name].lerp_(start_C, pull.share)
+        if pull is not None:
+            for name, values_C in parameters_C.items():
+                values_C.lerp_(pull.starts[name], pull.share)
         for name, gradient_C in gradients_C.items():
             parameters_C[name].sub_(gradient_C, alpha=learning_rate)
         for name, values_C in moved_C.items():
