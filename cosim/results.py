@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
 from cosim.files import checksum, place, read_json, shown, write_json, write_table
+from cosim.job_costs import with_costs
+from cosim.names import CLOUD
 from cosim.provenance import check_version
 from cosim.records import DONE, NO_ROUND, Measure, Trace, from_json
 from cosim.shown import in_a_line, table
@@ -89,7 +91,8 @@ class Result:
         fates: One row per job of a client that has ended (`records.Fate`).
         plans: One row per client and edge round (`records.Allotment`) where a protocol plans.
         rounds: One row per edge round and global round (`records.Round`).
-        updates: One row per update that an asynchronous server has applied (`records.Applied`).
+        updates: One row per update that an asynchronous server has applied (`records.Applied`), with
+            `sent_bits` and `energy_j` of the client's job, or of all jobs of the cell's.
         evaluations: One row per evaluation (`records.Evaluation`), a column for each score, with `energy_j`,
             the energy of all clients, and `bits_per_client`, the mean of the bits sent, both up to that time.
         folder: Where it lies, or None.
@@ -122,7 +125,7 @@ class Result:
         told = self.summary
         shown = {
             "status": told.status,
-            "global rounds": f"{told.num_global_rounds:,}",
+            self.progress[1]: f"{self.progress[0]:,}",
             "simulated": f"{told.time_s:.4g} s",
             **{
                 m.words: m.shown(told.scores[name])
@@ -133,6 +136,14 @@ class Result:
             "dropped updates": f"{told.num_dropped:,} of {told.num_updates:,}",
         }
         return shown if self.folder is None else shown | {"folder": str(self.folder)}
+
+    @property
+    def progress(self) -> tuple[int, str]:
+        """How far it came: how many global rounds, or versions where there are no rounds."""
+        if len(self.updates) and not self.summary.num_global_rounds:
+            of_cloud = self.updates["made_version"][self.updates["server"] == CLOUD]
+            return int(of_cloud.max()), "versions"
+        return self.summary.num_global_rounds, "global rounds"
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:
@@ -160,7 +171,7 @@ class Result:
             name: table_of(name, getattr(trace, name), trace.columns[kind]) for name, kind in TABLES.items()
         }
         spans, transfers, rounds = frames["spans"], frames["transfers"], frames["rounds"]
-        evaluations = frames["evaluations"]
+        frames["updates"], evaluations = with_costs(frames), frames["evaluations"]
         evaluations["energy_j"] = _total_until(evaluations["time_s"], spans["end_s"], spans["energy_j"])
         sent_bits = _total_until(evaluations["time_s"], transfers["end_s"], transfers["sent_bits"])
         evaluations["bits_per_client"] = sent_bits / num_clients

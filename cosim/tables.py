@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cosim.job_costs import COLUMNS
 from cosim.names import by_number
 from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Transfer
 
@@ -91,8 +92,8 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
         raise ValueError(" ".join(f"{type(error).__name__}: {error}".split())[:200]) from None
     scores = list(found)[2:-2] if name == "evaluations" else []
     wanted = _dtypes(name, scores)
-    if name == "evaluations":
-        wanted |= dict.fromkeys(AT_EVALUATIONS, "float64")
+    beside = {"evaluations": AT_EVALUATIONS, "updates": COLUMNS}.get(name, ())
+    wanted |= dict.fromkeys(beside, "float64")
     if list(found) != list(wanted):
         raise ValueError(f"its columns are {', '.join(found) or 'none':.200}; must be {', '.join(wanted)}")
     for column, dtype in found.items():

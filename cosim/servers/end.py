@@ -92,7 +92,7 @@ class AfterVersions(End):
         num_versions: Versions after the initial one. [no source]
     """
 
-    num_versions: int = field(at_least(1))
+    num_versions: int = field(at_least(1), default=100)
 
     def counted(self, progress: Progress) -> Counted:
         """Versions so far."""
@@ -107,7 +107,7 @@ class AfterUpdates(End):
         num_updates: Updates of clients. [no source]
     """
 
-    num_updates: int = field(at_least(1))
+    num_updates: int = field(at_least(1), default=1000)
 
     def counted(self, progress: Progress) -> Counted:
         """Updates that have arrived."""
@@ -122,7 +122,7 @@ class AfterSeconds(End):
         duration_s: Simulated time. [no source]
     """
 
-    duration_s: float = field(positive)
+    duration_s: float = field(positive, default=60.0)
 
     @property
     def latest_s(self) -> float:
