@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.files import replace, shown
-from cosim.learning.graph.pending import PendingModel, PendingValue
+from cosim.learning.graph.pending import PendingModel, PendingUpdate, PendingValue
 from cosim.records import Evaluation, from_json
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Checkpoint:
         evaluations: All evaluations up to this version.
         journal: What events have read from weights (`cosim.journal`).
         living: Name -> parameter name -> values of other models that somebody still needed.
+        trained: Client and job -> parameter name -> values of an update that was trained before any model
+            needed it, because its state was.
     """
 
     version: int
@@ -55,12 +57,13 @@ class Checkpoint:
     states: Mapping[str, dict[str, NDArray[Any]]] = attrs.field(factory=dict)
     journal: Mapping[str, NDArray[np.float64]] = attrs.field(factory=dict)
     living: Mapping[str, dict[str, NDArray[np.float32]]] = attrs.field(factory=dict)
+    trained: Mapping[str, dict[str, NDArray[np.float32]]] = attrs.field(factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write it, whole or not at all."""
         evaluations = [row._asdict() for row in self.evaluations]
         arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
-        for word, of in (("state", self.states), ("living", self.living)):
+        for word, of in (("state", self.states), ("living", self.living), ("trained", self.trained)):
             for node, tensors in of.items():
                 arrays |= {f"{word}.{node}.{name}": values for name, values in tensors.items()}
         arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
@@ -111,6 +114,7 @@ class Checkpoint:
                     evaluations=[from_json(Evaluation, row) for row in rows],
                     journal=_beginning_with("journal.", arrays),
                     living=_by_node(_beginning_with("living.", arrays)),
+                    trained=_by_node(_beginning_with("trained.", arrays)),
                 )
         except Exception as error:  # there is hardly one that a damaged archive cannot raise
             raise damaged(path, str(error) or type(error).__name__) from None
@@ -121,8 +125,12 @@ class Checkpoint:
         model: PendingModel,
         states: Mapping[str, PendingValue],
         living: Mapping[str, PendingValue],
+        asked: Mapping[str, PendingUpdate],
     ) -> None:
         """Give what was played again the values that it had, so that nothing is learned again.
+
+        Args:
+            asked: Client and job -> update, of those that somebody still references.
 
         Raises:
             ConfigurationError: It is the checkpoint of a run in which others were needed.
@@ -134,6 +142,9 @@ class Checkpoint:
             learner.settle(state, self.states.get(name, {}))  # a file does not tell of a state without values
         for name, other in living.items():
             learner.settle(other, self.living[name])
+        for name, weights in self.trained.items():
+            if name in asked:
+                learner.keep(asked[name], weights)
 
     def evaluation_of(self, version: int) -> Evaluation:
         """The evaluation of a version, which the run has had evaluated.

@@ -224,7 +224,7 @@ class _Writer:
         self.time_s = report.progress.time_s
         if report.version >= self._replayed:
             if report.evaluation:
-                self._evaluated = report if self._folder else report._replace(living={})
+                self._evaluated = report if self._folder else report._replace(living={}, trained={})
             num_new = report.version - max(self._kept, 0)
             if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
                 self._keep_model()
@@ -254,6 +254,7 @@ class _Writer:
             evaluations=self._sim.trace.evaluations,
             journal=self.journal.numbers,
             living={name: self._learner.weights(model) for name, model in evaluated.living.items()},
+            trained={name: self._learner.arrays(weights) for name, weights in evaluated.trained.items()},
         ).save(self._folder)
         self._kept = evaluated.version
 

@@ -154,7 +154,7 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
         return None
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):
-        if only is None or inspect.isabstract(only):
+        if only is None or inspect.isabstract(only) or is_configuration(type(values)):
             raise Mismatch(_no_kind(values, options))
         raise ConfigurationError(f"{only.__name__} = {shown(values)}: must be an object with named fields.")
     if "kind" not in values and only is not None and not inspect.isabstract(only):

@@ -207,6 +207,19 @@ class Learner:
         """Give a model or a state, computed or not, the values that `weights` or `state` gave of it once."""
         value.settle({name: torch.tensor(array, device=self._device) for name, array in tensors.items()})
 
+    def trained(self, updates: Mapping[str, PendingUpdate]) -> dict[str, Weights]:
+        """The weights of those updates that are trained already and kept for who still needs them."""
+        return {name: self._kept[update] for name, update in updates.items() if update in self._kept}
+
+    def keep(self, update: PendingUpdate, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        """Take an update for trained, with weights that a checkpoint has kept; it needs nothing else any more."""
+        for value in update.inputs:
+            if value.tensors is None:
+                value.settle({})
+        self._kept[update] = {
+            name: torch.tensor(array, device=self._device) for name, array in weights.items()
+        }
+
     def compute(self, *values: PendingValue) -> None:
         """Compute models and states together."""
         with one_torch_thread():
@@ -222,7 +235,12 @@ class Learner:
 
     def _arrays(self, value: PendingValue) -> dict[str, NDArray[Any]]:
         self.compute(value)
-        return {name: tensor.cpu().numpy().copy() for name, tensor in value.settled.items()}
+        return self.arrays(value.settled)
+
+    @staticmethod
+    def arrays(tensors: Weights) -> dict[str, NDArray[Any]]:
+        """Name -> a copy of its values."""
+        return {name: tensor.cpu().numpy().copy() for name, tensor in tensors.items()}
 
     def evaluate(self, model: PendingModel) -> Mapping[str, float]:
         """What the task reports of a model, column by column; computes what is not yet."""

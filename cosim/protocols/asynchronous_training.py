@@ -8,7 +8,6 @@ a turn is over starts from the model that the next one brings.
 Scope and limitations: the whole model only.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -100,17 +99,15 @@ class AsynchronousTraining(CellTraining):
     def _is_over(self, sim: Simulation, server: AsynchronousServer) -> Callable[[], bool]:
         """Whether the turn that begins now is over."""
         start_s, num_before, version = sim.now_s, server.num_applied, server.version
-        end_s = math.inf
         if self.turn.latest_s is not None:
-            end_s = start_s + self.turn.latest_s
-            sim.at(end_s).callbacks.append(lambda _: server.ring())  # type: ignore[union-attr]
+            sim.at(start_s + self.turn.latest_s).callbacks.append(lambda _: server.stop())  # type: ignore[union-attr]
 
         def is_over() -> bool:
             progress = Progress(
                 version=server.version - version,
                 num_updates=server.num_applied - num_before,
-                time_s=sim.now_s - start_s,
+                time_s=server.version_s - start_s,
             )
-            return sim.now_s >= end_s or self.turn.is_reached(progress)
+            return self.turn.is_reached(progress)
 
         return is_over

@@ -116,6 +116,7 @@ class AsynchronousServer:
         names: Of the trainees.
         idle: Those without a job.
         version: Of the model.
+        version_s: When it was made.
         num_applied: Updates in its versions.
     """
 
@@ -130,7 +131,7 @@ class AsynchronousServer:
         new_version: Callable[[PendingModel], PendingModel] = lambda model: model,
     ) -> None:
         self.name, self.model, self.version = name, model, 0
-        self.num_applied = 0
+        self.version_s, self.num_applied = sim.now_s, 0
         self.names = [trainee.name for trainee in trainees]
         self.idle = Idle(self.names, sim.stream(name, "starts"))
         self._sim, self._rule, self._new_version, self._living = sim, rule, new_version, living
@@ -144,28 +145,32 @@ class AsynchronousServer:
         self._waiting: list[Flight] = []
         self._reported: list[str] = []
         self._num_calls = 0
-        self._is_tick = self._is_released = self._has_begun = False
+        self._is_tick = self._is_released = self._is_stopped = self._has_begun = False
 
     def serve(self, is_over: Callable[[], bool]) -> Process:
         """Apply what arrives and let others start, until it is over; returns the model.
 
         What is under way then goes on, and is waited for when the server serves again.
+
+        Args:
+            is_over: Asked whenever there is a version; `stop` ends it at another instant.
         """
+        self._is_stopped = False
         while True:
             self._apply(is_over)
-            if is_over():
+            if self._is_stopped or is_over():
                 return self.model
             self._let_start()
-            arrived = yield from self._inbox.received()
-            self._arrived += sorted(arrived, key=lambda flight: (by_number(flight.client), flight.number))
+            self._arrived += _in_order((yield from self._inbox.received()))
 
-    def ring(self) -> None:
-        """Let the server look whether it is over, at the end of this instant."""
+    def stop(self) -> None:
+        """Let it be over at the end of this instant."""
+        self._is_stopped = True
         self._inbox.ring()
 
     def take(self, model: PendingModel) -> None:
         """Go on from another model, which is a version of its own."""
-        self.model, self.version = model, self.version + 1
+        self.model, self.version, self.version_s = model, self.version + 1, self._sim.now_s
 
     def start(self, name: str) -> None:
         """Let one begin a job from the newest version, or queue it behind the job that it has."""
@@ -210,27 +215,32 @@ class AsynchronousServer:
     def _apply(self, is_over: Callable[[], bool]) -> None:
         """Apply what has arrived, one after the other, as long as it is not over."""
         while self._arrived and not is_over():
-            flight = self._arrived.popleft()
-            self._reported.append(flight.client)
-            if isinstance(flight.result, Dropped):
-                self._let_go(flight)
-                continue
-            self._waiting.append(flight)
-            if self._rule.is_due(len(self._waiting)):
+            self._take_in(self._arrived.popleft())
+            if self._waiting and self._rule.is_due(len(self._waiting)):
                 self._make_version()
         if self._is_tick and not is_over():
             self._is_tick, self._is_released = False, True
             if self._waiting:
                 self._make_version()
 
+    def _take_in(self, flight: Flight) -> None:
+        self._reported.append(flight.client)
+        if isinstance(flight.result, Dropped):
+            self._let_go(flight)
+        else:
+            self._waiting.append(flight)
+
     def _make_version(self) -> None:
-        """Apply what waits."""
+        """Apply what waits; nothing here holds its updates any more when they are first read."""
+        self.model = self._new_version(self._moved())
+
+    def _moved(self) -> PendingModel:
         flights, self._waiting = self._waiting, []
         arrivals = [
             Arrival(self._places[f.client], Change(f.start, f.result), self.version - f.version)  # type: ignore[arg-type]
             for f in flights
         ]
-        self.version += 1
+        self.version, self.version_s = self.version + 1, self._sim.now_s
         self.num_applied += len(flights)
         model, weights = self._rule.moved(self.model, arrivals, len(self.names))
         for flight, arrival, weight in zip(flights, arrivals, weights, strict=True):
@@ -250,7 +260,7 @@ class AsynchronousServer:
                 )
             )
             self._let_go(flight)
-        self.model = self._new_version(model)
+        return model
 
     def _let_go(self, flight: Flight) -> None:
         """Forget the versions that nobody needs any more."""
@@ -286,3 +296,8 @@ class AsynchronousServer:
             yield self._sim.at(start_s + number * period_s)
             self._is_tick = True
             self._inbox.ring()
+
+
+def _in_order(flights: list[Flight]) -> list[Flight]:
+    """By numbers."""
+    return sorted(flights, key=lambda flight: (by_number(flight.client), flight.number))

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import attrs
 
@@ -29,14 +31,15 @@ class VersionReport(NamedTuple):
     """What a listener hears of a new version of the global model, again if it turns out to be the last.
 
     With an evaluation, the model, what the nodes keep (`states`) and other models that somebody still needs
-    (`living`) are computed.
+    (`living`) are computed; `trained` has the weights of updates that are trained and still needed.
     """
 
     progress: Progress
     evaluation: Evaluation | None
     model: PendingModel
-    states: Mapping[str, PendingState]
-    living: Mapping[str, PendingModel]
+    states: Mapping[str, PendingState] = MappingProxyType({})
+    living: Mapping[str, PendingModel] = MappingProxyType({})
+    trained: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def version(self) -> int:
@@ -48,7 +51,7 @@ class VersionReport(NamedTuple):
 class _Standing:
     """How far a run has come: its last version, the last that was evaluated, rows whose updates count."""
 
-    last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel(), {}, {}))
+    last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel()))
     evaluated: Progress | None = None
     num_rounds: int = 0
     num_applied: int = 0
@@ -79,6 +82,7 @@ class Cloud(Server):
     name: str = CLOUD
     living: dict[str, PendingModel] = attrs.field(factory=dict, init=False)
     _standing: _Standing = attrs.field(factory=_Standing, init=False)
+    _asked: WeakValueDictionary[str, PendingUpdate] = attrs.field(factory=WeakValueDictionary, init=False)
 
     @property
     def progress(self) -> Progress:
@@ -120,13 +124,15 @@ class Cloud(Server):
 
         def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
             key = sim.key(client.name, "mini-batches", assignment.job.number)
-            return update(
+            asked = update(
                 client=client.name,
                 samples=client.samples,
                 key=key,
                 state=client.states.get(client.name) if training.keeps_state else None,
                 codec_state=client.states.get(codec_of(client.name)),
             )
+            self._asked[f"{client.name} {assignment.job.number}"] = asked
+            return asked
 
         return of_client
 
@@ -166,7 +172,7 @@ class Cloud(Server):
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
         others = {name: other for name, other in self.living.items() if other is not model}
         if known and progress.version == known.version:
-            known.settle(self.learner, model, self.states, others)
+            known.settle(self.learner, model, self.states, others, self._asked)
         standing.last = VersionReport(progress, None, model, dict(self.states), others)
         last = standing.evaluated
         if last is None or self.is_over or self.evaluation.is_due(progress, last):
@@ -177,7 +183,7 @@ class Cloud(Server):
     def _evaluate(self, sim: Simulation) -> None:
         """Evaluate the last version, where anything is learned."""
         standing, known = self._standing, self.known
-        progress, _, model, states, living = standing.last
+        progress, _, model, states, living, _ = standing.last
         standing.evaluated = progress
         if not self.evaluation.learns:
             return
@@ -188,7 +194,8 @@ class Cloud(Server):
             scores, measures = self.learner.evaluate(model), self.learner.task.measures()
             evaluation = Evaluation(progress.time_s, progress.version, scores, measures)
         sim.trace.record(evaluation)
-        standing.last = standing.last._replace(evaluation=evaluation)
+        trained = self.learner.trained(self._asked)
+        standing.last = standing.last._replace(evaluation=evaluation, trained=trained)
 
     def finish(self, sim: Simulation) -> None:
         """Evaluate the last version where nobody knew that it would be the last."""
