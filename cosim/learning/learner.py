@@ -212,7 +212,7 @@ class Learner:
         return {name: self._kept[update] for name, update in updates.items() if update in self._kept}
 
     def keep(self, update: PendingUpdate, weights: Mapping[str, NDArray[np.float32]]) -> None:
-        """Take an update for trained, with weights that a checkpoint has kept; it needs nothing else any more."""
+        """Take an update for trained, with weights that a checkpoint has kept; it needs nothing else."""
         for value in update.inputs:
             if value.tensors is None:
                 value.settle({})
