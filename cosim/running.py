@@ -247,16 +247,18 @@ class _Writer:
         evaluated = self._evaluated
         if self._folder is None or evaluated is None or evaluated.version == self._kept:
             return
+        arrays = self._learner.arrays
         Checkpoint(
             version=evaluated.version,
             weights=self._learner.weights(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
             evaluations=self._sim.trace.evaluations,
             journal=self.journal.numbers,
-            living={name: self._learner.weights(model) for name, model in evaluated.living.items()},
-            trained={name: self._learner.arrays(weights) for name, weights in evaluated.trained.items()},
+            living={name: arrays(model.settled) for name, model in evaluated.living.items()},
+            trained={name: arrays(weights) for name, weights in evaluated.trained.items()},
         ).save(self._folder)
         self._kept = evaluated.version
+        self._evaluated = evaluated._replace(living={}, trained={})  # nobody else may need them any more
 
     def with_what_was_learned(self, result: Result) -> Result:
         """The tables with the model of the last evaluation, and the network that has its weights."""

@@ -235,12 +235,12 @@ class Learner:
 
     def _arrays(self, value: PendingValue) -> dict[str, NDArray[Any]]:
         self.compute(value)
-        return self.arrays(value.settled)
+        return {name: array.copy() for name, array in self.arrays(value.settled).items()}
 
     @staticmethod
     def arrays(tensors: Weights) -> dict[str, NDArray[Any]]:
-        """Name -> a copy of its values."""
-        return {name: tensor.cpu().numpy().copy() for name, tensor in tensors.items()}
+        """Name -> its values, not to be changed."""
+        return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
 
     def evaluate(self, model: PendingModel) -> Mapping[str, float]:
         """What the task reports of a model, column by column; computes what is not yet."""
