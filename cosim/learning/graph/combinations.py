@@ -85,9 +85,7 @@ class LinearCombination(PendingModel):
     ) -> "Weights":
         from cosim.learning.network.weights import WeightedSum
 
-        running = WeightedSum()
-        if update_sum is not None:
-            running.add(1.0, update_sum)
+        running = WeightedSum(update_sum)
         for factor, weights in zip(self.factors, models, strict=True):
             running.add(factor, weights)
         return running.total
