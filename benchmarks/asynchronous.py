@@ -1,66 +1,104 @@
-"""How fast does the learner play an asynchronous run, beside as many updates in rounds?
+"""How fast do asynchronous runs learn, beside rounds and beside a loop that trains every update by itself?
 
-Client updates per second, 600 of 20 steps with batch 10 by 30 clients, read once at the end:
+Local steps per second of 1,200 jobs of 20 steps with batch 10 by 60 clients, all of them at work at any time,
+read once at the end:
 
-    rounds     20 rounds; a round's model is the mean of its 30 updates
-    fedasync   each update is mixed into the newest model, and its client goes on from there
+    rounds    HFedAvg, 20 rounds of one edge round in one cell
+    fedasync  each update is mixed into the newest model, plain SGD
+    fedbuff   ten updates make a version
+    loop      fedasync whose model is read after each update, so that each is trained alone
 
-Both are 20 levels of 30 trainings; what FedAsync costs more is 600 models in place of 20. Medians over the
+where jobs last equal times, times spread 4 to 1, and exponential times. There fewer updates in flight start
+from models of one level. First what the learner takes, then in brackets with the clock. The best of several
 repetitions, in turn.
 
     python benchmarks/asynchronous.py
 """
 
 import argparse
-import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import cosim
 import models
-from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import Sgd
-from cosim.learning.network.submodels import NetworkShape
-from cosim.learning.network.weights import Weights
+from cosim.network import nodes_of
+from cosim.protocols.protocol import Protocol
 
-NUM_CLIENTS, NUM_ROUNDS, SHARE = 30, 20, 0.1
+NUM_CLIENTS, NUM_ROUNDS, NUM_STEPS = 60, 20, 20
 NETWORKS = ("relu-64-32-10", "relu-64-300-10")
+LOCAL = cosim.Sgd(batch_size=10)
+CLIENTS = cosim.Clients(num_local_steps=NUM_STEPS, local=LOCAL)
+ROUND = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=NUM_STEPS, local=LOCAL)
+PROTOCOLS: dict[str, Protocol] = {
+    "rounds": cosim.HFedAvg(training=ROUND),
+    "fedasync": cosim.FedAsync(training=CLIENTS),
+    "fedbuff": cosim.FedBuff(training=CLIENTS),
+    "loop": cosim.FedAsync(training=CLIENTS),
+}
 
 
-class Mixed(PendingModel):
-    """(1 - SHARE) times a model plus SHARE times an update."""
-
-    def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
-        assert update_sum is not None
-        return {name: (1.0 - SHARE) * values + update_sum[name] for name, values in models[0].items()}
-
-
-def an_update(start: PendingModel, client: int, key: int) -> PendingUpdate:
-    """Twenty steps on forty digits."""
-    samples = np.arange(40 * client, 40 * (client + 1))
-    work = {"num_steps": 20, "training": Sgd(batch_size=10, learning_rate=0.05)}
-    return PendingUpdate(client=f"client{client:02}", start=start, samples=samples, key=key, **work)
+def devices(lowest_hz: float, law: cosim.TrainingTime) -> cosim.DrawnDevices:
+    """Clients whose frequencies are spread evenly in time up to 1 GHz."""
+    times = np.linspace(1.0, 1e9 / lowest_hz, NUM_CLIENTS)
+    frequencies = cosim.PerClient(values=tuple((1e9 / times).tolist()))
+    return cosim.DrawnDevices(min_frequency_hz=frequencies, max_frequency_hz=frequencies, training_time=law)
 
 
-def rounds(model: PendingModel) -> PendingModel:
-    """The model after all rounds."""
-    for i in range(NUM_ROUNDS):
-        model = mean([an_update(model, client, i) for client in range(NUM_CLIENTS)])
-    return model
+TIMES = {
+    "equal": devices(1e9, cosim.AsPlanned()),
+    "4 to 1": devices(2.5e8, cosim.AsPlanned()),
+    "exponential": devices(1e9, cosim.ExponentialTime()),
+}
 
 
-def fedasync(model: PendingModel) -> PendingModel:
-    """The model after as many updates, arriving one after the other."""
-    updates = [an_update(model, client, 0) for client in range(NUM_CLIENTS)]
-    for i in range(NUM_ROUNDS):
-        for client in range(NUM_CLIENTS):
-            model = Mixed([model], [updates[client]], [SHARE])
-            updates[client] = an_update(model, client, i + 1)
-    return model
+class Timed(Learner):
+    """A learner that says how long it has learned.
+
+    Attributes:
+        wall_s, processor_s: So long.
+    """
+
+    wall_s = processor_s = 0.0
+
+    def compute(self, *values: Any) -> None:
+        """Compute, by the clock on the wall."""
+        begin_s, began_s = time.perf_counter(), time.process_time()
+        super().compute(*values)
+        self.wall_s += time.perf_counter() - begin_s
+        self.processor_s += time.process_time() - began_s
+
+
+def played(
+    way: str, network: str, of: cosim.DrawnDevices, data: Callable[[], Any]
+) -> tuple[float, float, float]:
+    """Seconds that learning takes, and the processor's for it, and seconds of the whole run."""
+    num_updates = NUM_CLIENTS * NUM_ROUNDS
+    system = cosim.System(
+        num_cells=1,
+        num_clients=NUM_CLIENTS,
+        model=network,
+        data=cosim.Digits(),
+        devices=of,
+        uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e9), fading=cosim.NoFading()),
+        protocol=PROTOCOLS[way],
+        end=cosim.AfterUpdates(num_updates=num_updates),
+        evaluation=cosim.EveryVersions(num_versions=num_updates + 1),
+    )
+    sim, learner = cosim.Simulation(1), Timed(models.build(network), data())
+
+    def hear(report: Any) -> None:
+        if way == "loop":
+            learner.compute(report.model)
+
+    cloud = nodes_of(system, sim, learner, data, hear, clock="auto")
+    begin_s = time.perf_counter()
+    sim.run(system.protocol.play(sim, cloud))
+    assert learner.num_local_steps == NUM_STEPS * num_updates
+    return learner.wall_s, learner.processor_s, time.perf_counter() - begin_s
 
 
 def main() -> None:
@@ -68,21 +106,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--repetitions", type=int, default=7, help="timings of each way (default: 7)")
+    parser.add_argument("--repetitions", type=int, default=5, help="timings of each way (default: 5)")
     options = parser.parse_args()
-    print(f"{'network':18}{'rounds':>10}{'fedasync':>10}{'fedasync/rounds':>17}")
-    for name in NETWORKS:
-        learner = Learner(models.build(name), cosim.Digits().load(cosim.Simulation(1), None))
-        durations_s: dict[str, list[float]] = {"rounds": [], "fedasync": []}
-        for repetition in range(1 + options.repetitions):
-            for way in (rounds, fedasync):
-                model = way(learner.initial_model(key=1))
-                begin_s = time.perf_counter()
-                learner.weights(model)
-                if repetition:
-                    durations_s[way.__name__].append(time.perf_counter() - begin_s)
-        rates = [NUM_ROUNDS * NUM_CLIENTS / statistics.median(d) for d in durations_s.values()]
-        print(f"{name:18}{rates[0]:10.0f}{rates[1]:10.0f}{rates[1] / rates[0]:17.2f}", flush=True)
+    dataset = cosim.Digits().load(cosim.Simulation(1), None)
+    num_steps = NUM_STEPS * NUM_CLIENTS * NUM_ROUNDS
+    print(f"{'network':16}{'times':13}{'way':10}{'steps/s':>9}{'CPU s':>7}{'/ rounds':>16}{'/ loop':>16}")
+    for network in NETWORKS:
+        for name, of in TIMES.items():
+            found: dict[str, list[tuple[float, float, float]]] = {way: [] for way in PROTOCOLS}
+            for _ in range(options.repetitions):
+                for way, timings in found.items():
+                    timings.append(played(way, network, of, lambda: dataset))
+            best = {way: np.min(timings, axis=0) for way, timings in found.items()}
+            for way, (wall_s, processor_s, run_s) in best.items():
+                told = [
+                    f"{best[other][0] / wall_s:8.2f} ({best[other][2] / run_s:5.2f})"
+                    for other in ("rounds", "loop")
+                ]
+                row = f"{network:16}{name:13}{way:10}{num_steps / wall_s:9.0f}{processor_s:7.2f}"
+                print(row + "".join(f"{text:>16}" for text in told), flush=True)
 
 
 if __name__ == "__main__":

@@ -37,18 +37,26 @@ from cosim.devices.training_time import (
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.learning.codec import Codec, Uncompressed
-from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.local_training import LocalTraining, Proximal, Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.vertical import VerticalSgd
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
+from cosim.protocols.asynchronous import Asynchronous
+from cosim.protocols.asynchronous_training import AsynchronousTraining
+from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
+from cosim.protocols.fedasync import FedAsync
+from cosim.protocols.fedbuff import FedBuff
+from cosim.protocols.generalised_async import GeneralisedAsync
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.protocols.raw_hfl import RawHfl
 from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal, SubmodelSizes
+from cosim.protocols.time_triggered import TimeTriggered
+from cosim.protocols.trainers import Cells, Clients, Trainers
 from cosim.protocols.vhfl import Vhfl
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.paths import OwnPaths, Paths, SharedPath
@@ -71,6 +79,8 @@ from cosim.results import Result
 from cosim.running import run
 from cosim.servers.end import AfterRounds, AfterSeconds, AfterUpdates, AfterVersions, End
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
+from cosim.servers.staleness import Constant, Hinge, Polynomial, Staleness
+from cosim.servers.starts import ConstantConcurrency, Dispatched, PoissonStarts, Restarts, Starts
 from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System
@@ -84,16 +94,23 @@ __all__ = [
     "Algorithm2",
     "Arrays",
     "AsPlanned",
+    "Asynchronous",
+    "AsynchronousTraining",
     "AtLeast",
     "CellDownlink",
     "CellIid",
     "CellTraffic",
+    "CellTraining",
+    "Cells",
     "Cifar10",
     "Classification",
+    "Clients",
     "Codec",
     "CoherenceTime",
     "CommonSteps",
     "ConfigurationError",
+    "Constant",
+    "ConstantConcurrency",
     "Cpu",
     "Cycles",
     "CyclesPerBit",
@@ -107,6 +124,7 @@ __all__ = [
     "Devices",
     "Digits",
     "Dirichlet",
+    "Dispatched",
     "Downlink",
     "Download",
     "DrawnDevices",
@@ -127,12 +145,16 @@ __all__ = [
     "ExponentialTime",
     "Fading",
     "FashionMnist",
+    "FedAsync",
+    "FedBuff",
     "FirstK",
     "FixedShares",
     "Fractions",
+    "GeneralisedAsync",
     "GivenSnr",
     "HFedAvg",
     "HalfNormalTime",
+    "Hinge",
     "Hist",
     "HyperExponential",
     "HyperExponentialTime",
@@ -157,10 +179,13 @@ __all__ = [
     "Paths",
     "PerClient",
     "PerGroup",
+    "PoissonStarts",
     "Policy",
+    "Polynomial",
     "PowerRange",
     "Propagation",
     "Protocol",
+    "Proximal",
     "PublicNetwork",
     "Radio",
     "RawHfl",
@@ -169,6 +194,7 @@ __all__ = [
     "Regression",
     "ResourceAware",
     "ResourceBlocks",
+    "Restarts",
     "Result",
     "SamePower",
     "Sampled",
@@ -182,16 +208,20 @@ __all__ = [
     "Solver",
     "Split",
     "SplitData",
+    "Staleness",
     "Start",
+    "Starts",
     "StationaryStart",
     "SteadyUpload",
     "SubmodelSizes",
     "Synthetic",
     "System",
     "Task",
+    "TimeTriggered",
     "Topology",
     "Traffic",
     "TrafficCsv",
+    "Trainers",
     "TrainingTime",
     "TransmitPower",
     "Uncompressed",

@@ -1,9 +1,10 @@
 """Checkpoint: what a stopped run needs to go on, kept in its folder as `checkpoint.npz`.
 
 Weights never move the clock, so a run is replayed rather than restored: the same configuration plays the same
-events again, learning nothing, up to the checkpoint's version of the model. From there it goes on with the
-stored weights, and with what clients and servers had kept, and ends bit for bit where an uninterrupted run
-ends. After the last version the checkpoint is the trained model.
+events again, learning nothing, up to the checkpoint's version of the model. What is still needed then gets
+its stored values: the model, older ones that somebody in flight started from, what clients and servers had
+kept. The run ends bit for bit where an uninterrupted run ends. After the last version the checkpoint is the
+trained model.
 
 Usage::
 
@@ -16,7 +17,7 @@ import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -24,7 +25,11 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.files import replace, shown
+from cosim.learning.graph.pending import PendingModel, PendingUpdate, PendingValue
 from cosim.records import Evaluation, from_json
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
 
 FILE = "checkpoint.npz"
 BEFORE = "checkpoint-before.npz"
@@ -41,6 +46,9 @@ class Checkpoint:
         states: Node -> name -> values of what it keeps from one training to its next.
         evaluations: All evaluations up to this version.
         journal: What events have read from weights (`cosim.journal`).
+        living: Name -> parameter name -> values of other models that somebody still needed.
+        trained: Client and job -> parameter name -> values of an update that was trained before any model
+            needed it, because its state was.
     """
 
     version: int
@@ -48,13 +56,16 @@ class Checkpoint:
     evaluations: list[Evaluation]
     states: Mapping[str, dict[str, NDArray[Any]]] = attrs.field(factory=dict)
     journal: Mapping[str, NDArray[np.float64]] = attrs.field(factory=dict)
+    living: Mapping[str, dict[str, NDArray[np.float32]]] = attrs.field(factory=dict)
+    trained: Mapping[str, dict[str, NDArray[np.float32]]] = attrs.field(factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write it, whole or not at all."""
         evaluations = [row._asdict() for row in self.evaluations]
         arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
-        for node, tensors in self.states.items():
-            arrays |= {f"state.{node}.{name}": values for name, values in tensors.items()}
+        for word, of in (("state", self.states), ("living", self.living), ("trained", self.trained)):
+            for node, tensors in of.items():
+                arrays |= {f"{word}.{node}.{name}": values for name, values in tensors.items()}
         arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
         arrays |= {"version": self.version, "evaluations": json.dumps(evaluations)}
         if (folder / FILE).exists() and _is_sound(folder / FILE):
@@ -102,9 +113,38 @@ class Checkpoint:
                     states=_by_node(_beginning_with("state.", arrays)),
                     evaluations=[from_json(Evaluation, row) for row in rows],
                     journal=_beginning_with("journal.", arrays),
+                    living=_by_node(_beginning_with("living.", arrays)),
+                    trained=_by_node(_beginning_with("trained.", arrays)),
                 )
         except Exception as error:  # there is hardly one that a damaged archive cannot raise
             raise damaged(path, str(error) or type(error).__name__) from None
+
+    def settle(
+        self,
+        learner: "Learner",
+        model: PendingModel,
+        states: Mapping[str, PendingValue],
+        living: Mapping[str, PendingValue],
+        asked: Mapping[str, PendingUpdate],
+    ) -> None:
+        """Give what was played again the values that it had, so that nothing is learned again.
+
+        Args:
+            asked: Client and job -> update, of those that somebody still references.
+
+        Raises:
+            ConfigurationError: It is the checkpoint of a run in which others were needed.
+        """
+        if not self.states.keys() <= states.keys() or self.living.keys() != living.keys():
+            raise damaged(FILE, "what it keeps beside the model is not what the run needs")
+        learner.settle(model, self.weights)
+        for name, state in states.items():
+            learner.settle(state, self.states.get(name, {}))  # a file does not tell of a state without values
+        for name, other in living.items():
+            learner.settle(other, self.living[name])
+        for name, weights in self.trained.items():
+            if name in asked:
+                learner.keep(asked[name], weights)
 
     def evaluation_of(self, version: int) -> Evaluation:
         """The evaluation of a version, which the run has had evaluated.

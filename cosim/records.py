@@ -20,6 +20,9 @@ DONE = "done"
 NO_JOB = -1
 """The number of no job."""
 
+NO_ROUND = -1
+"""The number of no round, where a job belongs to none."""
+
 
 class Span(NamedTuple):
     """One activity of one node, the energy that it took, and the job that it belongs to.
@@ -127,6 +130,32 @@ class Tally(NamedTuple):
     upload_max_s: float
 
 
+class Applied(NamedTuple):
+    """One update that an asynchronous server has applied.
+
+    The client is another server where that trains a cell. Versions are those of the server's model; the
+    staleness is the number of versions between, 0 where the update started from the one before. The weight is
+    the factor of the client's change, or of its model, in the version that was made.
+    """
+
+    server: str
+    client: str
+    edge: str
+    job: int
+    started_version: int
+    made_version: int
+    staleness: int
+    weight: float
+    start_s: float
+    arrival_s: float
+    applied_s: float
+
+    @property
+    def of_client(self) -> bool:
+        """Whether it is a client's, not a cell's."""
+        return self.client != self.edge
+
+
 class Measure(NamedTuple):
     """Meaning of a value that a task reports.
 
@@ -230,7 +259,7 @@ class Words:
 Columns = dict[str, Any]
 """Many rows: column -> array, or `Words`."""
 
-Row = Span | Transfer | Fate | Allotment | Round | Tally | Evaluation
+Row = Span | Transfer | Fate | Allotment | Round | Tally | Applied | Evaluation
 
 
 class Trace:
@@ -243,6 +272,7 @@ class Trace:
         self.plans: list[Allotment] = []
         self.rounds: list[Round] = []
         self.tallies: list[Tally] = []
+        self.updates: list[Applied] = []
         self.evaluations: list[Evaluation] = []
         self._lists = {
             Span: self.spans,
@@ -251,6 +281,7 @@ class Trace:
             Allotment: self.plans,
             Round: self.rounds,
             Tally: self.tallies,
+            Applied: self.updates,
             Evaluation: self.evaluations,
         }
         self.columns: Callable[[], Mapping[type[Row], Columns]] = dict

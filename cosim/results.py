@@ -1,7 +1,8 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
-`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies` and `evaluations` as Parquet (`cosim.tables`),
+`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `updates` and `evaluations` as Parquet
+(`cosim.tables`),
 and, where something is learned, `checkpoint.npz`. Every file is written whole or not at all. The summary
 keeps the checksum of each table's file (`cosim.files.checksum`), so that one that has changed since is not
 taken for what the run has written.
@@ -24,9 +25,12 @@ from numpy.typing import NDArray
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
 from cosim.files import checksum, place, read_json, shown, write_json, write_table
+from cosim.job_costs import with_costs
+from cosim.names import CLOUD
 from cosim.provenance import check_version
-from cosim.records import Measure, Trace, from_json
+from cosim.records import DONE, NO_ROUND, Measure, Trace, from_json
 from cosim.shown import in_a_line, table
+from cosim.simulation import END_OF_RUN
 from cosim.tables import TABLES, Tables, file_of, table_of
 
 if TYPE_CHECKING:
@@ -41,7 +45,8 @@ class Summary(NamedTuple):
     """One run in one line.
 
     `scores` are those of the last evaluation by column, `measures` what they mean; both are empty without
-    one. `bits_per_client` counts what was really sent, dropped uploads included.
+    one. Updates are the clients' of all rounds that have ended, and of jobs that belong to none.
+    `bits_per_client` counts what was really sent, dropped uploads included.
     """
 
     status: str
@@ -107,7 +112,7 @@ class Result:
         told = self.summary
         shown = {
             "status": told.status,
-            "global rounds": f"{told.num_global_rounds:,}",
+            self.progress[1]: f"{self.progress[0]:,}",
             "simulated": f"{told.time_s:.4g} s",
             **{
                 m.words: m.shown(told.scores[name])
@@ -150,6 +155,14 @@ class Result:
         return self.tables["tallies"]
 
     @property
+    def updates(self) -> "pd.DataFrame":
+        """One row per update that an asynchronous server has applied (`records.Applied`).
+
+        With `sent_bits` and `energy_j` of the client's job, or of all jobs of the cell's.
+        """
+        return self.tables["updates"]
+
+    @property
     def evaluations(self) -> "pd.DataFrame":
         """One row per evaluation (`records.Evaluation`), a column for each score.
 
@@ -157,6 +170,14 @@ class Result:
         to that time.
         """
         return self.tables["evaluations"]
+
+    @property
+    def progress(self) -> tuple[int, str]:
+        """How far it came: how many global rounds, or versions where there are no rounds."""
+        if len(self.updates) and not self.summary.num_global_rounds:
+            of_cloud = self.updates["made_version"][self.updates["server"] == CLOUD]
+            return int(of_cloud.max()), "versions"
+        return self.summary.num_global_rounds, "global rounds"
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:
@@ -184,7 +205,9 @@ class Result:
         frames: dict[str, Any] = {
             name: table_of(name, getattr(trace, name), columns.get(kind)) for name, kind in TABLES.items()
         }
-        spans, transfers, _, _, rounds, tallies, evaluations = frames.values()
+        spans, transfers, rounds = frames["spans"], frames["transfers"], frames["rounds"]
+        tallies, evaluations = frames["tallies"], frames["evaluations"]
+        frames["updates"] = with_costs(frames)
         tallied_j = tallies["train_j"] + tallies["send_j"]
         until_s, ends_s = evaluations["time_s"], tallies["end_s"]
         evaluations["energy_j"] = _total_until(until_s, spans["end_s"], spans["energy_j"])
@@ -193,6 +216,9 @@ class Result:
         sent_bits += _total_until(until_s, ends_s, tallies["sent_bits"])
         evaluations["bits_per_client"] = sent_bits / num_clients
         edge_rounds = rounds[rounds["level"] == "edge"]
+        fates = frames["fates"]
+        jobs = fates[(fates["edge_round"] == NO_ROUND) & (fates["outcome"] != END_OF_RUN)]
+        num_dropped = int((jobs["outcome"] != DONE).sum())
         num_updates = int(edge_rounds["num_participants"].sum())
         global_rounds = rounds[rounds["level"] == "global"]
         summary = Summary(
@@ -202,8 +228,8 @@ class Result:
             scores=trace.evaluations[-1].scores if trace.evaluations else {},
             measures=trace.evaluations[-1].measures if trace.evaluations else {},
             energy_j=float(spans["energy_j"].sum()) + float(tallied_j.sum()),
-            num_updates=num_updates,
-            num_dropped=num_updates - int(edge_rounds["num_arrived"].sum()),
+            num_updates=num_updates + len(jobs),
+            num_dropped=num_dropped + num_updates - int(edge_rounds["num_arrived"].sum()),
             bits_per_client=(float(transfers["sent_bits"].sum()) + float(tallies["sent_bits"].sum()))
             / num_clients,
         )

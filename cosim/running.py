@@ -35,8 +35,7 @@ from cosim.provenance import add_note, provenance, started_with
 from cosim.results import COMPLETE, Result
 from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
-from cosim.servers.end import REASON
-from cosim.simulation import Process, Simulation
+from cosim.simulation import END_OF_RUN, Process, Simulation
 from cosim.sources import sources_of
 from cosim.system import System
 
@@ -166,7 +165,7 @@ def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
     if latest_s is None:
         yield from process
     else:
-        yield from sim.with_deadline([process], latest_s, REASON)
+        yield from sim.with_deadline([process], latest_s, END_OF_RUN)
     cloud.finish(sim)
 
 
@@ -233,7 +232,8 @@ class _Writer:
         """Take note of a new version; what is only replayed is not saved again."""
         self.time_s = report.progress.time_s
         if report.version >= self._replayed:
-            self._evaluated = report if report.evaluation else self._evaluated
+            if report.evaluation:
+                self._evaluated = report if self._folder else report._replace(living={}, trained={})
             num_new = report.version - max(self._kept, 0)
             if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
                 self._keep_model()
@@ -256,14 +256,18 @@ class _Writer:
         evaluated = self._evaluated
         if self._folder is None or evaluated is None or evaluated.version == self._kept:
             return
+        arrays = self._learner.arrays
         Checkpoint(
             version=evaluated.version,
             weights=self._learner.weights(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
             evaluations=self._sim.trace.evaluations,
             journal=self.journal.numbers,
+            living={name: arrays(model.settled) for name, model in evaluated.living.items()},
+            trained={name: arrays(weights) for name, weights in evaluated.trained.items()},
         ).save(self._folder)
         self._kept = evaluated.version
+        self._evaluated = evaluated._replace(living={}, trained={})  # nobody else may need them any more
 
     def with_what_was_learned(self, result: Result) -> Result:
         """The tables with the model of the last evaluation, and the network that has its weights."""

@@ -30,6 +30,14 @@ class Dropped(NamedTuple):
     reason: str
 
 
+def outcome_of(process: Process) -> Process:
+    """Play a process to its end; where it is cut, `Dropped` comes out of it as its value."""
+    try:
+        return (yield from process)
+    except simpy.Interrupt as cut:
+        return reason_of(cut)
+
+
 def reason_of(cut: simpy.Interrupt) -> Dropped:
     """Why a process was cut."""
     reason = cut.cause
@@ -145,6 +153,33 @@ class SideBySide:
             branch.interrupt(reason)
         if cut:
             yield from self._until(self._environment.all_of(cut))
+
+
+class Loose:
+    """Processes that start one by one, that nobody waits for, and that are cut together."""
+
+    def __init__(self, environment: simpy.Environment) -> None:
+        self._environment = environment
+        self._branches: dict[Branch, None] = {}
+
+    def start(self, process: Process) -> None:
+        """Start a process beside the one that is running."""
+        branch = Branch(self._environment, process, _depth(self._environment) + 1)
+        self._branches[branch] = None
+        branch.callbacks.append(lambda _: self._branches.pop(branch))  # type: ignore[union-attr]
+
+    def cut(self, reason: str) -> Process:
+        """Cut those that have not ended."""
+        cut = [branch for branch in self._branches if branch.is_alive]
+        for branch in cut:
+            branch.interrupt(Dropped(reason))
+        if cut:
+            yield self._environment.all_of(cut)
+
+
+def end_of_own_instant(environment: simpy.Environment) -> Event:
+    """An event that comes when all else of this instant is over, but for the alarms around who asks."""
+    return _Alarm(environment, 0.0, _depth(environment))
 
 
 class Branch(simpy.Process):

@@ -46,11 +46,24 @@ from simpy.events import NORMAL
 
 from cosim.names import ClientNames, by_number
 from cosim.records import DONE, NO_JOB, Span, Trace
-from cosim.side_by_side import Branch, Dropped, Event, Process, SideBySide, reason_of
+from cosim.side_by_side import (
+    Branch,
+    Dropped,
+    Event,
+    Loose,
+    Process,
+    SideBySide,
+    end_of_own_instant,
+    outcome_of,
+    reason_of,
+)
 
-__all__ = ["Dropped", "Event", "Interrupt", "Process", "SideBySide", "Simulation", "reason_of"]
+__all__ = ["Dropped", "Event", "Interrupt", "Process", "SideBySide", "Simulation", "outcome_of", "reason_of"]
 
 Interrupt = simpy.Interrupt
+
+END_OF_RUN = "end of the run"
+"""Why an activity was cut that the end of the run met."""
 
 BLOCK = 256
 """Clients whose draws are made together."""
@@ -114,6 +127,7 @@ class Simulation:
         self.seed = seed
         self.trace = Trace()
         self._environment = _Clock() if shuffle_ties is None else _Shuffled(shuffle_ties)
+        self._loose = Loose(self._environment)
         self._streams: dict[tuple[str, str], np.random.Generator] = {}
         self._kept = lru_cache(maxsize=8192)(self._rows_of_block)
         self._scratch = np.random.Generator(np.random.Philox(key=0))
@@ -125,8 +139,17 @@ class Simulation:
         return self._environment._now
 
     def run(self, process: Process) -> Any:
-        """Play a process to its end and return its value."""
-        return self._environment.run(until=Branch(self._environment, process))
+        """Play a process to its end and return its value; what it has started and left is cut then."""
+        return self._environment.run(until=Branch(self._environment, self._to_its_end(process)))
+
+    def _to_its_end(self, process: Process) -> Process:
+        value = yield from process
+        yield from self._loose.cut(END_OF_RUN)
+        return value
+
+    def start(self, process: Process) -> None:
+        """Start a process that goes on beside the one that is running, whatever becomes of that."""
+        self._loose.start(process)
 
     def spend(
         self, node: str, activity: str, until: float | Event, power_w: float = 0.0, job: int = NO_JOB
@@ -228,6 +251,13 @@ class Simulation:
         event._ok, event._value = True, None
         self._environment.schedule(event, sys.maxsize + 1)  # type: ignore[arg-type]
         return event
+
+    def end_of_own_instant(self) -> Event:
+        """An event that comes when all else of this instant is over, but for the alarms around who asks.
+
+        So what a server makes of those who meet at one instant is there before a deadline around it.
+        """
+        return end_of_own_instant(self._environment)
 
     def stream(self, node: str, purpose: str, *index: int) -> np.random.Generator:
         """The generator of these names: one that lives as long as the run, or, with an index, a fresh one."""

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.job_costs import COLUMNS
 from cosim.names import by_number
-from cosim.records import Allotment, Columns, Evaluation, Fate, Round, Span, Tally, Transfer, Words
+from cosim.records import Allotment, Applied, Columns, Evaluation, Fate, Round, Span, Tally, Transfer, Words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,7 @@ TABLES = {
     "plans": Allotment,
     "rounds": Round,
     "tallies": Tally,
+    "updates": Applied,
     "evaluations": Evaluation,
 }
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
@@ -35,6 +37,7 @@ _ORDER = {
     "plans": ["time_s", "client"],
     "rounds": ["end_s", "level", "node"],
     "tallies": ["end_s", "edge"],
+    "updates": ["applied_s", "server", "made_version", "client", "job"],
     "evaluations": ["version"],
 }
 
@@ -113,8 +116,8 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
         raise ValueError(" ".join(f"{type(error).__name__}: {error}".split())[:200]) from None
     scores = list(found)[2:-2] if name == "evaluations" else []
     wanted = _dtypes(name, scores)
-    if name == "evaluations":
-        wanted |= dict.fromkeys(AT_EVALUATIONS, "float64")
+    beside = {"evaluations": AT_EVALUATIONS, "updates": COLUMNS}.get(name, ())
+    wanted |= dict.fromkeys(beside, "float64")
     if list(found) != list(wanted):
         raise ValueError(f"its columns are {', '.join(found) or 'none':.200}; must be {', '.join(wanted)}")
     for column, dtype in found.items():

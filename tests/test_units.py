@@ -108,6 +108,15 @@ NO_UNIT = {
         "genre_preferences",
         "similar_probability",
     },
+    "Applied": {"weight"},
+    "Dispatched": {"shares"},
+    "FedAsync": {"share"},
+    "FedBuff": {"server_rate"},
+    "GeneralisedAsync": {"server_rate"},
+    "Hinge": {"free", "slope"},
+    "Polynomial": {"exponent"},
+    "Proximal": {"mu"},
+    "Pull": {"share"},
 }
 """Class -> its dimensionless numbers; subclasses have them from it."""
 

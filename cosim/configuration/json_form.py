@@ -89,7 +89,8 @@ def _holds_more(config: Any) -> bool:
 def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     """The configuration with another class at a path, which keeps the fields that both classes have.
 
-    A part that is a default gives way to that of the other class.
+    A part that is a default gives way to that of the other class. Where the other class has parts of another
+    kind under the same name, what both kinds have is kept.
 
     Raises:
         ConfigurationError: There is no such field, no such class, or a rule that what is kept breaks there.
@@ -113,10 +114,25 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     except Mismatch as error:
         rule = f"must be {type_name(attribute.type)} ({error})"  # type: ignore[union-attr]
         raise refuse(type(config), name, {"kind": kind}, rule, attribute.default) from None  # type: ignore[union-attr]
+    return attrs.evolve(config, **{name: cls(**_kept(before, cls))})  # type: ignore[misc]
+
+
+def _kept(before: Any, cls: type) -> dict[str, Any]:
+    """The values of a configuration that one of another class takes over."""
     had = {} if before is None else attrs.fields_dict(type(before))
-    both = [a.name for a in attrs.fields(cls) if a.name in had and had[a.name].type == a.type]
-    kept = {name: getattr(before, name) for name in both if _was_chosen(getattr(before, name), had[name])}
-    return attrs.evolve(config, **{name: cls(**kept)})  # type: ignore[misc]
+    kept = {}
+    for attribute in attrs.fields(cls):  # type: ignore[arg-type]
+        if attribute.name not in had:
+            continue
+        value, options = getattr(before, attribute.name), options_of(attribute.type)
+        if not _was_chosen(value, had[attribute.name]):
+            continue
+        if had[attribute.name].type == attribute.type or (options and isinstance(value, options)):
+            kept[attribute.name] = value
+        elif is_configuration(type(value)) and is_configuration(type(attribute.default)):
+            part = attribute.default
+            kept[attribute.name] = attrs.evolve(part, **_kept(value, type(part)))  # type: ignore[misc]
+    return kept
 
 
 def _was_chosen(value: Any, attribute: "attrs.Attribute[Any]") -> bool:
@@ -138,7 +154,7 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
         return None
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):
-        if only is None or inspect.isabstract(only):
+        if only is None or inspect.isabstract(only) or is_configuration(type(values)):
             raise Mismatch(_no_kind(values, options))
         raise ConfigurationError(f"{only.__name__} = {shown(values)}: must be an object with named fields.")
     if "kind" not in values and only is not None and not inspect.isabstract(only):

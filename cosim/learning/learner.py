@@ -203,11 +203,22 @@ class Learner:
             {n: torch.tensor(weights[n], dtype=torch.float32, device=self._device) for n in names}
         )
 
-    def stored_state(self, tensors: Mapping[str, NDArray[Any]]) -> PendingState:
-        """A state from arrays that `state` gave, as a checkpoint keeps them."""
-        state = PendingState()
-        state.settle({name: torch.tensor(values, device=self._device) for name, values in tensors.items()})
-        return state
+    def settle(self, value: PendingValue, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Give a model or a state, computed or not, the values that `weights` or `state` gave of it once."""
+        value.settle({name: torch.tensor(array, device=self._device) for name, array in tensors.items()})
+
+    def trained(self, updates: Mapping[str, PendingUpdate]) -> dict[str, Weights]:
+        """The weights of those updates that are trained already and kept for who still needs them."""
+        return {name: self._kept[update] for name, update in updates.items() if update in self._kept}
+
+    def keep(self, update: PendingUpdate, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        """Take an update for trained, with weights that a checkpoint has kept; it needs nothing else."""
+        for value in update.inputs:
+            if value.tensors is None:
+                value.settle({})
+        self._kept[update] = {
+            name: torch.tensor(array, device=self._device) for name, array in weights.items()
+        }
 
     def compute(self, *values: PendingValue) -> None:
         """Compute models and states together."""
@@ -224,7 +235,12 @@ class Learner:
 
     def _arrays(self, value: PendingValue) -> dict[str, NDArray[Any]]:
         self.compute(value)
-        return {name: tensor.cpu().numpy().copy() for name, tensor in value.settled.items()}
+        return {name: array.copy() for name, array in self.arrays(value.settled).items()}
+
+    @staticmethod
+    def arrays(tensors: Weights) -> dict[str, NDArray[Any]]:
+        """Name -> its values, not to be changed."""
+        return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
 
     def evaluate(self, model: PendingModel) -> Mapping[str, float]:
         """What the task reports of a model, column by column; computes what is not yet."""

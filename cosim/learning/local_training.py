@@ -5,7 +5,7 @@ with a method `train`, a plain torch function that the learner calls client by c
 (`programs/client_by_client.py` says what it is given)::
 
     @configuration
-    class FedProx(LocalTraining):
+    class Pulled(LocalTraining):
         mu: float = field(not_negative, default=0.1)
 
         def train(self, client):
@@ -106,3 +106,23 @@ class Sgd(LocalTraining):
         from cosim.learning.programs.sgd import SgdProgram
 
         return SgdProgram()
+
+
+@configuration
+class Proximal(Sgd):
+    """SGD on the loss plus mu / 2 times the squared distance of the weights to their start.
+
+    Mini-batches are those of plain SGD. The term's gradient mu (w - w_start) is taken at the weights before
+    the step, as the loss's.
+
+    Attributes:
+        mu: Weight of the distance. [FedAsync, Section 6: 0.005]
+    """
+
+    mu: float = field(positive, default=0.005)
+
+    def program(self) -> "Program":
+        """Many clients in one program."""
+        from cosim.learning.programs.sgd import SgdProgram
+
+        return SgdProgram(pull=self.learning_rate * self.mu)

@@ -46,6 +46,7 @@ class Job(NamedTuple):
     """What a client is asked to do once.
 
     Attributes:
+        global_round: From 1; `NO_ROUND` where it belongs to none, as the edge round.
         number: Of the edge rounds since the start, from 0, or of the client's own jobs.
     """
 

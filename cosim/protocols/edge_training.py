@@ -10,13 +10,14 @@ and the round's record says so (num_arrived 0).
 from collections.abc import Iterable
 from typing import Any
 
-from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, refuse
+from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.network.submodels import Part
 from cosim.learning.server_update import Mean, ServerUpdate
 from cosim.links.uplink import Job
+from cosim.protocols.cell_training import CellTraining
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from cosim.servers.selection import ComingRound
@@ -26,7 +27,7 @@ from cosim.simulation import Process, Simulation
 
 
 @configuration
-class EdgeTraining(Port):
+class EdgeTraining(CellTraining):
     """Rounds and steps within a cell.
 
     Attributes:
@@ -45,7 +46,17 @@ class EdgeTraining(Port):
     local: LocalTraining = Sgd()
     server: ServerUpdate = Mean()
     num_participants: int | None = field(at_least(1), default=None)
-    waiting: Waiting = WaitForAll()
+    waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    @property
+    def takes_sums(self) -> bool:
+        """Means are all that a cell takes."""
+        return True
+
+    @property
+    def plays_common_rounds(self) -> bool:
+        """Unless it is played in a way of its own."""
+        return type(self).play is EdgeTraining.play
 
     def fit(self, system: Any) -> None:
         """Refuse more participants than the smallest cell has, and parts that do not go together."""
@@ -134,5 +145,7 @@ class EdgeTraining(Port):
             if updates and edge.rounds.learns:
                 received = edge.mean(sim, updates, self.server.weights(updates), job)
                 model = edge.moved(sim, self.server, model, received, job.number)
+                cloud.living[edge.name] = model
         yield from edge.send(sim, load.upload.bits)
+        cloud.living.pop(edge.name, None)
         return model

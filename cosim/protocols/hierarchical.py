@@ -6,6 +6,7 @@ from functools import partial
 
 from cosim.configuration import configuration
 from cosim.learning.graph.pending import PendingModel
+from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
@@ -15,13 +16,13 @@ from cosim.simulation import Process, Simulation
 
 @configuration
 class Hierarchical(Protocol, ABC):
-    """Base of the protocols whose cells do an edge training.
+    """Base of the protocols whose cells train side by side.
 
     Attributes:
         training: What a cell does in a global round.
     """
 
-    training: EdgeTraining = EdgeTraining()
+    training: CellTraining = EdgeTraining()
 
     @property
     def waiting(self) -> Waiting:
@@ -30,17 +31,18 @@ class Hierarchical(Protocol, ABC):
 
     @property
     def plays_common_rounds(self) -> bool:
-        """Unless its cells train in a way of their own."""
-        return type(self.training).play is EdgeTraining.play
+        """As its cells do."""
+        return self.training.plays_common_rounds
 
-    def jobs_per_round(self, cell_sizes: Sequence[int]) -> int:
-        """Those of every edge round, at most."""
-        return sum(self.training.num_jobs(size) for size in cell_sizes)
+    def jobs_per_round(self, cell_sizes: Sequence[int]) -> int | None:
+        """Those of all cells."""
+        found = [self.training.num_jobs(size) for size in cell_sizes]
+        return None if None in found else sum(filter(None, found))
 
     @property
     def takes_sums(self) -> bool:
-        """Means are all that a cell takes."""
-        return True
+        """As its cells do."""
+        return self.training.takes_sums
 
     @abstractmethod
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:

@@ -15,6 +15,7 @@ from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.learning.graph.combinations import assemble, submodel
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Part, draw_parts
+from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hierarchical import Hierarchical
 from cosim.protocols.submodel_sizes import EqualSizes, SubmodelSizes
 from cosim.servers.cloud import Cloud
@@ -26,9 +27,11 @@ class Hist(Hierarchical):
     """Hierarchical independent submodel training.
 
     Attributes:
+        training: What a cell does in a global round, after which it gets other units of the model.
         submodel_sizes: How many hidden units each cell trains. [HIST journal, Section VI-B: equal parts]
     """
 
+    training: EdgeTraining = EdgeTraining()
     submodel_sizes: SubmodelSizes = EqualSizes()
 
     @property

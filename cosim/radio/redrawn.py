@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 
 from cosim.configuration import Port, at_least, configuration, field
 from cosim.links.uplink import Job
+from cosim.records import NO_ROUND
 
 Block = tuple[int, ...]
 
@@ -41,7 +42,7 @@ class Redrawn(Port, ABC):
 
 @configuration
 class EveryGlobalRound(Redrawn):
-    """In every global round."""
+    """In every global round; for jobs that belong to none, in every job."""
 
     @property
     def is_by_job(self) -> bool:
@@ -49,13 +50,13 @@ class EveryGlobalRound(Redrawn):
         return True
 
     def block(self, job: Job, now_s: float) -> Block:
-        """The global round."""
-        return (job.global_round,)
+        """The global round, or the number of the job."""
+        return (job.number if job.global_round == NO_ROUND else job.global_round,)
 
 
 @configuration
 class EveryEdgeRound(Redrawn):
-    """In every edge round."""
+    """In every edge round; for jobs that belong to none, in every job."""
 
     @property
     def is_by_job(self) -> bool:

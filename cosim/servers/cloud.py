@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import attrs
 
@@ -28,13 +30,16 @@ if TYPE_CHECKING:
 class VersionReport(NamedTuple):
     """What a listener hears of a new version of the global model, again if it turns out to be the last.
 
-    With an evaluation, the model and what the nodes keep (`states`) are computed.
+    With an evaluation, the model, what the nodes keep (`states`) and other models that somebody still needs
+    (`living`) are computed; `trained` has the weights of updates that are trained and still needed.
     """
 
     progress: Progress
     evaluation: Evaluation | None
     model: PendingModel
-    states: Mapping[str, PendingState]
+    states: Mapping[str, PendingState] = MappingProxyType({})
+    living: Mapping[str, PendingModel] = MappingProxyType({})
+    trained: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def version(self) -> int:
@@ -44,11 +49,12 @@ class VersionReport(NamedTuple):
 
 @attrs.define
 class _Standing:
-    """How far a run has come: its last version, the last that was evaluated, rounds whose updates count."""
+    """How far a run has come: its last version, the last that was evaluated, rows whose updates count."""
 
-    last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel(), {}))
+    last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel()))
     evaluated: Progress | None = None
     num_rounds: int = 0
+    num_applied: int = 0
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -59,6 +65,7 @@ class Cloud(Server):
         workload: What training and carrying a part of the model takes.
         known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
         journal: What is read from weights on the way.
+        living: Models beside the global one that somebody has started from or works on, by name.
     """
 
     edges: tuple[EdgeServer, ...]
@@ -73,7 +80,9 @@ class Cloud(Server):
         default=attrs.Factory(lambda self: Journal(self.known.journal if self.known else {}), takes_self=True)
     )
     name: str = CLOUD
+    living: dict[str, PendingModel] = attrs.field(factory=dict, init=False)
     _standing: _Standing = attrs.field(factory=_Standing, init=False)
+    _asked: WeakValueDictionary[str, PendingUpdate] = attrs.field(factory=WeakValueDictionary, init=False)
 
     @property
     def progress(self) -> Progress:
@@ -115,13 +124,15 @@ class Cloud(Server):
 
         def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
             key = sim.key(client.name, "mini-batches", assignment.job.number)
-            return update(
+            asked = update(
                 client=client.name,
                 samples=client.samples,
                 key=key,
                 state=client.states.get(client.name) if training.keeps_state else None,
                 codec_state=client.states.get(codec_of(client.name)),
             )
+            self._asked[f"{client.name} {assignment.job.number}"] = asked
+            return asked
 
         return of_client
 
@@ -145,7 +156,8 @@ class Cloud(Server):
         """
         before, rounds, standing = self.progress, sim.trace.rounds, self._standing
         arrived = sum(row.num_arrived for row in rounds[standing.num_rounds :] if row.level == "edge")
-        standing.num_rounds = len(rounds)
+        arrived += sum(row.of_client for row in sim.trace.updates[standing.num_applied :])
+        standing.num_rounds, standing.num_applied = len(rounds), len(sim.trace.updates)
         progress = Progress(
             version=before.version + 1,
             num_global_rounds=before.num_global_rounds if num_global_rounds is None else num_global_rounds,
@@ -156,13 +168,12 @@ class Cloud(Server):
 
     def _new_version(self, sim: Simulation, progress: Progress, model: PendingModel) -> PendingModel:
         standing, known = self._standing, self.known
-        if known and progress.version == known.version:
-            model = self.learner.stored_model(known.weights)
-            self.states.clear()
-            self.states.update({name: self.learner.stored_state(of) for name, of in known.states.items()})
         if not self.evaluation.learns:
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
-        standing.last = VersionReport(progress, None, model, dict(self.states))
+        others = {name: other for name, other in self.living.items() if other is not model}
+        if known and progress.version == known.version:
+            known.settle(self.learner, model, self.states, others, self._asked)
+        standing.last = VersionReport(progress, None, model, dict(self.states), others)
         last = standing.evaluated
         if last is None or self.is_over or self.evaluation.is_due(progress, last):
             self._evaluate(sim)
@@ -172,18 +183,19 @@ class Cloud(Server):
     def _evaluate(self, sim: Simulation) -> None:
         """Evaluate the last version, where anything is learned."""
         standing, known = self._standing, self.known
-        progress, _, model, states = standing.last
+        progress, _, model, states, living, _ = standing.last
         standing.evaluated = progress
         if not self.evaluation.learns:
             return
         if known and progress.version <= known.version:
             evaluation = known.evaluation_of(progress.version)
         else:
-            self.learner.compute(model, *states.values())
+            self.learner.compute(model, *states.values(), *living.values())
             scores, measures = self.learner.evaluate(model), self.learner.task.measures()
             evaluation = Evaluation(progress.time_s, progress.version, scores, measures)
         sim.trace.record(evaluation)
-        standing.last = standing.last._replace(evaluation=evaluation)
+        trained = self.learner.trained(self._asked)
+        standing.last = standing.last._replace(evaluation=evaluation, trained=trained)
 
     def finish(self, sim: Simulation) -> None:
         """Evaluate the last version where nobody knew that it would be the last."""

@@ -6,12 +6,9 @@ under way then. What is cut there has its spans and energy up to the cut, as wit
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from cosim.configuration import Port, at_least, configuration, field, positive, refuse
-
-REASON = "end of the run"
-"""Why an activity was cut that the end of the run met."""
 
 
 class Progress(NamedTuple):
@@ -40,7 +37,20 @@ class Counted(NamedTuple):
 
 @configuration
 class End(Port, ABC):
-    """When a run is over."""
+    """When a run is over.
+
+    Attributes:
+        counts_rounds: Whether it needs global rounds; a class says so.
+    """
+
+    counts_rounds: ClassVar[bool] = False
+
+    def fit(self, system: Any) -> None:
+        """Refuse protocols without rounds, where it counts them."""
+        if self.counts_rounds and not system.protocol.plays_rounds:
+            protocol, end = type(system.protocol).__name__, type(self).__name__
+            rule = f"{protocol} plays no global rounds"
+            raise refuse("System", "end", end, rule, "AfterVersions, AfterUpdates or AfterSeconds")
 
     @property
     def latest_s(self) -> float | None:
@@ -70,19 +80,14 @@ class AfterRounds(End):
         num_global_rounds: Global rounds. [no source]
     """
 
+    counts_rounds: ClassVar[bool] = True
+
     num_global_rounds: int = field(at_least(1), default=40)
 
     @property
     def most_rounds(self) -> int:
         """So many."""
         return self.num_global_rounds
-
-    def fit(self, system: Any) -> None:
-        """Refuse protocols without rounds."""
-        if not system.protocol.plays_rounds:
-            protocol = type(system.protocol).__name__
-            rule = f"{protocol} plays no global rounds"
-            raise refuse("System", "end", "AfterRounds", rule, "AfterVersions, AfterUpdates or AfterSeconds")
 
     def counted(self, progress: Progress) -> Counted:
         """Global rounds that have ended."""
@@ -97,7 +102,7 @@ class AfterVersions(End):
         num_versions: Versions after the initial one. [no source]
     """
 
-    num_versions: int = field(at_least(1))
+    num_versions: int = field(at_least(1), default=100)
 
     def counted(self, progress: Progress) -> Counted:
         """Versions so far."""
@@ -112,7 +117,7 @@ class AfterUpdates(End):
         num_updates: Updates of clients. [no source]
     """
 
-    num_updates: int = field(at_least(1))
+    num_updates: int = field(at_least(1), default=1000)
 
     def counted(self, progress: Progress) -> Counted:
         """Updates that have arrived."""
@@ -127,7 +132,7 @@ class AfterSeconds(End):
         duration_s: Simulated time. [no source]
     """
 
-    duration_s: float = field(positive)
+    duration_s: float = field(positive, default=60.0)
 
     @property
     def latest_s(self) -> float:

@@ -48,7 +48,7 @@ class EverySeconds(EvaluationTimes):
         interval_s: Simulated time. [no source]
     """
 
-    interval_s: float = field(positive)
+    interval_s: float = field(positive, default=1.0)
 
     def is_due(self, progress: Progress, last: Progress) -> bool:
         """Whether a multiple lies between the last evaluated version and this one, or at this one."""

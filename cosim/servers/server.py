@@ -1,5 +1,7 @@
 """Server: a node that moves a model by a rule, and what it keeps for it."""
 
+from typing import Any
+
 import attrs
 
 from cosim.learning.graph.pending import PendingModel, PendingState
@@ -14,10 +16,12 @@ class Server:
     Attributes:
         states: What each node of the run keeps from one training to its next, by name; the nodes' own
             dictionary.
+        kept: What a part that plays at this server keeps from one turn to the next, by the part.
     """
 
     name: str
     states: dict[str, PendingState] = attrs.field(factory=dict)
+    kept: dict[Any, Any] = attrs.field(factory=dict, init=False)
 
     def moved(
         self, sim: Simulation, rule: ServerUpdate, model: PendingModel, mean: PendingModel, number: int

@@ -23,9 +23,10 @@ Laws of runs (`check_system`):
 - *drops*: as many updates arrive as uploads do, of those who take part; what has arrived is left out only
   where another of lower name came at the same instant;
 - *jobs*: client and number name one job, done if its upload has arrived, and its activities lie within it;
+- *updates*: what an asynchronous server applies has arrived, and is applied once, as stale as versions say;
 - *determinism*: the same seed gives the same tables and weights, with any number of workers, and with
   simultaneous events in any order;
-- *timing only*: without learning, spans, transfers, plans and rounds are the same;
+- *timing only*: without learning, spans, transfers, plans, rounds and updates are the same;
 - *resume*: a run that is stopped, at its beginning or halfway, and goes on ends as if it never had been.
 
 Usage::

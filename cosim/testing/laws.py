@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cosim.names import by_number
-from cosim.records import DONE, NO_JOB
+from cosim.records import DONE, NO_JOB, NO_ROUND
 from cosim.results import Result
 
 Law = Callable[[Result], None]
@@ -109,6 +109,7 @@ def drops_are_counted(result: Result) -> None:
     )
     keys = ["edge", "global_round", "edge_round"]
     arrived = _arrived(result)
+    arrived = arrived[arrived["edge_round"] != NO_ROUND]
     ends_s = rounds.set_index(["node", "global_round", "edge_round"])["end_s"]
     last: dict[Any, Any] = {edge: tuple(key) for edge, *key in sorted(ends_s.index)}
     for key, own in arrived.groupby(keys):
@@ -149,6 +150,23 @@ def jobs_tell_all(result: Result) -> None:
     _all(spans, within, "jobs", "an activity must lie within its job", "sim.spend with the job of another")
 
 
+def updates_are_applied_once(result: Result) -> None:
+    """An update is applied once, after it has arrived, and as late as versions were made since it started."""
+    updates = result.updates
+    key = ["server", "client", "job"]
+    _all(updates, ~updates.duplicated(key), "updates", "none is applied twice", "an arrival that is kept")
+    between = updates["made_version"] - 1 - updates["started_version"]
+    fits = (updates["staleness"] == between) & (between >= 0)
+    _all(updates, fits, "updates", "staleness counts the versions between", "a count of another server")
+    in_time = (updates["start_s"] <= updates["arrival_s"]) & (updates["arrival_s"] <= updates["applied_s"])
+    _all(updates, in_time, "updates", "it starts, arrives and is applied in turn", "a time that is kept")
+    done = result.fates[(result.fates["outcome"] == DONE) & (result.fates["edge_round"] == NO_ROUND)]
+    done = pd.MultiIndex.from_frame(done[["client", "job"]])
+    own = updates[updates["client"] != updates["edge"]]
+    arrived = pd.MultiIndex.from_frame(own[["client", "job"]]).isin(done)
+    _all(own, arrived, "updates", "only what has arrived is applied", "a dropped update that is applied")
+
+
 def _arrived(result: Result) -> pd.DataFrame:
     """Uploads that have arrived, but for those that a server may leave out.
 
@@ -165,7 +183,14 @@ def _arrived(result: Result) -> pd.DataFrame:
     return uploads[counts | ~(before < place)]
 
 
-LAWS: tuple[Law, ...] = (time_passes, energy_adds_up, bits_are_conserved, drops_are_counted, jobs_tell_all)
+LAWS: tuple[Law, ...] = (
+    time_passes,
+    energy_adds_up,
+    bits_are_conserved,
+    drops_are_counted,
+    jobs_tell_all,
+    updates_are_applied_once,
+)
 """Laws of the tables of one run."""
 
 
@@ -175,7 +200,15 @@ def same_tables(law: str, one: Result, other: Result, reason: str, *, learned: b
     Raises:
         BrokenLaw: The first table, row and column in which they differ.
     """
-    for name in ("spans", "transfers", "fates", "plans", "rounds", *(("evaluations",) if learned else ())):
+    for name in (
+        "spans",
+        "transfers",
+        "fates",
+        "plans",
+        "rounds",
+        "updates",
+        *(("evaluations",) if learned else ()),
+    ):
         ours, theirs = getattr(one, name), getattr(other, name)
         if len(ours) != len(theirs):
             raise broken(law, f"{len(ours)} rows of {name}, and then {len(theirs)}", reason)

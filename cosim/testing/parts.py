@@ -36,7 +36,8 @@ def check_protocol(protocol: Protocol, system: System | None = None, network: An
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    check_system(attrs.evolve(system or small_system(), protocol=protocol), network)
+    system = system or small_system(plays_rounds=protocol.plays_rounds)
+    check_system(attrs.evolve(system, protocol=protocol), network)
 
 
 def check_uplink(uplink: Uplink) -> None:

@@ -16,7 +16,7 @@ from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.results import Result
 from cosim.running import run
-from cosim.servers.end import AfterRounds
+from cosim.servers.end import AfterRounds, AfterVersions
 from cosim.servers.evaluation_times import Never
 from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.system import System
@@ -26,7 +26,7 @@ PATIENT = WaitForAll()
 TIMES = "a draw that hangs on what was drawn before, or a set whose order is followed"
 
 
-def small_system(waiting: Waiting = PATIENT) -> System:
+def small_system(waiting: Waiting = PATIENT, *, plays_rounds: bool = True) -> System:
     """Five clients in two cells that learn synthetic classes in half a second, by federated averaging."""
     training = EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), waiting=waiting)
     return System(
@@ -35,7 +35,7 @@ def small_system(waiting: Waiting = PATIENT) -> System:
         model="relu-12-8-4",
         data=Synthetic(),
         protocol=HFedAvg(training=training),
-        end=AfterRounds(num_global_rounds=3),
+        end=AfterRounds(num_global_rounds=3) if plays_rounds else AfterVersions(num_versions=6),
     )
 
 
@@ -60,7 +60,8 @@ def check_system(system: System, network: Any = None) -> None:
     if not system.evaluation.learns:
         return
     _timing_only(system, network, usual)
-    for stop_after in sorted({0, usual.summary.num_global_rounds // 2}):
+    last = int(usual.evaluations["version"].iloc[-1])
+    for stop_after in sorted({0, last // 2}):
         _resume(system, network, usual, stop_after)
 
 

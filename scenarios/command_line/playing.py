@@ -129,9 +129,8 @@ def summary_table(name: str, result: Result) -> Table:
         "dropped updates": f"{summary.num_dropped} of {summary.num_updates} ({100 * share:.1f} %)",
         "bits per client": f"{summary.bits_per_client / 1e6:.4g} Mbit",
     }
-    table = Table(
-        title=f"{name}: {summary.num_global_rounds} global rounds, {summary.status}", title_justify="left"
-    )
+    played = " ".join(map(str, result.progress))
+    table = Table(title=f"{name}: {played}, {summary.status}", title_justify="left")
     for heading in told:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_row(*told.values())

@@ -17,8 +17,9 @@ import attrs
 import docstring_parser
 
 import cosim
+from cosim import job_costs
 from cosim.configuration import is_configuration, kinds_of
-from cosim.records import Allotment, Evaluation, Fate, Round, Span, Transfer
+from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Transfer
 from cosim.results import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
@@ -34,7 +35,7 @@ COMMAND = "python -m scenarios.reference"
 
 COLUMNS = {
     "node": "who: cloud, edge-00, client-0000",
-    "activity": "what: train, send, wait, receive, collect, listen",
+    "activity": "what: train, send, wait, receive, backhaul, collect, listen",
     "start_s": "when it began",
     "end_s": "when it ended",
     "energy_j": "energy that it took; of an evaluation or a run, that of all clients up to then",
@@ -42,7 +43,7 @@ COLUMNS = {
     "outcome": "done, or the reason why it was cut short",
     "client": "whose",
     "edge": "edge server of the client's cell",
-    "global_round": "number of the global round, from 1; 0: before the first",
+    "global_round": "number of the global round, from 1; 0: before the first; -1: none",
     "edge_round": "number of the edge round in it, from 0; -1: none",
     "payload_bits": "what was to be sent",
     "sent_bits": "what had been sent when it ended",
@@ -55,6 +56,13 @@ COLUMNS = {
     "tx_power_w": "transmit power that it is asked for",
     "planned_s": "how long that will take",
     "planned_j": "what it will cost",
+    "server": "who has applied it: cloud, edge-00",
+    "started_version": "version of the server's model that it started from",
+    "made_version": "version that it is in",
+    "staleness": "versions made between; 0: it started from the one before",
+    "weight": "factor of the client's change, or of its model, in that version",
+    "arrival_s": "when it was with the server",
+    "applied_s": "when that version was made",
     "level": "edge or global",
     "num_wanted": "participants that were wanted",
     "num_participants": "participants that there were",
@@ -212,12 +220,15 @@ def _tables_of_a_run() -> Iterator[str]:
         ("fates.parquet", Fate),
         ("plans.parquet", Allotment),
         ("rounds.parquet", Round),
+        ("updates.parquet", Applied),
         ("evaluations.parquet", Evaluation),
         ("summary.json", Summary),
     ):
         kinds = typing.get_type_hints(record)
         if record is Evaluation:
             kinds = {"time_s": float, "version": int} | numbers
+        if record is Applied:
+            kinds = kinds | dict.fromkeys(job_costs.COLUMNS, float)
         if record is Summary:
             kinds = kinds | {CHECKSUMS: kinds["measures"]}
         rows = [_column(name, _type(kind)) for name, kind in kinds.items()]

@@ -66,9 +66,15 @@ def test_without_such_options_nothing_changes():
         (["--uplink.kind", "X"], "must be one of PublicNetwork, Radio"),
         (["--seed.kind", "X"], "--seed.kind: System has no part 'seed'"),
         (["--nothing.at.all.kind", "X"], "System has no part 'nothing'"),
-        (["--protocol.kind", "LargeScale"], r"'kind' must be one of HFedAvg, Hist, RawHfl, Vhfl"),
+        (
+            ["--protocol.kind", "LargeScale"],
+            r"'kind' must be one of FedAsync, FedBuff, Gen.*, HFedAvg, Hist, RawHfl",
+        ),
         (["--protocol.kind", "elsewhere:Rule"], "the module elsewhere is not loaded.*--import elsewhere"),
-        (["--protocol.kind", "Hits"], r"'kind' must be one of HFedAvg, Hist, RawHfl, Vhfl"),
+        (
+            ["--protocol.kind", "Hits"],
+            r"'kind' must be one of FedAsync, FedBuff, Gen.*, HFedAvg, Hist, RawHfl",
+        ),
         (["--protocol.kind"], "'kind' must be one of"),
     ],
 )

@@ -6,7 +6,8 @@ import pytest
 import worlds
 
 import cosim
-from cosim.servers.end import REASON, Progress
+from cosim.servers.end import Progress
+from cosim.simulation import END_OF_RUN
 from cosim.testing import check_system, small_system
 
 USUAL = attrs.evolve(small_system(), end=cosim.AfterRounds(num_global_rounds=6))
@@ -66,7 +67,7 @@ def test_at_its_instant_everything_is_cut_and_paid_for(usual):
     kept = usual.evaluations.iloc[[0, 2, 3]].reset_index(drop=True)
     assert result.evaluations["loss_nats"].tolist() == kept["loss_nats"].tolist()
 
-    cut = result.spans[result.spans["outcome"] == REASON]
+    cut = result.spans[result.spans["outcome"] == END_OF_RUN]
     under_way = usual.spans[(usual.spans["start_s"] < middle_s) & (usual.spans["end_s"] > middle_s)]
     assert len(cut) == len(under_way) > 0
     assert set(cut["end_s"]) == {middle_s}
@@ -74,13 +75,13 @@ def test_at_its_instant_everything_is_cut_and_paid_for(usual):
     expected = dict(zip(under_way["node"], under_way["energy_j"] * part, strict=True))
     for node, energy_j in zip(cut["node"], cut["energy_j"], strict=True):
         assert energy_j == pytest.approx(expected[node], rel=1e-12)
-    assert set(result.fates.loc[result.fates["end_s"] == middle_s, "outcome"]) == {REASON}
+    assert set(result.fates.loc[result.fates["end_s"] == middle_s, "outcome"]) == {END_OF_RUN}
 
 
 def test_a_round_that_ends_at_the_very_instant_counts(usual):
     result = ended_by(cosim.AfterSeconds(duration_s=ends_s(usual)[1]))
     assert list(ends_s(result)) == list(ends_s(usual)[:2])
-    assert REASON not in set(result.spans["outcome"])
+    assert END_OF_RUN not in set(result.spans["outcome"])
 
 
 def test_before_the_first_round_has_ended_the_initial_model_is_the_trained_one(usual):

@@ -7,7 +7,7 @@ learner stays as it is.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -61,44 +61,31 @@ class NoisyMean(PendingModel):
         return noisy
 
 
-class GradientStep(PendingModel):
-    """start + sum of coefficient times (update - start), over updates that start from there."""
+class LinearCombination(PendingModel):
+    """Sum of coefficient times updated weights over updates, then of factor times weights over models.
 
-    __slots__ = ("total",)
-
-    def __init__(
-        self, start: PendingModel, updates: Sequence[PendingUpdate], coefficients: Sequence[float]
-    ) -> None:
-        super().__init__((start,), updates, coefficients)
-        self.total = math.fsum(coefficients)
-
-    def combine(
-        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
-    ) -> "Weights":
-        from cosim.learning.network.weights import WeightedSum
-
-        assert update_sum is not None
-        running = WeightedSum()
-        running.add(1.0, update_sum)
-        running.add(1.0 - self.total, models[0])
-        return running.total
-
-
-class ModelSum(PendingModel):
-    """Sum of factor times weights over models."""
+    A model of factor 0 has no part in it: nothing waits for it, and 0 times infinity does not come in.
+    """
 
     __slots__ = ("factors",)
 
-    def __init__(self, models: Sequence[PendingModel], factors: Sequence[float]) -> None:
-        super().__init__(models)
-        self.factors = tuple(factors)
+    def __init__(
+        self,
+        models: Sequence[PendingModel],
+        factors: Sequence[float],
+        updates: Sequence[PendingUpdate] = (),
+        coefficients: Sequence[float] = (),
+    ) -> None:
+        used = [(model, factor) for model, factor in zip(models, factors, strict=True) if factor != 0.0]
+        super().__init__([model for model, _ in used], updates, coefficients)
+        self.factors = tuple(factor for _, factor in used)
 
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
         from cosim.learning.network.weights import WeightedSum
 
-        running = WeightedSum()
+        running = WeightedSum(update_sum)
         for factor, weights in zip(self.factors, models, strict=True):
             running.add(factor, weights)
         return running.total
@@ -197,7 +184,8 @@ def accumulate(
             f"updates of {', '.join(elsewhere)} start from another model than the one they are to move. "
             "Usual fix: train from the model that is moved."
         )
-    return GradientStep(model, updates, [float(coefficient) for coefficient in coefficients])
+    coefficients = [float(coefficient) for coefficient in coefficients]
+    return LinearCombination((model,), (1.0 - math.fsum(coefficients),), updates, coefficients)
 
 
 def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | None = None) -> PendingModel:
@@ -207,7 +195,61 @@ def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | No
         models: At least one.
         weights: Relative weight of each, divided by their sum; None: equal.
     """
-    return ModelSum(models, _shares(len(models), weights))
+    return LinearCombination(models, _shares(len(models), weights))
+
+
+class Change(NamedTuple):
+    """What somebody has made of a model that he got.
+
+    Attributes:
+        start: What he got.
+        result: A client's update, or the model of a cell.
+    """
+
+    start: PendingModel
+    result: PendingUpdate | PendingModel
+
+
+def moved_along(
+    model: PendingModel, changes: Sequence[Change], weights: Sequence[float], divisor: float
+) -> PendingModel:
+    """model + sum of weight / divisor times (result - start), where each change has a start of its own.
+
+    Where all start from the model itself and the weights add up to the divisor, nothing of it remains, and
+    this is the mean of the results to the last bit.
+
+    Args:
+        changes: At least one.
+        weights: One for each.
+    """
+    coefficients = [weight / divisor for weight in weights]
+    started: dict[PendingModel, list[float]] = {model: []}
+    for (start, _), weight in zip(changes, weights, strict=True):
+        started.setdefault(start, []).append(weight)
+    factors = {start: -math.fsum(of_start) / divisor for start, of_start in started.items()}
+    factors[model] = 1.0 - math.fsum(started[model]) / divisor
+    return _combined(factors, changes, coefficients)
+
+
+def mixed(model: PendingModel, change: Change, share: float) -> PendingModel:
+    """(1 - share) times a model + share times a result."""
+    return _combined({model: 1.0 - share}, [change], [share])
+
+
+def _combined(
+    factors: dict[PendingModel, float], changes: Sequence[Change], coefficients: Sequence[float]
+) -> PendingModel:
+    """The sum of results times coefficients, and of models times factors."""
+    updates: dict[PendingUpdate, float] = {}
+    models: list[tuple[PendingModel, float]] = []
+    for change, coefficient in zip(changes, coefficients, strict=True):
+        if isinstance(change.result, PendingModel):
+            models.append((change.result, coefficient))
+        else:
+            updates[change.result] = coefficient
+    models += factors.items()
+    summands, of_models = zip(*models, strict=True)
+    return LinearCombination(summands, of_models, list(updates), list(updates.values()))
 
 
 def submodel(model: PendingModel, part: Part) -> PendingModel:

@@ -85,7 +85,8 @@ class PendingModel(PendingValue):
         Args:
             shape: The full network.
             models: Weights of the parents, float32, not to be changed.
-            update_sum: Sum of coefficient times updated weights, float64; None without updates.
+            update_sum: Sum of coefficient times updated weights, float64, the model's own; None without
+                updates.
         """
         raise NotImplementedError
 

@@ -144,13 +144,16 @@ def _check_disjoint(shape: NetworkShape, parts: Sequence[Part], covering: bool) 
 class WeightedSum:
     """A running sum of weights times coefficients, in float64.
 
+    Args:
+        begun: What it goes on from, which becomes its own; None: nothing.
+
     Attributes:
         total: The sum, empty before the first term.
-        num_terms: What has been added so far.
+        num_terms: What has been added to it.
     """
 
-    def __init__(self) -> None:
-        self.total: Weights = {}
+    def __init__(self, begun: Weights | None = None) -> None:
+        self.total: Weights = {} if begun is None else begun
         self.num_terms = 0
 
     def add(self, coefficient: float, weights: Mapping[str, Tensor]) -> None:

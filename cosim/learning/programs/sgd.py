@@ -1,8 +1,8 @@
-"""Plain SGD's programs.
+"""SGD's programs, plain or with weights that are pulled back to where they started.
 
 | samples | network | loss | program |
 |---|---|---|---|
-| feature rows without labels of their own | any | cross entropy | `recurring_rows` |
+| feature rows without labels of their own | any | cross entropy, plain | `recurring_rows` |
 | any | layers with ReLU between, declared | cross entropy | products by hand, many clients together |
 | any | any other, one client | any | autograd |
 | any | any, several clients | any | autograd under vmap |
@@ -19,6 +19,7 @@ from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.network.weights import Weights
 from cosim.learning.programs.recurring_rows import program_on_rows, train_on_rows
 from cosim.learning.programs.sgd_steps import (
+    Pull,
     mini_batches,
     relu_layers_of,
     train_alone,
@@ -29,11 +30,21 @@ from cosim.learning.training_set import TrainingSet
 
 
 class SgdProgram:
-    """SGD steps of many clients."""
+    """SGD steps of many clients.
+
+    Args:
+        pull: Share of the way back to its start that a step takes the weights, besides the gradient's.
+    """
+
+    def __init__(self, pull: float = 0.0) -> None:
+        self._pull = pull
+
+    def _is_on_rows(self, data: TrainingSet) -> bool:
+        return data.y_N is None and data.is_cross_entropy and not self._pull
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
         """The number of steps; on rows about the number of rows."""
-        if data.y_N is not None or not data.is_cross_entropy:
+        if not self._is_on_rows(data):
             return update.num_steps
         assert data.num_classes is not None
         return program_on_rows(update, data.num_classes)
@@ -42,7 +53,7 @@ class SgdProgram:
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:
         """Train a cohort, in place on its clients' weights; no client leaves a state."""
-        if data.y_N is None and data.is_cross_entropy:
+        if self._is_on_rows(data):
             assert data.num_classes is not None
             train_on_rows(network, weights_C, data.x_ND, data.num_classes, cohort)
             return ()
@@ -53,16 +64,21 @@ class SgdProgram:
             numbers, places = np.unique(batches, return_inverse=True)
             (x_ND, y_N), batches = data.labelled(numbers), places.reshape(batches.shape)
         batches_CSB = torch.from_numpy(batches).to(x_ND.device)
+        starts_C = {name: values_C.clone() for name, values_C in weights_C.items()} if self._pull else {}
         relu_layers = getattr(network, "relu_layers", None)
         if relu_layers is not None and data.is_cross_entropy:
             layers = relu_layers_of(relu_layers, weights_C)
-            train_relu_layers(layers, x_ND, y_N, batches_CSB, rule.learning_rate)
+            pull = Pull(self._pull, relu_layers_of(relu_layers, starts_C)) if starts_C else None
+            train_relu_layers(layers, x_ND, y_N, batches_CSB, rule.learning_rate, pull)
         elif len(cohort) == 1 and relu_layers is None:
             weights = {name: values_C[0] for name, values_C in weights_C.items()}
+            starts = {name: values_C[0] for name, values_C in starts_C.items()}
+            pull = Pull(self._pull, starts) if starts else None
             samples = (x_ND, y_N, batches_CSB[0])
             with keyed_dropout(network, cohort[0].key):
-                train_alone(network, weights, *samples, rule.learning_rate, data.loss)
+                train_alone(network, weights, *samples, rule.learning_rate, data.loss, pull)
         else:
+            pull = Pull(self._pull, starts_C) if starts_C else None
             samples = (x_ND, y_N, batches_CSB)
-            train_by_autograd(network, weights_C, *samples, rule.learning_rate, data.loss)
+            train_by_autograd(network, weights_C, *samples, rule.learning_rate, data.loss, pull)
         return ()

@@ -14,6 +14,7 @@ classes, N training samples.
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -29,6 +30,21 @@ ReluLayers = Sequence[tuple[str, str | None]]
 ReluLayer = tuple[Tensor, Tensor | None]
 """One layer of all clients: the weights, shape (clients, outputs, inputs), and the biases, shape (clients, 1,
 outputs), or None."""
+
+
+T = TypeVar("T")
+
+
+class Pull(NamedTuple, Generic[T]):
+    """What draws weights back to where they started, in every step besides its gradient.
+
+    Attributes:
+        share: Of the way from the weights before the step to their start.
+        starts: Where they started, in the form of the weights.
+    """
+
+    share: float
+    starts: T
 
 
 def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, key: int) -> NDArray[np.int64]:
@@ -52,6 +68,7 @@ def train_by_autograd(
     batches_CSB: Tensor,
     learning_rate: float,
     mean_loss: Callable[[Tensor, Tensor], Tensor],
+    pull: Pull[Weights] | None = None,
 ) -> None:
     """SGD in place on the weights of all clients, for any network.
 
@@ -63,6 +80,7 @@ def train_by_autograd(
         batches_CSB: Sample indices.
         learning_rate: Step size.
         mean_loss: Loss of a batch, from outputs and targets.
+        pull: Back to weights of the same names; None: none.
     """
 
     buffers = {name for name, _ in network.named_buffers()}
@@ -77,6 +95,9 @@ def train_by_autograd(
     for batches_CB in batches_CSB.unbind(1):
         x_CBD, y_CB = x_ND[batches_CB], y_N[batches_CB]
         gradients_C, moved_C = gradients(parameters_C, statistics_C, x_CBD, y_CB)
+        if pull is not None:
+            for name, values_C in parameters_C.items():
+                values_C.lerp_(pull.starts[name], pull.share)
         for name, gradient_C in gradients_C.items():
             parameters_C[name].sub_(gradient_C, alpha=learning_rate)
         for name, values_C in moved_C.items():
@@ -91,6 +112,7 @@ def train_alone(
     batches_SB: Tensor,
     learning_rate: float,
     mean_loss: Callable[[Tensor, Tensor], Tensor],
+    pull: Pull[Weights] | None = None,
 ) -> None:
     """The same for one client: without vmap, and without the cost of torch.func for every step.
 
@@ -106,6 +128,9 @@ def train_alone(
             loss = mean_loss(functional_call(network, tensors, (x_ND[batch_B],)), y_N[batch_B])
         gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
         with torch.no_grad():
+            for name, values in zip(trained, leaves, strict=True):
+                if pull is not None:
+                    values.lerp_(pull.starts[name], pull.share)
             for values, gradient in zip(leaves, gradients, strict=True):
                 values.sub_(gradient, alpha=learning_rate)
 
@@ -118,7 +143,12 @@ def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
 
 
 def train_relu_layers(
-    layers: Sequence[ReluLayer], x_ND: Tensor, y_N: Tensor, batches_CSB: Tensor, learning_rate: float
+    layers: Sequence[ReluLayer],
+    x_ND: Tensor,
+    y_N: Tensor,
+    batches_CSB: Tensor,
+    learning_rate: float,
+    pull: Pull[list[ReluLayer]] | None = None,
 ) -> None:
     """SGD on cross entropy, in place on the layers of all clients, with ReLU between the layers.
 
@@ -128,7 +158,9 @@ def train_relu_layers(
         y_N: Their classes.
         batches_CSB: Sample indices.
         learning_rate: Step size.
+        pull: Back to layers of the same form; None: none.
     """
+    kept = 1.0 if pull is None else 1.0 - pull.share
     num_clients, num_steps, batch_size = batches_CSB.shape
     steps = batches_CSB.transpose(0, 1).reshape(num_steps, num_clients * batch_size)
     num_classes = layers[-1][0].shape[1]
@@ -138,7 +170,12 @@ def train_relu_layers(
     for step, truth_CBK in zip(steps, truth_SCBK, strict=True):
         x_CBD = x_ND.index_select(0, step).view(num_clients, batch_size, -1)
         inputs, probabilities_CBK = forward(layers, x_CBD)
-        descend(layers, inputs, probabilities_CBK.sub_(truth_CBK), step_size)
+        descend(layers, inputs, probabilities_CBK.sub_(truth_CBK), step_size, kept)
+        if pull is not None:
+            for layer, start in zip(layers, pull.starts, strict=True):
+                for values, started in zip(layer, start, strict=True):
+                    if values is not None and started is not None:
+                        values.add_(started, alpha=pull.share)
 
 
 def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], Tensor]:
@@ -150,7 +187,11 @@ def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], T
 
 
 def descend(
-    layers: Sequence[ReluLayer], inputs: Sequence[Tensor], error_CBO: Tensor, step_size: float
+    layers: Sequence[ReluLayer],
+    inputs: Sequence[Tensor],
+    error_CBO: Tensor,
+    step_size: float,
+    kept: float = 1.0,
 ) -> None:
     """One SGD step, in place on the layers of all clients.
 
@@ -159,12 +200,15 @@ def descend(
         inputs: Of every layer, from `forward`.
         error_CBO: Gradient of the sum over the batch with respect to the outputs of the last layer.
         step_size: Factor of that sum's gradient.
+        kept: Factor of the weights before the step.
     """
     for depth in range(len(layers) - 1, -1, -1):
         weight_COI, bias_C1O = layers[depth]
         error_CBI = torch.bmm(error_CBO, weight_COI) if depth > 0 else None
-        weight_COI.baddbmm_(error_CBO.mT, inputs[depth], alpha=-step_size)
+        weight_COI.baddbmm_(error_CBO.mT, inputs[depth], beta=kept, alpha=-step_size)
         if bias_C1O is not None:
+            if kept != 1.0:
+                bias_C1O.mul_(kept)
             bias_C1O.sub_(error_CBO.sum(1, keepdim=True), alpha=step_size)
         if error_CBI is not None:
             error_CBO = torch.ops.aten.threshold_backward(error_CBI, inputs[depth], 0)

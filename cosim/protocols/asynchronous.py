@@ -1,0 +1,88 @@
+"""Asynchronous protocols: a server that applies what arrives while others are at work.
+
+The server is the cloud's, with the clients of all cells or with whole cells (`trainers`); or, in an
+`AsynchronousTraining`, the one of a cell.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from cosim.configuration import configuration
+from cosim.learning.graph.pending import PendingModel
+from cosim.protocols.protocol import Protocol
+from cosim.protocols.trainers import Clients, Trainers
+from cosim.servers.asynchronous import Arrival, AsynchronousServer
+from cosim.servers.cloud import Cloud
+from cosim.servers.starts import Restarts, Starts
+from cosim.servers.waiting import Waiting
+from cosim.simulation import Process, Simulation
+
+
+@configuration
+class Asynchronous(Protocol, ABC):
+    """Base of the protocols whose server applies what arrives while others are at work.
+
+    Attributes:
+        training: Who trains, and what one does in a job.
+        starts: Who begins a job, and when. [no source: everyone, again and again]
+    """
+
+    plays_rounds: ClassVar[bool] = False
+
+    training: Trainers = Clients()
+    starts: Starts = Restarts()
+
+    @property
+    def waiting(self) -> Waiting:
+        """As those who train."""
+        return self.training.waiting
+
+    @property
+    def takes_sums(self) -> bool:
+        """As those who train: clients do not."""
+        return self.training.takes_sums
+
+    @property
+    def plays_common_rounds(self) -> bool:
+        """As those who train: clients do not."""
+        return self.training.plays_common_rounds
+
+    @property
+    def period_s(self) -> float | None:
+        """Time between versions; None: `is_due` says when."""
+        return None
+
+    def is_due(self, num_waiting: int) -> bool:
+        """Whether so many updates make a version."""
+        return False
+
+    @abstractmethod
+    def moved(
+        self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
+    ) -> tuple[PendingModel, Sequence[float]]:
+        """The next version, and the weight of each update in it.
+
+        Args:
+            arrivals: In the order in which they came, at least one.
+            num_clients: Those who may be given jobs.
+        """
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what these nodes cannot play, before the clock starts."""
+        self.training.check(cloud)
+        self.starts.check(len(self.training.of(cloud, cloud.edges, self.starts)))
+
+    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+        """The whole run; returns the global model."""
+        trainees = self.training.of(cloud, cloud.edges, self.starts)
+        server = AsynchronousServer(
+            sim,
+            cloud.name,
+            self,
+            cloud.initial_model(sim),
+            trainees,
+            cloud.living,
+            lambda model: cloud.new_version(sim, model),
+        )
+        return (yield from server.serve(lambda: cloud.is_over))

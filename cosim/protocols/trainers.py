@@ -1,0 +1,190 @@
+"""Trainers: who trains for an asynchronous server, and what one does in a job.
+
+At the cloud these are the clients of all cells (`Clients`), who report through their edge servers to it, or
+the cells themselves (`Cells`), each of which does an edge training from the version that it got.
+
+Scope and limitations: a model, and an update, takes the backhaul's time between cloud and edge, of a client's
+job as of a cell's; updates do not queue there.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from cosim.configuration import Port, at_least, configuration, field, positive
+from cosim.devices.client import Assignment, Client
+from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.links.uplink import Job
+from cosim.protocols.cell_training import CellTraining
+from cosim.protocols.edge_training import EdgeTraining
+from cosim.records import NO_ROUND
+from cosim.servers.asynchronous import Flight, Trainee
+from cosim.servers.cloud import Cloud
+from cosim.servers.edge import EdgeServer
+from cosim.servers.starts import Starts
+from cosim.servers.waiting import UploadDeadline, WaitForAll, Waiting
+from cosim.simulation import Dropped, Process, Simulation
+
+
+@configuration
+class Trainers(Port, ABC):
+    """Who trains for an asynchronous server."""
+
+    @property
+    def waiting(self) -> Waiting:
+        """How long somebody waits for an update."""
+        return WaitForAll()
+
+    @property
+    def in_cells(self) -> bool:
+        """Whether a cell's own server may have them, too (`of_cell`)."""
+        return False
+
+    @property
+    def takes_sums(self) -> bool:
+        """Whether the mean of a cell's updates is enough; else a link that adds them up is refused."""
+        return False
+
+    @property
+    def plays_common_rounds(self) -> bool:
+        """Whether edge rounds are `EdgeServer.common_round`, which may be played on arrays."""
+        return False
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what these nodes cannot play, before the clock starts."""
+
+    @abstractmethod
+    def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
+        """Those in these cells, in the order of their numbers, as the cloud has them."""
+
+    def of_cell(
+        self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
+    ) -> Sequence[Trainee]:
+        """Those in a cell, as its own server has them.
+
+        Args:
+            global_round: Gives the one that a job begins in.
+        """
+        raise NotImplementedError
+
+
+@configuration
+class Clients(Trainers):
+    """Clients, each of which does some local steps in a job.
+
+    Attributes:
+        num_local_steps: Local steps H in a job. [no source]
+        local: The rule by which clients train. [FedBuff, Algorithm 1: SGD]
+        upload_deadline_s: How long after its start an upload is given up; none: never. [no source]
+    """
+
+    num_local_steps: int = field(at_least(1), default=20)
+    local: LocalTraining = Sgd()
+    upload_deadline_s: float | None = field(positive, default=None)
+
+    @property
+    def waiting(self) -> Waiting:
+        """For each upload so long."""
+        deadline_s = self.upload_deadline_s
+        return WaitForAll() if deadline_s is None else UploadDeadline(after_s=deadline_s)
+
+    @property
+    def in_cells(self) -> bool:
+        """It may."""
+        return True
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse a network that the clients cannot train, before the clock starts."""
+        self.local.check(cloud.learner)
+
+    def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
+        """The clients of the cells, through their edge servers."""
+        return [
+            Trainee(name=client.name, edge=edge.name, play=self._through(cloud, edge, client))
+            for edge in edges
+            for client in self._ready(edge, starts)
+        ]
+
+    def of_cell(
+        self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
+    ) -> Sequence[Trainee]:
+        """The clients of a cell, as their own server has them."""
+
+        def play(client: Client) -> Callable[[Simulation, Flight], Process]:
+            return lambda sim, flight: self._job(sim, cloud, client, flight, global_round())
+
+        clients = self._ready(edge, starts)
+        return [Trainee(name=client.name, edge=edge.name, play=play(client)) for client in clients]
+
+    def _ready(self, edge: EdgeServer, starts: Starts) -> Sequence[Client]:
+        """The clients of a cell, whose band is shared by those who may send at the same time."""
+        edge.link.begin_round(starts.most_at_once(len(edge.clients)), float("inf"))
+        return edge.clients
+
+    def _through(
+        self, cloud: Cloud, edge: EdgeServer, client: Client
+    ) -> Callable[[Simulation, Flight], Process]:
+        """A job whose model comes from the cloud, and whose update goes there."""
+        load = cloud.workload.of()
+
+        def play(sim: Simulation, flight: Flight) -> Process:
+            yield from sim.spend(client.name, "backhaul", edge.backhaul.backhaul_s(load.download.bits))
+            update = yield from self._job(sim, cloud, client, flight, NO_ROUND)
+            if not isinstance(update, Dropped):
+                yield from sim.spend(client.name, "backhaul", edge.backhaul.backhaul_s(load.upload.bits))
+            return update
+
+        return play
+
+    def _job(
+        self, sim: Simulation, cloud: Cloud, client: Client, flight: Flight, global_round: int
+    ) -> Process:
+        """What a client does between its edge server's download and upload."""
+        load = cloud.workload.of()
+        return client.local_round(
+            sim,
+            Assignment(
+                job=Job(global_round, NO_ROUND, flight.number),
+                request=cloud.request(flight.start, self.num_local_steps, self.local),
+                cycles=load.cycles(client, self.num_local_steps, self.local.batch_size),
+                download=load.download,
+                payload=load.upload,
+                upload_deadline_s=self.upload_deadline_s,
+            ),
+        )
+
+
+@configuration
+class Cells(Trainers):
+    """Cells, each of which does its edge training in a job.
+
+    Attributes:
+        training: What a cell does. [no source]
+    """
+
+    training: CellTraining = EdgeTraining()
+
+    @property
+    def waiting(self) -> Waiting:
+        """As its cells wait."""
+        return self.training.waiting
+
+    @property
+    def takes_sums(self) -> bool:
+        """As its cells do."""
+        return self.training.takes_sums
+
+    @property
+    def plays_common_rounds(self) -> bool:
+        """As its cells do."""
+        return self.training.plays_common_rounds
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse a network that the clients cannot train, before the clock starts."""
+        self.training.check(cloud)
+
+    def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
+        """The cells."""
+        return [Trainee(name=edge.name, edge=edge.name, play=self._turn(cloud, edge)) for edge in edges]
+
+    def _turn(self, cloud: Cloud, edge: EdgeServer) -> Callable[[Simulation, Flight], Process]:
+        return lambda sim, flight: self.training.play(sim, cloud, edge, flight.start, None, flight.number + 1)

@@ -1,0 +1,61 @@
+"""Staleness: how much less an update weighs that comes late.
+
+The staleness of an update is the number of versions that its server has made between the one that the update
+started from and the one that it makes: 0 where nothing has happened meanwhile.
+
+Source: Xie, Koyejo, Gupta, "Asynchronous federated optimization", arXiv 1903.03934, Section 5.2.
+"""
+
+from abc import ABC, abstractmethod
+
+from cosim.configuration import Port, configuration, field, not_negative, positive
+
+
+@configuration
+class Staleness(Port, ABC):
+    """A weight for each staleness."""
+
+    @abstractmethod
+    def weight(self, staleness: int) -> float:
+        """s of a staleness; 1 where it does not matter."""
+
+
+@configuration
+class Constant(Staleness):
+    """1, however late."""
+
+    def weight(self, staleness: int) -> float:
+        """1."""
+        return 1.0
+
+
+@configuration
+class Polynomial(Staleness):
+    """s(u) = (u + 1)^-p.
+
+    Attributes:
+        exponent: p. [FedAsync, Section 6; FedBuff, Section 5: 0.5]
+    """
+
+    exponent: float = field(positive, default=0.5)
+
+    def weight(self, staleness: int) -> float:
+        """A power of it."""
+        return (staleness + 1.0) ** -self.exponent
+
+
+@configuration
+class Hinge(Staleness):
+    """s(u) = 1 up to b, then 1 / (c (u - b) + 1).
+
+    Attributes:
+        free: b, up to which lateness does not matter. [FedAsync, Section 6: 4]
+        slope: c, how fast it matters beyond. [FedAsync, Section 6: 10]
+    """
+
+    free: float = field(not_negative, default=4.0)
+    slope: float = field(positive, default=10.0)
+
+    def weight(self, staleness: int) -> float:
+        """A hyperbola beyond the hinge."""
+        return 1.0 / (self.slope * max(0.0, staleness - self.free) + 1.0)

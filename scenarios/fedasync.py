@@ -1,0 +1,23 @@
+"""FedAsync on the quickstart's devices, band and digits: every update makes a model of its own.
+
+24 clients are always at work; the cloud mixes each update into its model as it arrives, by less the later it
+comes. Takes seconds.
+
+    cosim run fedasync
+    cosim run fedasync --protocol.staleness.kind Hinge
+"""
+
+from cosim import AfterUpdates, EverySeconds, FedAsync, Proximal, System, evolve
+from cosim.protocols.trainers import Clients
+from scenarios import quickstart
+
+
+def system() -> System:
+    """The configuration."""
+    clients = Clients(num_local_steps=20, local=Proximal(batch_size=10, learning_rate=0.1))
+    return evolve(
+        quickstart.system(),
+        protocol=FedAsync(training=clients),
+        end=AfterUpdates(num_updates=2000),
+        evaluation=EverySeconds(interval_s=0.1),
+    )

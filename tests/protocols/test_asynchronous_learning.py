@@ -1,0 +1,236 @@
+"""Asynchronous learning: limits in which it is synchronous, order and grouping of trainings, stopped runs."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import worlds
+
+from cosim import (
+    AfterRounds,
+    AfterVersions,
+    AsynchronousTraining,
+    Cells,
+    Clients,
+    Constant,
+    ConstantConcurrency,
+    Dispatched,
+    EveryVersions,
+    FedAsync,
+    FedBuff,
+    FirstK,
+    GeneralisedAsync,
+    HFedAvg,
+    LocalTraining,
+    LogNormalTime,
+    PoissonStarts,
+    Proximal,
+    Sgd,
+    System,
+    TimeTriggered,
+    evolve,
+    run,
+)
+from cosim.configuration import configuration
+from cosim.learning.learner import Learner
+from cosim.results import Result
+from cosim.testing import check_local_training, check_protocol
+from cosim.testing.laws import same_tables
+
+STEPS = worlds.STEPS
+SGD = Sgd(batch_size=10)
+CLIENTS = Clients(num_local_steps=STEPS, local=SGD)
+ROUNDS = HFedAvg(training=worlds.training(num_edge_rounds=1))
+FREQUENCIES_HZ = (1e9, 4e8, 7e8, 5e8)
+
+
+def same_weights(one: Result, other: Result) -> None:
+    assert one.weights is not None
+    assert other.weights is not None
+    for name, values in one.weights.items():
+        np.testing.assert_array_equal(values, other.weights[name], err_msg=name)
+
+
+def rounds(num_rounds: int, *frequencies_hz: float, **changes: Any) -> Result:
+    end = AfterRounds(num_global_rounds=num_rounds)
+    return run(worlds.one_cell(*frequencies_hz, end=end, **{"protocol": ROUNDS} | changes))
+
+
+def versions(num_versions: int, *frequencies_hz: float, **changes: Any) -> Result:
+    return run(worlds.one_cell(*frequencies_hz, end=AfterVersions(num_versions=num_versions), **changes))
+
+
+# --- Limits, bit for bit ------------------------------------------------------------------------------------
+
+
+def test_a_buffer_for_all_and_equal_times_is_federated_averaging() -> None:
+    alike = (1e9,) * 3
+    barrier, buffered = (
+        rounds(4, *alike),
+        versions(4, *alike, protocol=FedBuff(num_updates=3, training=CLIENTS)),
+    )
+    same_weights(barrier, buffered)
+    np.testing.assert_array_equal(barrier.evaluations["time_s"], buffered.evaluations["time_s"])
+    assert (buffered.updates["weight"] == 1 / 3).all()
+
+
+def test_the_first_n_of_n_is_the_barrier() -> None:
+    first = HFedAvg(training=worlds.training(num_edge_rounds=1, waiting=FirstK(num_updates=4)))
+    same_weights(rounds(4, *FREQUENCIES_HZ), rounds(4, *FREQUENCIES_HZ, protocol=first))
+
+
+def test_ticks_beyond_the_slowest_are_a_barrier() -> None:
+    barrier = rounds(4, *FREQUENCIES_HZ)
+    period_s = 2.0 * barrier.rounds["end_s"].min()
+    ticked = versions(4, *FREQUENCIES_HZ, protocol=TimeTriggered(period_s=period_s, training=CLIENTS))
+    same_weights(barrier, ticked)
+    np.testing.assert_array_equal(ticked.evaluations["time_s"], period_s * np.arange(5))
+
+
+def test_a_client_alone_whose_model_is_taken_whole_is_sgd_in_sequence() -> None:
+    protocol = FedAsync(training=CLIENTS, share=1.0, staleness=Constant())
+    same_weights(rounds(5, 1e9), versions(5, 1e9, protocol=protocol))
+
+
+def test_late_weights_are_another_model() -> None:
+    """So that the limits above are none of any two runs."""
+    buffered = versions(4, *FREQUENCIES_HZ, protocol=FedBuff(num_updates=4, training=CLIENTS))
+    with pytest.raises(AssertionError):
+        same_weights(rounds(4, *FREQUENCIES_HZ), buffered)
+
+
+# --- Order and grouping -------------------------------------------------------------------------------------
+
+
+def spread(**changes: Any) -> System:
+    """Six clients of other speeds and random times."""
+    frequencies_hz = np.geomspace(3e8, 3e9, 6).tolist()
+    devices = evolve(worlds.processors(*frequencies_hz), training_time=LogNormalTime(spread=0.5))
+    usual: dict[str, Any] = {"devices": devices, "end": AfterVersions(num_versions=24)}
+    return worlds.one_cell(*frequencies_hz, **usual | changes)
+
+
+@pytest.mark.parametrize("protocol", [FedAsync(training=CLIENTS), FedBuff(num_updates=4, training=CLIENTS)])
+def test_trained_together_or_one_by_one_as_they_arrive_is_the_same(protocol) -> None:
+    one_by_one = run(spread(protocol=protocol, evaluation=EveryVersions()), num_workers=1)
+    together = run(spread(protocol=protocol, evaluation=EveryVersions(num_versions=1000)), num_workers=2)
+    assert one_by_one.weights is not None
+    assert together.weights is not None
+    for name, values in one_by_one.weights.items():
+        np.testing.assert_allclose(together.weights[name], values, rtol=1e-4, atol=1e-6)
+
+
+def test_what_is_in_flight_together_is_trained_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six clients of equal times: 24 versions of FedAsync are four levels of six trainings."""
+    sizes = []
+    trainings = Learner._trainings
+
+    def counted(self: Learner, level: Any) -> Any:
+        sizes.append(len(level.needs))
+        return trainings(self, level)
+
+    monkeypatch.setattr(Learner, "_trainings", counted)
+    protocol, once = FedAsync(training=CLIENTS), EveryVersions(num_versions=24)
+    versions(24, *(1e9,) * 6, protocol=protocol, evaluation=once)
+    assert [size for size in sizes if size] == [6, 6, 6, 6]
+
+
+# --- Stopped runs -------------------------------------------------------------------------------------------
+
+
+@configuration
+class Momentum(LocalTraining):
+    """SGD whose clients keep their velocity."""
+
+    keeps_state = True
+
+    def train(self, client):
+        parameters = dict(client.network.named_parameters())
+        velocity = client.state or {name: torch.zeros_like(p) for name, p in parameters.items()}
+        for x, y in client.batches(client.num_steps, self.batch_size):
+            gradients = torch.autograd.grad(client.loss(client.network(x), y), list(parameters.values()))
+            with torch.no_grad():
+                for (name, p), gradient in zip(parameters.items(), gradients, strict=True):
+                    velocity[name].mul_(0.9).add_(gradient)
+                    p.sub_(velocity[name], alpha=self.learning_rate)
+        return velocity
+
+
+EDGE = worlds.training()
+KEEPING = evolve(CLIENTS, local=Momentum(batch_size=10))
+BUFF = FedBuff(num_updates=2, training=CLIENTS)
+PROTOCOLS = {
+    "FedAsync": FedAsync(training=CLIENTS),
+    "FedBuff": FedBuff(num_updates=3, training=CLIENTS),
+    "FedBuff with states": FedBuff(num_updates=3, training=KEEPING),
+    "concurrency": FedBuff(num_updates=2, training=CLIENTS, starts=ConstantConcurrency(num_in_flight=3)),
+    "Poisson": FedBuff(num_updates=2, training=CLIENTS, starts=PoissonStarts(rate_per_s=100.0)),
+    "queues": GeneralisedAsync(training=CLIENTS, starts=Dispatched(num_in_flight=8)),
+    "ticks": TimeTriggered(period_s=0.02, training=CLIENTS),
+    "cells": FedBuff(num_updates=1, training=Cells(training=EDGE)),
+    "in cells": HFedAvg(training=AsynchronousTraining(protocol=BUFF, turn=AfterVersions(num_versions=2))),
+    "cells of both": FedAsync(
+        training=Cells(training=AsynchronousTraining(protocol=BUFF, turn=AfterVersions(num_versions=2)))
+    ),
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_our_asynchronous_systems_keep_the_laws(protocol) -> None:
+    check_protocol(protocol)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_run_stopped_after_any_version_ends_as_if_it_had_not_been(name: str, tmp_path: Path) -> None:
+    protocol = PROTOCOLS[name]
+    end = AfterRounds(num_global_rounds=5) if protocol.plays_rounds else AfterVersions(num_versions=7)
+    system = spread(protocol=protocol, end=end, num_cells=2)
+    usual = run(system)
+    last = int(usual.evaluations["version"].iloc[-1])
+    for version in range(last):
+
+        def stop(report: Any, version: int = version) -> None:
+            assert not report.trained or name in ("FedBuff with states", "cells")
+            if report.version == version:
+                raise KeyboardInterrupt
+
+        out = tmp_path / str(version)
+        with suppress(KeyboardInterrupt):
+            run(system, out=out, listener=stop, checkpoint_every=1)
+        again = run(system, out=out, resume=True)
+        same_tables(f"after version {version}", usual, again, "")
+
+
+def test_a_resumed_run_learns_nothing_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of both parts add up to those of the whole run, though older versions are still needed."""
+    learners: list[Learner] = []
+    made = Learner.__init__
+
+    def noted(self: Learner, *arguments: Any, **named: Any) -> None:
+        made(self, *arguments, **named)
+        learners.append(self)
+
+    monkeypatch.setattr(Learner, "__init__", noted)
+    system = spread(protocol=PROTOCOLS["FedBuff with states"], end=AfterVersions(num_versions=8))
+    run(system)
+
+    def stop(report: Any) -> None:
+        if report.version == 4:
+            raise KeyboardInterrupt
+
+    with suppress(KeyboardInterrupt):
+        run(system, out=tmp_path / "run", listener=stop, checkpoint_every=1)
+    run(system, out=tmp_path / "run", resume=True)
+    whole, before, after = (learner.num_local_steps for learner in learners)
+    assert before + after == whole
+    assert before > 4 * 3 * STEPS  # and what has been trained for its state only
+
+
+# --- Proximal -----------------------------------------------------------------------------------------------
+
+
+def test_proximal_keeps_the_laws() -> None:
+    check_local_training(Proximal(batch_size=7, mu=0.5))
