@@ -1,6 +1,5 @@
 """Network: the nodes of a system, on a clock."""
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import accumulate
@@ -138,7 +137,6 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
     nobody, nothing = np.empty(0, dtype=np.int64), np.empty(0)
     for edge in cloud.edges:
         tx_power_w = edge.clients.fleet.devices.tx_power_w
-        edge.link.begin_round(0, math.inf)
         offers = overrides(edge.link, "uploads", "open")
         if not offers or edge.link.uploads(nobody, nothing, payload, tx_power_w, Job(1, 0, 0)) is None:
             return f"System.uplink = {type(system.uplink).__name__}"

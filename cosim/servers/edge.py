@@ -142,9 +142,9 @@ class EdgeServer(Server):
             yield sim.at(float(played.ending.end_s))
         except Interrupt as cut:
             played.cut(sim.now_s, reason_of(cut).reason)
-            raise
-        finally:
             self._ended(played, updates)
+            raise
+        self._ended(played, updates)
         counts, num = played.ending.counts, len(participants)
         self._record(sim, played.start_s, work.job, num, num, int(counts.sum()))
         return [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
