@@ -13,10 +13,7 @@ A *process* is a generator that yields from `spend` and from other processes; `t
 - An activity cut short writes its span and the energy it took up to the cut; the process around it ends, and
   `Dropped(reason)` is what `with_deadline`, `first`, `together` or `SideBySide.cut` return in its place.
 
-Randomness has names: `stream(node, purpose)` is a generator that depends on nothing but the run's seed and
-these names, so another client or another bandwidth moves nobody's draws. Who goes by number: a node's name
-counts as its kind and number (`cosim.names`). What every client draws, `of_client` gives in blocks of
-consecutive numbers, so that arrays of clients and single ones see the same values, however many there are.
+Randomness has names (`cosim.draws`).
 
 Usage::
 
@@ -31,20 +28,17 @@ Usage::
 Records written: `Span`, one per activity that took time.
 """
 
-import hashlib
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 from heapq import heappush
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import simpy
-from numpy.typing import NDArray
 from simpy.events import NORMAL
 
-from cosim.names import ClientNames, by_number
+from cosim.draws import Draws
 from cosim.records import DONE, NO_JOB, Span, Trace
 from cosim.side_by_side import (
     Branch,
@@ -65,58 +59,9 @@ Interrupt = simpy.Interrupt
 END_OF_RUN = "end of the run"
 """Why an activity was cut that the end of the run met."""
 
-BLOCK = 256
-"""Clients whose draws are made together."""
 
-Draw = Callable[[np.random.Generator, int], NDArray[Any]]
-"""Gives so many rows."""
-
-
-def uniforms(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-    """One number from 0 to 1 a row."""
-    return rng.random(num)
-
-
-def normals(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-    """One standard normal number a row."""
-    return rng.standard_normal(num)
-
-
-OfBlock = Callable[..., NDArray[Any]]
-"""Gives a row for each client of a block: f(sim, kind, block, ...)."""
-
-
-class Numbers(NamedTuple):
-    """Clients of one kind by their numbers.
-
-    Attributes:
-        kind: The word before the number in their names.
-        num: How many they are.
-        blocks: The blocks of consecutive numbers that they are in.
-        places: Where in these blocks, one after the other, each of them is, shape (clients,), or as a slice.
-    """
-
-    kind: str
-    num: int
-    blocks: Sequence[int]
-    places: NDArray[np.int64] | slice
-
-    @classmethod
-    def of(cls, clients: Sequence[str]) -> "Numbers":
-        """Those of names, which have one kind."""
-        if isinstance(clients, ClientNames):
-            (kind, first), last = by_number(clients[0]), clients.first + len(clients) - 1
-            start = first % BLOCK
-            blocks = range(first // BLOCK, last // BLOCK + 1)
-            return cls(kind, len(clients), blocks, slice(start, start + len(clients)))
-        kinds, numbers = zip(*map(by_number, clients), strict=True)
-        assert len(set(kinds)) == 1
-        blocks, which = np.unique(np.array(numbers) // BLOCK, return_inverse=True)
-        return cls(kinds[0], len(clients), tuple(map(int, blocks)), which * BLOCK + np.array(numbers) % BLOCK)
-
-
-class Simulation:
-    """One run's clock, random streams and trace.
+class Simulation(Draws):
+    """One run's clock, draws and trace.
 
     Args:
         seed: Names the run's randomness, any whole number.
@@ -124,14 +69,10 @@ class Simulation:
     """
 
     def __init__(self, seed: int, *, shuffle_ties: int | None = None) -> None:
-        self.seed = seed
+        super().__init__(seed)
         self.trace = Trace()
         self._environment = _Clock() if shuffle_ties is None else _Shuffled(shuffle_ties)
         self._loose = Loose(self._environment)
-        self._streams: dict[tuple[str, str], np.random.Generator] = {}
-        self._kept = lru_cache(maxsize=8192)(self._rows_of_block)
-        self._scratch = np.random.Generator(np.random.Philox(key=0))
-        self._fresh = self._scratch.bit_generator.state
 
     @property
     def now_s(self) -> float:
@@ -258,64 +199,6 @@ class Simulation:
         So what a server makes of those who meet at one instant is there before a deadline around it.
         """
         return end_of_own_instant(self._environment)
-
-    def stream(self, node: str, purpose: str, *index: int) -> np.random.Generator:
-        """The generator of these names: one that lives as long as the run, or, with an index, a fresh one."""
-        if index:
-            return np.random.Generator(np.random.Philox(key=self.key(node, purpose, *index)))
-        known = self._streams.get((node, purpose))
-        if known is None:
-            known = np.random.Generator(np.random.Philox(key=self.key(node, purpose)))
-            self._streams[node, purpose] = known
-        return known
-
-    def of_client(self, client: str, purpose: str, draw: Draw, *index: int) -> Any:
-        """What a client draws: its row of what the `BLOCK` clients of its block draw together.
-
-        Args:
-            draw: Gives so many rows from a generator, row k for the client with the number `BLOCK` j + k; a
-                function of a module or a method of a part, since it tells its block from others.
-            index: Which draw it is, such as the number of a job.
-        """
-        return self.row(client, Simulation.block, purpose, draw, *index)
-
-    def of_clients(self, clients: "Numbers", purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
-        """What many clients draw, a row each: those of `of_client`."""
-        return self.rows(clients, Simulation.block, purpose, draw, *index)
-
-    def row(self, client: str, of_block: OfBlock, *index: Any) -> Any:
-        """A client's row of what follows from the draws of its block.
-
-        Args:
-            of_block: A function of a module or a method of a part, as a `Draw`.
-            index: What else it is given; numbers, words and functions.
-        """
-        kind, number = by_number(client)
-        return self._kept(of_block, kind, number // BLOCK, *index)[number % BLOCK]
-
-    def rows(self, clients: "Numbers", of_block: OfBlock, *index: Any) -> NDArray[Any]:
-        """The rows of many clients, those of `row`."""
-        found = [self._kept(of_block, clients.kind, block, *index) for block in clients.blocks]
-        return (found[0] if len(found) == 1 else np.concatenate(found))[clients.places]
-
-    def _rows_of_block(self, of_block: OfBlock, kind: str, block: int, *index: Any) -> NDArray[Any]:
-        found = np.asarray(of_block(self, kind, block, *index))
-        found.flags.writeable = False
-        return found
-
-    def block(self, kind: str, block: int, purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
-        """What the clients of a block draw, whom `draw` must not keep its generator."""
-        self._fresh["state"]["key"][0] = self._hashed(f"{kind}*", block, purpose, index)
-        self._scratch.bit_generator.state = self._fresh
-        return draw(self._scratch, BLOCK)
-
-    def key(self, node: str, purpose: str, *index: int) -> int:
-        """A 63-bit number that depends on nothing but the run's seed and these names."""
-        return self._hashed(*by_number(node), purpose, index)
-
-    def _hashed(self, kind: str, number: int, purpose: str, index: tuple[int, ...]) -> int:
-        names = "\0".join((str(self.seed), kind, str(number), purpose, *map(str, index)))
-        return int.from_bytes(hashlib.blake2b(names.encode(), digest_size=8).digest(), "big") >> 1
 
 
 class _Clock(simpy.Environment):

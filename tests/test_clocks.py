@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 import cosim
 from cosim import Never
 from cosim.configuration import ConfigurationError
+from cosim.draws import Numbers, normals
 from cosim.radio.channel import bps_per_hz
 from cosim.results import Result
-from cosim.simulation import Numbers, Simulation, normals
+from cosim.simulation import Simulation
 from cosim.tables import TABLES
 from cosim.testing import small_system
 

@@ -33,8 +33,8 @@ from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.configuration.port import Port
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.data.traffic.table_files import read
+from cosim.draws import uniforms
 from cosim.queueing.station import Station
-from cosim.simulation import uniforms
 from cosim.studies.study import Study
 from cosim.units import unit_of
 from scenarios import command_line, reference

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import cosim
+from cosim.draws import BLOCK, normals, uniforms
 from cosim.links.uplink import Job
 from cosim.names import by_number, client_name
-from cosim.simulation import BLOCK, normals, uniforms
 from cosim.testing import small_system
 
 

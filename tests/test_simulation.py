@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cosim
+from cosim.draws import normals
 from cosim.records import DONE, Span
-from cosim.simulation import Dropped, Process, Simulation, normals
+from cosim.simulation import Dropped, Process, Simulation
 
 TIE_ORDERS = (None, 0, 1, 2, 3, 4, 5)
 """Insertion order, and random orders of simultaneous events."""

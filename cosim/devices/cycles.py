@@ -29,7 +29,8 @@ from cosim.configuration import (
     positive,
 )
 from cosim.configuration.values import in_range
-from cosim.simulation import Numbers, Simulation, uniforms
+from cosim.draws import Numbers, uniforms
+from cosim.simulation import Simulation
 
 
 class LocalStep(NamedTuple):

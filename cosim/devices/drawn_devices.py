@@ -13,8 +13,9 @@ from cosim.configuration.values import PerGroup, Values, each
 from cosim.devices.devices import DeviceArrays, Devices
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.devices.transmit_power import SamePower, TransmitPower
+from cosim.draws import Numbers, uniforms
 from cosim.names import ClientNames
-from cosim.simulation import Numbers, Simulation, uniforms
+from cosim.simulation import Simulation
 
 
 @configuration

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from cosim.devices.client import Client
 from cosim.devices.devices import DeviceArrays
 from cosim.devices.training_time import TrainingTime
+from cosim.draws import Numbers
 from cosim.links.uplink import Places
-from cosim.simulation import Numbers, Simulation
+from cosim.simulation import Simulation
 
 
 class Fleet:

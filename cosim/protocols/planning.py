@@ -26,11 +26,12 @@ from cosim.allocation.problem import Plan, Problem
 from cosim.configuration import ConfigurationError
 from cosim.configuration.values import in_range
 from cosim.devices.client import Client
+from cosim.draws import uniforms
 from cosim.links.uplink import Job, KnownLink
 from cosim.records import Allotment
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
-from cosim.simulation import Simulation, uniforms
+from cosim.simulation import Simulation
 
 
 class Share(NamedTuple):

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, at_least, configuration, field
+from cosim.draws import Numbers
 from cosim.links.uplink import Job
 from cosim.radio.redrawn import Block, EveryGlobalRound, Redrawn
-from cosim.simulation import Numbers, Simulation
+from cosim.simulation import Simulation
 
 GainsByJob = Callable[[Job], NDArray[np.float64]]
 """Job -> power gains, shape (clients,)."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.draws import Draw, Numbers, normals, uniforms
 from cosim.links.uplink import Job
-from cosim.simulation import Draw, Numbers, Simulation, normals, uniforms
+from cosim.simulation import Simulation
 
 
 class GainErrors:

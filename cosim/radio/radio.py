@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field, overrides, refuse
+from cosim.draws import Numbers
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, KnownLink, Link, Places, Uplink, Upload, Uploads
 from cosim.radio.channel import Channel, bps_per_hz
@@ -24,7 +25,7 @@ from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Propagation
 from cosim.radio.sharing.band import Band, Rates, Sharing
 from cosim.radio.sharing.shares import FixedShares
-from cosim.simulation import Numbers, Simulation
+from cosim.simulation import Simulation
 
 
 @configuration

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, not_negative, positive, refuse
+from cosim.draws import Numbers
 from cosim.names import CLOUD, ClientNames, client_name, edge_name
-from cosim.simulation import Numbers, Simulation
+from cosim.simulation import Simulation
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -15,7 +15,7 @@ from cosim import (
     run,
 )
 from cosim.devices.cycles import LocalStep
-from cosim.simulation import uniforms
+from cosim.draws import uniforms
 from cosim.testing import small_system
 
 

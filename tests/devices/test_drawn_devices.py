@@ -14,7 +14,8 @@ from cosim.configuration import ConfigurationError
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import DeviceArrays
 from cosim.devices.drawn_devices import frequencies_hz
-from cosim.simulation import Simulation, uniforms
+from cosim.draws import uniforms
+from cosim.simulation import Simulation
 from cosim.testing import small_system
 
 SIGNIFICANCE = 0.001

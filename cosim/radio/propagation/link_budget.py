@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field, refuse
+from cosim.draws import Numbers
 from cosim.links.uplink import Cell, Job
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.mean_snr import CellSnr, Factors, MeanSnr, Propagation
 from cosim.radio.redrawn import Block, Redrawn
-from cosim.simulation import Numbers, Simulation
+from cosim.simulation import Simulation
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
 
 Gains = NDArray[np.float64]
