@@ -19,6 +19,7 @@ import worlds
 import models
 from cosim import (
     AfterRounds,
+    AfterVersions,
     ConfigurationError,
     Deadline,
     EvaluationTimes,
@@ -51,7 +52,7 @@ from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
 ROOT = Path(__file__).parents[1]
-TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
+TABLES = ("spans", "transfers", "fates", "plans", "rounds", "updates", "evaluations")
 FILES = {
     "config.json",
     "provenance.json",
@@ -93,9 +94,8 @@ def small(system: System) -> System:
         protocol = evolve(system.protocol, num_edge_rounds=2, max_local_rounds=3)
         return evolve(system, protocol=protocol, end=AfterRounds(num_global_rounds=2))
     training = evolve(system.protocol.training, num_local_steps=4)
-    system = evolve(
-        system, protocol=evolve(system.protocol, training=training), end=AfterRounds(num_global_rounds=3)
-    )
+    end = AfterRounds(num_global_rounds=3) if system.protocol.plays_rounds else AfterVersions(num_versions=9)
+    system = evolve(system, protocol=evolve(system.protocol, training=training), end=end)
     if isinstance(system.data, FashionMnist):
         system = evolve(system, data=Synthetic(split=system.data.split), model="relu-12-24-4")
     return system
@@ -110,7 +110,10 @@ def test_same_seed_same_files_whatever_the_number_of_workers(tmp_path: Path) -> 
     assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
     other = tables_of_seed(2, tmp_path / "d")
     usual = tables(tmp_path / "a")
-    assert {name for name in other if other[name] == usual[name]} == {"plans.parquet"}  # nobody plans
+    assert {name for name in other if other[name] == usual[name]} == {
+        "plans.parquet",
+        "updates.parquet",
+    }  # none
 
 
 def tables_of_seed(seed: int, folder: Path) -> dict[str, bytes]:

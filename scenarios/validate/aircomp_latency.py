@@ -88,6 +88,7 @@ def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdge
     """The closed form of each cell's edge rounds."""
     protocol, num_parameters = system.protocol, cloud.shape.num_parameters()
     assert isinstance(protocol, cosim.Hist | cosim.HFedAvg)
+    assert isinstance(protocol.training, cosim.EdgeTraining)
     assert isinstance(system.cycles, cosim.CyclesPerStep)
     sizes = [num_parameters] * NUM_CELLS
     if isinstance(protocol, cosim.Hist):
@@ -137,6 +138,7 @@ def compared(system: cosim.System) -> dict[str, dict[str, tuple[float, str]]]:
     cloud, result = simulate(system)
     protocol = system.protocol
     assert isinstance(protocol, cosim.Hist | cosim.HFedAvg)
+    assert isinstance(protocol.training, cosim.EdgeTraining)
     assert isinstance(system.cycles, cosim.CyclesPerStep)
     num_edge_rounds = protocol.training.num_edge_rounds
     predicted = [cells(system, cloud, number) for number in range(1, cloud.progress.num_global_rounds + 1)]
