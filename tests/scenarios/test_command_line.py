@@ -152,12 +152,8 @@ def test_show_gives_the_kind_of_every_part_and_what_else_it_may_be(cosim: Call) 
     assert shown["uplink.sharing"] == ["FixedShares", "", "HIST journal, Section IV-A: fixed shares", fixed]
     assert shown["uplink.fading.num_antennas"] == ["3", "", "chosen here", ""]
     assert shown["protocol.training"] == ["EdgeTraining", "", "", ""]
-    assert shown["protocol.training.local"] == [
-        "Sgd",
-        "",
-        "HIST journal, eq. 5: SGD",
-        "Proximal, VerticalSgd",
-    ]
+    rules = "Proximal, VerticalSgd"
+    assert shown["protocol.training.local"] == ["Sgd", "", "HIST journal, eq. 5: SGD", rules]
     assert shown["uplink.link.snr_db"] == ["PerGroup", "", "", "PerClient"]
     assert shown["uplink.link.snr_db.values"] == ["0", "dB", "chosen in this scenario", ""]
     assert page(cosim("show", "hist")[1])["uplink.link.snr_db.values"][2] == "HIST journal, Section VI-C"

@@ -251,7 +251,7 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         code, output, _ = cosim(command, "mine.py", "--help")
         assert code == 0
         kinds = output.partition("Parts, and other kinds of them")[2]
-        row = r"--protocol\.training\.kind +mine:Patient +AsynchronousTraining,.* +Rests before every edge round\."
+        row = r"--protocol\.training\.kind +mine:Patient +AsynchronousTraining,.* +Rests before every edge"
         assert re.search(row, kinds)
         assert re.search(r"--uplink\.kind +Radio +PublicNetwork\b.* +An uplink over the air\.", kinds)
         assert "--import MODULE" in output
