@@ -19,6 +19,7 @@ import worlds
 import models
 from cosim import (
     AfterRounds,
+    AfterUpdates,
     ConfigurationError,
     Deadline,
     EvaluationTimes,
@@ -51,7 +52,7 @@ from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
 ROOT = Path(__file__).parents[1]
-TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
+TABLES = ("spans", "transfers", "fates", "plans", "rounds", "updates", "evaluations")
 FILES = {
     "config.json",
     "provenance.json",
@@ -93,9 +94,8 @@ def small(system: System) -> System:
         protocol = evolve(system.protocol, num_edge_rounds=2, max_local_rounds=3)
         return evolve(system, protocol=protocol, end=AfterRounds(num_global_rounds=2))
     training = evolve(system.protocol.training, num_local_steps=4)
-    system = evolve(
-        system, protocol=evolve(system.protocol, training=training), end=AfterRounds(num_global_rounds=3)
-    )
+    end = AfterRounds(num_global_rounds=3) if system.protocol.plays_rounds else AfterUpdates(num_updates=60)
+    system = evolve(system, protocol=evolve(system.protocol, training=training), end=end)
     if isinstance(system.data, FashionMnist):
         system = evolve(system, data=Synthetic(split=system.data.split), model="relu-12-24-4")
     return system
@@ -110,7 +110,8 @@ def test_same_seed_same_files_whatever_the_number_of_workers(tmp_path: Path) -> 
     assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
     other = tables_of_seed(2, tmp_path / "d")
     usual = tables(tmp_path / "a")
-    assert {name for name in other if other[name] == usual[name]} == {"plans.parquet"}  # nobody plans
+    empty = {"plans.parquet", "updates.parquet"}  # nobody plans, nobody is asynchronous
+    assert {name for name in other if other[name] == usual[name]} == empty
 
 
 def tables_of_seed(seed: int, folder: Path) -> dict[str, bytes]:
@@ -464,7 +465,7 @@ def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     for name in TABLES:
-        assert len(pd.read_parquet(tmp_path / "a" / f"{name}.parquet")) > 0 or name == "plans"
+        assert len(pd.read_parquet(tmp_path / "a" / f"{name}.parquet")) > 0 or name in ("plans", "updates")
     result = Result.load(tmp_path / "a")
     assert result.summary.status == "running"
     assert 30 < result.summary.num_global_rounds < 400

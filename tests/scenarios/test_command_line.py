@@ -152,7 +152,8 @@ def test_show_gives_the_kind_of_every_part_and_what_else_it_may_be(cosim: Call) 
     assert shown["uplink.sharing"] == ["FixedShares", "", "HIST journal, Section IV-A: fixed shares", fixed]
     assert shown["uplink.fading.num_antennas"] == ["3", "", "chosen here", ""]
     assert shown["protocol.training"] == ["EdgeTraining", "", "", ""]
-    assert shown["protocol.training.local"] == ["Sgd", "", "HIST journal, eq. 5: SGD", "VerticalSgd"]
+    rules = "Proximal, VerticalSgd"
+    assert shown["protocol.training.local"] == ["Sgd", "", "HIST journal, eq. 5: SGD", rules]
     assert shown["uplink.link.snr_db"] == ["PerGroup", "", "", "PerClient"]
     assert shown["uplink.link.snr_db.values"] == ["0", "dB", "chosen in this scenario", ""]
     assert page(cosim("show", "hist")[1])["uplink.link.snr_db.values"][2] == "HIST journal, Section VI-C"
@@ -423,7 +424,7 @@ def test_bad_input_is_one_message_and_leaves_no_folder(
         ('{"system": {"topology": {"cell_radius_m": NaN}}}', ("Topology.cell_radius_m = nan", "finite")),
         (
             '{"system": {"protocol": {"kind": "Hits"}}}',
-            ("'kind' must be one of HFedAvg, Hist", "Did you mean Hist?"),
+            ("'kind' must be one of FedAsync, FedBuff", "Did you mean Hist?"),
         ),
         ('{"system": {"initial_weights": "dawn"}}', ("no such choice", "Did you mean drawn?")),
     ],

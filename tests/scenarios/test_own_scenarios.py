@@ -168,7 +168,9 @@ def test_its_scenario_is_asked_for_also_where_no_class_of_it_is_left(cosim):
     words = ("--model", "relu-64-8-10", "--initial-weights", "drawn")
     assert cosim("run", "mine.py", *words, "--out", "a", "--quiet")[0] == 0
     written = config("a")
-    del written["system"]["protocol"]["training"]["kind"], written["system"]["protocol"]["training"]["rest_s"]
+    training = written["system"]["protocol"]["training"]
+    training["kind"] = "EdgeTraining"
+    del training["rest_s"]
     Path("plain.json").write_text(json.dumps(written))
     code, _, errors = cosim("run", "--config", "plain.json")
     assert code == 2
@@ -249,7 +251,7 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         code, output, _ = cosim(command, "mine.py", "--help")
         assert code == 0
         kinds = output.partition("Parts, and other kinds of them")[2]
-        row = r"--protocol\.training\.kind +mine:Patient +EdgeTraining\b.* +Rests before every edge round\."
+        row = r"--protocol\.training\.kind +mine:Patient +AsynchronousTraining,.* +Rests before every edge"
         assert re.search(row, kinds)
         assert re.search(r"--uplink\.kind +Radio +PublicNetwork\b.* +An uplink over the air\.", kinds)
         assert "--import MODULE" in output

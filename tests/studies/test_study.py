@@ -282,7 +282,7 @@ def test_kinds_are_fields_and_keep_what_both_have(tmp_path):
     ]
     assert [design.error is None for design in found] == [True, True, False, False, False, False]
     assert "HFedAvg has no part 'submodel_sizes'" in str(found[2].error)
-    assert "'kind' must be one of HFedAvg, Hist" in str(found[4].error)
+    assert "'kind' must be one of FedAsync, FedBuff" in str(found[4].error)
     (_, averaged) = designs({"base": BASE}, {"protocol.kind": ("Hist", "HFedAvg")})
     assert averaged.system is not None
     assert averaged.system.protocol == HFedAvg(training=BASE.protocol.training)
