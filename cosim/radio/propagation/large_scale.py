@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cosim.configuration import between, configuration, field, positive
+from cosim.configuration import between, configuration, field, positive, refuse
 from cosim.radio.propagation.pathloss import (
     LOW_ENVIRONMENT_HEIGHT_M,
     Array,
@@ -52,6 +52,9 @@ STANDARD_HEIGHTS_M = {
     "inh-open": (3.0, 1.0),
 }
 """Antenna heights: base station, terminal. [3GPP TR 38.901, Tables 7.2-1, 7.2-2 and 7.2-3]"""
+
+STANDARD_SURROUNDINGS_M = {"street_width_m": 20.0, "building_height_m": 5.0}
+"""Averages in rma. [3GPP TR 38.901, Table 7.4.1-1]"""
 
 
 class LargeScaleDraw(NamedTuple):
@@ -87,8 +90,8 @@ class LargeScale:
             [3GPP TR 38.901, Tables 7.2-1, 7.2-2 and 7.2-3]
         height_ut_m: Terminal's antenna height; none takes 1.5 outdoors and 1 indoors.
             [3GPP TR 38.901, Tables 7.2-1, 7.2-2 and 7.2-3]
-        street_width_m: Average street width; counts in rma only. [3GPP TR 38.901, Table 7.4.1-1]
-        building_height_m: Average building height; counts in rma only. [3GPP TR 38.901, Table 7.4.1-1]
+        street_width_m: Average street width, in rma only; none takes 20. [3GPP TR 38.901, Table 7.4.1-1]
+        building_height_m: Average building height, in rma only; none takes 5. [3GPP TR 38.901, Table 7.4.1-1]
         shadowing: Whether links have shadow fading. [3GPP TR 38.901, clause 7.4.1]
     """
 
@@ -96,12 +99,16 @@ class LargeScale:
     carrier_hz: float = field(positive, default=2.4e9)
     height_bs_m: float | None = field(positive, between(0.0, 1e4), default=None)
     height_ut_m: float | None = field(positive, default=None)
-    street_width_m: float = field(positive, default=20.0)
-    building_height_m: float = field(positive, default=5.0)
+    street_width_m: float | None = field(positive, default=None)
+    building_height_m: float | None = field(positive, default=None)
     shadowing: bool = True
 
     def __attrs_post_init__(self) -> None:
         """Refuse values outside the environment's ranges before any link exists: 10 m lies in all of them."""
+        for name in STANDARD_SURROUNDINGS_M if self.environment != "rma" else ():
+            if (value := getattr(self, name)) is not None:
+                rule = f"has no effect in {self.environment}"
+                raise refuse("LargeScale", name, value, rule, "leave it out, or environment = rma")
         num_heights = num_high_environment_heights(self.heights_m[1])
         highest_m = 12.0 + 3.0 * (num_heights - 1) if num_heights else LOW_ENVIRONMENT_HEIGHT_M
         self.path_loss_db(10.0, True, highest_m)
@@ -176,9 +183,10 @@ class LargeScale:
             case "umi":
                 return umi_db(**link)
             case "rma":
-                return rma_db(
-                    **link, street_width_m=self.street_width_m, building_height_m=self.building_height_m
-                )
+                given = {
+                    name: getattr(self, name) or usual for name, usual in STANDARD_SURROUNDINGS_M.items()
+                }
+                return rma_db(**link, **given)
             case "inh-mixed" | "inh-open":
                 return inh_db(**link)
 

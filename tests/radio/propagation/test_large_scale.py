@@ -280,6 +280,8 @@ BAD = [
     ({"environment": "rma", "carrier_hz": 60e9}, "rma.carrier_hz = 6e.10: must lie from 5e.08 to 3e.10 Hz"),
     ({"environment": "rma", "street_width_m": 60.0}, "rma.street_width_m = 60: must lie from 5 to 50 m"),
     ({"environment": "rma", "building_height_m": 1.0}, "rma.building_height_m = 1: must lie from 5 to 50 m"),
+    ({"environment": "uma", "street_width_m": 20.0}, "LargeScale.street_width_m = 20: has no effect in uma"),
+    ({"environment": "umi", "building_height_m": 9.0}, "LargeScale.building_height_m = 9: has no effect in"),
     # roofs may reach 21 m for a terminal at 22.5 m
     (
         {"environment": "uma", "height_ut_m": 22.5, "height_bs_m": 20.0},
