@@ -19,6 +19,7 @@ from matplotlib.patches import Patch
 from analysis.activities import IDLE, in_words
 from analysis.critical_path import CriticalPath
 from analysis.fates import keeps_clients
+from analysis.plots.asynchronous import asynchronous_overview
 from analysis.plots.model import model_over_time
 from analysis.plots.style import Looks, legend_above, looks_of, plain
 from analysis.plots.tallied import tallied_overview
@@ -41,10 +42,12 @@ _CUT: dict[str, Any] = {
 def overview(result: Result) -> Figure:
     """The global model over simulated time, if anything was learned, and one global round.
 
-    Of a run that keeps no rows of its clients: its edge rounds.
+    Of a run that keeps no rows of its clients: its edge rounds. Of one without rounds: its applied updates.
     """
     if len(result.tallies):
         return tallied_overview(result)
+    if len(result.updates) and not result.summary.num_global_rounds:
+        return asynchronous_overview(result)
     with matplotlib.rc_context({"legend.fontsize": 8}):
         clients = _num_clients(result)
         rows = 0 if clients > MOST_IN_ROWS else min(clients, MOST_ROWS)

@@ -1,0 +1,86 @@
+"""Asynchronous: what an asynchronous server has applied, how stale it was, and whose it was."""
+
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from analysis.plots.model import model_over_time
+from analysis.plots.style import COLOURS, legend_above
+from cosim.results import Result
+
+_MOST_BARS = 60
+
+
+def asynchronous_overview(result: Result) -> Figure:
+    """The global model over simulated time, if anything was learned; staleness; who contributes how much."""
+    with matplotlib.rc_context({"legend.fontsize": 8}):
+        learned = result.summary.headline is not None
+        figure = Figure(figsize=(11.0, 3.8), layout="constrained")
+        first, *others = figure.subplots(1, 3)
+        if learned:
+            model_over_time(first, result)
+        else:
+            versions_picture(first, result)
+        staleness_picture(others[0], result)
+        contributions_picture(others[1], result)
+    return figure
+
+
+def versions_picture(axes: Axes, result: Result) -> None:
+    """Versions of each asynchronous server's model over simulated time, of at most six servers."""
+    looks: list[Any] = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
+    servers = list(result.updates.groupby("server"))[: len(looks)]
+    for (server, own), look, colour in zip(servers, looks, COLOURS, strict=False):
+        steps = own.drop_duplicates("made_version")
+        axes.step(
+            steps["applied_s"],
+            steps["made_version"],
+            where="post",
+            color=colour,
+            linestyle=look,
+            label=server,
+        )
+    axes.set_xlabel("simulated time (s)")
+    axes.set_ylabel("version of the model")
+    axes.set_ylim(bottom=0)
+    if len(servers) > 1:
+        legend_above(axes, [str(server) for server, _ in servers])
+
+
+def staleness_picture(axes: Axes, result: Result) -> None:
+    """How many versions were made between an update's start and its application."""
+    staleness = result.updates["staleness"].to_numpy()
+    longest = int(staleness.max())
+    width = max(1, -(-(longest + 1) // _MOST_BARS))
+    edges = np.arange(0, longest + width + 1, width)
+    counts, _ = np.histogram(staleness, edges)
+    shares = 100.0 * counts / len(staleness)
+    axes.bar(edges[:-1] + (width - 1) / 2, shares, 0.9 * width, facecolor="#9cc5e3", edgecolor=COLOURS[0])
+    mean = staleness.mean()
+    axes.axvline(mean, color=COLOURS[0], linestyle="--", label=f"mean {mean:.3g}")
+    axes.set_xlabel("staleness (versions)")
+    axes.set_ylabel("applied updates (%)")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    legend_above(axes, [f"mean {mean:.3g}"])
+
+
+def contributions_picture(axes: Axes, result: Result) -> None:
+    """Which part of the applied updates, and of their weights, comes from the fastest clients."""
+    by_client = result.updates.groupby("client")["weight"]
+    for name, values, look in (
+        ("updates", by_client.size(), "-"),
+        ("weights", by_client.sum(), "--"),
+    ):
+        largest = np.sort(values.to_numpy())[::-1]
+        parts = np.concatenate(([0.0], 100.0 * np.cumsum(largest) / largest.sum()))
+        axes.plot(np.linspace(0.0, 100.0, len(parts)), parts, look, color=COLOURS[0], label=name)
+    axes.plot([0.0, 100.0], [0.0, 100.0], ":", color="#4a4a4a", label="all alike")
+    axes.set_xlabel("clients that contribute most (%)")
+    axes.set_ylabel("what comes from them (%)")
+    axes.set_xlim(0.0, 100.0)
+    axes.set_ylim(0.0, 100.0)
+    legend_above(axes, ["updates", "weights", "all alike"])
