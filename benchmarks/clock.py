@@ -3,8 +3,10 @@
 A client-round is one client's local round: it trains, then it sends, and both are written down as spans.
 "bare" plays nothing else: SimPy processes with two timeouts and two rows each, all of an edge round waited
 for together. "hist" is `cosim run hist` without learning, from its configuration to its tables: fading,
-rates, the shared band, payloads, transfers, rounds, sorting; by events, and on arrays. "1,000 in a cell" is
-one cell with fading and a deadline. All are measured in turn, in one process, by its processor time.
+rates, the shared band, payloads, transfers, rounds, sorting; by events, and on arrays. "40 cells" are as
+large, "1,000 in a cell" is one with fading and a deadline; "drawn" has a deadline and takes two thirds, or
+half, of the clients in turn; "rounds" keeps no rows of clients. All are measured in turn, in one process, by
+its processor time.
 
     python benchmarks/clock.py
     python benchmarks/clock.py --num-global-rounds 40 --repetitions 11
@@ -51,9 +53,22 @@ def bare(num_edge_rounds: int, num_clients: int) -> int:
     return len(spans) // 2
 
 
-def timing_only(system: cosim.System, clock: Literal["events", "arrays"] = "events") -> int:
+def timing_only(
+    system: cosim.System,
+    clock: Literal["events", "arrays"] = "events",
+    records: Literal["all", "rounds"] = "all",
+) -> int:
     """One run without learning; returns the number of client-rounds."""
-    return cosim.run(system, models.build(system.model), num_workers=1, clock=clock).summary.num_updates
+    network = models.build(system.model)
+    return cosim.run(system, network, num_workers=1, clock=clock, records=records).summary.num_updates
+
+
+def drawn(system: cosim.System, num_participants: int) -> cosim.System:
+    """With a deadline, and so many clients of each cell drawn for every edge round."""
+    assert isinstance(system.protocol, cosim.Hist | cosim.HFedAvg)
+    waiting = cosim.Deadline(after_s=60.0)
+    training = cosim.evolve(system.protocol.training, num_participants=num_participants, waiting=waiting)
+    return cosim.evolve(system, protocol=cosim.evolve(system.protocol, training=training))
 
 
 def large_cell(num_edge_rounds: int, sharing: Sharing) -> cosim.System:
@@ -84,14 +99,22 @@ def main() -> None:
     fixed = cosim.evolve(base, end=end, evaluation=cosim.Never())
     redivided = cosim.evolve(fixed, uplink=cosim.Radio(sharing=cosim.RedividedShares()))
     num_edge_rounds = len(cosim.run(fixed, models.build(fixed.model)).rounds) - asked.num_global_rounds
+    many = cosim.evolve(fixed, num_cells=40, num_clients=600, end=cosim.AfterRounds(num_global_rounds=20))
+    fixed_cell, redivided_cell = large_cell(50, cosim.FixedShares()), large_cell(10, cosim.RedividedShares())
     ways: dict[str, Callable[[], int]] = {
         "bare": lambda: bare(num_edge_rounds, base.num_clients // base.num_cells),
         "hist": lambda: timing_only(fixed),
         "hist, arrays": lambda: timing_only(fixed, "arrays"),
         "hist, redivided": lambda: timing_only(redivided),
+        "40 cells, arrays": lambda: timing_only(many, "arrays"),
+        "... drawn": lambda: timing_only(drawn(many, 10), "arrays"),
         "1,000 in a cell": lambda: timing_only(large_cell(5, cosim.FixedShares())),
-        "... on arrays": lambda: timing_only(large_cell(5, cosim.FixedShares()), "arrays"),
         "... redivided": lambda: timing_only(large_cell(5, cosim.RedividedShares())),
+        "... on arrays": lambda: timing_only(fixed_cell, "arrays"),
+        "... rounds": lambda: timing_only(fixed_cell, "arrays", "rounds"),
+        "... rounds, drawn": lambda: timing_only(drawn(fixed_cell, 500), "arrays", "rounds"),
+        "... redivided, arrays": lambda: timing_only(redivided_cell, "arrays", "rounds"),
+        "... over the air": lambda: timing_only(large_cell(50, cosim.OverTheAir()), "arrays", "rounds"),
     }
     per_s: dict[str, list[float]] = {name: [] for name in ways}
     for repetition in range(asked.repetitions + 1):
@@ -105,7 +128,7 @@ def main() -> None:
     print(f"{num_edge_rounds:,} edge rounds of {base.num_clients // base.num_cells} clients")
     for name, rates in per_s.items():
         shares = [rate / other for rate, other in zip(rates, per_s["bare"], strict=True)]
-        print(f"{name:16} {statistics.median(rates):8,.0f}  {statistics.median(shares):5.2f} of bare")
+        print(f"{name:22} {statistics.median(rates):8,.0f}  {statistics.median(shares):5.2f} of bare")
 
 
 if __name__ == "__main__":
