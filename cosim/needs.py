@@ -34,18 +34,18 @@ class Needs(NamedTuple):
 
     Attributes:
         num_jobs: Local rounds of clients; None: nobody knows beforehand.
-        memory_bytes: About so much, at the end.
-        disk_bytes: About so much, where a folder is asked for.
+        memory_gib: About so much, at the end.
+        disk_gib: About so much, where a folder is asked for.
     """
 
     num_jobs: int | None
-    memory_bytes: float
-    disk_bytes: float
+    memory_gib: float
+    disk_gib: float
 
     @property
     def words(self) -> str:
         """Memory and disk for a reader."""
-        return f"about {self.memory_bytes / _GIB:.1f} GiB of memory, {self.disk_bytes / _GIB:.1f} GiB on disk"
+        return f"about {self.memory_gib:.1f} GiB of memory, {self.disk_gib:.1f} GiB on disk"
 
 
 def num_jobs_of(system: Any) -> int | None:
@@ -68,7 +68,7 @@ def needs_of(system: Any, clock: Literal["arrays", "events"], *, keeps_rows: boo
     of_rounds = _BYTES_OF_A_ROUND * num_rounds * len(system.sizes())
     of_clients = _BYTES_OF_A_CLIENT[clock] * system.num_clients
     memory = _BASE_BYTES + of_clients + _BYTES_OF_A_JOB[clock] * num_kept + of_rounds
-    return Needs(num_jobs, memory, _DISK_BYTES_OF_A_JOB * num_kept + of_rounds)
+    return Needs(num_jobs, memory / _GIB, (_DISK_BYTES_OF_A_JOB * num_kept + of_rounds) / _GIB)
 
 
 def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
@@ -81,18 +81,18 @@ def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
     if keeps_rows:
         fixes.insert(0, "--records rounds, which keeps a row for each edge round")
     for what, need, free in (
-        ("memory", needs.memory_bytes, _free_memory_bytes()),
-        ("disk", needs.disk_bytes, _free_disk_bytes(folder)),
+        ("memory", needs.memory_gib, _free_memory_gib()),
+        ("disk", needs.disk_gib, _free_disk_gib(folder)),
     ):
         if free is not None and need > free:
             where = "" if what == "memory" or folder is None else f" at {shown(folder)}"
             raise ConfigurationError(
-                f"the run takes {needs.words}, and {free / _GIB:.1f} GiB of {what} are free{where}. Usual "
+                f"the run takes {needs.words}, and {free:.1f} GiB of {what} are free{where}. Usual "
                 f"fix: {', or '.join(fixes)}."
             )
 
 
-def _free_memory_bytes() -> float | None:
+def _free_memory_gib() -> float | None:
     """Memory that can be had, where the system says so, less where a container has a limit."""
     limits = [_number(Path("/sys/fs/cgroup/memory.max"))]
     try:
@@ -101,7 +101,7 @@ def _free_memory_bytes() -> float | None:
     except (OSError, ValueError):
         pass
     known = [limit for limit in limits if limit is not None]
-    return min(known, default=None)
+    return min(known) / _GIB if known else None
 
 
 def _number(file: Path) -> float | None:
@@ -111,8 +111,8 @@ def _number(file: Path) -> float | None:
         return None
 
 
-def _free_disk_bytes(folder: Path | None) -> float | None:
+def _free_disk_gib(folder: Path | None) -> float | None:
     if folder is None:
         return None
     there = next((place for place in (folder, *folder.parents) if place.exists()), None)
-    return None if there is None or not os.access(there, os.R_OK) else float(shutil.disk_usage(there).free)
+    return None if there is None or not os.access(there, os.R_OK) else shutil.disk_usage(there).free / _GIB

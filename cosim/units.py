@@ -19,6 +19,7 @@ SUFFIXES = {
     "cycles_per_flop": "cycles/operation",
     "_cycles": "cycles",
     "_bits": "bit",
+    "_gib": "GiB",
     "_bps": "bit/s",
     "_dbm": "dBm",
     "_db": "dB",

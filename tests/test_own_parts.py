@@ -248,10 +248,6 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
         cosim.LargeScale(environment="umi"),
         cosim.PerGroup(values=(1.0, 2.0)),
         cosim.PerClient(values=(3.0,)),
-        cosim.AfterVersions(num_versions=3),
-        cosim.AfterUpdates(num_updates=5),
-        cosim.AfterSeconds(duration_s=0.25),
-        cosim.EverySeconds(interval_s=0.5),
     )
     assert set(left_out) == {type(one) for one in made}
     for one in made:

@@ -157,7 +157,7 @@ def test_rounds_alone_are_not_to_be_had_by_events():
 
 @pytest.mark.parametrize("what", ["memory", "disk"])
 def test_what_cannot_fit_is_refused_with_its_numbers(what, tmp_path, monkeypatch):
-    monkeypatch.setattr(needs, f"_free_{what}_bytes", lambda *_: 0.0)
+    monkeypatch.setattr(needs, f"_free_{what}_gib", lambda *_: 0.0)
     with pytest.raises(
         ConfigurationError, match=rf"takes about 0\.\d GiB.*0\.0 GiB of {what} are free"
     ) as no:
@@ -170,5 +170,5 @@ def test_needs_grow_with_what_is_kept():
     system = cosim.evolve(fleet.system(), num_cells=10, num_clients=10_000)
     all_rows, rounds = (needs.needs_of(system, "arrays", keeps_rows=keeps) for keeps in (True, False))
     assert all_rows.num_jobs == rounds.num_jobs == 10_000 * 5 * 20
-    assert all_rows.memory_bytes > 3 * rounds.memory_bytes
-    assert np.isfinite(all_rows.disk_bytes)
+    assert all_rows.memory_gib > 3 * rounds.memory_gib
+    assert np.isfinite(all_rows.disk_gib)

@@ -19,7 +19,7 @@ import docstring_parser
 import cosim
 from cosim import job_costs
 from cosim.configuration import is_configuration, kinds_of
-from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Transfer
+from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Tally, Transfer
 from cosim.results import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
@@ -220,6 +220,7 @@ def _tables_of_a_run() -> Iterator[str]:
         ("fates.parquet", Fate),
         ("plans.parquet", Allotment),
         ("rounds.parquet", Round),
+        ("tallies.parquet", Tally),
         ("updates.parquet", Applied),
         ("evaluations.parquet", Evaluation),
         ("summary.json", Summary),

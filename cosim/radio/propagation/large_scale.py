@@ -183,10 +183,9 @@ class LargeScale:
             case "umi":
                 return umi_db(**link)
             case "rma":
-                given = {
-                    name: getattr(self, name) or usual for name, usual in STANDARD_SURROUNDINGS_M.items()
-                }
-                return rma_db(**link, **given)
+                for name, usual in STANDARD_SURROUNDINGS_M.items():
+                    link[name] = getattr(self, name) or usual
+                return rma_db(**link)
             case "inh-mixed" | "inh-open":
                 return inh_db(**link)
 
