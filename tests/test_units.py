@@ -27,6 +27,7 @@ PACKAGES = ("cosim", "models", "analysis", "scenarios")
 NO_UNIT = {
     "AirEdgeRoundLatency": {"fraction"},
     "Algorithm2": {"penalty"},
+    "ClosedNetwork": {"shares"},
     "Convergence": {
         "client_divergence",
         "edge_divergence",
