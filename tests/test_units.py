@@ -27,6 +27,7 @@ PACKAGES = ("cosim", "models", "analysis", "scenarios")
 NO_UNIT = {
     "AirEdgeRoundLatency": {"fraction"},
     "Algorithm2": {"penalty"},
+    "Check": {"margin", "theory"},
     "ClosedNetwork": {"shares"},
     "Convergence": {
         "client_divergence",
@@ -56,6 +57,7 @@ NO_UNIT = {
     "HyperExponentialTime": {"busy_factor", "busy_probability"},
     "Interval": {"estimate", "high", "level", "low"},
     "LatencyOptimal": {"largest"},
+    "Law": {"stretch"},
     "Load": {"fraction"},
     "LocalStep": {"fraction"},
     "LocalTraining": {"learning_rate"},
