@@ -27,6 +27,8 @@ PACKAGES = ("cosim", "models", "analysis", "scenarios")
 NO_UNIT = {
     "AirEdgeRoundLatency": {"fraction"},
     "Algorithm2": {"penalty"},
+    "Check": {"margin", "theory"},
+    "ClosedNetwork": {"shares"},
     "Convergence": {
         "client_divergence",
         "edge_divergence",
@@ -55,6 +57,7 @@ NO_UNIT = {
     "HyperExponentialTime": {"busy_factor", "busy_probability"},
     "Interval": {"estimate", "high", "level", "low"},
     "LatencyOptimal": {"largest"},
+    "Law": {"stretch"},
     "Load": {"fraction"},
     "LocalStep": {"fraction"},
     "LocalTraining": {"learning_rate"},

@@ -1,4 +1,4 @@
-"""Asynchronous learning: limits in which it is synchronous, order and grouping of trainings, stopped runs."""
+"""Asynchronous learning: order and grouping of trainings, stopped runs."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -15,13 +15,11 @@ from cosim import (
     AsynchronousTraining,
     Cells,
     Clients,
-    Constant,
     ConstantConcurrency,
     Dispatched,
     EveryVersions,
     FedAsync,
     FedBuff,
-    FirstK,
     GeneralisedAsync,
     HFedAvg,
     LocalTraining,
@@ -36,70 +34,12 @@ from cosim import (
 )
 from cosim.configuration import configuration
 from cosim.learning.learner import Learner
-from cosim.results import Result
 from cosim.testing import check_local_training, check_protocol
 from cosim.testing.laws import same_tables
 
 STEPS = worlds.STEPS
 SGD = Sgd(batch_size=10)
 CLIENTS = Clients(num_local_steps=STEPS, local=SGD)
-ROUNDS = HFedAvg(training=worlds.training(num_edge_rounds=1))
-FREQUENCIES_HZ = (1e9, 4e8, 7e8, 5e8)
-
-
-def same_weights(one: Result, other: Result) -> None:
-    assert one.weights is not None
-    assert other.weights is not None
-    for name, values in one.weights.items():
-        np.testing.assert_array_equal(values, other.weights[name], err_msg=name)
-
-
-def rounds(num_rounds: int, *frequencies_hz: float, **changes: Any) -> Result:
-    end = AfterRounds(num_global_rounds=num_rounds)
-    return run(worlds.one_cell(*frequencies_hz, end=end, **{"protocol": ROUNDS} | changes))
-
-
-def versions(num_versions: int, *frequencies_hz: float, **changes: Any) -> Result:
-    return run(worlds.one_cell(*frequencies_hz, end=AfterVersions(num_versions=num_versions), **changes))
-
-
-# --- Limits, bit for bit ------------------------------------------------------------------------------------
-
-
-def test_a_buffer_for_all_and_equal_times_is_federated_averaging() -> None:
-    alike = (1e9,) * 3
-    barrier, buffered = (
-        rounds(4, *alike),
-        versions(4, *alike, protocol=FedBuff(num_updates=3, training=CLIENTS)),
-    )
-    same_weights(barrier, buffered)
-    np.testing.assert_array_equal(barrier.evaluations["time_s"], buffered.evaluations["time_s"])
-    assert (buffered.updates["weight"] == 1 / 3).all()
-
-
-def test_the_first_n_of_n_is_the_barrier() -> None:
-    first = HFedAvg(training=worlds.training(num_edge_rounds=1, waiting=FirstK(num_updates=4)))
-    same_weights(rounds(4, *FREQUENCIES_HZ), rounds(4, *FREQUENCIES_HZ, protocol=first))
-
-
-def test_ticks_beyond_the_slowest_are_a_barrier() -> None:
-    barrier = rounds(4, *FREQUENCIES_HZ)
-    period_s = 2.0 * barrier.rounds["end_s"].min()
-    ticked = versions(4, *FREQUENCIES_HZ, protocol=TimeTriggered(period_s=period_s, training=CLIENTS))
-    same_weights(barrier, ticked)
-    np.testing.assert_array_equal(ticked.evaluations["time_s"], period_s * np.arange(5))
-
-
-def test_a_client_alone_whose_model_is_taken_whole_is_sgd_in_sequence() -> None:
-    protocol = FedAsync(training=CLIENTS, share=1.0, staleness=Constant())
-    same_weights(rounds(5, 1e9), versions(5, 1e9, protocol=protocol))
-
-
-def test_late_weights_are_another_model() -> None:
-    """So that the limits above are none of any two runs."""
-    buffered = versions(4, *FREQUENCIES_HZ, protocol=FedBuff(num_updates=4, training=CLIENTS))
-    with pytest.raises(AssertionError):
-        same_weights(rounds(4, *FREQUENCIES_HZ), buffered)
 
 
 # --- Order and grouping -------------------------------------------------------------------------------------
@@ -134,7 +74,7 @@ def test_what_is_in_flight_together_is_trained_together(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Learner, "_trainings", counted)
     protocol, once = FedAsync(training=CLIENTS), EveryVersions(num_versions=24)
-    versions(24, *(1e9,) * 6, protocol=protocol, evaluation=once)
+    run(worlds.one_cell(*(1e9,) * 6, protocol=protocol, evaluation=once, end=AfterVersions(num_versions=24)))
     assert [size for size in sizes if size] == [6, 6, 6, 6]
 
 

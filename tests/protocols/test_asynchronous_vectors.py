@@ -4,6 +4,8 @@ A job of client 0, 1, 2 lasts 2, 3, 7 units of time and adds 12, 24, 36 to every
 At time 6 two updates arrive at once.
 """
 
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,3 +131,46 @@ def test_fedasync(staleness, weights, versions) -> None:
     check(result, "applied_s", [2, 3, 4, 6, 6, 7])
     check(result, "weight", weights)
     np.testing.assert_allclose(models_by_hand, [0, *versions], rtol=1e-6)
+
+
+# --- The page -----------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "asynchronous.md"
+
+
+def printed(protocol: str) -> list[list[Fraction]]:
+    """Columns of the table below a protocol's name on the page."""
+    text = PAGE.read_text(encoding="utf-8").partition(f"\n**{protocol}**")[2]
+    lines = [line.strip("| ").split(" | ") for line in text.split("\n\n")[1].splitlines()]
+    assert len(lines) > 2
+    return [[Fraction(cell) for cell in column] for column in zip(*lines[2:], strict=True)]
+
+
+def check_page(result: Result, columns: dict[str, list[Fraction]]) -> None:
+    numbers = [int(name[-4:]) for name in result.updates["client"]]
+    assert numbers == columns.pop("client")
+    for name, expected in columns.items():
+        check(result, name, [float(value) for value in expected])
+
+
+def test_the_page_has_fedbuff_as_it_runs() -> None:
+    *columns, models_then = printed("FedBuff")
+    names = ["client", "job", "start_s", "arrival_s", "applied_s", "started_version", "made_version"]
+    result, found = played(FedBuff(num_updates=2, staleness=Polynomial(exponent=1.0)), 4)
+    check_page(result, dict(zip([*names, "staleness", "weight"], columns, strict=True)))
+    after = [found[version] for version in result.updates["made_version"]]
+    np.testing.assert_allclose(after, [float(value) for value in models_then], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("place", "staleness"),
+    [(7, Constant()), (9, Polynomial(exponent=1.0)), (11, Hinge(free=1.0, slope=1.0))],
+    ids=["constant", "polynomial", "hinge"],
+)
+def test_the_page_has_fedasync_as_it_runs(place: int, staleness) -> None:
+    columns = printed("FedAsync")
+    names = ["client", "job", "start_s", "applied_s", "started_version", "made_version", "staleness"]
+    result, found = played(FedAsync(share=0.5, staleness=staleness), 6)
+    of_all = dict(zip(names, columns[:7], strict=True))
+    check_page(result, {**of_all, "weight": columns[place]})
+    np.testing.assert_allclose(found[1:], [float(value) for value in columns[place + 1]], rtol=1e-6)
