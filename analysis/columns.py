@@ -1,4 +1,4 @@
-"""Columns of several tables, so that their rows find each other: names as numbers, rows by several columns."""
+"""Columns of tables whose rows are to find each other: names as numbers, rows by several columns."""
 
 from collections.abc import Sequence
 from typing import Any

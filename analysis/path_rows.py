@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.columns import Numbers, coded, places
+from analysis.columns import coded, places
 from analysis.stretches import Stretch, Stretches
 from cosim.names import CLOUD
 from cosim.records import DONE
@@ -23,7 +23,7 @@ _ROUND = ["edge", "global_round", "edge_round"]
 
 
 class EdgeRound(NamedTuple):
-    """An edge round, who ended it, how his job ended, and what he did in it: nothing, where it was a server."""
+    """An edge round, who ended it, how that job ended, and what was done in it: nothing by a server."""
 
     edge_round: int
     start_s: float

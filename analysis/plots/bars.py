@@ -92,11 +92,11 @@ def energy_parts(
     """Mean joules over runs, design by design and part by part, and how the parts look."""
     fates = fates or {}
     tables = {
-        design.name: [(fates.get(id(run)) or Fates.of(run)).spent() for run in design.counted]
+        design.name: [(fates.get(id(run)) or Fates.of(run)).spent_j for run in design.counted]
         for design in designs
     }
     activities = dict.fromkeys(
-        in_words(activity) for own in tables.values() for each in own for _, activity in each.index
+        in_words(activity) for own in tables.values() for each in own for _, activity in each
     )
     known = looks_of(activities)
     outside = {"facecolor": "#ffffff", "edgecolor": "#4a4a4a", "hatch": "++"}
@@ -110,9 +110,9 @@ def energy_parts(
     for name, own in tables.items():
         found[name] = {}
         for each in own:
-            for fate, activity, joules in each.reset_index().itertuples(index=False):
-                part = _part(str(fate), in_words(str(activity)))
-                found[name][part] = found[name].get(part, 0.0) + float(joules) / len(own)
+            for (fate, activity), joules in each.items():
+                part = _part(fate, in_words(activity))
+                found[name][part] = found[name].get(part, 0.0) + joules / len(own)
     return found, looks
 
 

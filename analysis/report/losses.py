@@ -30,8 +30,7 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
     def of(fate: str | None = None, activity: str | None = None) -> Reading:
         return lambda run: fates[id(run)].energy_j(fate, activity)
 
-    spent = [fates[id(run)].spent() for design in designs for run in design.counted]
-    found = {str(activity) for own in spent for activity in own.index.get_level_values("activity")}
+    found = {doing for d in designs for run in d.counted for _, doing in fates[id(run)].spent_j}
     activities = ["train", "send", *sorted(found - {"train", "send"}, key=_place)]
     columns: dict[str, Reading] = {
         **{f"{in_words(activity)} (J)": of(activity=activity) for activity in activities},
