@@ -79,8 +79,8 @@ class Fates:
         activity, words = pd.factorize(spans["activity"])
         attempts = jobs[["client", "job", "edge"]].assign(
             arrived=arrived,
-            reason=pd.array(_reasons(result, own, of), dtype="str"),
-            energy_j=np.bincount(of[has_ended], energy_j[has_ended], minlength=len(jobs)),
+            reason=pd.array(_why_dropped(result, own, of), dtype="str"),
+            energy_j=_sums_j(of[has_ended], energy_j[has_ended], len(jobs)),
         )
         return cls(spent_j=_by_pair(fate, activity[own], words, energy_j), attempts=attempts)
 
@@ -113,14 +113,22 @@ def _by_pair(
     fate: Numbers, activity: Numbers, words: pd.Index, energy_j: NDArray[np.float64]
 ) -> dict[tuple[str, str], float]:
     """Sums of joules of the pairs of fate and activity that took any, sorted."""
-    sums_j = np.bincount(fate * len(words) + activity, energy_j, minlength=len(_FATES) * len(words))
+    sums_j = _sums_j(fate * len(words) + activity, energy_j, len(_FATES) * len(words))
     pairs = product(_FATES, words.tolist())
     return dict(
         sorted((pair, joules) for pair, joules in zip(pairs, sums_j.tolist(), strict=True) if joules > 0.0)
     )
 
 
-def _reasons(result: Result, spans: Numbers, of: Numbers) -> NDArray[Any]:
+def _sums_j(group: Numbers, energy_j: NDArray[np.float64], num_groups: int) -> NDArray[np.float64]:
+    """Joules by group, each sum compensated."""
+    sums_j = np.zeros(num_groups)
+    found = pd.Series(energy_j).groupby(group).sum()
+    sums_j[found.index.to_numpy()] = found.to_numpy()
+    return sums_j
+
+
+def _why_dropped(result: Result, spans: Numbers, of: Numbers) -> NDArray[Any]:
     """Why each job was dropped: what cut the last of its activities that was cut, or else its own outcome.
 
     Args:
