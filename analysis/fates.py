@@ -5,7 +5,8 @@ run was stopped) is neither useful nor wasted, and has a fate of its own; so has
 jobs.
 
 Scope: a run that kept no rows of its clients says nothing of them, which is not that nothing was dropped
-(`keeps_clients`).
+(`keeps_clients`). Where it kept rows of its edge rounds (`Result.tallies`), energy by activity is known, and
+what was wasted of it is not.
 
 Usage::
 
@@ -13,7 +14,7 @@ Usage::
     print(fates.energy_j("wasted", "send"), fates.wasted_percent())
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -28,7 +29,9 @@ from analysis.columns import Numbers, coded, places
 from cosim.records import DONE, NO_JOB
 from cosim.results import Result
 
-NOT_KEPT = "the run kept no rows of its clients. Usual fix: a run that keeps them"
+NOT_KEPT = "the run kept no rows of its clients. Usual fix: cosim run --records all"
+UNKNOWN = "unknown"
+"""The fate of energy in a run that kept rows of its edge rounds alone."""
 
 
 def keeps_clients(result: Result) -> bool:
@@ -36,13 +39,21 @@ def keeps_clients(result: Result) -> bool:
     return len(result.fates) > 0 or result.summary.num_updates == 0
 
 
-def check_clients(results: Iterable[Result]) -> None:
+def keeps_energy(result: Result) -> bool:
+    """Whether a run kept what its clients spent on what, in rows of theirs or of edge rounds."""
+    return keeps_clients(result) or len(result.tallies) > 0
+
+
+def check_clients(results: Iterable[Result], keeps: Callable[[Result], bool] = keeps_clients) -> None:
     """Refuse runs that say nothing of their clients.
+
+    Args:
+        keeps: Whether a run says what is asked for.
 
     Raises:
         ValueError: One kept no rows of them.
     """
-    if not all(map(keeps_clients, results)):
+    if not all(map(keeps, results)):
         raise ValueError(f"{NOT_KEPT}.")
 
 
@@ -55,7 +66,7 @@ class Fates:
 
     Attributes:
         spent_j: Joules by fate ("arrived", "wasted", "not ended" or "no job") and activity, of the pairs that
-            took any, sorted.
+            took any, sorted; "unknown" where rows of edge rounds alone were kept.
         attempts: A row per job that has ended: client, job, edge, arrived, reason, energy_j.
     """
 
@@ -65,7 +76,7 @@ class Fates:
     @classmethod
     def of(cls, result: Result) -> "Fates":
         """From the rows of a run."""
-        jobs, spans = result.fates, result.spans
+        jobs, spans, told = result.fates, result.spans, result.tallies
         names, (client, node) = coded(jobs["client"], spans["node"])
         is_client = np.array([name.startswith("client") for name in names], dtype=bool)
         own = np.flatnonzero(is_client[node])
@@ -82,10 +93,19 @@ class Fates:
             reason=pd.array(_why_dropped(result, own, of), dtype="str"),
             energy_j=_sums_j(of[has_ended], energy_j[has_ended], len(jobs)),
         )
-        return cls(spent_j=_by_pair(fate, activity[own], words, energy_j), attempts=attempts)
+        spent_j = _by_pair(fate, activity[own], words, energy_j)
+        tallied_j = {(UNKNOWN, name): float(told[f"{name}_j"].sum()) for name in ("send", "train")}
+        return cls(spent_j=spent_j | {pair: own for pair, own in tallied_j.items() if own}, attempts=attempts)
 
-    def energy_j(self, fate: str | None = None, activity: str | None = None) -> float:
-        """Energy of the clients, of one fate and one activity if given."""
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known of all energy what became of it."""
+        return all(fate != UNKNOWN for fate, _ in self.spent_j)
+
+    def energy_j(self, fate: str | None = None, activity: str | None = None) -> float | None:
+        """Energy of the clients, of one fate and one activity if given; None where fates are not known."""
+        if fate is not None and not self.is_known:
+            return None
         return sum(
             (
                 joules
@@ -97,8 +117,8 @@ class Fates:
 
     def wasted_percent(self) -> float | None:
         """Share of the clients' energy that was wasted; None where there is none."""
-        total_j = self.energy_j()
-        return 100.0 * self.energy_j("wasted") / total_j if total_j else None
+        total_j, wasted_j = self.energy_j(), self.energy_j("wasted")
+        return 100.0 * wasted_j / total_j if total_j and wasted_j is not None else None
 
     def reasons(self) -> dict[str, int]:
         """Dropped updates by reason."""
