@@ -161,4 +161,5 @@ def _why_dropped(result: Result, spans: Numbers, of: Numbers) -> NDArray[Any]:
     last = dict(zip(of[cut].tolist(), cut.tolist(), strict=True))
     doing = result.spans["activity"].iloc[spans[list(last.values())]].map(in_words)
     reasons[list(last)] = outcome[list(last.values())] + ", while " + doing.to_numpy(dtype=object)
-    return np.where(result.fates["outcome"] != DONE, reasons, None)
+    reasons[(result.fates["outcome"] == DONE).to_numpy()] = None
+    return reasons

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from analysis.activities import in_words
 from analysis.designs import Design
@@ -85,6 +86,7 @@ def energy(axes: Axes, designs: Sequence[Design], fates: Mapping[int, Fates] | N
     check_clients((run for design in designs[:MOST_BARS] for run in design.counted), keeps_energy)
     parts, looks = energy_parts(designs[:MOST_BARS], fates)
     stacked(axes, parts, looks, "energy of all clients (J)")
+    axes.xaxis.set_major_locator(MaxNLocator(4))
     return len(parts)
 
 

@@ -56,8 +56,8 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
         f"Of {', '.join(unknown)} rows of edge rounds alone were kept: what was wasted is not known, and the "
         "picture shows energy by activity, wasted or not."
         if unknown
-        else "Wasted is all energy that a client spent, whatever it did, on jobs whose update did not arrive. "
-        "In the picture, what is not wasted is for updates that arrived; in the table, for all."
+        else "Wasted is all energy that a client spent, whatever it did, on jobs whose update did not "
+        "arrive. In the picture, what is not wasted is for updates that arrived; in the table, for all."
     )
     return "\n".join(
         [
