@@ -27,19 +27,20 @@ Usage::
 Validation: tests/analysis/test_critical_path.py.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import attrs
+import numpy as np
 import pandas as pd
 
 from analysis.activities import IDLE, of_node
+from analysis.path_rows import PathRows, Ready
+from analysis.stretches import Stretch
 from cosim.names import CLOUD, by_number
 from cosim.records import DONE
 from cosim.results import Result
-
-_ROUND = ["edge", "global_round", "edge_round"]
 
 
 class Piece(NamedTuple):
@@ -88,35 +89,26 @@ class CriticalPath:
     @classmethod
     def of(cls, result: Result) -> "CriticalPath":
         """From the rows of a run."""
-        jobs, edge_rounds = _with_enders(result)
-        whole = result.rounds[result.rounds["level"] == "global"].sort_values("global_round")
-        servers = result.spans[~result.spans["node"].str.startswith("client")]
-        wanted = edge_rounds[["ended_by", "job"]].drop_duplicates()
-        enders = result.spans.merge(wanted, left_on=["node", "job"], right_on=["ended_by", "job"])
-        of_job = {key: _spans(own) for key, own in enders.groupby(["node", "job"])}
-        of_round = dict(iter(edge_rounds.groupby("global_round")))
+        rows = PathRows(result)
         pieces: list[Piece] = []
         rounds: list[EndedRound] = []
-        cells: list[dict[str, Any]] = []
-        for number, start_s, end_s in whole[["global_round", "start_s", "end_s"]].itertuples(index=False):
-            own = of_round.get(number, edge_rounds.iloc[:0])
-            served = servers[(servers["start_s"] < end_s) & (servers["end_s"] > start_s)]
-            ready_s = _ready(own, served, end_s)
-            last = min(ready_s, key=lambda edge: (-ready_s[edge], by_number(edge)), default="")
-            rows = own[own["edge"] == last].sort_values("start_s").itertuples()
-            of_servers = _spans(served[served["node"].isin([last, CLOUD])])
-            path = _path(int(number), last, rows, (start_s, end_s), of_servers, of_job)
+        cells: list[tuple[str, int, float]] = []
+        whole = result.rounds[result.rounds["level"] == "global"].sort_values("global_round")
+        columns = (whole[name].tolist() for name in ("global_round", "start_s", "end_s"))
+        for number, start_s, end_s in zip(*columns, strict=True):
+            ready = rows.ready(number, start_s, end_s)
+            path = _path(number, ready, start_s, end_s)
             pieces += path
-            rounds.append(_ended(int(number), start_s, end_s, last, path, own))
+            rounds.append(_ended(number, ready, start_s, end_s, path))
+            slack_s = ready.ready_s.max(initial=-np.inf) - ready.ready_s
             cells += [
-                {"edge": edge, "global_round": number, "slack_s": ready_s[last] - ready_s[edge]}
-                for edge in sorted(ready_s, key=by_number)
+                (edge, number, slack) for edge, slack in zip(ready.edges, slack_s.tolist(), strict=True)
             ]
         return cls(
             pieces=pd.DataFrame(pieces, columns=list(Piece._fields)),
             rounds=pd.DataFrame(rounds, columns=list(EndedRound._fields)),
-            edge_rounds=edge_rounds.drop(columns="job"),
-            jobs=jobs,
+            edge_rounds=rows.edge_rounds,
+            jobs=rows.jobs,
             cells=pd.DataFrame(cells, columns=["edge", "global_round", "slack_s"]),
         )
 
@@ -175,69 +167,17 @@ def _lasted(pieces: pd.DataFrame) -> pd.Series:
     return pieces["end_s"] - pieces["start_s"]
 
 
-class _Stretch(NamedTuple):
-    """What a node did, from when to when."""
-
-    node: str
-    activity: str
-    start_s: float
-    end_s: float
-
-
-def _spans(table: pd.DataFrame) -> list[_Stretch]:
-    """Spans of nodes by their start."""
-    table = table.sort_values(["start_s", "end_s"], kind="stable")
-    columns = (table[name] for name in _Stretch._fields)
-    return [_Stretch(*row) for row in zip(*columns, strict=True)]
-
-
-def _with_enders(result: Result) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The jobs with their slack, and the edge rounds with the job that ended each."""
-    edge_rounds = result.rounds[result.rounds["level"] == "edge"].rename(columns={"node": "edge"})
-    edge_rounds = edge_rounds[[*_ROUND, "start_s", "end_s"]].reset_index(drop=True)
-    ends = edge_rounds[[*_ROUND, "end_s"]].rename(columns={"end_s": "round_end_s"})
-    jobs = result.fates.merge(ends, on=_ROUND)
-    jobs["slack_s"] = jobs["round_end_s"] - jobs["end_s"]
-    last = jobs[jobs["slack_s"] == 0.0]
-    place = {name: number for number, name in enumerate(sorted(last["client"].unique(), key=by_number))}
-    last = last.assign(was_cut=last["outcome"] != DONE, place=last["client"].map(place))
-    last = last.sort_values(["was_cut", "place"]).drop_duplicates(_ROUND)
-    jobs["ended_round"] = jobs.index.isin(last.index)
-    named = last.rename(columns={"client": "ended_by"})[[*_ROUND, "ended_by", "job", "outcome"]]
-    edge_rounds = edge_rounds.merge(named, on=_ROUND, how="left")
-    edge_rounds["ended_by"] = edge_rounds["ended_by"].fillna(edge_rounds["edge"])
-    edge_rounds["outcome"] = edge_rounds["outcome"].fillna(DONE)
-    edge_rounds["job"] = edge_rounds["job"].fillna(-2).astype("int64")
-    columns = ["client", "edge", "global_round", "edge_round", "outcome", "slack_s", "ended_round"]
-    return jobs[columns], edge_rounds
-
-
-def _ready(edge_rounds: pd.DataFrame, served: pd.DataFrame, end_s: float) -> dict[str, float]:
-    """When each cell was ready: the end of its last edge round, or of what its server did after that."""
-    ready_s = {str(edge): float(last) for edge, last in edge_rounds.groupby("edge")["end_s"].max().items()}
-    after_s = served.groupby("node")["end_s"].max()
-    return {edge: min(max(last, after_s.get(edge, last)), end_s) for edge, last in ready_s.items()}
-
-
-def _path(
-    number: int,
-    edge: str,
-    edge_rounds: Iterable[Any],
-    between: tuple[float, float],
-    served: Sequence[_Stretch],
-    of_job: dict[Any, list[_Stretch]],
-) -> list[Piece]:
+def _path(number: int, ready: Ready, start_s: float, end_s: float) -> list[Piece]:
     """The path of a global round, from its start to its end."""
-    now_s, end_s = between
+    now_s, edge, served = start_s, ready.last, ready.served
     pieces: list[Piece] = []
-    for row in edge_rounds:
+    for row in ready.rounds:
         if row.end_s <= now_s or row.start_s >= end_s:
             continue
         pieces += _filled(number, edge, -1, served, edge, now_s, row.start_s)
         now_s = max(now_s, row.start_s)
-        own = of_job.get((row.ended_by, row.job))
         until_s = min(row.end_s, end_s)
-        who = served if own is None else own
+        who = row.done or served
         pieces += _filled(number, edge, row.edge_round, who, row.ended_by, now_s, until_s)
         now_s = until_s
     return pieces + _filled(number, edge, -1, served, edge or CLOUD, now_s, end_s)
@@ -247,7 +187,7 @@ def _filled(
     number: int,
     edge: str,
     edge_round: int,
-    stretches: Sequence[_Stretch],
+    stretches: Sequence[Stretch],
     otherwise: str,
     start_s: float,
     end_s: float,
@@ -269,14 +209,11 @@ def _filled(
     return pieces
 
 
-def _ended(
-    number: int, start_s: float, end_s: float, edge: str, path: Sequence[Piece], edge_rounds: pd.DataFrame
-) -> EndedRound:
+def _ended(number: int, ready: Ready, start_s: float, end_s: float, path: Sequence[Piece]) -> EndedRound:
     """Who ended a global round: the last client on its path; a server, where no client is on it."""
     clients = [piece for piece in path if piece.edge_round >= 0]
     last = clients[-1] if clients else path[-1] if path else None
     if last is None:
-        return EndedRound(number, start_s, end_s, edge, edge, IDLE, DONE)
-    own = edge_rounds[(edge_rounds["edge"] == edge) & (edge_rounds["edge_round"] == last.edge_round)]
-    outcome = str(own["outcome"].iloc[0]) if len(own) else DONE
-    return EndedRound(number, start_s, end_s, edge, last.node, last.doing, outcome)
+        return EndedRound(number, start_s, end_s, ready.last, ready.last, IDLE, DONE)
+    outcome = next((row.outcome for row in ready.rounds if row.edge_round == last.edge_round), DONE)
+    return EndedRound(number, start_s, end_s, ready.last, last.node, last.doing, outcome)

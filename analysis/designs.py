@@ -88,7 +88,7 @@ def wrapped(name: str, width: int = 30, most_lines: int = 2) -> str:
 
 def seed_of(run: Result) -> Any:
     """The seed in a run's configuration; None without one."""
-    return _flat(run.config).get("system.seed")
+    return run.config.get("system", {}).get("seed")
 
 
 def headlines(designs: Sequence[Design]) -> dict[str, Measure]:

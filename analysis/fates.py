@@ -5,7 +5,8 @@ run was stopped) is neither useful nor wasted, and has a fate of its own; so has
 jobs.
 
 Scope: a run that kept no rows of its clients says nothing of them, which is not that nothing was dropped
-(`keeps_clients`).
+(`keeps_clients`). Where it kept rows of its edge rounds (`Result.tallies`), energy by activity is known, and
+what was wasted of it is not.
 
 Usage::
 
@@ -13,8 +14,10 @@ Usage::
     print(fates.energy_j("wasted", "send"), fates.wasted_percent())
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from itertools import product
+from typing import Any
 
 import attrs
 import numpy as np
@@ -22,10 +25,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.activities import in_words
+from analysis.columns import Numbers, coded, places
 from cosim.records import DONE, NO_JOB
 from cosim.results import Result
 
-NOT_KEPT = "the run kept no rows of its clients. Usual fix: a run that keeps them"
+NOT_KEPT = "the run kept no rows of its clients. Usual fix: cosim run --records all"
+UNKNOWN = "unknown"
+"""The fate of energy in a run that kept rows of its edge rounds alone."""
 
 
 def keeps_clients(result: Result) -> bool:
@@ -33,80 +39,127 @@ def keeps_clients(result: Result) -> bool:
     return len(result.fates) > 0 or result.summary.num_updates == 0
 
 
-def check_clients(results: Iterable[Result]) -> None:
+def keeps_energy(result: Result) -> bool:
+    """Whether a run kept what its clients spent on what, in rows of theirs or of edge rounds."""
+    return keeps_clients(result) or len(result.tallies) > 0
+
+
+def check_clients(results: Iterable[Result], keeps: Callable[[Result], bool] = keeps_clients) -> None:
     """Refuse runs that say nothing of their clients.
+
+    Args:
+        keeps: Whether a run says what is asked for.
 
     Raises:
         ValueError: One kept no rows of them.
     """
-    if not all(map(keeps_clients, results)):
+    if not all(map(keeps, results)):
         raise ValueError(f"{NOT_KEPT}.")
+
+
+_FATES = ("arrived", "wasted", "not ended", "no job")
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Fates:
-    """What became of each job of the clients.
+    """What became of each job of the clients, and of their energy.
 
     Attributes:
-        spans: The clients' spans, with `fate`: "arrived", "wasted", "not ended" or "no job".
+        spent_j: Joules by fate ("arrived", "wasted", "not ended" or "no job") and activity, of the pairs that
+            took any, sorted; "unknown" where rows of edge rounds alone were kept.
         attempts: A row per job that has ended: client, job, edge, arrived, reason, energy_j.
     """
 
-    spans: pd.DataFrame
+    spent_j: Mapping[tuple[str, str], float]
     attempts: pd.DataFrame
-    _known: dict[str, dict[str, NDArray[np.bool_]]] = attrs.field(factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, result: Result) -> "Fates":
         """From the rows of a run."""
-        key = ["client", "job"]
-        jobs = result.fates.set_index(key)
-        spans = result.spans.rename(columns={"node": "client"})
-        spans = spans[spans["client"].str.startswith("client")].sort_values("end_s", kind="stable")
-        outcome = spans[key].join(jobs["outcome"].rename("of_job"), on=key)["of_job"]
-        fates = (spans["job"] == NO_JOB, outcome.isna(), outcome == DONE)
-        spans["fate"] = np.select(fates, ("no job", "not ended", "arrived"), "wasted")
-        doing = spans["activity"].map(in_words)
-        spans["reason"] = (spans["outcome"] + ", while " + doing).where(spans["outcome"] != DONE)
-        grouped = spans[spans["job"] != NO_JOB].groupby(key)
-        attempts = jobs[["edge"]].assign(
-            arrived=jobs["outcome"] == DONE,
-            reason=grouped["reason"].last().reindex(jobs.index).fillna(jobs["outcome"]),
-            energy_j=grouped["energy_j"].sum().reindex(jobs.index, fill_value=0.0),
+        jobs, spans, told = result.fates, result.spans, result.tallies
+        names, (client, node) = coded(jobs["client"], spans["node"])
+        is_client = np.array([name.startswith("client") for name in names], dtype=bool)
+        own = np.flatnonzero(is_client[node])
+        own = own[np.argsort(spans["end_s"].to_numpy()[own], kind="stable")]
+        job, energy_j = spans["job"].to_numpy()[own], spans["energy_j"].to_numpy()[own]
+        of = places([node[own], job], [client, jobs["job"].to_numpy()])
+        of[job == NO_JOB] = -1
+        has_ended, arrived = of >= 0, (jobs["outcome"] == DONE).to_numpy()
+        did_arrive = np.append(arrived, False)[of]
+        fate = np.select([job == NO_JOB, ~has_ended, did_arrive], [3, 2, 0], 1)
+        activity, words = pd.factorize(spans["activity"])
+        attempts = jobs[["client", "job", "edge"]].assign(
+            arrived=arrived,
+            reason=pd.array(_why_dropped(result, own, of), dtype="str"),
+            energy_j=_sums_j(of[has_ended], energy_j[has_ended], len(jobs)),
         )
-        attempts["reason"] = attempts["reason"].where(~attempts["arrived"])
-        return cls(spans=spans, attempts=attempts.reset_index())
+        spent_j = _by_pair(fate, activity[own], words, energy_j)
+        tallied_j = {(UNKNOWN, name): float(told[f"{name}_j"].sum()) for name in ("send", "train")}
+        return cls(spent_j=spent_j | {pair: own for pair, own in tallied_j.items() if own}, attempts=attempts)
 
-    def spent(self) -> pd.Series:
-        """Joules by fate and activity, of the pairs that took any."""
-        energy_j = self.spans.groupby(["fate", "activity"])["energy_j"].sum()
-        return energy_j[energy_j > 0.0]
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known of all energy what became of it."""
+        return all(fate != UNKNOWN for fate, _ in self.spent_j)
 
-    def energy_j(self, fate: str | None = None, activity: str | None = None) -> float:
-        """Energy of the clients, of one fate and one activity if given."""
-        chosen = np.ones(len(self.spans), dtype=bool)
-        if fate is not None:
-            chosen &= self._are("fate").get(fate, False)
-        if activity is not None:
-            chosen &= self._are("activity").get(activity, False)
-        return float(self._energy_j[chosen].sum())
+    def energy_j(self, fate: str | None = None, activity: str | None = None) -> float | None:
+        """Energy of the clients, of one fate and one activity if given; None where fates are not known."""
+        if fate is not None and not self.is_known:
+            return None
+        return sum(
+            (
+                joules
+                for (became, doing), joules in self.spent_j.items()
+                if fate in (None, became) and activity in (None, doing)
+            ),
+            0.0,
+        )
 
     def wasted_percent(self) -> float | None:
         """Share of the clients' energy that was wasted; None where there is none."""
-        total_j = self.energy_j()
-        return 100.0 * self.energy_j("wasted") / total_j if total_j else None
-
-    @cached_property
-    def _energy_j(self) -> NDArray[np.float64]:
-        return self.spans["energy_j"].to_numpy()
-
-    def _are(self, column: str) -> dict[str, NDArray[np.bool_]]:
-        """Value -> the spans that have it; a report asks for many of them."""
-        if column not in self._known:
-            values = self.spans[column].to_numpy(dtype=object)
-            self._known[column] = {value: values == value for value in dict.fromkeys(values)}
-        return self._known[column]
+        total_j, wasted_j = self.energy_j(), self.energy_j("wasted")
+        return 100.0 * wasted_j / total_j if total_j and wasted_j is not None else None
 
     def reasons(self) -> dict[str, int]:
         """Dropped updates by reason."""
+        return self._reasons
+
+    @cached_property
+    def _reasons(self) -> dict[str, int]:
         return {str(reason): int(n) for reason, n in self.attempts["reason"].value_counts().items()}
+
+
+def _by_pair(
+    fate: Numbers, activity: Numbers, words: pd.Index, energy_j: NDArray[np.float64]
+) -> dict[tuple[str, str], float]:
+    """Sums of joules of the pairs of fate and activity that took any, sorted."""
+    sums_j = _sums_j(fate * len(words) + activity, energy_j, len(_FATES) * len(words))
+    pairs = product(_FATES, words.tolist())
+    return dict(
+        sorted((pair, joules) for pair, joules in zip(pairs, sums_j.tolist(), strict=True) if joules > 0.0)
+    )
+
+
+def _sums_j(group: Numbers, energy_j: NDArray[np.float64], num_groups: int) -> NDArray[np.float64]:
+    """Joules by group, each sum compensated."""
+    sums_j = np.zeros(num_groups)
+    found = pd.Series(energy_j).groupby(group).sum()
+    sums_j[found.index.to_numpy()] = found.to_numpy()
+    return sums_j
+
+
+def _why_dropped(result: Result, spans: Numbers, of: Numbers) -> NDArray[Any]:
+    """Why each job was dropped: what cut the last of its activities that was cut, or else its own outcome.
+
+    Args:
+        spans: Rows of the clients' spans, in the order of their ends.
+        of: Row of the job of each of them; -1 of none.
+    """
+    reasons = result.fates["outcome"].to_numpy(dtype=object)
+    outcome = result.spans["outcome"].iloc[spans].to_numpy(dtype=object)
+    (cut,) = np.nonzero((outcome != DONE) & (of >= 0))
+    last = dict(zip(of[cut].tolist(), cut.tolist(), strict=True))
+    doing = result.spans["activity"].iloc[spans[list(last.values())]].map(in_words)
+    reasons[list(last)] = outcome[list(last.values())] + ", while " + doing.to_numpy(dtype=object)
+    reasons[(result.fates["outcome"] == DONE).to_numpy()] = None
+    return reasons

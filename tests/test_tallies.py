@@ -28,7 +28,7 @@ def waiting(rule: cosim.Waiting) -> cosim.HFedAvg:
 
 SYSTEMS = {
     "all arrive": timed(),
-    "some late": timed(protocol=waiting(cosim.Deadline(after_s=0.08))),
+    "some late": timed(protocol=waiting(cosim.Deadline(after_s=2e-3))),
     "nobody arrives": timed(protocol=waiting(cosim.Deadline(after_s=1e-4))),
     "first two": timed(protocol=waiting(cosim.FirstK(num_updates=2))),
     "over the air": timed(uplink=cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=2e5))),

@@ -21,6 +21,7 @@ from analysis.plots.factor import factor, numeric_fields
 from analysis.plots.model import AXES, curves, model_over, model_over_time
 from analysis.plots.pareto import pareto
 from analysis.plots.style import COLOURS, LINES, MARKERS, is_logarithmic, legend_height_in, style
+from analysis.plots.tallied import late_picture, times_picture
 from analysis.plots.timeline import (
     MOST_IN_ROWS,
     MOST_ROWS,
@@ -46,6 +47,7 @@ __all__ = [
     "energy",
     "factor",
     "is_logarithmic",
+    "late_picture",
     "legend_height_in",
     "model_over",
     "model_over_time",
@@ -57,4 +59,5 @@ __all__ = [
     "style",
     "telling_round",
     "timeline",
+    "times_picture",
 ]

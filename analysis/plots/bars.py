@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from analysis.activities import in_words
 from analysis.designs import Design
-from analysis.fates import Fates, check_clients
+from analysis.fates import UNKNOWN, Fates, check_clients, keeps_energy
 from analysis.plots.style import COLOURS, Looks, in_legend, legend_above, looks_of, plain, wasted
 
 MOST_BARS = 24
@@ -71,6 +72,8 @@ def stacked(
 def energy(axes: Axes, designs: Sequence[Design], fates: Mapping[int, Fates] | None = None) -> int:
     """Where the energy of the clients went: by activity, for updates that arrived and for others.
 
+    Where a run kept rows of its edge rounds alone, by activity only, in all designs.
+
     Args:
         fates: Of each run, by `id`; None: read from the runs.
 
@@ -78,11 +81,12 @@ def energy(axes: Axes, designs: Sequence[Design], fates: Mapping[int, Fates] | N
         How many designs were drawn, the first ones.
 
     Raises:
-        ValueError: A run kept no rows of its clients.
+        ValueError: A run kept no rows at all of its clients.
     """
-    check_clients(run for design in designs[:MOST_BARS] for run in design.counted)
+    check_clients((run for design in designs[:MOST_BARS] for run in design.counted), keeps_energy)
     parts, looks = energy_parts(designs[:MOST_BARS], fates)
     stacked(axes, parts, looks, "energy of all clients (J)")
+    axes.xaxis.set_major_locator(MaxNLocator(4))
     return len(parts)
 
 
@@ -91,32 +95,32 @@ def energy_parts(
 ) -> tuple[dict[str, dict[str, float]], dict[str, Looks]]:
     """Mean joules over runs, design by design and part by part, and how the parts look."""
     fates = fates or {}
-    tables = {
-        design.name: [(fates.get(id(run)) or Fates.of(run)).spent() for run in design.counted]
-        for design in designs
+    known = {
+        design.name: [fates.get(id(run)) or Fates.of(run) for run in design.counted] for design in designs
     }
+    tables = {name: [each.spent_j for each in own] for name, own in known.items()}
+    is_known = all(each.is_known for own in known.values() for each in own)
     activities = dict.fromkeys(
-        in_words(activity) for own in tables.values() for each in own for _, activity in each.index
+        in_words(activity) for own in tables.values() for each in own for _, activity in each
     )
-    known = looks_of(activities)
+    looks = looks_of(activities)
     outside = {"facecolor": "#ffffff", "edgecolor": "#4a4a4a", "hatch": "++"}
-    looks = (
-        known
-        | {f"wasted: {doing}": wasted(own) for doing, own in known.items()}
-        | {f"{doing}, no job": own | {"edgecolor": "#e08e0b"} for doing, own in known.items()}
+    looks |= (
+        {f"wasted: {doing}": wasted(own) for doing, own in looks.items()}
+        | {f"{doing}, no job": own | {"edgecolor": "#e08e0b"} for doing, own in looks.items()}
         | {"in jobs that had not ended": outside}
     )
     found: dict[str, dict[str, float]] = {}
     for name, own in tables.items():
         found[name] = {}
         for each in own:
-            for fate, activity, joules in each.reset_index().itertuples(index=False):
-                part = _part(str(fate), in_words(str(activity)))
-                found[name][part] = found[name].get(part, 0.0) + float(joules) / len(own)
+            for (fate, activity), joules in each.items():
+                part = _part(fate if is_known else UNKNOWN, in_words(activity))
+                found[name][part] = found[name].get(part, 0.0) + joules / len(own)
     return found, looks
 
 
 def _part(fate: str, doing: str) -> str:
     if fate == "not ended":
         return "in jobs that had not ended"
-    return {"arrived": doing, "wasted": f"wasted: {doing}", "no job": f"{doing}, no job"}[fate]
+    return {"wasted": f"wasted: {doing}", "no job": f"{doing}, no job"}.get(fate, doing)

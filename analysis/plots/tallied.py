@@ -46,9 +46,13 @@ def times_picture(axes: Axes, result: Result) -> None:
         {"linestyle": "--"},
         {"linestyle": ":"},
     ]
+    curves = {name: known for name, values in curves.items() if len(known := values.dropna())}
+    scale, unit = (1e3, "ms") if max(map(max, curves.values()), default=1.0) < 1.0 else (1.0, "s")
     for index, (name, values) in enumerate(curves.items()):
-        _distribution(axes, values.dropna().to_numpy(), label=name, color=COLOURS[index], **looks[index])
-    axes.set_xlabel("lasts at most (s)")
+        shares = np.linspace(0.0, 1.0, min(max(len(values), 2), _NUM_STEPS))
+        at = scale * np.quantile(values, shares)
+        axes.plot(at, 100.0 * shares, label=name, color=COLOURS[index], **looks[index])
+    axes.set_xlabel(f"lasts at most ({unit})")
     axes.set_ylabel("share of edge rounds (%)")
     axes.set_xlim(left=0.0)
     legend_above(axes, curves)
@@ -57,18 +61,19 @@ def times_picture(axes: Axes, result: Result) -> None:
 def energy_picture(axes: Axes, result: Result) -> None:
     """Energy by activity, each fifth of the run beneath the one before."""
     told, columns = result.tallies, {"train": "train_j", "send": "send_j"}
-    last_s = told["end_s"].max()
-    part = np.ceil(told["end_s"] / last_s * _NUM_PARTS).clip(1, _NUM_PARTS)
+    last_s, num_parts = told["end_s"].max(), min(_NUM_PARTS, told["global_round"].nunique())
+    part = np.ceil(told["end_s"] / last_s * num_parts).clip(1, num_parts)
+    scale, unit = (1e3, "kJ") if result.summary.energy_j >= 1e4 else (1.0, "J")
     words = {activity: in_words(activity) for activity in columns}
     rows = {
-        f"{(number - 1) / _NUM_PARTS * last_s:,.4g} to {number / _NUM_PARTS * last_s:,.4g} s": {
-            words[activity]: own[column].sum() / 1e3 for activity, column in columns.items()
+        f"{(number - 1) / num_parts * last_s:,.4g} to {number / num_parts * last_s:,.4g} s": {
+            words[activity]: own[column].sum() / scale for activity, column in columns.items()
         }
         for number, own in told.groupby(part)
     }
-    stacked(axes, rows, looks_of(words.values()), "energy of all clients (kJ)")
+    stacked(axes, rows, looks_of(words.values()), f"energy of all clients ({unit})")
     axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.xaxis.set_major_formatter("{x:,.5g}")
 
 
 def late_picture(axes: Axes, result: Result) -> None:
@@ -78,20 +83,14 @@ def late_picture(axes: Axes, result: Result) -> None:
     by_round = late.groupby(told["global_round"])
     rounds = np.array(sorted(by_round.groups))
     low, median, high = (by_round.quantile(q).loc[rounds].to_numpy() for q in (0.05, 0.5, 0.95))
-    axes.fill_between(
-        rounds, low, high, color="#9cc5e3", alpha=0.6, linewidth=0.0, label="nine tenths of them"
-    )
-    axes.plot(rounds, median, color=COLOURS[0], marker="o", markersize=3.5, label="median edge round")
+    looks = {"color": COLOURS[0], "marker": "o", "markersize": 3.5, "clip_on": False}
+    axes.plot(rounds, median, label="median edge round", **looks)
+    band = {"color": "#9cc5e3", "alpha": 0.6, "linewidth": 0.0, "label": "nine tenths of them"}
+    wide = np.concatenate([[rounds[0] - 0.5], rounds, [rounds[-1] + 0.5]])
+    axes.fill_between(wide, np.pad(low, 1, "edge"), np.pad(high, 1, "edge"), **band)
+    axes.set_xlim(wide[0], wide[-1])
     axes.set_xlabel("global round")
     axes.set_ylabel("updates that do not count (%)")
-    axes.set_ylim(bottom=0.0)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    legend_above(axes, ["nine tenths of them", "median edge round"])
-
-
-def _distribution(axes: Axes, values: np.ndarray, **looks: Any) -> None:
-    """Share of values up to each, in at most so many steps."""
-    if not len(values):
-        return
-    shares = np.linspace(0.0, 1.0, min(len(values), _NUM_STEPS))
-    axes.plot(np.quantile(values, shares), 100.0 * shares, **looks)
+    axes.set_ylim(0.0, max(1.0, 1.05 * high.max()))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    legend_above(axes, ["median edge round", "nine tenths of them"])

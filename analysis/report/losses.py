@@ -30,8 +30,7 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
     def of(fate: str | None = None, activity: str | None = None) -> Reading:
         return lambda run: fates[id(run)].energy_j(fate, activity)
 
-    spent = [fates[id(run)].spent() for design in designs for run in design.counted]
-    found = {str(activity) for own in spent for activity in own.index.get_level_values("activity")}
+    found = {doing for d in designs for run in d.counted for _, doing in fates[id(run)].spent_j}
     activities = ["train", "send", *sorted(found - {"train", "send"}, key=_place)]
     columns: dict[str, Reading] = {
         **{f"{in_words(activity)} (J)": of(activity=activity) for activity in activities},
@@ -43,7 +42,8 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
         "outside of jobs (J)": of("no job"),
         "servers (J)": _servers_j,
     }
-    always = {"training (J)", "sending (J)", "all clients (J)", "wasted (J)", "wasted (%)"}
+    always = {"training (J)", "sending (J)", "all clients (J)"}
+    always |= {"wasted (J)", "wasted (%)"} if any(own.is_known for own in fates.values()) else set()
     for name in [name for name in columns if name not in always]:
         if not any(value for design in designs for value in design.values(columns[name])):
             del columns[name]
@@ -51,9 +51,13 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
         [d.name, *(cell(d.values(measure), is_share(words)) for words, measure in columns.items())]
         for d in designs
     ]
+    unknown = [d.name for d in designs if not all(fates[id(run)].is_known for run in d.counted)]
     meaning = (
-        "Wasted is all energy that a client spent, whatever it did, on jobs whose update did not arrive. In "
-        "the picture, what is not wasted is for updates that arrived; in the table, for all."
+        f"Of {', '.join(unknown)} rows of edge rounds alone were kept: what was wasted is not known, and the "
+        "picture shows energy by activity, wasted or not."
+        if unknown
+        else "Wasted is all energy that a client spent, whatever it did, on jobs whose update did not "
+        "arrive. In the picture, what is not wasted is for updates that arrived; in the table, for all."
     )
     return "\n".join(
         [

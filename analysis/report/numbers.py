@@ -35,7 +35,8 @@ _NOTHING = "–"
 def numbers(designs: Sequence[Design], fates: AllFates) -> str:
     """The table of designs, and that of their differences where seeds are shared."""
     measures = measures_of(designs)
-    measures["wasted energy (%)"] = lambda run: fates[id(run)].wasted_percent()
+    if any(own.is_known for own in fates.values()):
+        measures["wasted energy (%)"] = lambda run: fates[id(run)].wasted_percent()
     rows = [
         [
             design.name,

@@ -20,9 +20,10 @@ from functools import partial
 from pathlib import Path
 
 from analysis.designs import Design, designs_of, headlines
-from analysis.fates import NOT_KEPT, Fates, keeps_clients
+from analysis.fates import NOT_KEPT, Fates, keeps_clients, keeps_energy
 from analysis.report.asked import asked
 from analysis.report.comparing import factors, to_targets
+from analysis.report.edge_rounds import edge_rounds
 from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
 from analysis.report.numbers import numbers
@@ -31,7 +32,7 @@ from analysis.report.rounds import rounds
 from analysis.report.sources import configuration, provenance
 from analysis.report.timelines import timelines
 from cosim.files import replace
-from cosim.records import Fate, Round, Span
+from cosim.records import Fate, Round, Span, Tally
 from cosim.results import Result
 
 __all__ = ["NEEDED", "Section", "page", "report", "write"]
@@ -41,6 +42,7 @@ NEEDED = {
     "fates": Fate._fields,
     "plans": ("client", "edge", "is_able"),
     "rounds": Round._fields,
+    "tallies": Tally._fields,
     "evaluations": ("time_s", "version", "energy_j", "bits_per_client"),
 }
 """Columns that a report is made from."""
@@ -92,14 +94,17 @@ def report(
         Section("learning", "The global model over time, energy and bits", learning(designs)),
         Section("factors", "What the fields do", factors(designs)),
         Section("target", "To the target", to_targets(designs, targets, held)),
-        Section("rounds", "Why a round took so long", _of_clients(rounds, designs)),
+        Section("edge-rounds", "Edge rounds, without their clients", edge_rounds(designs)),
+        Section("rounds", "Why a round took so long", _of_kept(rounds, designs)),
         Section(
             "timeline",
             "One global round",
-            _of_clients(partial(timelines, global_round=global_round), designs),
+            _of_kept(partial(timelines, global_round=global_round), designs),
         ),
-        Section("energy", "Where the energy went", _of_clients(partial(energy, fates=fates), designs)),
-        Section("dropped", "Who was dropped, and why", _of_clients(partial(dropped, fates=fates), designs)),
+        Section(
+            "energy", "Where the energy went", _of_kept(partial(energy, fates=fates), designs, keeps_energy)
+        ),
+        Section("dropped", "Who was dropped, and why", _of_kept(partial(dropped, fates=fates), designs)),
         Section("configuration", "Configuration", configuration(designs)),
         Section("provenance", "Provenance", provenance(designs)),
     ]
@@ -116,9 +121,13 @@ def write(html: str, path: str | Path) -> None:
     replace(Path(path), lambda partial: partial.write_text(html, encoding="utf-8", newline="\n"))
 
 
-def _of_clients(section: Callable[[list[Design]], str], designs: Sequence[Design]) -> str:
-    """A section of the designs that kept rows of their clients, after a word on the others."""
-    known = [design for design in designs if all(map(keeps_clients, design.counted))]
+def _of_kept(
+    section: Callable[[list[Design]], str],
+    designs: Sequence[Design],
+    keeps: Callable[[Result], bool] = keeps_clients,
+) -> str:
+    """A section of the designs that kept the rows it is made from, after a word on the others."""
+    known = [design for design in designs if all(map(keeps, design.counted))]
     missing = [design.name for design in designs if design not in known]
     said = paragraph(f"{', '.join(missing)}: {NOT_KEPT}.", "warning") if missing else ""
     return said + (section(known) if known else "")

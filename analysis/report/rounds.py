@@ -62,13 +62,14 @@ def rounds(designs: Sequence[Design]) -> str:
         "edge rounds ended by a cut (%)",
     ]
     parts.append(table("Shares of the critical paths, all global rounds of a run", header, rows))
-    detailed = [(_of_design(d, paths[d.name][0]), _round_by_round(d, paths[d.name][0])) for d in designs]
+    told = designs[:_MOST_DESIGNS]
+    detailed = [(_of_design(d, paths[d.name][0]), _round_by_round(d, paths[d.name][0])) for d in told]
     if len(designs) == 1:
         (few, all_rounds), *_ = detailed
         parts += [few, details("Round by round", all_rounds)]
     else:
         rest = f", of the first {_MOST_DESIGNS}" if len(designs) > _MOST_DESIGNS else ""
-        folded = (part for each in detailed[:_MOST_DESIGNS] for part in each)
+        folded = (part for each in detailed for part in each)
         parts.append(details(f"Clients, cells and rounds, design by design{rest}", "\n".join(folded)))
     return "\n".join(parts)
 

@@ -14,6 +14,9 @@ cosim plot runs/a runs/b --kind cdf --out arrivals.svg
 | timeline | who did what in a global round |
 | cdf | how many updates have arrived after how long |
 
+Of runs that keep rows of edge rounds alone (--records rounds), energy is drawn by activity, wasted or not;
+cdf, of one run, shows how long edge rounds and their uploads last. A timeline takes rows of clients.
+
 Bands and bars are 95 % intervals of means; of fewer than three runs each one is drawn instead. Above three
 lines, intervals stand at the ends only.
 """
@@ -221,6 +224,9 @@ def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> 
 
 
 def _arrivals(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
+    if len(designs) == 1 and len(_any_run(designs).tallies):
+        plots.times_picture(axes, _any_run(designs))
+        return
     num_drawn = plots.arrivals(axes, designs)
     if num_drawn < len(designs):
         axes.set_xlabel(f"{axes.get_xlabel()}\nfirst {num_drawn} of {len(designs)} designs")

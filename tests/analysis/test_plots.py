@@ -106,10 +106,9 @@ def with_seeds(result: cosim.Result, number: int, **fields: object) -> list[cosi
     """Runs as if of other seeds, each a little better than the one before."""
     return [
         attrs.evolve(
-            result.with_tables(
-                evaluations=result.evaluations.assign(accuracy=result.evaluations["accuracy"] + 0.01 * seed)
-            ),
-            config=result.config | {"system": result.config["system"] | {"seed": seed} | fields},
+            result, config=result.config | {"system": result.config["system"] | {"seed": seed} | fields}
+        ).with_tables(
+            evaluations=result.evaluations.assign(accuracy=result.evaluations["accuracy"] + 0.01 * seed)
         )
         for seed in range(number)
     ]

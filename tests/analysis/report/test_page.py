@@ -157,9 +157,11 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path):
 
 def test_a_run_without_rows_of_its_clients_is_said_to_have_none(result):
     empty = {name: getattr(result, name).iloc[:0] for name in ("spans", "transfers", "fates", "plans")}
-    bare = attrs.evolve(named(result, model="another"), **empty)
+    bare = named(result, model="another").with_tables(**empty)
     html = report([bare])
-    assert html.count("the run: the run kept no rows of its clients. Usual fix: a run that keeps them.") == 4
+    assert (
+        html.count("the run: the run kept no rows of its clients. Usual fix: cosim run --records all.") == 4
+    )
     assert "every update arrived" not in html
     assert "No client spent energy" not in html
     both = report([result, bare])
