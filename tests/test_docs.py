@@ -18,6 +18,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import attrs
+import numpy as np
 import pandas as pd
 import pytest
 import warm
@@ -347,14 +348,40 @@ def test_the_study_compares_on_the_same_seeds(folder):
 
 def test_commands_of_the_tutorial_do_what_they_say(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder / "tutorial")
+    fewer = ["--seeds", "1", "--workers", "1"]
     for words in commands("tutorial"):
+        words += fewer if words[1] == "study" else []
         assert exit_code(words[1:]) == 0, capsys.readouterr().err
+    study = load(Path("studies/asynchronous"))
+    assert isinstance(study, pd.DataFrame)
+    assert list(study.groupby("protocol.kind").size()) == [1, 1, 1]
+    assert (study["time_s"] == 4.0).all()
+    assert (study["time_to_0.9_s"] < 4.0).all()
+    energy_j = study.pivot(index="seed", columns="protocol.kind", values="energy_j")
+    np.testing.assert_allclose(energy_j["FedBuff"], energy_j["FedAsync"], rtol=1e-9)  # the same times
+    assert (energy_j["FedBuff"] > energy_j["HFedAvg"]).all()  # nobody rests
     assert "<html" in Path("studies/bandwidth/report.html").read_text()
     assert Path("runs/2-mhz/trace.json").exists()
     narrow, wide = (cosim.Result.load(f"runs/{width}-mhz") for width in (4, 5))
     bits = wide.transfers["payload_bits"] == narrow.transfers["payload_bits"]
     assert bits.all()
     assert wide.summary.num_dropped <= narrow.summary.num_dropped
+
+
+def test_what_is_late_is_in_the_tables(folder):
+    """The mean of 200 versions misses its limit by the ages of at most 23 updates that are in none."""
+    printed = played(folder, "tutorial", "late.py").printed
+    mean, limit = numbers(printed, "staleness: # in the mean, # by the law")
+    assert limit == 2.3
+    assert 0.0 <= limit - mean <= 23 * 10 / 2000  # if none of these is older than ten versions
+    fewest, most = (
+        [float(value) for value in row]
+        for row in re.findall(r"^client-\d+ +(\S+) +(\S+) +(\S+)$", printed, re.M)
+    )
+    assert fewest[0] < 2000 / 24 < most[0]
+    assert fewest[1] > most[1]
+    applied_j, total_j = numbers(printed, "in versions: # J of # J")
+    assert 0.9 * total_j < applied_j < total_j
 
 
 def test_the_duty_cycle_takes_what_arithmetic_says(folder):
