@@ -18,7 +18,7 @@ import docstring_parser
 
 import cosim
 from cosim.configuration import is_configuration, kinds_of
-from cosim.records import Allotment, Evaluation, Fate, Round, Span, Transfer
+from cosim.records import Allotment, Evaluation, Fate, Round, Span, Tally, Transfer
 from cosim.results import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
@@ -212,6 +212,7 @@ def _tables_of_a_run() -> Iterator[str]:
         ("fates.parquet", Fate),
         ("plans.parquet", Allotment),
         ("rounds.parquet", Round),
+        ("tallies.parquet", Tally),
         ("evaluations.parquet", Evaluation),
         ("summary.json", Summary),
     ):
