@@ -80,10 +80,8 @@ class Fates:
         names, (client, node) = coded(jobs["client"], spans["node"])
         is_client = np.array([name.startswith("client") for name in names], dtype=bool)
         own = np.flatnonzero(is_client[node])
-        own = own[np.argsort(spans["end_s"].to_numpy()[own], kind="stable")]
         job, energy_j = spans["job"].to_numpy()[own], spans["energy_j"].to_numpy()[own]
         of = places([node[own], job], [client, jobs["job"].to_numpy()])
-        of[job == NO_JOB] = -1
         has_ended, arrived = of >= 0, (jobs["outcome"] == DONE).to_numpy()
         did_arrive = np.append(arrived, False)[of]
         fate = np.select([job == NO_JOB, ~has_ended, did_arrive], [3, 2, 0], 1)
@@ -152,7 +150,7 @@ def _why_dropped(result: Result, spans: Numbers, of: Numbers) -> NDArray[Any]:
     """Why each job was dropped: what cut the last of its activities that was cut, or else its own outcome.
 
     Args:
-        spans: Rows of the clients' spans, in the order of their ends.
+        spans: Rows of the clients' spans, in the order of time.
         of: Row of the job of each of them; -1 of none.
     """
     reasons = result.fates["outcome"].to_numpy(dtype=object)
