@@ -19,11 +19,7 @@ import docstring_parser
 import cosim
 from cosim import job_costs
 from cosim.configuration import is_configuration, kinds_of
-<<<<<<< HEAD
 from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Tally, Transfer
-=======
-from cosim.records import Allotment, Evaluation, Fate, Round, Span, Tally, Transfer
->>>>>>> reports
 from cosim.results import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
@@ -225,10 +221,7 @@ def _tables_of_a_run() -> Iterator[str]:
         ("plans.parquet", Allotment),
         ("rounds.parquet", Round),
         ("tallies.parquet", Tally),
-<<<<<<< HEAD
         ("updates.parquet", Applied),
-=======
->>>>>>> reports
         ("evaluations.parquet", Evaluation),
         ("summary.json", Summary),
     ):
