@@ -139,7 +139,9 @@ def test_show_gives_every_field_with_unit_and_source(cosim: Call, name: str) -> 
         assert source
         assert "[" not in source
         assert "that of the field" not in source
-        assert others == ("Classification, Regression" if field == "task" else "")
+        kinds = {"task": "Classification, Regression"}
+        kinds["uplink.link.large_scale_redrawn"] = "CoherenceTime, EveryEdgeRound, EveryGlobalRound"
+        assert others == (kinds[field] if value is None and field in kinds else "")
         if isinstance(value, int) and not isinstance(value, bool):
             assert words == str(value)
     assert all(words[0].isupper() or words == "none (off)" for words, *_ in shown.values()), "kinds are left"

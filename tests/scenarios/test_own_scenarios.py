@@ -213,6 +213,7 @@ def test_a_stopped_run_says_how_it_goes_on_and_remembers_its_options(cosim, monk
         "device": "cpu",
         "checkpoint_every": 1,
         "clock": "auto",
+        "records": "auto",
     }
 
 
