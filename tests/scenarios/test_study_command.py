@@ -115,7 +115,7 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
     )
     output = capsys.readouterr().out
     assert code == 1
-    assert "Failed: 200 cells, seed 1: System.num_cells = 200: must lie from 1 to 100." in output
+    assert "Failed: 200 cells, seed 1: System.num_cells = 200: more cells than clients (" in output
     assert "(2 runs, 1 failed)" in output
 
 
@@ -127,7 +127,7 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
         (("--over", "num_cells"), "--over num_cells: must be FIELD=VALUE,VALUE"),
         (("--over", "num_cells="), "must be FIELD=VALUE,VALUE"),
         (("--over", "num_cells=2", "--over", "num-cells=4"), "num_cells is given twice"),
-        (("--over", "num_cells=0,200"), "System.num_cells = 0: must lie from 1 to 100"),
+        (("--over", "num_cells=0,200"), "System.num_cells = 0: must be at least 1"),
         (("--over", "model=relu-1,relu-64-10"), "System.model: no network 'relu-1'"),
         (("--seeds", "0"), "Study.seeds = 0: must be at least 1"),
         (("--precision", "time_s=2"), "--precision time_s=2: must be METRIC=SHARE"),
@@ -141,7 +141,7 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
         (("--design", ": num_cells=2"), "must be NAME: FIELD=VALUE"),
         (("--design", "A:", "--design", "A: num_cells=2"), "is given twice"),
         (("--design", "A: num_cell=2"), '--design "A: num_cell=2": num_cell: there is no such field'),
-        (("--design", "A: num_cells=200"), "System.num_cells = 200: must lie from 1 to 100"),
+        (("--design", "A: num_cells=200"), "System.num_cells = 200: more cells than clients (24)"),
         (("--executor", "slurm"), "--executor slurm: must be processes, dask or dask=ADDRESS"),
     ],
 )
