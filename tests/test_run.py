@@ -84,7 +84,9 @@ def rows(result: Result) -> dict[str, list[tuple[object, ...]]]:
 
 
 def small(system: System) -> System:
-    """A scenario in about a second: few rounds, and data that come with the code."""
+    """A scenario in about a second: few clients and rounds, and data that come with the code."""
+    if system.num_clients > 1_000:
+        system = evolve(system, num_cells=4, num_clients=60)
     if isinstance(system.protocol, Vhfl):
         protocol = evolve(system.protocol, num_local_epochs=1)
         system = evolve(system, end=AfterRounds(num_global_rounds=5))
