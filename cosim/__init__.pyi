@@ -38,6 +38,7 @@ from cosim.devices.training_time import (
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.learning.codec import Codec, Uncompressed
 from cosim.learning.local_training import LocalTraining, Proximal, Sgd
+from cosim.learning.optimisers import Adam, Momentum
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.vertical import VerticalSgd
@@ -87,6 +88,7 @@ from cosim.system import System
 from cosim.topology.topology import Topology
 
 __all__ = [
+    "Adam",
     "AfterRounds",
     "AfterSeconds",
     "AfterUpdates",
@@ -170,6 +172,7 @@ __all__ = [
     "Mean",
     "MeanBySamples",
     "Measure",
+    "Momentum",
     "Natural",
     "Never",
     "Newsgroups20",

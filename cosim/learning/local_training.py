@@ -32,9 +32,18 @@ of samples at every client. No rule imports torch before it trains.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, positive
+from cosim.configuration import (
+    ConfigurationError,
+    Port,
+    at_least,
+    configuration,
+    field,
+    not_negative,
+    positive,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -99,13 +108,18 @@ class Sgd(LocalTraining):
     Attributes:
         batch_size: Samples in a mini-batch. [authors' public code]
         learning_rate: Step size; the authors' public code has 0.01. [no source]
+        weight_decay: What half the squared length of the parameters weighs in the loss; 0: nothing. [HIST
+            journal, eq. 5: none]
     """
+
+    weight_decay: float = field(not_negative, default=0.0)
 
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.sgd import SgdProgram
+        from cosim.learning.programs.steps import SgdStep
 
-        return SgdProgram()
+        return SgdProgram(partial(SgdStep, rate=self.learning_rate, decay=self.weight_decay))
 
 
 @configuration
@@ -116,13 +130,15 @@ class Proximal(Sgd):
     the step, as the loss's.
 
     Attributes:
-        mu: Weight of the distance. [FedAsync, Section 6: 0.005]
+        mu: Weight of the distance; 0: plain SGD. [FedAsync, Section 6: 0.005]
     """
 
-    mu: float = field(positive, default=0.005)
+    mu: float = field(not_negative, default=0.005)
 
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.sgd import SgdProgram
+        from cosim.learning.programs.steps import SgdStep
 
-        return SgdProgram(pull=self.learning_rate * self.mu)
+        knobs = {"rate": self.learning_rate, "decay": self.weight_decay, "pull": self.mu}
+        return SgdProgram(partial(SgdStep, **knobs))
