@@ -39,6 +39,7 @@ from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.learning.codec import Codec, Uncompressed
 from cosim.learning.local_training import LocalTraining, Proximal, Sgd
 from cosim.learning.optimisers import Adam, Momentum
+from cosim.learning.scaffold import Scaffold
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.vertical import VerticalSgd
@@ -201,6 +202,7 @@ __all__ = [
     "Result",
     "SamePower",
     "Sampled",
+    "Scaffold",
     "ServerUpdate",
     "ServiceLaw",
     "Sgd",
