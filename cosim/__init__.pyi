@@ -42,6 +42,7 @@ from cosim.learning.optimisers import Adam, Momentum
 from cosim.learning.scaffold import Scaffold
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
+from cosim.learning.torch_function import TorchFunction
 from cosim.learning.vertical import VerticalSgd
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
@@ -224,6 +225,7 @@ __all__ = [
     "Task",
     "TimeTriggered",
     "Topology",
+    "TorchFunction",
     "Traffic",
     "TrafficCsv",
     "Trainers",

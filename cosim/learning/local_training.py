@@ -92,7 +92,7 @@ class LocalTraining(Port):
         """How updates are trained: each by `train`, unless a class knows better."""
         from cosim.learning.programs.client_by_client import ClientByClient
 
-        return ClientByClient()
+        return ClientByClient(f"{type(self).__name__}.train", "client.generator")
 
     def companions(self, shape: NetworkShape) -> Shapes:
         """What travels beside a model of a shape, by names that no tensor of a network has; zero at first."""

@@ -78,7 +78,15 @@ class ClientView:
 
 
 class ClientByClient:
-    """Calls `train` of an update's rule."""
+    """Calls `train` of an update's rule.
+
+    Args:
+        function: What it comes to, for messages.
+        source: What that draws from, for messages.
+    """
+
+    def __init__(self, function: str, source: str) -> None:
+        self._function, self._source = function, source
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
         """The update itself, so it trains alone."""
@@ -95,10 +103,9 @@ class ClientByClient:
             tensor.data = weights_C[name][0]
         companions = {name: values_C[0] for name, values_C in weights_C.items() if name not in tensors}
         rule, view = update.training, ClientView(update, own, data, dict(companions))
-        function = f"{type(rule).__name__}.train"
-        draws = no_shared_draws(function, "client.generator")
+        draws = no_shared_draws(self._function, self._source)
         with torch.enable_grad(), keyed_dropout(own, update.key), draws:
-            state = kept_copies(function, rule.keeps_state, rule.train(view))
+            state = kept_copies(self._function, rule.keeps_state, rule.train(view))
         arriving = tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
         for name, tensor in arriving.items():
             weights_C[name][0].copy_(tensor.detach())
