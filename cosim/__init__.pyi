@@ -38,8 +38,11 @@ from cosim.devices.training_time import (
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.learning.codec import Codec, Uncompressed
 from cosim.learning.local_training import LocalTraining, Proximal, Sgd
+from cosim.learning.optimisers import Adam, Momentum
+from cosim.learning.scaffold import Scaffold
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
+from cosim.learning.torch_function import TorchFunction
 from cosim.learning.vertical import VerticalSgd
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
@@ -87,6 +90,7 @@ from cosim.system import System
 from cosim.topology.topology import Topology
 
 __all__ = [
+    "Adam",
     "AfterRounds",
     "AfterSeconds",
     "AfterUpdates",
@@ -170,6 +174,7 @@ __all__ = [
     "Mean",
     "MeanBySamples",
     "Measure",
+    "Momentum",
     "Natural",
     "Never",
     "Newsgroups20",
@@ -198,6 +203,7 @@ __all__ = [
     "Result",
     "SamePower",
     "Sampled",
+    "Scaffold",
     "ServerUpdate",
     "ServiceLaw",
     "Sgd",
@@ -219,6 +225,7 @@ __all__ = [
     "Task",
     "TimeTriggered",
     "Topology",
+    "TorchFunction",
     "Traffic",
     "TrafficCsv",
     "Trainers",

@@ -43,6 +43,7 @@ class Checkpoint:
     Attributes:
         version: Which of the global model; 0 is the initial one.
         weights: Parameter name -> values of the global model, float32.
+        companions: Name -> values that travel beside it, float32.
         states: Node -> name -> values of what it keeps from one training to its next.
         evaluations: All evaluations up to this version.
         journal: What events have read from weights (`cosim.journal`).
@@ -54,6 +55,7 @@ class Checkpoint:
     version: int
     weights: dict[str, NDArray[np.float32]]
     evaluations: list[Evaluation]
+    companions: dict[str, NDArray[np.float32]] = attrs.field(factory=dict)
     states: Mapping[str, dict[str, NDArray[Any]]] = attrs.field(factory=dict)
     journal: Mapping[str, NDArray[np.float64]] = attrs.field(factory=dict)
     living: Mapping[str, dict[str, NDArray[np.float32]]] = attrs.field(factory=dict)
@@ -63,6 +65,7 @@ class Checkpoint:
         """Write it, whole or not at all."""
         evaluations = [row._asdict() for row in self.evaluations]
         arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
+        arrays |= {f"companion.{name}": values for name, values in self.companions.items()}
         for word, of in (("state", self.states), ("living", self.living), ("trained", self.trained)):
             for node, tensors in of.items():
                 arrays |= {f"{word}.{node}.{name}": values for name, values in tensors.items()}
@@ -110,6 +113,7 @@ class Checkpoint:
                 return cls(
                     version=int(arrays["version"]),
                     weights=_beginning_with("weights.", arrays),
+                    companions=_beginning_with("companion.", arrays),
                     states=_by_node(_beginning_with("state.", arrays)),
                     evaluations=[from_json(Evaluation, row) for row in rows],
                     journal=_beginning_with("journal.", arrays),
@@ -137,7 +141,7 @@ class Checkpoint:
         """
         if not self.states.keys() <= states.keys() or self.living.keys() != living.keys():
             raise damaged(FILE, "what it keeps beside the model is not what the run needs")
-        learner.settle(model, self.weights)
+        learner.settle(model, self.weights | self.companions)
         for name, state in states.items():
             learner.settle(state, self.states.get(name, {}))  # a file does not tell of a state without values
         for name, other in living.items():

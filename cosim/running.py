@@ -260,6 +260,7 @@ class _Writer:
         Checkpoint(
             version=evaluated.version,
             weights=self._learner.weights(evaluated.model),
+            companions=self._learner.companions(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
             evaluations=self._sim.trace.evaluations,
             journal=self.journal.numbers,

@@ -25,6 +25,7 @@ EXACTLY = {"rel": 1e-12, "abs": 0.0}
 PACKAGES = ("cosim", "models", "analysis", "scenarios")
 
 NO_UNIT = {
+    "Adam": {"beta1", "beta2", "epsilon", "weight_decay"},
     "AirEdgeRoundLatency": {"fraction"},
     "Algorithm2": {"penalty"},
     "Check": {"margin", "theory"},
@@ -62,6 +63,7 @@ NO_UNIT = {
     "LocalStep": {"fraction"},
     "LocalTraining": {"learning_rate"},
     "LogNormalTime": {"spread"},
+    "Momentum": {"momentum"},
     "Options": {"fast_weights", "success_rates", "target"},
     "PaperTable": {"multiple"},
     "Payload": {"num_values"},
@@ -77,6 +79,7 @@ NO_UNIT = {
     "ReportOptions": {"target"},
     "ResourceAware": {"theta"},
     "Setting": {"accuracies"},
+    "Sgd": {"weight_decay"},
     "Sojourn": {"weights"},
     "Job": {"targets"},
     "Study": {"targets"},
@@ -119,7 +122,6 @@ NO_UNIT = {
     "Hinge": {"free", "slope"},
     "Polynomial": {"exponent"},
     "Proximal": {"mu"},
-    "Pull": {"share"},
 }
 """Class -> its dimensionless numbers; subclasses have them from it."""
 

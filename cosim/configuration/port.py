@@ -29,6 +29,10 @@ class Port:
             ConfigurationError: What does not fit, and the usual fix.
         """
 
+    def kept_values(self, shape: Any) -> int:
+        """How many values each client keeps from one training to its next, for a network of a shape."""
+        return 0
+
 
 def check_fit(system: Any) -> None:
     """Ask every part whether the system fits it, outer ones first.

@@ -159,7 +159,7 @@ class Client:
 
     def keep(self, update: PendingUpdate) -> None:
         """Keep what a training that has ended leaves for the next one."""
-        if update.training.keeps_state:
+        if update.training.keeps_state and not update.training.keeps_what_arrived:
             self.states[self.name] = update.next_state
         if update.codec is not None and update.codec.keeps_state:
             self.states[codec_of(self.name)] = update.next_codec_state

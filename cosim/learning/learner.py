@@ -227,7 +227,17 @@ class Learner:
 
     def weights(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
         """Parameter name -> a copy of its values, computing what is not computed yet."""
-        return self._arrays(model)
+        self.compute(model)
+        return {name: array.copy() for name, array in self.arrays(self._network_tensors(model)).items()}
+
+    def companions(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
+        """Name -> a copy of the values that travel beside a model, likewise."""
+        own = self.shape.tensors
+        return {name: array for name, array in self._arrays(model).items() if name not in own}
+
+    def _network_tensors(self, model: PendingModel) -> Weights:
+        """What of a computed model, or of a part of one, is the network's."""
+        return {name: model.settled[name] for name in self.shape.tensors}
 
     def state(self, state: PendingState) -> dict[str, NDArray[Any]]:
         """Name -> a copy of its values, computing what is not computed yet."""
@@ -262,11 +272,12 @@ class Learner:
             Losses of the task, shape (groups,).
         """
         self.compute(model)
+        tensors = self._network_tensors(model)
 
         def of_group(indices: NDArray[np.int64]) -> float:
             x_BD, y_B = self._training_set.labelled(indices)
             with torch.no_grad():
-                outputs_BK = functional_call(self._own_network().eval(), model.settled, (x_BD,))
+                outputs_BK = functional_call(self._own_network().eval(), tensors, (x_BD,))
                 return float(self._training_set.loss(outputs_BK, y_B))
 
         return np.array(list(self.workers.in_order(partial(of_group, indices) for indices in samples)))
@@ -277,7 +288,7 @@ class Learner:
         trained = own_copy(self._network)
         tensors = dict(trained.named_parameters()) | dict(trained.named_buffers())
         with torch.no_grad():
-            for name, values in model.settled.items():
+            for name, values in self._network_tensors(model).items():
                 tensors[name].copy_(values)
         return trained.eval()
 
@@ -305,10 +316,11 @@ class Learner:
     ) -> Iterator[T]:
         """What `of_batch` makes of outputs and truth, task by task; computes what is not yet."""
         self.compute(model)
+        tensors = self._network_tensors(model)
 
         def of_task(x_BD: Tensor, y_B: Tensor) -> T:
             with torch.no_grad():
-                return of_batch(functional_call(self._own_network().eval(), model.settled, (x_BD,)), y_B)
+                return of_batch(functional_call(self._own_network().eval(), tensors, (x_BD,)), y_B)
 
         num_samples = EVALUATION_SAMPLES if x_ND.is_floating_point() else EVALUATION_DOCUMENTS
         batches = zip(x_ND.split(num_samples), y_N.split(num_samples), strict=True)
@@ -365,7 +377,9 @@ class Learner:
         weights_C: Weights = {}
         states: Sequence[Weights] = ()
         if untrained:
-            starts = [update.start.settled for update in untrained]
+            companions = untrained[0].training.companions(self.shape).items()
+            beside = {name: torch.zeros(size, device=self._device) for name, size in companions}
+            starts = [beside | update.start.settled for update in untrained]
             weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
             for update in untrained:
                 self._training_set.check(update)

@@ -22,7 +22,13 @@ A rule with `keeps_state = True` in its class gets what it returned when the cli
 `client.state`, tensors by name, empty at first: momentum, control variates, what was left out of an upload.
 The client keeps a state when its training has ended in simulated time, also where its update is dropped on
 the way; where the training itself is cut, it keeps the one before. What a dropped update has left is computed
-with the client's next update, or at the next evaluation, since a checkpoint holds what is kept by then.
+with the client's next update, or at the next evaluation, since a checkpoint holds what is kept by then. With
+`keeps_what_arrived = True` the client keeps a state only where its server takes the update in: for rules
+whose server counts on what its clients hold.
+
+A rule may let other tensors travel beside the model, both ways (`companions`, by name and shape): `train`
+finds them in `client.companions`, zero at first, and what they hold at the end arrives with the update. The
+server takes their mean, or what `received` makes of it.
 
 Where speed matters a rule has a method `program` instead, and its program trains many clients together
 (`programs/program.py`). Of two such methods the one of the more derived class counts.
@@ -32,13 +38,25 @@ of samples at every client. No rule imports torch before it trains.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from cosim.configuration import ConfigurationError, Port, at_least, configuration, field, positive
+from cosim.configuration import (
+    ConfigurationError,
+    Port,
+    at_least,
+    configuration,
+    field,
+    not_negative,
+    positive,
+    refuse,
+)
+from cosim.learning.network.submodels import NetworkShape, Shapes
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from cosim.learning.graph.pending import PendingModel
     from cosim.learning.learner import Learner
     from cosim.learning.programs.client_by_client import ClientView
     from cosim.learning.programs.program import Program
@@ -52,9 +70,11 @@ class LocalTraining(Port):
         batch_size: Samples in a step, which is what a step costs the processor. [no source]
         learning_rate: Step size; what is sent over the air is divided by it. [no source]
         keeps_state: Whether what `train` returns is kept for the client's next training; a class says so.
+        keeps_what_arrived: Whether it is only where the update has arrived; a class says so.
     """
 
     keeps_state: ClassVar[bool] = False
+    keeps_what_arrived: ClassVar[bool] = False
 
     batch_size: int = field(at_least(1), default=50)
     learning_rate: float = field(positive, default=0.05)
@@ -72,7 +92,33 @@ class LocalTraining(Port):
         """How updates are trained: each by `train`, unless a class knows better."""
         from cosim.learning.programs.client_by_client import ClientByClient
 
-        return ClientByClient()
+        return ClientByClient(f"{type(self).__name__}.train", "client.generator")
+
+    def companions(self, shape: NetworkShape) -> Shapes:
+        """What travels beside a model of a shape, by names that no tensor of a network has; zero at first."""
+        return {}
+
+    def received(self, model: "PendingModel", mean: "PendingModel", share: float) -> "PendingModel":
+        """What an edge server makes of the mean of updates and their companions, before its own rule steps.
+
+        Args:
+            model: Where it was.
+            mean: Of the updates that have arrived.
+            share: They are of all the clients of the cell.
+        """
+        return mean
+
+    def fit(self, system: Any) -> None:
+        """Refuse companions, and a state of what arrived, where no edge server takes the mean of updates."""
+        accompanies = type(self).companions is not LocalTraining.companions
+        if (accompanies or self.keeps_what_arrived) and not system.protocol.takes_sums:
+            kind, own = type(system.protocol).__name__, type(self).__name__
+            rule = f"{own} wants an edge server that takes the mean of what arrives, and here none does"
+            raise refuse("System", "protocol", kind, rule, "HFedAvg with EdgeTraining, or plain Sgd")
+        if accompanies and system.uplink.adds_up:
+            kind, own = type(system.uplink).__name__, type(self).__name__
+            rule = f"the noise of sums is that of gradients, and {own} sends something else beside the model"
+            raise refuse("System", "uplink", kind, rule, "a sharing that sends bits, as FixedShares")
 
     def check(self, learner: "Learner") -> None:
         """Refuse a network that this rule cannot train, before the clock starts."""
@@ -99,13 +145,18 @@ class Sgd(LocalTraining):
     Attributes:
         batch_size: Samples in a mini-batch. [authors' public code]
         learning_rate: Step size; the authors' public code has 0.01. [no source]
+        weight_decay: What half the squared length of the parameters weighs in the loss; 0: nothing. [HIST
+            journal, eq. 5: none]
     """
+
+    weight_decay: float = field(not_negative, default=0.0)
 
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.sgd import SgdProgram
+        from cosim.learning.programs.steps import SgdStep
 
-        return SgdProgram()
+        return SgdProgram(partial(SgdStep, rate=self.learning_rate, decay=self.weight_decay))
 
 
 @configuration
@@ -116,13 +167,15 @@ class Proximal(Sgd):
     the step, as the loss's.
 
     Attributes:
-        mu: Weight of the distance. [FedAsync, Section 6: 0.005]
+        mu: Weight of the distance; 0: plain SGD. [FedAsync, Section 6: 0.005]
     """
 
-    mu: float = field(positive, default=0.005)
+    mu: float = field(not_negative, default=0.005)
 
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.sgd import SgdProgram
+        from cosim.learning.programs.steps import SgdStep
 
-        return SgdProgram(pull=self.learning_rate * self.mu)
+        knobs = {"rate": self.learning_rate, "decay": self.weight_decay, "pull": self.mu}
+        return SgdProgram(partial(SgdStep, **knobs))

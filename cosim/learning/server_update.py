@@ -141,11 +141,13 @@ class SteppedModel(PendingModel):
 
         from cosim.learning.own_functions import kept_copies, no_shared_draws
 
-        model, mean, *kept = ({name: values.clone() for name, values in of.items()} for of in models)
+        companions = {name: values for name, values in models[1].items() if name not in shape.tensors}
+        model, mean = ({name: of[name].clone() for name in shape.tensors} for of in models[:2])
+        kept = [{name: values.clone() for name, values in of.items()} for of in models[2:]]
         view = ServerView(self.key, model, mean, kept[0] if kept else {})
         function = f"{type(self.rule).__name__}.step"
         with torch.no_grad(), no_shared_draws(function, "server.generator"):
             state = kept_copies(function, self.rule.keeps_state, self.rule.step(view))
         if (wanted := self.left.wanted) is not None:
             wanted.settle(state)
-        return {name: view.model[name] for name in models[0]}
+        return {name: view.model[name] for name in shape.tensors} | companions

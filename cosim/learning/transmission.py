@@ -22,10 +22,10 @@ class SentView:
         generator: The source of what is drawn; it follows from the update's key.
     """
 
-    def __init__(self, update: PendingUpdate, change: Weights) -> None:
+    def __init__(self, update: PendingUpdate, start: Weights, change: Weights) -> None:
         kept = {} if update.codec_state is None else update.codec_state.settled
         self.client, self.change = update.client, change
-        self.start, self.state = _copies(update.start.settled), _copies(kept)
+        self.start, self.state = _copies(start), _copies(kept)
         self.generator = generator(update.key, "codec", next(iter(change.values())).device)
 
 
@@ -38,8 +38,11 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
     codec = update.codec
     if codec is None:
         return {}
-    start = update.start.settled
-    view = SentView(update, {name: values_C[client] - start[name] for name, values_C in weights_C.items()})
+    start = dict(update.start.settled)
+    for name, values_C in weights_C.items():
+        start.setdefault(name, torch.zeros(()).to(values_C).expand(values_C.shape[1:]))
+    change = {name: values_C[client] - start[name] for name, values_C in weights_C.items()}
+    view = SentView(update, start, change)
     function = f"{type(codec).__name__}.transmit"
     with torch.no_grad(), no_shared_draws(function, "sent.generator"):
         left = kept_copies(function, codec.keeps_state, codec.transmit(view))

@@ -121,7 +121,7 @@ class EdgeTraining(CellTraining):
             model: What the cell trains: the part, or the whole model for None.
             global_round: Its number, from 1.
         """
-        load = cloud.workload.of(part)
+        load = cloud.workload.of(part, self.local.companions(cloud.shape))
         cycles = load.cycles_of(edge.clients, self.num_local_steps, self.local.batch_size)
         yield from edge.receive(sim, load.download.bits)
         for edge_round in range(self.num_edge_rounds):
@@ -143,7 +143,7 @@ class EdgeTraining(CellTraining):
                 sim, participants, work, cycles[participants.places], self.waiting
             )
             if updates and edge.rounds.learns:
-                received = edge.mean(sim, updates, self.server.weights(updates), job)
+                received = edge.received(sim, model, updates, self.server.weights(updates), job)
                 model = edge.moved(sim, self.server, model, received, job.number)
                 cloud.living[edge.name] = model
         yield from edge.send(sim, load.upload.bits)

@@ -186,14 +186,36 @@ class EdgeServer(Server):
             )
         )
 
-    def mean(
+    def received(
+        self,
+        sim: Simulation,
+        model: PendingModel,
+        updates: Sequence[PendingUpdate],
+        weights: Sequence[float] | None,
+        job: Job,
+    ) -> PendingModel:
+        """The mean of the updates of an edge round, as their rule of local training wants it.
+
+        Clients keep now what such a rule lets them keep only of updates that have arrived.
+
+        Args:
+            model: Where the server's was.
+            updates: At least one, all by one rule.
+            weights: Relative weight of each; None: equal.
+        """
+        rule = updates[0].training
+        if rule.keeps_state and rule.keeps_what_arrived:
+            self.states.update({update.client: update.next_state for update in updates})
+        return rule.received(model, self._mean(sim, updates, weights, job), len(updates) / len(self.clients))
+
+    def _mean(
         self,
         sim: Simulation,
         updates: Sequence[PendingUpdate],
         weights: Sequence[float] | None,
         job: Job,
     ) -> PendingModel:
-        """The mean of the updates of an edge round, with noise where only their mean arrives."""
+        """The mean of updates, with noise where only their mean arrives."""
         fleet = self.clients.fleet
         places = sorted({fleet.place_of[update.client] for update in updates})
         powers_w = {fleet.names[place]: fleet.devices.tx_power_w.item(place) for place in places}

@@ -23,7 +23,7 @@ from cosim.devices.client import Client
 from cosim.devices.cycles import Cycles, LocalStep, StepCost, StepCosts
 from cosim.devices.fleet import Clients, Fleet
 from cosim.learning.codec import Codec
-from cosim.learning.network.submodels import NetworkShape, Part
+from cosim.learning.network.submodels import NetworkShape, Part, Shapes
 from cosim.links.payload import Payload
 from cosim.simulation import Simulation
 
@@ -105,9 +105,14 @@ class Workload:
     costs: Costs
     in_parameters: bool
 
-    def of(self, part: Part | None = None) -> Load:
-        """Of a part; of None: of the whole model."""
-        payload = self.codec.payload(self.shape.num_values(part))
+    def of(self, part: Part | None = None, companions: Shapes | None = None) -> Load:
+        """Of a part; of None: of the whole model.
+
+        Args:
+            companions: What travels beside it, both ways; None: nothing.
+        """
+        num_beside = sum(map(math.prod, (companions or {}).values()))
+        payload = self.codec.payload(self.shape.num_values(part) + num_beside)
         fraction = self.shape.num_parameters(part) / self.shape.num_parameters()
         return self._load(payload, fraction, lambda: self.flops.of(part))
 

@@ -301,7 +301,7 @@ def test_memory_is_bounded_by_cohorts_not_by_clients(monkeypatch: pytest.MonkeyP
     train = sgd.train_relu_layers
 
     def noted(layers, *arguments):
-        trained_together.append(len(layers[0][0]))
+        trained_together.append(len(layers[0].weight_COI))
         train(layers, *arguments)
 
     monkeypatch.setattr(learner_module, "WeightedSum", Counted)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from cosim.learning.local_training import Sgd
 from cosim.learning.programs import recurring_rows
 from cosim.learning.programs.recurring_rows import draws, train_on_rows
 from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.learning.programs.steps import SgdStep
 from cosim.learning.task import Classification
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.vertical import VerticalSgd
@@ -92,7 +94,8 @@ def test_a_cohort_of_mixed_sizes_trains_as_its_clients_alone(name: str):
     }
     starts = [{n: values_C[c].clone() for n, values_C in weights_C.items()} for c in range(6)]
     with torch.no_grad():
-        train_on_rows(network_of(name), weights_C, torch.tensor(TABLE_ND), NUM_CLASSES, cohort)
+        table_ND, begin = torch.tensor(TABLE_ND), partial(SgdStep, rate=cohort[0].training.learning_rate)
+        train_on_rows(network_of(name), weights_C, table_ND, NUM_CLASSES, cohort, begin)
     for c, (start, update) in enumerate(zip(starts, cohort, strict=True)):
         expected = trained_by_sgd(network, start, update)
         assert_close({n: values_C[c].numpy() for n, values_C in weights_C.items()}, expected)

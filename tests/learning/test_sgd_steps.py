@@ -14,6 +14,7 @@ from cosim.learning.programs.sgd_steps import (
     train_by_autograd,
     train_relu_layers,
 )
+from cosim.learning.programs.steps import SgdStep
 
 X_ND = torch.randn(200, 12, generator=torch.Generator().manual_seed(1))
 Y_N = torch.randint(0, 4, (200,), generator=torch.Generator().manual_seed(2))
@@ -44,12 +45,13 @@ def test_a_cohort_trains_as_its_clients_alone(program: str, family: str, sizes: 
     batches = [mini_batches(np.arange(50 * c, 50 * c + 30), 15, 8, key=c) for c in range(3)]
     batches_CSB = torch.from_numpy(np.stack(batches))
     with torch.no_grad():
+        step, samples = SgdStep(weights_C, {}, (), rate=0.2), (X_ND, Y_N, batches_CSB)
         if program == "autograd":
-            loss = nn.functional.cross_entropy
-            train_by_autograd(models.build(f"{family}-{sizes}"), weights_C, X_ND, Y_N, batches_CSB, 0.2, loss)
+            network, loss = models.build(f"{family}-{sizes}"), nn.functional.cross_entropy
+            train_by_autograd(network, weights_C, {}, *samples, step, loss)
         else:
             layers = relu_layers_of(networks[0].relu_layers, weights_C)
-            train_relu_layers(layers, X_ND, Y_N, batches_CSB, 0.2)
+            train_relu_layers(layers, *samples, step)
     for c, network in enumerate(networks):
         alone = trained_alone(network, batches_CSB[c], 0.2)
         for name in names:

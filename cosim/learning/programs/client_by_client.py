@@ -39,18 +39,22 @@ class ClientView:
         name: Of the client.
         network: Its own copy, with the values of the start; what it holds at the end comes out.
         num_steps: Local steps that are asked for, and paid for in simulated time.
+        companions: Name -> values that travel beside the model; what they hold at the end arrives.
         loss: Mean loss of a batch, from outputs and targets.
     """
 
-    def __init__(self, update: PendingUpdate, network: nn.Module, data: TrainingSet) -> None:
-        self._update, self._data = update, data
+    def __init__(
+        self, update: PendingUpdate, network: nn.Module, data: TrainingSet, companions: Weights
+    ) -> None:
+        self._update, self._data, self.companions = update, data, companions
         self.name, self.num_steps = update.client, update.num_steps
         self.network, self.loss = network, data.loss
 
     @cached_property
     def start(self) -> Weights:
         """Tensor name -> its values before training, its own copies."""
-        return {name: values.clone() for name, values in self._update.start.settled.items()}
+        settled = self._update.start.settled
+        return {name: values.clone() for name, values in settled.items() if name not in self.companions}
 
     @cached_property
     def generator(self) -> torch.Generator:
@@ -74,7 +78,15 @@ class ClientView:
 
 
 class ClientByClient:
-    """Calls `train` of an update's rule."""
+    """Calls `train` of an update's rule.
+
+    Args:
+        function: What it comes to, for messages.
+        source: What that draws from, for messages.
+    """
+
+    def __init__(self, function: str, source: str) -> None:
+        self._function, self._source = function, source
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
         """The update itself, so it trains alone."""
@@ -86,14 +98,16 @@ class ClientByClient:
         """Train a cohort of one, in place on its client's weights; returns the state that it leaves."""
         (update,) = cohort
         own = own_copy(network, frozen_on(network, data.x_ND.device.type))
-        for name, tensor in tensors_of(own, weights_C).items():
+        tensors = tensors_of(own, weights_C)
+        for name, tensor in tensors.items():
             tensor.data = weights_C[name][0]
-        rule = update.training
-        function = f"{type(rule).__name__}.train"
-        draws = no_shared_draws(function, "client.generator")
+        companions = {name: values_C[0] for name, values_C in weights_C.items() if name not in tensors}
+        rule, view = update.training, ClientView(update, own, data, dict(companions))
+        draws = no_shared_draws(self._function, self._source)
         with torch.enable_grad(), keyed_dropout(own, update.key), draws:
-            state = kept_copies(function, rule.keeps_state, rule.train(ClientView(update, own, data)))
-        for name, tensor in tensors_of(own, weights_C).items():
+            state = kept_copies(self._function, rule.keeps_state, rule.train(view))
+        arriving = tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
+        for name, tensor in arriving.items():
             weights_C[name][0].copy_(tensor.detach())
         return [state]
 
@@ -101,4 +115,4 @@ class ClientByClient:
 def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:
     """A network's own tensors that a model consists of."""
     tensors = dict(network.named_parameters()) | dict(network.named_buffers())
-    return {name: tensors[name] for name in weights}
+    return {name: tensors[name] for name in weights if name in tensors}

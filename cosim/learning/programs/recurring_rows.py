@@ -36,7 +36,15 @@ from torch.func import functional_call, grad, vmap
 
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.weights import Weights
-from cosim.learning.programs.sgd_steps import ReluLayer, descend, forward, mini_batches, relu_layers_of
+from cosim.learning.programs.sgd_steps import (
+    ReluLayer,
+    by_use,
+    descend,
+    forward,
+    mini_batches,
+    relu_layers_of,
+)
+from cosim.learning.programs.steps import Begin, Step
 
 ROWS_APART = 4
 """Clients train together when their numbers of rows, over this and rounded up, are equal: a matrix product
@@ -147,50 +155,70 @@ def stretches(cohort: Sequence[PendingUpdate], x_ND: Tensor, num_classes: int) -
 
 
 def train_on_rows(
-    network: nn.Module, weights_C: Weights, x_ND: Tensor, num_classes: int, cohort: Sequence[PendingUpdate]
-) -> None:
-    """SGD on cross entropy of all clients of a cohort, in place on their weights.
+    network: nn.Module,
+    weights_C: Weights,
+    x_ND: Tensor,
+    num_classes: int,
+    cohort: Sequence[PendingUpdate],
+    begin: Begin,
+) -> Sequence[Weights]:
+    """Steps on cross entropy of all clients of a cohort, in place on their weights.
 
     Args:
         network: Its forward pass, or its `relu_layers`; no other thread may use the same module meanwhile.
-        weights_C: Parameter name -> the clients' values, shape (clients, ...).
+        weights_C: Tensor name -> the clients' values, shape (clients, ...).
         x_ND: Table of feature rows.
         num_classes: Classes of the data set.
         cohort: Updates of one program, with samples row * num_classes + label.
+        begin: Makes what says what is made of the gradients.
+
+    Returns:
+        The state that each client leaves; none, where they leave none.
     """
     order = sorted(range(len(cohort)), key=lambda client: -cohort[client].num_steps)
+    in_order = [cohort[client] for client in order]
     sorted_C = {name: values_C[order] for name, values_C in weights_C.items()}
-    step_size = cohort[0].training.learning_rate / cohort[0].training.batch_size
+    parameters_C, _, companions_C = by_use(network, sorted_C)
+    step = begin(parameters_C, companions_C, in_order)
+    batch_size = cohort[0].training.batch_size
     relu_layers = getattr(network, "relu_layers", None)
-    for stretch in stretches([cohort[client] for client in order], x_ND, num_classes):
-        still_C = {name: values_C[: len(stretch.x_CRD)] for name, values_C in sorted_C.items()}
+    for stretch in stretches(in_order, x_ND, num_classes):
+        num_clients = len(stretch.x_CRD)
+        still_C = {name: values_C[:num_clients] for name, values_C in parameters_C.items()}
+        still = step.of_first(num_clients)
         if relu_layers is None:
-            _train_by_autograd(network, still_C, stretch, step_size)
+            _train_by_autograd(network, still_C, stretch, still, batch_size)
         else:
-            _train_relu_layers(relu_layers_of(relu_layers, still_C), stretch, step_size)
+            _train_relu_layers(relu_layers_of(relu_layers, still_C), stretch, still, batch_size)
+    states = step.end(parameters_C, in_order)
     for name, values_C in weights_C.items():
         values_C[order] = sorted_C[name]
+    of_client = dict(zip(order, states, strict=False))
+    return [of_client[client] for client in range(len(states))]
 
 
-def _train_relu_layers(layers: Sequence[ReluLayer], stretch: Stretch, step_size: float) -> None:
+def _train_relu_layers(layers: Sequence[ReluLayer], stretch: Stretch, step: Step, batch_size: int) -> None:
     num_clients, num_rows, _ = stretch.x_CRD.shape
-    num_classes = layers[-1][0].shape[1]
+    num_classes = layers[-1].weight_COI.shape[1]
     firsts_C1 = torch.arange(num_clients, device=stretch.x_CRD.device)[:, None] * (num_rows * num_classes)
     outputs = (firsts_C1 + stretch.outputs_CP).flatten()
     for rows_CR, samples_CP in zip(stretch.row_counts_SCR, stretch.sample_counts_SCP, strict=True):
         inputs, error_CRK = forward(layers, stretch.x_CRD)
         error_CRK.mul_(rows_CR[..., None])
         error_CRK.view(-1).index_add_(0, outputs, samples_CP.flatten(), alpha=-1)
-        descend(layers, inputs, error_CRK, step_size)
+        descend(layers, inputs, error_CRK, step, batch_size)
 
 
-def _train_by_autograd(network: nn.Module, weights_C: Weights, stretch: Stretch, step_size: float) -> None:
+def _train_by_autograd(
+    network: nn.Module, parameters_C: Weights, stretch: Stretch, step: Step, batch_size: int
+) -> None:
     def loss_sum(weights: Weights, x_RD: Tensor, outputs_P: Tensor, samples_P: Tensor) -> Tensor:
         log_probabilities_RK = functional_call(network, weights, (x_RD,)).log_softmax(-1)
         return -(log_probabilities_RK.flatten().gather(0, outputs_P) * samples_P).sum()
 
     gradients = vmap(grad(loss_sum))
     for samples_CP in stretch.sample_counts_SCP:
-        found = gradients(weights_C, stretch.x_CRD, stretch.outputs_CP, samples_CP)
+        found = gradients(parameters_C, stretch.x_CRD, stretch.outputs_CP, samples_CP)
+        step.begin()
         for name, gradient_C in found.items():
-            weights_C[name].sub_(gradient_C, alpha=step_size)
+            step.by_gradient(name, parameters_C[name], gradient_C, batch_size)

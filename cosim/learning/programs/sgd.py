@@ -1,4 +1,4 @@
-"""SGD's programs, plain or with weights that are pulled back to where they started.
+"""Programs of steps along gradients: plain SGD, and whatever else a `Step` makes of a gradient (`steps`).
 
 | samples | network | loss | program |
 |---|---|---|---|
@@ -19,28 +19,30 @@ from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.network.weights import Weights
 from cosim.learning.programs.recurring_rows import program_on_rows, train_on_rows
 from cosim.learning.programs.sgd_steps import (
-    Pull,
+    by_use,
     mini_batches,
     relu_layers_of,
     train_alone,
     train_by_autograd,
     train_relu_layers,
 )
+from cosim.learning.programs.steps import Begin
 from cosim.learning.training_set import TrainingSet
 
 
 class SgdProgram:
-    """SGD steps of many clients.
+    """Steps of many clients along stochastic gradients.
 
     Args:
-        pull: Share of the way back to its start that a step takes the weights, besides the gradient's.
+        begin: Makes what says what is made of the gradients of a cohort.
     """
 
-    def __init__(self, pull: float = 0.0) -> None:
-        self._pull = pull
+    def __init__(self, begin: Begin) -> None:
+        self._begin = begin
 
-    def _is_on_rows(self, data: TrainingSet) -> bool:
-        return data.y_N is None and data.is_cross_entropy and not self._pull
+    @staticmethod
+    def _is_on_rows(data: TrainingSet) -> bool:
+        return data.y_N is None and data.is_cross_entropy
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
         """The number of steps; on rows about the number of rows."""
@@ -52,33 +54,28 @@ class SgdProgram:
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:
-        """Train a cohort, in place on its clients' weights; no client leaves a state."""
+        """Train a cohort, in place on its clients' weights; returns the states that they leave."""
         if self._is_on_rows(data):
             assert data.num_classes is not None
-            train_on_rows(network, weights_C, data.x_ND, data.num_classes, cohort)
-            return ()
-        rule = cohort[0].training
-        batches = np.stack([mini_batches(u.samples, u.num_steps, rule.batch_size, u.key) for u in cohort])
+            return train_on_rows(network, weights_C, data.x_ND, data.num_classes, cohort, self._begin)
+        batch_size = cohort[0].training.batch_size
+        batches = np.stack([mini_batches(u.samples, u.num_steps, batch_size, u.key) for u in cohort])
         x_ND, y_N = data.x_ND, data.y_N
         if y_N is None:
             numbers, places = np.unique(batches, return_inverse=True)
             (x_ND, y_N), batches = data.labelled(numbers), places.reshape(batches.shape)
         batches_CSB = torch.from_numpy(batches).to(x_ND.device)
-        starts_C = {name: values_C.clone() for name, values_C in weights_C.items()} if self._pull else {}
+        parameters_C, statistics_C, companions_C = by_use(network, weights_C)
+        step = self._begin(parameters_C, companions_C, cohort)
         relu_layers = getattr(network, "relu_layers", None)
         if relu_layers is not None and data.is_cross_entropy:
-            layers = relu_layers_of(relu_layers, weights_C)
-            pull = Pull(self._pull, relu_layers_of(relu_layers, starts_C)) if starts_C else None
-            train_relu_layers(layers, x_ND, y_N, batches_CSB, rule.learning_rate, pull)
+            layers = relu_layers_of(relu_layers, parameters_C)
+            train_relu_layers(layers, x_ND, y_N, batches_CSB, step)
         elif len(cohort) == 1 and relu_layers is None:
-            weights = {name: values_C[0] for name, values_C in weights_C.items()}
-            starts = {name: values_C[0] for name, values_C in starts_C.items()}
-            pull = Pull(self._pull, starts) if starts else None
-            samples = (x_ND, y_N, batches_CSB[0])
-            with keyed_dropout(network, cohort[0].key):
-                train_alone(network, weights, *samples, rule.learning_rate, data.loss, pull)
-        else:
-            pull = Pull(self._pull, starts_C) if starts_C else None
             samples = (x_ND, y_N, batches_CSB)
-            train_by_autograd(network, weights_C, *samples, rule.learning_rate, data.loss, pull)
-        return ()
+            with keyed_dropout(network, cohort[0].key):
+                train_alone(network, parameters_C, statistics_C, *samples, step, data.loss)
+        else:
+            samples = (x_ND, y_N, batches_CSB)
+            train_by_autograd(network, parameters_C, statistics_C, *samples, step, data.loss)
+        return step.end(parameters_C, cohort)

@@ -1,10 +1,10 @@
-"""SGD steps of many clients on labelled samples, in one batched torch program.
+"""Steps of many clients on labelled samples, in one batched torch program.
 
 Three programs with one result up to float32 rounding. `train_by_autograd` trains any network on any loss
 through torch.func, `train_alone` one client at a time. `train_relu_layers` holds the gradients of cross
-entropy for fully connected layers, with or without biases and with ReLU between, derived by hand: it adds
-each gradient straight into the weights inside the matrix product, which autograd cannot;
-benchmarks/learner.py shows the gain.
+entropy for fully connected layers, with or without biases and with ReLU between, derived by hand: a step can
+add such a gradient straight into the weights inside the matrix product, which autograd cannot;
+benchmarks/learner.py shows the gain. What is made of a gradient, a `Step` says (`steps`).
 
 Running statistics of normalisation layers move with every batch as in a plain loop; they have no gradient.
 
@@ -14,7 +14,7 @@ classes, N training samples.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,28 +23,26 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from cosim.learning.network.weights import Weights
+from cosim.learning.programs.steps import Step
 
 ReluLayers = Sequence[tuple[str, str | None]]
 """What a network declares: the names of every layer's weight, shape (outputs, inputs), and bias, or None."""
 
-ReluLayer = tuple[Tensor, Tensor | None]
-"""One layer of all clients: the weights, shape (clients, outputs, inputs), and the biases, shape (clients, 1,
-outputs), or None."""
 
-
-T = TypeVar("T")
-
-
-class Pull(NamedTuple, Generic[T]):
-    """What draws weights back to where they started, in every step besides its gradient.
+class ReluLayer(NamedTuple):
+    """One layer of all clients, the same tensors as the weights.
 
     Attributes:
-        share: Of the way from the weights before the step to their start.
-        starts: Where they started, in the form of the weights.
+        weight: Name of the weights.
+        weight_COI: Their values.
+        bias: Name of the biases; None: there are none.
+        bias_CO: Their values.
     """
 
-    share: float
-    starts: T
+    weight: str
+    weight_COI: Tensor
+    bias: str | None
+    bias_CO: Tensor | None
 
 
 def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, key: int) -> NDArray[np.int64]:
@@ -60,32 +58,36 @@ def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, ke
     return epochs.ravel()[:num_drawn].reshape(num_steps, batch_size)
 
 
+def by_use(network: nn.Module, weights_C: Weights) -> tuple[Weights, Weights, Weights]:
+    """Parameters, running statistics, and what travels beside them, of the weights of all clients."""
+    parameters = {name: weights_C[name] for name, _ in network.named_parameters() if name in weights_C}
+    statistics = {name: weights_C[name] for name, _ in network.named_buffers() if name in weights_C}
+    own = parameters | statistics
+    return parameters, statistics, {name: of for name, of in weights_C.items() if name not in own}
+
+
 def train_by_autograd(
     network: nn.Module,
-    weights_C: Weights,
+    parameters_C: Weights,
+    statistics_C: Weights,
     x_ND: Tensor,
     y_N: Tensor,
     batches_CSB: Tensor,
-    learning_rate: float,
+    step: Step,
     mean_loss: Callable[[Tensor, Tensor], Tensor],
-    pull: Pull[Weights] | None = None,
 ) -> None:
-    """SGD in place on the weights of all clients, for any network.
+    """Steps in place on the weights of all clients, for any network.
 
     Args:
         network: Its forward pass, in training mode; no other thread may use the same module meanwhile.
-        weights_C: Tensor name -> the clients' values, shape (clients, ...).
+        parameters_C: Name -> the clients' values, shape (clients, ...).
+        statistics_C: The same of running statistics.
         x_ND: Training samples.
         y_N: Their classes or targets.
         batches_CSB: Sample indices.
-        learning_rate: Step size.
+        step: What is made of the gradients.
         mean_loss: Loss of a batch, from outputs and targets.
-        pull: Back to weights of the same names; None: none.
     """
-
-    buffers = {name for name, _ in network.named_buffers()}
-    parameters_C = {name: values for name, values in weights_C.items() if name not in buffers}
-    statistics_C = {name: values for name, values in weights_C.items() if name in buffers}
 
     def loss(parameters: Weights, statistics: Weights, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, Weights]:
         moved = {name: values.clone() for name, values in statistics.items()}
@@ -95,87 +97,70 @@ def train_by_autograd(
     for batches_CB in batches_CSB.unbind(1):
         x_CBD, y_CB = x_ND[batches_CB], y_N[batches_CB]
         gradients_C, moved_C = gradients(parameters_C, statistics_C, x_CBD, y_CB)
-        if pull is not None:
-            for name, values_C in parameters_C.items():
-                values_C.lerp_(pull.starts[name], pull.share)
+        step.begin()
         for name, gradient_C in gradients_C.items():
-            parameters_C[name].sub_(gradient_C, alpha=learning_rate)
+            step.by_gradient(name, parameters_C[name], gradient_C)
         for name, values_C in moved_C.items():
             statistics_C[name].copy_(values_C)
 
 
 def train_alone(
     network: nn.Module,
-    weights: Weights,
+    parameters_C: Weights,
+    statistics_C: Weights,
     x_ND: Tensor,
     y_N: Tensor,
-    batches_SB: Tensor,
-    learning_rate: float,
+    batches_CSB: Tensor,
+    step: Step,
     mean_loss: Callable[[Tensor, Tensor], Tensor],
-    pull: Pull[Weights] | None = None,
 ) -> None:
     """The same for one client: without vmap, and without the cost of torch.func for every step.
 
     Args:
-        weights: Tensor name -> values.
-        batches_SB: Sample indices.
+        parameters_C: Name -> the client's values, shape (1, ...).
+        batches_CSB: Sample indices, shape (1, steps, batch).
     """
-    trained = [name for name, p in network.named_parameters() if p.requires_grad]
-    leaves = [weights[name].detach().requires_grad_() for name in trained]
-    tensors = weights | dict(zip(trained, leaves, strict=True))
-    for batch_B in batches_SB:
+    leaves = {name: values_C[0].detach().requires_grad_() for name, values_C in parameters_C.items()}
+    tensors = leaves | {name: values_C[0] for name, values_C in statistics_C.items()}
+    for batch_B in batches_CSB[0]:
         with torch.enable_grad():  # the workers switch it off
             loss = mean_loss(functional_call(network, tensors, (x_ND[batch_B],)), y_N[batch_B])
-        gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
+        gradients = torch.autograd.grad(loss, [*leaves.values()], allow_unused=True, materialize_grads=True)
         with torch.no_grad():
-            for name, values in zip(trained, leaves, strict=True):
-                if pull is not None:
-                    values.lerp_(pull.starts[name], pull.share)
-            for values, gradient in zip(leaves, gradients, strict=True):
-                values.sub_(gradient, alpha=learning_rate)
+            step.begin()
+            for (name, values_C), gradient in zip(parameters_C.items(), gradients, strict=True):
+                step.by_gradient(name, values_C, gradient[None])
 
 
 def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
-    """The layers that a network declares, as views of the weights."""
+    """The layers that a network declares, of weights of shape (clients, ...)."""
     return [
-        (weights_C[weight], None if bias is None else weights_C[bias].unsqueeze(1)) for weight, bias in names
+        ReluLayer(weight, weights_C[weight], bias, None if bias is None else weights_C[bias])
+        for weight, bias in names
     ]
 
 
 def train_relu_layers(
-    layers: Sequence[ReluLayer],
-    x_ND: Tensor,
-    y_N: Tensor,
-    batches_CSB: Tensor,
-    learning_rate: float,
-    pull: Pull[list[ReluLayer]] | None = None,
+    layers: Sequence[ReluLayer], x_ND: Tensor, y_N: Tensor, batches_CSB: Tensor, step: Step
 ) -> None:
-    """SGD on cross entropy, in place on the layers of all clients, with ReLU between the layers.
+    """Steps on cross entropy, in place on the layers of all clients, with ReLU between the layers.
 
     Args:
         layers: Inputs first.
         x_ND: Training samples.
         y_N: Their classes.
         batches_CSB: Sample indices.
-        learning_rate: Step size.
-        pull: Back to layers of the same form; None: none.
+        step: What is made of the gradients.
     """
-    kept = 1.0 if pull is None else 1.0 - pull.share
     num_clients, num_steps, batch_size = batches_CSB.shape
     steps = batches_CSB.transpose(0, 1).reshape(num_steps, num_clients * batch_size)
-    num_classes = layers[-1][0].shape[1]
+    num_classes = layers[-1].weight_COI.shape[1]
     truth_SCBK = nn.functional.one_hot(y_N[steps], num_classes).to(x_ND.dtype)
     truth_SCBK = truth_SCBK.view(num_steps, num_clients, batch_size, num_classes)
-    step_size = learning_rate / batch_size
-    for step, truth_CBK in zip(steps, truth_SCBK, strict=True):
-        x_CBD = x_ND.index_select(0, step).view(num_clients, batch_size, -1)
+    for places, truth_CBK in zip(steps, truth_SCBK, strict=True):
+        x_CBD = x_ND.index_select(0, places).view(num_clients, batch_size, -1)
         inputs, probabilities_CBK = forward(layers, x_CBD)
-        descend(layers, inputs, probabilities_CBK.sub_(truth_CBK), step_size, kept)
-        if pull is not None:
-            for layer, start in zip(layers, pull.starts, strict=True):
-                for values, started in zip(layer, start, strict=True):
-                    if values is not None and started is not None:
-                        values.add_(started, alpha=pull.share)
+        descend(layers, inputs, probabilities_CBK.sub_(truth_CBK), step, batch_size)
 
 
 def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], Tensor]:
@@ -187,36 +172,30 @@ def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], T
 
 
 def descend(
-    layers: Sequence[ReluLayer],
-    inputs: Sequence[Tensor],
-    error_CBO: Tensor,
-    step_size: float,
-    kept: float = 1.0,
+    layers: Sequence[ReluLayer], inputs: Sequence[Tensor], error_CBO: Tensor, step: Step, batch_size: int
 ) -> None:
-    """One SGD step, in place on the layers of all clients.
+    """One step, in place on the layers of all clients.
 
     Args:
         layers: Inputs first.
         inputs: Of every layer, from `forward`.
         error_CBO: Gradient of the sum over the batch with respect to the outputs of the last layer.
-        step_size: Factor of that sum's gradient.
-        kept: Factor of the weights before the step.
+        step: What is made of the gradients.
+        batch_size: Samples of the batch.
     """
+    step.begin()
     for depth in range(len(layers) - 1, -1, -1):
-        weight_COI, bias_C1O = layers[depth]
+        weight, weight_COI, bias, bias_CO = layers[depth]
         error_CBI = torch.bmm(error_CBO, weight_COI) if depth > 0 else None
-        weight_COI.baddbmm_(error_CBO.mT, inputs[depth], beta=kept, alpha=-step_size)
-        if bias_C1O is not None:
-            if kept != 1.0:
-                bias_C1O.mul_(kept)
-            bias_C1O.sub_(error_CBO.sum(1, keepdim=True), alpha=step_size)
+        step.by_product(weight, weight_COI, error_CBO.mT, inputs[depth], batch_size)
+        if bias is not None and bias_CO is not None:
+            step.by_gradient(bias, bias_CO, error_CBO.sum(1), batch_size)
         if error_CBI is not None:
             error_CBO = torch.ops.aten.threshold_backward(error_CBI, inputs[depth], 0)
 
 
 def layer_outputs(x_CBI: Tensor, layer: ReluLayer) -> Tensor:
     """The outputs of one layer, without ReLU, shape (clients, batch, outputs)."""
-    weight_COI, bias_C1O = layer
-    if bias_C1O is None:
-        return torch.bmm(x_CBI, weight_COI.mT)
-    return torch.baddbmm(bias_C1O, x_CBI, weight_COI.mT)
+    if layer.bias_CO is None:
+        return torch.bmm(x_CBI, layer.weight_COI.mT)
+    return torch.baddbmm(layer.bias_CO.unsqueeze(1), x_CBI, layer.weight_COI.mT)

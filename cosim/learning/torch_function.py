@@ -1,0 +1,98 @@
+"""Torch function: local training by any function of one's own, client by client, without a class.
+
+The function is `train(network, batches, state, rng)`:
+
+- `network`: the client's own torch.nn.Module, in training mode, with the values of the start; what it holds
+  at the end is the update;
+- `batches`: an iterator of (features, classes or targets), the mini-batches of plain SGD, one for each step;
+- `state`: what the function returned at the client's last training, tensors by name; empty at first, and
+  always without `keeps_state`;
+- `rng`: a torch.Generator for all that is drawn; it follows from the run's seed, the client and the job.
+
+It returns nothing, or, with `keeps_state`, a dictionary of tensors. It runs on the learner's threads, one
+client at a time on each, so it changes nothing that belongs to all::
+
+    # mine.py
+    def train(network, batches, state, rng):
+        optimizer = torch.optim.RMSprop(network.parameters(), lr=0.01)
+        for x, y in batches:
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(network(x), y).backward()
+            optimizer.step()
+
+    local = cosim.TorchFunction(function="mine:train")
+
+Scope and limitations: its module must be loaded (`--import mine`), and the hash of its file is kept with a
+run, as those of classes are. Numbers of its own are in the module, not in `config.json`; a class with fields
+and a method `train` has them there.
+"""
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cosim.configuration import ConfigurationError, configuration, loaded, refuse
+from cosim.learning.local_training import LocalTraining
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from torch import Tensor
+
+    from cosim.learning.learner import Learner
+    from cosim.learning.programs.client_by_client import ClientView
+    from cosim.learning.programs.program import Program
+
+
+@configuration
+class TorchFunction(LocalTraining):
+    """A function of one's own.
+
+    Attributes:
+        learning_rate: What is sent over the air is divided by it; nothing else asks for it. [no source]
+        function: module:function, called with network, batches, state and rng. [no source]
+        keeps_state: Whether what it returns is given to the client's next training. [no source]
+    """
+
+    function: str
+    keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def fit(self, system: Any) -> None:
+        """Refuse a learning rate where nothing asks for it."""
+        super().fit(system)
+        usual = attrs.fields(type(self)).learning_rate.default
+        if self.learning_rate != usual and not system.uplink.adds_up:
+            rule = "the function has a step size of its own, and only sums over the air ask for another"
+            raise refuse(type(self), "learning_rate", self.learning_rate, rule, usual)
+
+    def check(self, learner: "Learner") -> None:
+        """Refuse a name that means no function of four arguments, before the clock starts."""
+        super().check(learner)
+        self._called()
+
+    def _called(self) -> "Callable[..., Mapping[str, Tensor] | None]":
+        where = f"{type(self).__name__}.function = {self.function!r}"
+        found = loaded(self.function, where) if ":" in self.function else None
+        if not callable(found):
+            raise ConfigurationError(
+                f"{where}: no such function. Usual fix: module:function, of a module that is loaded."
+            )
+        try:
+            inspect.signature(found).bind("network", "batches", "state", "rng")
+        except TypeError as error:
+            raise ConfigurationError(
+                f"{where}: {error}. Usual fix: {found.__name__}(network, batches, state, rng)."
+            ) from None
+        return found  # type: ignore[return-value]
+
+    def train(self, client: "ClientView") -> "Mapping[str, Tensor] | None":
+        """Call it."""
+        batches = client.batches(client.num_steps, self.batch_size)
+        return self._called()(client.network, batches, client.state, client.generator)
+
+    def program(self) -> "Program":
+        """Client by client, by the function's name."""
+        from cosim.learning.programs.client_by_client import ClientByClient
+
+        return ClientByClient(self.function, "rng")
