@@ -37,6 +37,14 @@ from cosim.devices.training_time import (
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.learning.codec import Codec, Uncompressed
+from cosim.learning.codecs.error_feedback import ErrorFeedback
+from cosim.learning.codecs.flat import FlatCodec
+from cosim.learning.codecs.half_precision import BFloat16, Float16
+from cosim.learning.codecs.kept import Kept, KeptNumber, KeptShare
+from cosim.learning.codecs.majority_vote import MajorityVote
+from cosim.learning.codecs.qsgd import Qsgd
+from cosim.learning.codecs.signs import Signs
+from cosim.learning.codecs.sparse import RandomK, TopK
 from cosim.learning.local_training import LocalTraining, Proximal, Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
@@ -97,6 +105,7 @@ __all__ = [
     "Asynchronous",
     "AsynchronousTraining",
     "AtLeast",
+    "BFloat16",
     "CellDownlink",
     "CellIid",
     "CellTraffic",
@@ -135,6 +144,7 @@ __all__ = [
     "End",
     "EqualSizes",
     "Erlang",
+    "ErrorFeedback",
     "EvaluationTimes",
     "EveryEdgeRound",
     "EveryGlobalRound",
@@ -149,6 +159,8 @@ __all__ = [
     "FedBuff",
     "FirstK",
     "FixedShares",
+    "FlatCodec",
+    "Float16",
     "Fractions",
     "GeneralisedAsync",
     "GivenSnr",
@@ -160,6 +172,9 @@ __all__ = [
     "HyperExponentialTime",
     "Iid",
     "Instantaneous",
+    "Kept",
+    "KeptNumber",
+    "KeptShare",
     "KnownLink",
     "LargeScale",
     "LatencyOptimal",
@@ -167,6 +182,7 @@ __all__ = [
     "LinkBudget",
     "LocalTraining",
     "LogNormalTime",
+    "MajorityVote",
     "Mean",
     "MeanBySamples",
     "Measure",
@@ -187,7 +203,9 @@ __all__ = [
     "Protocol",
     "Proximal",
     "PublicNetwork",
+    "Qsgd",
     "Radio",
+    "RandomK",
     "RawHfl",
     "Rayleigh",
     "RedividedShares",
@@ -204,6 +222,7 @@ __all__ = [
     "Shards",
     "SharedPath",
     "Sharing",
+    "Signs",
     "Simulation",
     "Solver",
     "Split",
@@ -218,6 +237,7 @@ __all__ = [
     "System",
     "Task",
     "TimeTriggered",
+    "TopK",
     "Topology",
     "Traffic",
     "TrafficCsv",

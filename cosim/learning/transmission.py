@@ -39,7 +39,8 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
     if codec is None:
         return {}
     start = update.start.settled
-    view = SentView(update, {name: values_C[client] - start[name] for name, values_C in weights_C.items()})
+    learned = {name: values_C[client] - start[name] for name, values_C in weights_C.items()}
+    view = SentView(update, _copies(learned))
     function = f"{type(codec).__name__}.transmit"
     with torch.no_grad(), no_shared_draws(function, "sent.generator"):
         left = kept_copies(function, codec.keeps_state, codec.transmit(view))
@@ -49,7 +50,9 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
             f"{function} left other tensors in sent.change than were sent. Usual fix: change them in place."
         )
     for name, values_C in weights_C.items():
-        values_C[client] = start[name] + view.change[name]
+        change = view.change[name]
+        is_whole = change == learned[name]  # what arrives as it was is not rounded again
+        values_C[client] = torch.where(is_whole, values_C[client], start[name] + change)
     return left
 
 
