@@ -18,6 +18,7 @@ from cosim.data.splits.sampled import Sampled
 from cosim.data.splits.shards import CellIid, Shards
 from cosim.data.splits.split import Split
 from cosim.data.synthetic import Synthetic
+from cosim.data.texts.authored_text import AuthoredText
 from cosim.data.texts.newsgroups import Newsgroups20
 from cosim.data.traffic.cell_traffic import CellTraffic
 from cosim.data.traffic.traffic import Traffic
@@ -46,6 +47,9 @@ from cosim.learning.codecs.qsgd import Qsgd
 from cosim.learning.codecs.signs import Signs
 from cosim.learning.codecs.sparse import RandomK, TopK
 from cosim.learning.local_training import LocalTraining, Proximal, Sgd
+from cosim.learning.metric import Answers, Metric
+from cosim.learning.metrics import ClassAccuracy, ClientAccuracy, MacroF1
+from cosim.learning.next_token import NextToken
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.vertical import VerticalSgd
@@ -100,11 +104,13 @@ __all__ = [
     "AfterUpdates",
     "AfterVersions",
     "Algorithm2",
+    "Answers",
     "Arrays",
     "AsPlanned",
     "Asynchronous",
     "AsynchronousTraining",
     "AtLeast",
+    "AuthoredText",
     "BFloat16",
     "CellDownlink",
     "CellIid",
@@ -112,7 +118,9 @@ __all__ = [
     "CellTraining",
     "Cells",
     "Cifar10",
+    "ClassAccuracy",
     "Classification",
+    "ClientAccuracy",
     "Clients",
     "Codec",
     "CoherenceTime",
@@ -182,13 +190,16 @@ __all__ = [
     "LinkBudget",
     "LocalTraining",
     "LogNormalTime",
+    "MacroF1",
     "MajorityVote",
     "Mean",
     "MeanBySamples",
     "Measure",
+    "Metric",
     "Natural",
     "Never",
     "Newsgroups20",
+    "NextToken",
     "NoFading",
     "OverTheAir",
     "OwnPaths",

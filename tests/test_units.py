@@ -39,6 +39,7 @@ NO_UNIT = {
         "smoothness",
         "square_gradient",
     },
+    "AuthoredText": {"concentration"},
     "Dirichlet": {"alpha"},
     "EdgeRoundLatency": {"fraction"},
     "FlatSnr": {"snr"},
