@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration, refuse
+from cosim.data.client_test_shares import owners_by_class
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
 from cosim.data.splits.iid import Iid
 from cosim.data.splits.split import Split
-from cosim.data.test_shares import owners_by_class
 from cosim.simulation import Simulation
 
 

@@ -4,9 +4,9 @@ With n_ij test samples of class i that the model takes for j, class c has the ac
 F1 = 2 n_cc / (sum_j n_cj + sum_i n_ic), which is 0 where nothing is right; a class that neither is there nor
 is predicted counts for nothing.
 
-The accuracy of a client is that on its own test share (`cosim.data.test_shares`). The mean is over clients,
-each alike; the worst tenth is the mean of the lowest ceil(m / 10) of m clients; the spread is their standard
-deviation (of all, not of a sample). Clients whose share is empty are left out.
+The accuracy of a client is that on its own test share (`cosim.data.client_test_shares`). The mean is over
+clients, each alike; the worst tenth is the mean of the lowest ceil(m / 10) of m clients; the spread is their
+standard deviation (of all, not of a sample). Clients whose share is empty are left out.
 
 Source: F1: van Rijsbergen, "Information Retrieval", 1979; worst tenth: Li, Sanjabi, Beirami, Smith, "Fair
 Resource Allocation in Federated Learning", ICLR 2020, arXiv 1905.10497, Table 1.

@@ -9,8 +9,8 @@ from data_sets import loaded
 
 import cosim
 from cosim.configuration import ConfigurationError
+from cosim.data.client_test_shares import NOBODY, owners_by_class
 from cosim.data.synthetic import Synthetic
-from cosim.data.test_shares import NOBODY, owners_by_class
 from cosim.data.texts.authored_text import ARTICLES, CHARACTERS, NOUNS, VERBS
 from cosim.testing import check_data, check_task, small_system
 

@@ -78,6 +78,7 @@ def test_signs_and_the_largest_by_hand():
 
 
 ALL = cosim.TopK(kept=cosim.KeptNumber(num_values=4000))
+FED = cosim.ErrorFeedback(codec=cosim.TopK(kept=SHARE))
 
 
 def small(codec: cosim.Codec, **changes) -> cosim.System:
@@ -93,21 +94,31 @@ def test_all_values_are_the_plain_run_bit_for_bit(codec):
         np.testing.assert_array_equal(sparse.learned[name], values)
 
 
+CUT = small_system(cosim.Deadline(after_s=0.00205))
+IN_HIST = attrs.evolve(small_system(), protocol=cosim.Hist(training=small_system().protocol.training))
+BUFFERED = attrs.evolve(small_system(plays_rounds=False), protocol=cosim.FedBuff(num_updates=2))
+
+
 @pytest.mark.parametrize(
-    "codec",
+    ("codec", "system"),
     [
-        cosim.BFloat16(),
-        cosim.Float16(),
-        cosim.Qsgd(),
-        cosim.RandomK(kept=SHARE),
-        cosim.Signs(),
-        cosim.ErrorFeedback(codec=cosim.TopK(kept=SHARE)),
-        cosim.ErrorFeedback(codec=cosim.RandomK(kept=SHARE)),
+        (cosim.BFloat16(), IN_HIST),
+        (cosim.Float16(), None),
+        (cosim.Qsgd(), BUFFERED),
+        (cosim.RandomK(kept=SHARE), IN_HIST),
+        (cosim.Signs(), IN_HIST),
+        (FED, CUT),
+        (cosim.ErrorFeedback(codec=cosim.RandomK(kept=SHARE)), BUFFERED),
     ],
 )
-def test_our_codecs_keep_the_laws_of_codecs(codec):
-    """Resumed runs, several workers and shuffled ties among them."""
-    check_codec(codec)
+def test_our_codecs_keep_the_laws_of_codecs(codec, system):
+    """In rounds and without, of parts, with losses; resumed runs and several workers are among the laws."""
+    check_codec(codec, system)
+
+
+def test_the_deadline_cuts_some_and_not_all():
+    fates = cosim.run(attrs.evolve(CUT, codec=FED, evaluation=cosim.Never())).fates
+    assert 0.1 < (fates["outcome"] == "done").mean() < 0.9
 
 
 # --- models and coding ----------------------------------------------------------------------------
