@@ -18,6 +18,7 @@ from cosim.data.splits.sampled import Sampled
 from cosim.data.splits.shards import CellIid, Shards
 from cosim.data.splits.split import Split
 from cosim.data.synthetic import Synthetic
+from cosim.data.texts.authored_text import AuthoredText
 from cosim.data.texts.newsgroups import Newsgroups20
 from cosim.data.traffic.cell_traffic import CellTraffic
 from cosim.data.traffic.traffic import Traffic
@@ -37,7 +38,18 @@ from cosim.devices.training_time import (
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.learning.codec import Codec, Uncompressed
+from cosim.learning.codecs.error_feedback import ErrorFeedback
+from cosim.learning.codecs.flat import FlatCodec
+from cosim.learning.codecs.half_precision import BFloat16, Float16
+from cosim.learning.codecs.kept import Kept, KeptNumber, KeptShare
+from cosim.learning.codecs.majority_vote import MajorityVote
+from cosim.learning.codecs.qsgd import Qsgd
+from cosim.learning.codecs.signs import Signs
+from cosim.learning.codecs.sparse import RandomK, TopK
 from cosim.learning.local_training import LocalTraining, Proximal, Sgd
+from cosim.learning.metric import Answers, Metric
+from cosim.learning.metrics import ClassAccuracy, ClientAccuracy, MacroF1
+from cosim.learning.next_token import NextToken
 from cosim.learning.optimisers import Adam, Momentum
 from cosim.learning.scaffold import Scaffold
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
@@ -96,18 +108,23 @@ __all__ = [
     "AfterUpdates",
     "AfterVersions",
     "Algorithm2",
+    "Answers",
     "Arrays",
     "AsPlanned",
     "Asynchronous",
     "AsynchronousTraining",
     "AtLeast",
+    "AuthoredText",
+    "BFloat16",
     "CellDownlink",
     "CellIid",
     "CellTraffic",
     "CellTraining",
     "Cells",
     "Cifar10",
+    "ClassAccuracy",
     "Classification",
+    "ClientAccuracy",
     "Clients",
     "Codec",
     "CoherenceTime",
@@ -139,6 +156,7 @@ __all__ = [
     "End",
     "EqualSizes",
     "Erlang",
+    "ErrorFeedback",
     "EvaluationTimes",
     "EveryEdgeRound",
     "EveryGlobalRound",
@@ -153,6 +171,8 @@ __all__ = [
     "FedBuff",
     "FirstK",
     "FixedShares",
+    "FlatCodec",
+    "Float16",
     "Fractions",
     "GeneralisedAsync",
     "GivenSnr",
@@ -164,6 +184,9 @@ __all__ = [
     "HyperExponentialTime",
     "Iid",
     "Instantaneous",
+    "Kept",
+    "KeptNumber",
+    "KeptShare",
     "KnownLink",
     "LargeScale",
     "LatencyOptimal",
@@ -171,13 +194,17 @@ __all__ = [
     "LinkBudget",
     "LocalTraining",
     "LogNormalTime",
+    "MacroF1",
+    "MajorityVote",
     "Mean",
     "MeanBySamples",
     "Measure",
+    "Metric",
     "Momentum",
     "Natural",
     "Never",
     "Newsgroups20",
+    "NextToken",
     "NoFading",
     "OverTheAir",
     "OwnPaths",
@@ -192,7 +219,9 @@ __all__ = [
     "Protocol",
     "Proximal",
     "PublicNetwork",
+    "Qsgd",
     "Radio",
+    "RandomK",
     "RawHfl",
     "Rayleigh",
     "RedividedShares",
@@ -210,6 +239,7 @@ __all__ = [
     "Shards",
     "SharedPath",
     "Sharing",
+    "Signs",
     "Simulation",
     "Solver",
     "Split",
@@ -224,6 +254,7 @@ __all__ = [
     "System",
     "Task",
     "TimeTriggered",
+    "TopK",
     "Topology",
     "TorchFunction",
     "Traffic",

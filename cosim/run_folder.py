@@ -126,7 +126,7 @@ def check_fits(known: Checkpoint, learner: "Learner", folder: Path) -> None:
     if shapes != {name: tuple(shape) for name, shape in learner.shape.tensors.items()}:
         raise damaged(folder / FILE, "its weights are those of another network")
     score = known.evaluation_of(known.version)
-    if any(list(row.measures) != list(learner.task.measures()) for row in known.evaluations):
+    if any(list(row.measures) != list(learner.measures) for row in known.evaluations):
         raise damaged(folder / FILE, "its evaluations are those of another task")
     if not all(np.isfinite(values).all() for values in known.weights.values()):
         found = learner.evaluate(learner.stored_model(known.weights))

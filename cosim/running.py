@@ -23,6 +23,7 @@ import attrs
 
 from cosim.checkpoint import FILE, Checkpoint, damaged
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
+from cosim.data.dataset import Dataset
 from cosim.files import place
 from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
@@ -113,7 +114,7 @@ def run(
         if isinstance(found, Result) and as_found:
             return found
         known, sim = stopped(found), Simulation(system.seed, shuffle_ties=shuffle_ties)
-        data = cache(partial(system.data.load, sim, None if data_dir is None else place(data_dir)))
+        data = cache(partial(_loaded, system, sim, None if data_dir is None else place(data_dir)))
         if not system.evaluation.learns:
             learner: Learner = NothingLearned(network, system.data.outline or data(), system.task)
         else:
@@ -157,6 +158,15 @@ def run(
         finally:
             final = writer.save(status)
     return writer.with_what_was_learned(final)
+
+
+def _loaded(system: System, sim: Simulation, data_dir: Path | None) -> Dataset:
+    """The data set, with the clients' test shares where something asks for them."""
+    dataset = system.data.load(sim, data_dir)
+    if system.task is None or not system.task.reads_owners:
+        return dataset
+    own = Simulation(system.seed)  # so that nobody's draws move
+    return attrs.evolve(dataset, test_owners=system.data.test_owners(own, dataset, system.sizes()))
 
 
 def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:

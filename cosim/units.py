@@ -17,6 +17,7 @@ SUFFIXES = {
     "_s2": "s²",
     "cycles_per_bit": "cycles/bit",
     "cycles_per_flop": "cycles/operation",
+    "cycles_per_value": "cycles/value",
     "_cycles": "cycles",
     "_bits": "bit",
     "_gib": "GiB",

@@ -11,6 +11,7 @@ from models.lenet import LeNet5
 from models.mlp import Mlp
 from models.relu_network import ReluNetwork
 from models.resnet import ResNet18
+from models.token_window import TokenWindow
 from models.vertical import HorizontalNetwork, VerticalNetwork
 
 
@@ -34,6 +35,7 @@ FAMILIES = {
         lambda sizes: ResNet18(sizes[2], sizes[0], picture_side=sizes[1], num_colours=1),
     ),
     "gpt2lora": Family("<rank>-<outputs>", 2, lambda sizes: Gpt2Lora(gpt2_of(), sizes[1], sizes[0])),
+    "window": Family("<tokens>-<window>-<embedding>-<hidden>", 4, TokenWindow),
     "vertical": Family("<server's features>-<client's features>-<hidden>-<outputs>", 4, VerticalNetwork),
     "horizontal": Family("<client's features>-<hidden>-<outputs>", 3, HorizontalNetwork),
 }

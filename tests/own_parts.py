@@ -5,6 +5,7 @@ Each does something that its base does not, so that a run that plays the base is
 
 import attrs
 import numpy as np
+from sklearn.metrics import cohen_kappa_score
 from torch import nn
 
 import cosim
@@ -325,3 +326,15 @@ class BroadcastLink(cosim.CellDownlink):
         if job not in self.begun:
             self.begun = {job: self.sim.timer(payload.bits / 1e6)}
         return cosim.Download(self.begun[job])
+
+
+class Kappa(cosim.Metric):
+    """Cohen's kappa."""
+
+    def measures(self, dataset):
+        """One column."""
+        return {"kappa": cosim.Measure("Cohen's kappa", higher_is_better=True)}
+
+    def scores(self, answers):
+        """Of all answers."""
+        return {"kappa": float(cohen_kappa_score(answers.targets, answers.predicted))}

@@ -5,6 +5,7 @@
 | FashionMnist | 60,000 / 10,000 | 28 x 28 in [-1, 1] or [0, 1] | 10 classes | four files on disk |
 | Cifar10 | 50,000 / 10,000 | 3 x 32 x 32, scaled likewise | 10 classes | an archive or six files |
 | Digits | 1,442 / 355 | 8 x 8, scaled likewise | 10 classes | comes with scikit-learn |
+| AuthoredText | 14,400 / 3,600 | 12 characters | 28 characters | generated |
 | Newsgroups20 | 11,314 / 7,532 | 128 tokens of GPT-2 | 20 classes | folders of messages |
 | Synthetic | 1,200 / 400 | 12, normal | 4 classes | computed, for tests |
 | CellTraffic | by cells and days | 18, 9 of them global | throughput | generated |
@@ -38,7 +39,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Port, configuration
+from cosim.configuration import ConfigurationError, Port, configuration
 from cosim.data.dataset import Dataset
 from cosim.simulation import Simulation
 
@@ -76,3 +77,16 @@ class Data(Port, ABC):
         Raises:
             ConfigurationError: The data set does not suit so many clients.
         """
+
+    def test_owners(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> NDArray[np.int64]:
+        """Number of the client to whose test share a test sample belongs, shape (test samples,).
+
+        -1: nobody's. Arguments as for `held`.
+
+        Raises:
+            ConfigurationError: Clients have no test shares; here always.
+        """
+        raise ConfigurationError(
+            f"{type(self).__name__}: offers no test share of a client, and a metric asks for the accuracy of "
+            "clients. Usual fix: another metric, or data with a split."
+        )

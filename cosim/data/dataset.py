@@ -43,6 +43,8 @@ class Dataset:
         num_global_features: So many features, the first ones, are seen by the server only.
         train_owners: Number of the client at which a training sample arises, from 0, shape (training
             samples,), int64; None: samples belong nowhere and are dealt by a split, or there is no train_y.
+        test_owners: Number of the client to whose test share a test sample belongs, from 0, shape (test
+            samples,), int64, -1: nobody's; None: there are no such shares.
 
     Raises:
         ConfigurationError: shapes, types or labels that break these rules.
@@ -56,6 +58,7 @@ class Dataset:
     num_classes: int | None
     num_global_features: int = 0
     train_owners: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
+    test_owners: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:
         for part, x, y in (("train", self.train_x, self.train_y), ("test", self.test_x, self.test_y)):

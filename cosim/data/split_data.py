@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration, refuse
+from cosim.data.client_test_shares import owners_by_class
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
 from cosim.data.splits.iid import Iid
@@ -62,6 +63,19 @@ class SplitData(Data, ABC):
                 "Usual fix: an array of indices for each client."
             )
         return [partial(_dealt_to, dealt, number) for number in range(num_clients)]
+
+    def test_owners(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> NDArray[np.int64]:
+        """Those of the data set, where samples stay at their owners; else by classes that clients hold."""
+        if self.split.needs_owners:
+            if dataset.test_owners is None:
+                raise self._refused(f"the test samples of {dataset.name!r} arise at no client")
+            return dataset.test_owners
+        if dataset.num_classes is None:
+            raise ConfigurationError(
+                f"{type(self).__name__}: the test samples of {dataset.name!r} have no classes by which "
+                "clients could have shares of their own. Usual fix: another metric."
+            )
+        return owners_by_class(sim, dataset, [own() for own in self.held(sim, dataset, cell_sizes)])
 
 
 def _dealt_to(dealt: Sequence[NDArray[np.int64]], number: int) -> NDArray[np.int64]:

@@ -1,5 +1,15 @@
 """Codec: the port of those who say what an update is on the air: its size, and what of it arrives.
 
+| kind | bits of a change of d values | what arrives |
+|---|---|---|
+| Uncompressed | 32 d | all of it |
+| BFloat16, Float16 | 16 d | every value, rounded |
+| Qsgd | 32 + ceil(log2(2 s + 1)) for each value, by buckets | multiples of norm / s, unbiased |
+| TopK | 32 k, and indices or a bitmap | the k largest, by magnitude |
+| RandomK | 32 k + 32 | k drawn values times d / k, unbiased |
+| Signs | d | a step up or down (`MajorityVote`: what most say) |
+| ErrorFeedback | its codec's | its codec's; what is left out goes with the next |
+
 A codec with a method `transmit` changes what arrives: a plain torch function of the change that a client's
 training has made, tensor by tensor, before it is added to the start again
 (`cosim.learning.transmission.SentView`)::
@@ -16,12 +26,14 @@ training has made, tensor by tensor, before it is added to the start again
             for values in sent.change.values():
                 values.sign_().mul_(size)
 
-A codec with `keeps_state = True` in its class gets what it returned at the client's last training as
-`sent.state`, empty at first: what was left out, for the next time. As with a rule of local training it is
-kept when the training has ended, also where the upload is lost.
+One that takes the change as one row of values derives from `cosim.learning.codecs.flat.FlatCodec`. A codec
+with `keeps_state = True` in its class gets what it returned at the client's last training as `sent.state`,
+empty at first: what was left out, for the next time. As with a rule of local training it is kept when the
+training has ended, also where the upload is lost.
 
-Scope and limitations: coding takes no time. A download has the size that a codec gives it, and arrives as it
-was sent. Running statistics are among the tensors.
+Scope and limitations: updates are coded, models are not: what a client downloads, and what cells and cloud
+send each other, has 32 bits a value where the codec changes values (`model_bits`). Decoding takes no time.
+Running statistics are among the tensors, frozen tensors are not.
 
 Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.
 """
@@ -34,8 +46,12 @@ from cosim.configuration import Port, at_least, configuration, field
 from cosim.links.payload import Payload
 
 if TYPE_CHECKING:
+    from cosim.learning.network.submodels import NetworkShape
     from cosim.learning.network.weights import Weights
     from cosim.learning.transmission import SentView
+
+FLOAT_BITS = 32
+"""Of a value that is not coded."""
 
 
 @configuration
@@ -50,20 +66,48 @@ class Codec(Port, ABC):
 
     @abstractmethod
     def bits(self, num_values: float) -> float:
-        """Bits of so many values."""
+        """Bits of an update of so many values."""
+
+    def model_bits(self, num_values: float) -> float:
+        """Bits of so many values of a model that somebody downloads, or that cells and cloud send."""
+        return num_values * FLOAT_BITS if self.changes_values else self.bits(num_values)
+
+    def cycles(self, num_values: int) -> float:
+        """Cycles that coding an update of so many values takes the client's processor, after its training."""
+        return 0.0
 
     def transmit(self, sent: "SentView") -> "Weights | None":
         """Make of a change what arrives of it, in place; returns what the client keeps."""
         raise NotImplementedError
+
+    def relative_variance(self, num_values: int) -> float:
+        """Bound of the mean of |what arrives - change|^2 / |change|^2, where a codec is unbiased; else 0."""
+        return 0.0
+
+    @property
+    def step(self) -> float | None:
+        """By how much every value moves, up or down, where only signs are sent; None: values are."""
+        return None
 
     @property
     def changes_values(self) -> bool:
         """Whether something else arrives than what was sent."""
         return type(self).transmit is not Codec.transmit
 
+    def check(self, shape: "NetworkShape") -> None:
+        """Refuse a network whose updates cannot be coded, before the clock starts.
+
+        Raises:
+            ConfigurationError: What cannot be, and the usual fix.
+        """
+
     def payload(self, num_values: int) -> Payload:
-        """So many values, and what they are on the air, rounded up to whole bits."""
+        """An update of so many values, and what it is on the air, rounded up to whole bits."""
         return Payload(num_values, math.ceil(self.bits(num_values)))
+
+    def model_payload(self, num_values: int) -> Payload:
+        """A model of so many values, likewise."""
+        return Payload(num_values, math.ceil(self.model_bits(num_values)))
 
 
 @configuration

@@ -78,6 +78,7 @@ from cosim.learning.graph.pending import (
     PendingValue,
     StoredModel,
 )
+from cosim.learning.metric import Answers
 from cosim.learning.network.check import check_network
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops
@@ -89,6 +90,7 @@ from cosim.learning.training_set import TrainingSet
 from cosim.learning.transmission import transmitted
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 from cosim.names import by_number
+from cosim.records import Measure
 
 T = TypeVar("T")
 
@@ -252,14 +254,24 @@ class Learner:
         """Name -> its values, not to be changed."""
         return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
 
+    @property
+    def measures(self) -> Mapping[str, Measure]:
+        """Column -> what `evaluate` reports in it, the headline first."""
+        return self.task.columns(self._dataset)
+
     def evaluate(self, model: PendingModel) -> Mapping[str, float]:
-        """What the task reports of a model, column by column; computes what is not yet."""
+        """What the task and its metrics report of a model, column by column; computes what is not yet."""
         training = None
         if self.task.reads_training_set:
             x_ND, y_N = self._training_set.x_ND, self._training_set.y_N
             assert y_N is not None
             training = self._sums(model, x_ND, y_N)
-        return self.task.scores(self._sums(model, self._test_x, self._test_y), training)
+        scores = self.task.scores(self._sums(model, self._test_x, self._test_y), training)
+        if not self.task.metrics:
+            return scores
+        outputs = np.concatenate(list(self._on_samples(model, _outputs, self._test_x, self._test_y)))
+        answers = Answers(outputs, self._dataset.test_y, self._dataset.test_owners)
+        return {**scores, **self.task.metric_scores(answers)}
 
     def losses(self, model: PendingModel, samples: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
         """Mean loss of a model, or a part of one, on each of several groups of training samples.
@@ -412,6 +424,10 @@ class Learner:
                 if getattr(layer, "num_batches_tracked", None) is not None:
                     layer.register_buffer("num_batches_tracked", None)  # torch.func cannot move a counter
         return self._networks.own
+
+
+def _outputs(outputs_BK: Tensor, y_B: Tensor) -> NDArray[np.float32]:
+    return outputs_BK.cpu().numpy()
 
 
 def _label_ranks(outputs_BK: Tensor, y_B: Tensor) -> NDArray[np.int64]:

@@ -4,8 +4,10 @@
 |---|---|---|---|
 | Classification | classes | cross entropy | accuracy and cross entropy on the test set |
 | Regression | quantities | squared error | mean squared error on test and training set, error ratio |
+| NextToken | the token that follows | cross entropy | perplexity, accuracy, cross entropy on the test set |
 
-What is reported is computed from sums over slices of a data set, so it does not depend on who computes them.
+What is reported is computed from sums over slices of a data set, so it does not depend on who computes them;
+what sums cannot say, by metrics that a task names (`cosim.learning.metric`).
 The first measure is the headline: it is drawn, and a study's target is one of its values.
 
 Scope and limitations: a loss is the mean over a batch, of outputs and targets alone, in operations that
@@ -36,10 +38,13 @@ Validation: `cosim.testing.check_task`.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from cosim.configuration import ConfigurationError, Port, configuration
+import attrs
+
+from cosim.configuration import ConfigurationError, Port, class_of, configuration, field
+from cosim.learning.metric import Answers, are_metrics, named_metrics
 from cosim.records import Measure
 
 if TYPE_CHECKING:
@@ -59,10 +64,13 @@ class Task(Port, ABC):
         is_cross_entropy: Whether the loss is the mean cross entropy of class scores, for which there are
             faster programs; a class says so.
         reads_training_set: Whether what is reported is computed from the training set too; a class says so.
+        metrics: Names of what else is reported, such as MacroF1, or module:Class of your own. [no source]
     """
 
     is_cross_entropy: ClassVar[bool] = False
     reads_training_set: ClassVar[bool] = False
+
+    metrics: tuple[str, ...] = field(are_metrics, default=())
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -105,6 +113,34 @@ class Task(Port, ABC):
             training: Over the training set, where the task reads it; None where it does not.
         """
         return {column: test[column] / test["num_samples"] for column in self.measures()}
+
+    @property
+    def reads_owners(self) -> bool:
+        """Whether a metric asks to whose test share samples belong."""
+        return any(metric.reads_owners for metric in named_metrics(self.metrics))
+
+    def columns(self, dataset: "Dataset") -> Mapping[str, Measure]:
+        """Column -> what is reported in it, those of the metrics last."""
+        columns = dict(self.measures())
+        for metric in named_metrics(self.metrics):
+            columns |= metric.measures(dataset)
+        return columns
+
+    def metric_scores(self, answers: Answers) -> Mapping[str, float]:
+        """Column of a metric -> value."""
+        scores: dict[str, float] = {}
+        for metric in named_metrics(self.metrics):
+            scores |= metric.scores(answers)
+        return scores
+
+    def __reduce__(self) -> tuple[Callable[..., "Task"], tuple[Any, ...]]:
+        """Pickled along with its metrics' classes, so that another process has their modules loaded too."""
+        values = {attribute.name: getattr(self, attribute.name) for attribute in attrs.fields(type(self))}
+        return _unpickled, (type(self), values, [class_of(name) for name in self.metrics])
+
+
+def _unpickled(cls: type[Task], values: dict[str, Any], _metrics: object) -> Task:
+    return cls(**values)
 
 
 @configuration

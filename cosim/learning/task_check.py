@@ -2,12 +2,14 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
+from cosim.learning.metric import Answers, named_metrics
 from cosim.learning.task import Task
 
 NUM_CLIENTS, NUM_SAMPLES = 2, 3
@@ -43,11 +45,38 @@ def check_task(task: Task, dataset: Dataset) -> None:
             f"{kind}.reads_training_set: the training samples of {dataset.name!r} arise while the clock "
             "runs. Usual fix: a task that reports on the test set alone."
         )
+    _check_metrics(task, dataset)
     y_B = torch.tensor(dataset.test_y[:NUM_SAMPLES])
     size = (NUM_CLIENTS, len(y_B), task.num_outputs(dataset))
     outputs_CBK = torch.randn(size, generator=torch.Generator().manual_seed(1))
     _check_loss(task, outputs_CBK, y_B, dataset.name)
     _check_scores(task, outputs_CBK[0], y_B)
+
+
+def _check_metrics(task: Task, dataset: Dataset) -> None:
+    taken = [*TAKEN, *task.measures()]
+    for metric in named_metrics(task.metrics):
+        kind = type(metric).__name__
+        metric.check(dataset)
+        columns = list(metric.measures(dataset))
+        wrong = [name for name in columns if not name.isidentifier() or name in taken]
+        if wrong or not columns:
+            raise ConfigurationError(
+                f"{kind}.measures: {wrong[0] if wrong else 'none'}, but must be names of columns that there "
+                "are not yet, at least one. Usual fix: words and a unit, such as test_mae_s."
+            )
+        size, owners = (
+            (len(dataset.test_y), task.num_outputs(dataset)),
+            np.zeros(len(dataset.test_y), np.int64),
+        )
+        outputs = np.random.default_rng(1).standard_normal(size, dtype=np.float32)
+        found = list(metric.scores(Answers(outputs, dataset.test_y, owners)))
+        if found != columns:
+            raise ConfigurationError(
+                f"{kind}.scores: gives {', '.join(found)}; its measures are {', '.join(columns)}. Usual fix: "
+                "the same columns in the same order."
+            )
+        taken += columns
 
 
 class Trial(NamedTuple):

@@ -41,8 +41,8 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
     start = dict(update.start.settled)
     for name, values_C in weights_C.items():
         start.setdefault(name, torch.zeros(()).to(values_C).expand(values_C.shape[1:]))
-    change = {name: values_C[client] - start[name] for name, values_C in weights_C.items()}
-    view = SentView(update, start, change)
+    learned = {name: values_C[client] - start[name] for name, values_C in weights_C.items()}
+    view = SentView(update, start, _copies(learned))
     function = f"{type(codec).__name__}.transmit"
     with torch.no_grad(), no_shared_draws(function, "sent.generator"):
         left = kept_copies(function, codec.keeps_state, codec.transmit(view))
@@ -52,7 +52,9 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
             f"{function} left other tensors in sent.change than were sent. Usual fix: change them in place."
         )
     for name, values_C in weights_C.items():
-        values_C[client] = start[name] + view.change[name]
+        change = view.change[name]
+        is_whole = change == learned[name]  # what arrives as it was is not rounded again
+        values_C[client] = torch.where(is_whole, values_C[client], start[name] + change)
     return left
 
 

@@ -87,7 +87,7 @@ class AsynchronousTraining(CellTraining):
         cell.server.take(model)
         model = yield from cell.server.serve(self._is_over(sim, cell.server))
         cloud.living[edge.name] = model
-        yield from edge.send(sim, load.upload.bits)
+        yield from edge.send(sim, load.download.bits)
         del cloud.living[edge.name]
         return model
 

@@ -100,10 +100,7 @@ class EdgeTraining(CellTraining):
             cycles = load.cycles(client, self.num_local_steps, self.local.batch_size)
             upload_s = link.upload_s(client.name, load.upload, client.tx_power_w, num_clients, job)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
-        backhaul_s = sum(
-            edge.backhaul.backhaul_s(payload.bits) - edge.backhaul.backhaul_s(0)
-            for payload in (load.download, load.upload)
-        )
+        backhaul_s = 2 * (edge.backhaul.backhaul_s(load.download.bits) - edge.backhaul.backhaul_s(0))
         return self.num_edge_rounds * slowest_s + backhaul_s
 
     def play(
@@ -146,6 +143,6 @@ class EdgeTraining(CellTraining):
                 received = edge.received(sim, model, updates, self.server.weights(updates), job)
                 model = edge.moved(sim, self.server, model, received, job.number)
                 cloud.living[edge.name] = model
-        yield from edge.send(sim, load.upload.bits)
+        yield from edge.send(sim, load.download.bits)
         cloud.living.pop(edge.name, None)
         return model

@@ -156,7 +156,7 @@ class RawHfl(Protocol):
                 planner.count(share.client, arrived)
             if updates:
                 model = accumulate(model, updates, coefficients)
-        yield from edge.send(sim, load.upload.bits)
+        yield from edge.send(sim, load.download.bits)
         return model
 
     def assignment(

@@ -191,7 +191,7 @@ class Cloud(Server):
             evaluation = known.evaluation_of(progress.version)
         else:
             self.learner.compute(model, *states.values(), *living.values())
-            scores, measures = self.learner.evaluate(model), self.learner.task.measures()
+            scores, measures = self.learner.evaluate(model), self.learner.measures
             evaluation = Evaluation(progress.time_s, progress.version, scores, measures)
         sim.trace.record(evaluation)
         trained = self.learner.trained(self._asked)

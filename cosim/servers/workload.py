@@ -2,7 +2,8 @@
 
 The one place where parameters become cycles and bits.
 
-Scope and limitations: a download is carried by the codec of the uploads.
+Scope and limitations: a codec that changes values codes updates; models, on their way down or over the
+backhaul, have 32 bits a value then (`cosim.learning.codec`).
 
 Usage::
 
@@ -36,8 +37,9 @@ class Load:
     """What training and carrying something of a model takes.
 
     Attributes:
-        download: What a client receives.
-        upload: What it sends.
+        download: What a client receives; what cells and cloud send each other.
+        upload: What a client sends.
+        coding_cycles: Cycles that coding the upload takes.
         fraction: Part of the model's trained parameters that it trains.
         sample_flops: Counts the operations of training it on one sample.
         costs: What a local step costs.
@@ -45,6 +47,7 @@ class Load:
 
     download: Payload
     upload: Payload
+    coding_cycles: float
     fraction: float
     sample_flops: Callable[[], int]
     costs: "Costs"
@@ -54,13 +57,14 @@ class Load:
         return self.costs.of(client.name)(LocalStep(batch_size, self.fraction, self.sample_flops))
 
     def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
-        """Cycles of so many local steps."""
-        return num_steps * self.step_cycles(client, batch_size)
+        """Cycles of so many local steps, and of coding what they have made."""
+        return num_steps * self.step_cycles(client, batch_size) + self.coding_cycles
 
     def cycles_of(self, clients: Clients, num_steps: int, batch_size: int) -> NDArray[np.float64]:
         """Those of many, shape (clients,)."""
         step = LocalStep(batch_size, self.fraction, self.sample_flops)
-        return num_steps * self.costs.of_fleet(clients.fleet)(step)[clients.places]
+        step_cycles = self.costs.of_fleet(clients.fleet)(step)[clients.places]
+        return num_steps * step_cycles + self.coding_cycles
 
 
 class Costs:
@@ -112,9 +116,9 @@ class Workload:
             companions: What travels beside it, both ways; None: nothing.
         """
         num_beside = sum(map(math.prod, (companions or {}).values()))
-        payload = self.codec.payload(self.shape.num_values(part) + num_beside)
+        num_values = self.shape.num_values(part) + num_beside
         fraction = self.shape.num_parameters(part) / self.shape.num_parameters()
-        return self._load(payload, fraction, lambda: self.flops.of(part))
+        return self._load(num_values, fraction, lambda: self.flops.of(part))
 
     def of_clients_part(self, num_samples: int) -> Load:
         """Of the clients' part of a network in two parts, with so many samples.
@@ -123,8 +127,8 @@ class Workload:
         them goes back. Only operations tell the parts apart: by any other rule a step costs a whole one.
         """
         num_beside = num_samples * self.shape.num_central_outputs
-        payload = self.codec.payload(self.shape.num_local_parameters + num_beside)
-        return self._load(payload, 1.0, self.flops.of_clients_part)
+        num_values = self.shape.num_local_parameters + num_beside
+        return self._load(num_values, 1.0, self.flops.of_clients_part)
 
     def by_units(self, group: str) -> tuple[Load, Load]:
         """Of what no group of units cuts, and of a unit of this group with what of the others goes with it.
@@ -140,11 +144,12 @@ class Workload:
         return self._planned(*uncut), self._planned(*unit)
 
     def check(self, fleets: Iterable[Fleet]) -> None:
-        """Refuse steps that take no cycles, before the clock starts.
+        """Refuse steps that take no cycles, and a network that cannot be coded, before the clock starts.
 
         Raises:
-            ConfigurationError: Somebody's, and the usual fix.
+            ConfigurationError: Somebody's, or the network's, and the usual fix.
         """
+        self.codec.check(self.shape)
         whole = self.of()
         for fleet in fleets:
             cycles = whole.cycles_of(Clients(fleet), 1, 1)
@@ -155,18 +160,25 @@ class Workload:
                     "rule or value."
                 )
 
-    def _load(self, payload: Payload, fraction: float, sample_flops: Callable[[], int]) -> Load:
+    def _load(self, num_values: int, fraction: float, sample_flops: Callable[[], int]) -> Load:
         return Load(
-            download=payload,
-            upload=payload,
+            download=self.codec.model_payload(num_values),
+            upload=self.codec.payload(num_values),
+            coding_cycles=self.codec.cycles(num_values),
             fraction=fraction,
             sample_flops=sample_flops,
             costs=self.costs,
         )
 
     def _planned(self, num_parameters: float, num_values: float) -> Load:
-        payload = Payload(num_values, self.codec.bits(num_values))
-        return self._load(payload, num_parameters / self.shape.num_parameters(), _unknown)
+        return Load(
+            download=Payload(num_values, self.codec.model_bits(num_values)),
+            upload=Payload(num_values, self.codec.bits(num_values)),
+            coding_cycles=0.0,
+            fraction=num_parameters / self.shape.num_parameters(),
+            sample_flops=_unknown,
+            costs=self.costs,
+        )
 
 
 def _unknown() -> int:

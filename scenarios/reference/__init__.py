@@ -79,6 +79,7 @@ COLUMNS = {
     "upload_max_s": "all of them do; none: nobody's has ended",
     "version": "which model: the global round after which it was there; 0: before the first",
     "accuracy": "of a classification: share of the test set that is classified rightly",
+    "perplexity": "of next tokens: exponential of the mean cross entropy on the test set",
     "loss_nats": "of a classification: mean cross entropy on the test set",
     "test_mse": "of a regression: mean squared error on the test set",
     "train_mse": "of a regression: mean squared error on the training set",
@@ -144,7 +145,7 @@ def _configuration() -> Iterator[str]:
 
 
 def configurations() -> list[type]:
-    """Every configuration class that a system can hold, the system first, each before its parts."""
+    """Every configuration class that a system can hold or name, the system first, each before its parts."""
     found: list[type] = []
 
     def visit(annotation: Any) -> None:
@@ -158,6 +159,7 @@ def configurations() -> list[type]:
             visit(argument)
 
     visit(cosim.System)
+    visit(cosim.Metric)
     return found
 
 

@@ -1,0 +1,45 @@
+"""Kept: the port of how many values of a change a sparse codec sends."""
+
+import math
+from abc import ABC, abstractmethod
+
+from cosim.configuration import Port, at_least, between, configuration, field, positive
+
+
+@configuration
+class Kept(Port, ABC):
+    """How many values of a change are sent."""
+
+    @abstractmethod
+    def num(self, num_values: float) -> int:
+        """Of so many; from 1 to as many."""
+
+
+@configuration
+class KeptShare(Kept):
+    """A share of the values, rounded up.
+
+    Attributes:
+        share: Of the values of an update. [no source]
+    """
+
+    share: float = field(positive, between(0.0, 1.0), default=0.01)
+
+    def num(self, num_values: float) -> int:
+        """In proportion."""
+        return math.ceil(self.share * num_values)
+
+
+@configuration
+class KeptNumber(Kept):
+    """So many values; all, where an update has fewer.
+
+    Attributes:
+        num_values: Of an update. [no source]
+    """
+
+    num_values: int = field(at_least(1), default=100)
+
+    def num(self, num_values: float) -> int:
+        """The same for every update."""
+        return min(self.num_values, math.ceil(num_values))
