@@ -36,7 +36,9 @@ from cosim.devices.training_time import (
     TrainingTime,
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
+from cosim.learning.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
 from cosim.learning.codec import Codec, Uncompressed
+from cosim.learning.fed_nova import FedNova
 from cosim.learning.local_training import LocalTraining, Proximal, Sgd
 from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
@@ -145,8 +147,13 @@ __all__ = [
     "ExponentialTime",
     "Fading",
     "FashionMnist",
+    "FedAdagrad",
+    "FedAdam",
     "FedAsync",
+    "FedAvgM",
     "FedBuff",
+    "FedNova",
+    "FedYogi",
     "FirstK",
     "FixedShares",
     "Fractions",

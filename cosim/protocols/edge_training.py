@@ -143,7 +143,7 @@ class EdgeTraining(CellTraining):
                 sim, participants, work, cycles[participants.places], self.waiting
             )
             if updates and edge.rounds.learns:
-                received = edge.mean(sim, updates, self.server.weights(updates), job)
+                received = edge.mean(sim, self.server, model, updates, job)
                 model = edge.moved(sim, self.server, model, received, job.number)
                 cloud.living[edge.name] = model
         yield from edge.send(sim, load.upload.bits)

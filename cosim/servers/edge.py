@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.devices.client import Assignment, Client
 from cosim.devices.fleet import Clients
-from cosim.learning.graph.combinations import mean, noisy_mean
+from cosim.learning.graph.combinations import noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.server_update import ServerUpdate
 from cosim.links.uplink import Job, Link
 from cosim.records import Round
 from cosim.servers.array_round import ArrayRound
@@ -189,17 +190,22 @@ class EdgeServer(Server):
     def mean(
         self,
         sim: Simulation,
+        rule: ServerUpdate,
+        model: PendingModel,
         updates: Sequence[PendingUpdate],
-        weights: Sequence[float] | None,
         job: Job,
     ) -> PendingModel:
-        """The mean of the updates of an edge round, with noise where only their mean arrives."""
+        """The mean of the updates of an edge round by a rule, equal and with noise where only it arrives.
+
+        Args:
+            model: Where they start.
+        """
         fleet = self.clients.fleet
         places = sorted({fleet.place_of[update.client] for update in updates})
         powers_w = {fleet.names[place]: fleet.devices.tx_power_w.item(place) for place in places}
         deviation = self.link.deviation_of_mean(powers_w, job)
         if deviation is None:
-            return mean(updates, weights)
+            return rule.mean_of(model, updates)
         rate = updates[0].training.learning_rate
         key = sim.key(self.name, "receiver noise", job.number)
         return noisy_mean(updates, lambda: rate * deviation(), key)

@@ -118,7 +118,8 @@ def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int
         )
         for client in edge.clients
     ]
-    received = learner.weights(edge.mean(sim, updates, None, Job(1, edge_round, edge_round)))
+    job = Job(1, edge_round, edge_round)
+    received = learner.weights(edge.mean(sim, cosim.Mean(), start, updates, job))
     true = learner.weights(mean(updates))
     return np.concatenate([(true[name] - received[name]).ravel() / RATE for name in true]).astype(float)
 
