@@ -27,6 +27,7 @@ from cosim.devices.cpu import Cpu
 from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
 from cosim.devices.devices import Device, Devices
 from cosim.devices.drawn_devices import DrawnDevices
+from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
 from cosim.devices.training_time import (
     AsPlanned,
     ExponentialTime,
@@ -79,6 +80,12 @@ from cosim.radio.sharing.shares import FixedShares
 from cosim.records import Measure
 from cosim.results import Result
 from cosim.running import run
+from cosim.selection.deadlines import DeadlineFeasible, FedCs
+from cosim.selection.drawn import BySamples, RoundRobin, Uniform
+from cosim.selection.oort import Oort
+from cosim.selection.power_of_choice import PowerOfChoice
+from cosim.selection.proportional_fair import ProportionalFair
+from cosim.selection.selection import Everyone, Selection, SomeClients
 from cosim.servers.end import AfterRounds, AfterSeconds, AfterUpdates, AfterVersions, End
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
 from cosim.servers.staleness import Constant, Hinge, Polynomial, Staleness
@@ -99,6 +106,7 @@ __all__ = [
     "Asynchronous",
     "AsynchronousTraining",
     "AtLeast",
+    "BySamples",
     "CellDownlink",
     "CellIid",
     "CellTraffic",
@@ -121,6 +129,7 @@ __all__ = [
     "Data",
     "Dataset",
     "Deadline",
+    "DeadlineFeasible",
     "Deterministic",
     "Device",
     "Devices",
@@ -130,11 +139,13 @@ __all__ = [
     "Downlink",
     "Download",
     "DrawnDevices",
+    "DrawnSteps",
     "Dropped",
     "EdgeTraining",
     "Empirical",
     "EmptyStart",
     "End",
+    "Epochs",
     "EqualSizes",
     "Erlang",
     "EvaluationTimes",
@@ -142,6 +153,7 @@ __all__ = [
     "EveryGlobalRound",
     "EverySeconds",
     "EveryVersions",
+    "Everyone",
     "ExactSolver",
     "Exponential",
     "ExponentialTime",
@@ -152,6 +164,7 @@ __all__ = [
     "FedAsync",
     "FedAvgM",
     "FedBuff",
+    "FedCs",
     "FedNova",
     "FedYogi",
     "FirstK",
@@ -172,6 +185,7 @@ __all__ = [
     "LatencyOptimal",
     "Link",
     "LinkBudget",
+    "LocalSteps",
     "LocalTraining",
     "LogNormalTime",
     "Mean",
@@ -181,6 +195,7 @@ __all__ = [
     "Never",
     "Newsgroups20",
     "NoFading",
+    "Oort",
     "OverTheAir",
     "OwnPaths",
     "Paths",
@@ -189,8 +204,10 @@ __all__ = [
     "PoissonStarts",
     "Policy",
     "Polynomial",
+    "PowerOfChoice",
     "PowerRange",
     "Propagation",
+    "ProportionalFair",
     "Protocol",
     "Proximal",
     "PublicNetwork",
@@ -203,8 +220,11 @@ __all__ = [
     "ResourceBlocks",
     "Restarts",
     "Result",
+    "RoundRobin",
     "SamePower",
+    "SameSteps",
     "Sampled",
+    "Selection",
     "ServerUpdate",
     "ServiceLaw",
     "Sgd",
@@ -213,6 +233,7 @@ __all__ = [
     "Sharing",
     "Simulation",
     "Solver",
+    "SomeClients",
     "Split",
     "SplitData",
     "Staleness",
@@ -220,6 +241,7 @@ __all__ = [
     "Starts",
     "StationaryStart",
     "SteadyUpload",
+    "StepsInTime",
     "SubmodelSizes",
     "Synthetic",
     "System",
@@ -233,6 +255,7 @@ __all__ = [
     "TransmitPower",
     "Uncompressed",
     "Unconstrained",
+    "Uniform",
     "Uplink",
     "Upload",
     "UploadDeadline",

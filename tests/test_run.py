@@ -45,6 +45,7 @@ from cosim import (
     run,
 )
 from cosim.configuration import from_dict, to_dict
+from cosim.devices.local_steps import SameSteps
 from cosim.links.uplink import Job
 from cosim.servers.cloud import VersionReport
 from cosim.testing import small_system
@@ -52,7 +53,7 @@ from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
 ROOT = Path(__file__).parents[1]
-TABLES = ("spans", "transfers", "fates", "plans", "rounds", "updates", "evaluations")
+TABLES = ("spans", "transfers", "fates", "plans", "rounds", "tallies", "updates", "evaluations")
 FILES = {
     "config.json",
     "provenance.json",
@@ -84,7 +85,9 @@ def rows(result: Result) -> dict[str, list[tuple[object, ...]]]:
 
 
 def small(system: System) -> System:
-    """A scenario in about a second: few rounds, and data that come with the code."""
+    """A scenario in about a second: few clients and rounds, and data that come with the code."""
+    if system.num_clients > 1_000:
+        system = evolve(system, num_cells=4, num_clients=60)
     if isinstance(system.protocol, Vhfl):
         protocol = evolve(system.protocol, num_local_epochs=1)
         system = evolve(system, end=AfterRounds(num_global_rounds=5))
@@ -93,7 +96,10 @@ def small(system: System) -> System:
     if isinstance(system.protocol, RawHfl):
         protocol = evolve(system.protocol, num_edge_rounds=2, max_local_rounds=3)
         return evolve(system, protocol=protocol, end=AfterRounds(num_global_rounds=2))
-    training = evolve(system.protocol.training, num_local_steps=4)
+    rounds, training = system.protocol.plays_rounds, system.protocol.training
+    training = evolve(
+        training, **({"steps": SameSteps(num_local_steps=4)} if rounds else {"num_local_steps": 4})
+    )
     end = AfterRounds(num_global_rounds=3) if system.protocol.plays_rounds else AfterUpdates(num_updates=60)
     system = evolve(system, protocol=evolve(system.protocol, training=training), end=end)
     if isinstance(system.data, FashionMnist):
@@ -110,7 +116,7 @@ def test_same_seed_same_files_whatever_the_number_of_workers(tmp_path: Path) -> 
     assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
     other = tables_of_seed(2, tmp_path / "d")
     usual = tables(tmp_path / "a")
-    empty = {"plans.parquet", "updates.parquet"}  # nobody plans, nobody is asynchronous
+    empty = {"plans.parquet", "tallies.parquet", "updates.parquet"}  # nobody plans; rows are kept; rounds
     assert {name for name in other if other[name] == usual[name]} == empty
 
 
@@ -149,7 +155,7 @@ def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneou
     protocol: type, sharing: type, num_participants: int | None, waiting: Waiting
 ) -> None:
     """All arrive at once, and one is taken; or, in HIST, the deadline comes as their training ends."""
-    training = worlds.training(num_participants=num_participants, waiting=waiting)
+    training = worlds.training(selection=worlds.selection(num_participants), waiting=waiting)
     system = worlds.alike(
         3,
         2,

@@ -22,7 +22,7 @@ classification", 2019 (arXiv 1909.06335), Section 4.3.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosim.configuration import below, configuration, field, not_negative, positive, refuse
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
@@ -46,7 +46,8 @@ class StepFromMean(ServerUpdate, ABC):
 
     mean: ServerUpdate = Mean()
 
-    def __attrs_post_init__(self) -> None:
+    def fit(self, system: Any) -> None:
+        """Refuse two steps, one after the other."""
         if self.mean.has_step:
             kind = type(self.mean).__name__
             raise refuse(type(self), "mean", kind, "has a step of its own", "Mean or MeanBySamples")

@@ -6,7 +6,7 @@ its number of steps tau_i, averages with weights p_i, and takes tau_eff of these
     x <- x - tau_eff sum_i p_i (x - y_i) / tau_i        tau_eff = sum_i p_i tau_i
 
 With w_i = p_i / tau_i this is x + r (m - x), where m is the mean of the y_i weighted by w_i and r = tau_eff
-sum w_i: a step from the model through a mean and beyond. With as many steps for all, r = 1 and it is the mean.
+sum w_i: a step from the model through a mean and beyond. With as many steps for all, r = 1: the mean.
 
 Scope and limitations: the normaliser is the number of steps, which is right for plain SGD; the paper divides
 momentum and proximal steps by other norms. The running statistics that come out are those of m. p and tau_eff
@@ -20,7 +20,7 @@ NeurIPS 2020 (arXiv 2007.07481), eqs. 3, 4 and Algorithm 1, with a_i of ones.
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosim.configuration import configuration, refuse
 from cosim.learning.graph.combinations import mean
@@ -42,7 +42,8 @@ class FedNova(ServerUpdate):
 
     weighted: ServerUpdate = MeanBySamples()
 
-    def __attrs_post_init__(self) -> None:
+    def fit(self, system: Any) -> None:
+        """Refuse weights that are more than that."""
         kind = type(self.weighted)
         if self.weighted.has_step or kind.mean_of is not ServerUpdate.mean_of:
             rule = "is more than weights"

@@ -16,6 +16,7 @@ from cosim.learning.server_update import ServerUpdate
 from cosim.links.uplink import Job, Link
 from cosim.records import Round
 from cosim.servers.array_round import ArrayRound
+from cosim.servers.past_round import PastRound
 from cosim.servers.played_rounds import PlayedRounds
 from cosim.servers.server import Server
 from cosim.servers.waiting import Waiting
@@ -50,6 +51,12 @@ class EdgeServer(Server):
     link: Link
     backhaul: Topology
     rounds: RoundClock
+    _past: list[PastRound] = attrs.field(factory=list, init=False)
+
+    @property
+    def last_round(self) -> PastRound | None:
+        """What became of its last edge round; None: there was none."""
+        return self._past[0] if self._past else None
 
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
         """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
@@ -105,7 +112,10 @@ class EdgeServer(Server):
                 if isinstance(outcome, Dropped)
             }
         )
-        num_arrived = sum(not isinstance(outcome, Dropped) for outcome in outcomes)
+        arrived = np.array([not isinstance(outcome, Dropped) for outcome in outcomes], dtype=bool)
+        who = Clients.of(self.clients.fleet, [client for client, _ in assignments])
+        self._past[:] = [PastRound(who, job, start_s, np.array(jobs.ends_s), arrived)]
+        num_arrived = int(arrived.sum())
         num_wanted = len(assignments) if num_wanted is None else num_wanted
         self._record(sim, start_s, job, num_wanted, len(assignments), num_arrived)
         return outcomes
@@ -147,6 +157,8 @@ class EdgeServer(Server):
             raise
         self._ended(played, updates)
         counts, num = played.ending.counts, len(participants)
+        ends_s = np.minimum(played.uploads.ends_s, played.ending.end_s)
+        self._past[:] = [PastRound(participants, work.job, played.start_s, ends_s, counts)]
         self._record(sim, played.start_s, work.job, num, num, int(counts.sum()))
         return [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
 

@@ -134,7 +134,7 @@ def test_running_statistics_are_the_mean_s(learner):
 
 def test_what_does_not_go_together_is_refused():
     with pytest.raises(ConfigurationError, match=r"FedAdam\.mean = 'FedAvgM': has a step of its own.*Mean"):
-        FedAdam(mean=FedAvgM())
+        system(FedAdam(mean=FedAvgM()))
     with pytest.raises(ConfigurationError, match=r"momentum = 1.*below 1"):
         FedAvgM(momentum=1.0)
     with pytest.raises(ConfigurationError, match=r"HFedAvg\.server = 'FedAdam'.* from each cell"):

@@ -77,6 +77,6 @@ def test_running_statistics_are_those_of_a_mean():
 def test_more_than_weights_are_refused():
     for rule in (FedAvgM(), FedNova()):
         with pytest.raises(ConfigurationError, match=r"FedNova\.weighted = .*is more than weights"):
-            FedNova(weighted=rule)
+            FedNova(weighted=rule).fit(None)
     assert not FedNova().weighs_equally
     assert MeanBySamples() == FedNova().weighted
