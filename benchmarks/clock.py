@@ -67,7 +67,8 @@ def drawn(system: cosim.System, num_participants: int) -> cosim.System:
     """With a deadline, and so many clients of each cell drawn for every edge round."""
     assert isinstance(system.protocol, cosim.Hist | cosim.HFedAvg)
     waiting = cosim.Deadline(after_s=60.0)
-    training = cosim.evolve(system.protocol.training, num_participants=num_participants, waiting=waiting)
+    selection = cosim.Uniform(num_participants=num_participants)
+    training = cosim.evolve(system.protocol.training, selection=selection, waiting=waiting)
     return cosim.evolve(system, protocol=cosim.evolve(system.protocol, training=training))
 
 

@@ -28,6 +28,7 @@ from cosim.devices.cpu import Cpu
 from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
 from cosim.devices.devices import Device, Devices
 from cosim.devices.drawn_devices import DrawnDevices
+from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
 from cosim.devices.training_time import (
     AsPlanned,
     ExponentialTime,
@@ -37,6 +38,7 @@ from cosim.devices.training_time import (
     TrainingTime,
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
+from cosim.learning.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
 from cosim.learning.codec import Codec, Uncompressed
 from cosim.learning.codecs.error_feedback import ErrorFeedback
 from cosim.learning.codecs.flat import FlatCodec
@@ -46,6 +48,7 @@ from cosim.learning.codecs.majority_vote import MajorityVote
 from cosim.learning.codecs.qsgd import Qsgd
 from cosim.learning.codecs.signs import Signs
 from cosim.learning.codecs.sparse import RandomK, TopK
+from cosim.learning.fed_nova import FedNova
 from cosim.learning.local_training import LocalTraining, Proximal, Sgd
 from cosim.learning.metric import Answers, Metric
 from cosim.learning.metrics import ClassAccuracy, ClientAccuracy, MacroF1
@@ -92,6 +95,12 @@ from cosim.radio.sharing.shares import FixedShares
 from cosim.records import Measure
 from cosim.results import Result
 from cosim.running import run
+from cosim.selection.deadlines import DeadlineFeasible, FedCs
+from cosim.selection.drawn import BySamples, RoundRobin, Uniform
+from cosim.selection.oort import Oort
+from cosim.selection.power_of_choice import PowerOfChoice
+from cosim.selection.proportional_fair import ProportionalFair
+from cosim.selection.selection import Everyone, Selection, SomeClients
 from cosim.servers.end import AfterRounds, AfterSeconds, AfterUpdates, AfterVersions, End
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
 from cosim.servers.staleness import Constant, Hinge, Polynomial, Staleness
@@ -116,6 +125,7 @@ __all__ = [
     "AtLeast",
     "AuthoredText",
     "BFloat16",
+    "BySamples",
     "CellDownlink",
     "CellIid",
     "CellTraffic",
@@ -140,6 +150,7 @@ __all__ = [
     "Data",
     "Dataset",
     "Deadline",
+    "DeadlineFeasible",
     "Deterministic",
     "Device",
     "Devices",
@@ -149,11 +160,13 @@ __all__ = [
     "Downlink",
     "Download",
     "DrawnDevices",
+    "DrawnSteps",
     "Dropped",
     "EdgeTraining",
     "Empirical",
     "EmptyStart",
     "End",
+    "Epochs",
     "EqualSizes",
     "Erlang",
     "ErrorFeedback",
@@ -162,13 +175,20 @@ __all__ = [
     "EveryGlobalRound",
     "EverySeconds",
     "EveryVersions",
+    "Everyone",
     "ExactSolver",
     "Exponential",
     "ExponentialTime",
     "Fading",
     "FashionMnist",
+    "FedAdagrad",
+    "FedAdam",
     "FedAsync",
+    "FedAvgM",
     "FedBuff",
+    "FedCs",
+    "FedNova",
+    "FedYogi",
     "FirstK",
     "FixedShares",
     "FlatCodec",
@@ -192,6 +212,7 @@ __all__ = [
     "LatencyOptimal",
     "Link",
     "LinkBudget",
+    "LocalSteps",
     "LocalTraining",
     "LogNormalTime",
     "MacroF1",
@@ -206,6 +227,7 @@ __all__ = [
     "Newsgroups20",
     "NextToken",
     "NoFading",
+    "Oort",
     "OverTheAir",
     "OwnPaths",
     "Paths",
@@ -214,8 +236,10 @@ __all__ = [
     "PoissonStarts",
     "Policy",
     "Polynomial",
+    "PowerOfChoice",
     "PowerRange",
     "Propagation",
+    "ProportionalFair",
     "Protocol",
     "Proximal",
     "PublicNetwork",
@@ -230,9 +254,12 @@ __all__ = [
     "ResourceBlocks",
     "Restarts",
     "Result",
+    "RoundRobin",
     "SamePower",
+    "SameSteps",
     "Sampled",
     "Scaffold",
+    "Selection",
     "ServerUpdate",
     "ServiceLaw",
     "Sgd",
@@ -242,6 +269,7 @@ __all__ = [
     "Signs",
     "Simulation",
     "Solver",
+    "SomeClients",
     "Split",
     "SplitData",
     "Staleness",
@@ -249,6 +277,7 @@ __all__ = [
     "Starts",
     "StationaryStart",
     "SteadyUpload",
+    "StepsInTime",
     "SubmodelSizes",
     "Synthetic",
     "System",
@@ -264,6 +293,7 @@ __all__ = [
     "TransmitPower",
     "Uncompressed",
     "Unconstrained",
+    "Uniform",
     "Uplink",
     "Upload",
     "UploadDeadline",

@@ -66,6 +66,11 @@ class SideBySide:
         """Those that have arrived by now."""
         return sum(branch.has_arrived for branch in self._branches.values())
 
+    @property
+    def ends_s(self) -> list[float]:
+        """When each has ended, in the given order; infinite where it has not."""
+        return [branch.ended_s for branch in self._branches.values()]
+
     def wait(self, num_arrived: int | None = None, within_s: float | None = None) -> Process:
         """Wait until so many have arrived or all have ended, at most so long from now (None: without end).
 

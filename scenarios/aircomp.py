@@ -28,6 +28,7 @@ from cosim import (
     Sgd,
     System,
 )
+from cosim.devices.local_steps import SameSteps
 from cosim.names import client_name, edge_name
 from cosim.running import load_system
 
@@ -45,7 +46,7 @@ def system() -> System:
         ),
         protocol=Hist(
             submodel_sizes=LatencyOptimal(),
-            training=EdgeTraining(num_local_steps=40, local=Sgd(learning_rate=0.01)),
+            training=EdgeTraining(steps=SameSteps(num_local_steps=40), local=Sgd(learning_rate=0.01)),
         ),
         end=AfterRounds(num_global_rounds=25),
     )

@@ -19,6 +19,7 @@ from cosim import (
     Sgd,
     System,
 )
+from cosim.devices.local_steps import SameSteps
 
 
 def system() -> System:
@@ -32,7 +33,7 @@ def system() -> System:
         protocol=Hist(
             training=EdgeTraining(
                 num_edge_rounds=3,
-                num_local_steps=20,
+                steps=SameSteps(num_local_steps=20),
                 local=Sgd(batch_size=10, learning_rate=0.1),
                 waiting=Deadline(after_s=0.022),
             ),

@@ -16,8 +16,8 @@ from cosim.learning.network.submodels import proportional_counts
 from cosim.servers.end import Counted
 
 
-class Fastest(cosim.EdgeTraining):
-    """Edge training of a cell's fastest clients; no decorator, no fields."""
+class Fastest(cosim.SomeClients):
+    """A cell's fastest clients; no decorator, no fields."""
 
     def participants(self, sim, edge, coming):
         """The fastest, in an order that the engine has to mend."""
@@ -25,7 +25,7 @@ class Fastest(cosim.EdgeTraining):
 
 
 @configuration
-class Patient(cosim.EdgeTraining):
+class Patient(cosim.Selection):
     """Waits before every edge round."""
 
     def participants(self, sim, edge, coming):
@@ -35,7 +35,7 @@ class Patient(cosim.EdgeTraining):
 
 
 @configuration
-class Hardest(cosim.EdgeTraining):
+class Hardest(cosim.SomeClients):
     """Those whose samples the model fits worst."""
 
     def participants(self, sim, edge, coming):
@@ -45,7 +45,7 @@ class Hardest(cosim.EdgeTraining):
         return [edge.clients[number] for number in worst]
 
 
-class Nobody(cosim.EdgeTraining):
+class Nobody(cosim.SomeClients):
     """Never chooses."""
 
     def participants(self, sim, edge, coming):

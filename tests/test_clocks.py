@@ -72,6 +72,28 @@ training_times = st.sampled_from(
     ]
 )
 
+local_steps = st.one_of(
+    st.builds(cosim.SameSteps, num_local_steps=st.integers(1, 4)),
+    st.sampled_from(
+        [
+            cosim.Epochs(num_epochs=2),
+            cosim.DrawnSteps(range_of_steps=(1, 6)),
+            cosim.StepsInTime(training_s=0.02),
+        ]
+    ),
+)
+selections = st.sampled_from(
+    [
+        cosim.Everyone(),
+        cosim.Uniform(num_participants=2),
+        cosim.BySamples(num_participants=2),
+        cosim.RoundRobin(num_participants=2),
+        cosim.ProportionalFair(num_participants=2),
+        cosim.FedCs(round_s=0.1),
+        cosim.DeadlineFeasible(num_participants=2, round_s=0.1),
+    ]
+)
+
 
 @st.composite
 def systems(draw) -> cosim.System:
@@ -95,9 +117,9 @@ def systems(draw) -> cosim.System:
     )
     training = cosim.EdgeTraining(
         num_edge_rounds=draw(st.integers(1, 3)),
-        num_local_steps=draw(st.integers(1, 4)),
         local=cosim.Sgd(batch_size=5),
-        num_participants=draw(st.sampled_from([None, 2])),
+        steps=draw(local_steps),
+        selection=draw(selections),
         waiting=waiting,
     )
     protocols = [cosim.HFedAvg(training=training), cosim.Hist(training=training)]
@@ -138,6 +160,25 @@ def test_every_table_is_the_same(system):
         assert outcomes[0] == outcomes[1]
     else:
         assert_same(*outcomes)
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        cosim.PowerOfChoice(num_participants=1, num_candidates=2),
+        cosim.Oort(num_participants=2, wanted_s=1e-3, pacer_rounds=1),
+    ],
+)
+def test_rules_that_read_losses_choose_the_same(selection):
+    """With a deadline that cuts some, and steps that differ."""
+    training = attrs.evolve(
+        small_system(cosim.Deadline(after_s=0.0015)).protocol.training,
+        selection=selection,
+        steps=cosim.DrawnSteps(range_of_steps=(1, 5)),
+    )
+    by_events, on_arrays = both(attrs.evolve(small_system(), protocol=cosim.HFedAvg(training=training)))
+    assert_same(by_events, on_arrays)
+    assert {"done", "deadline"} == set(by_events.fates["outcome"])
 
 
 def test_deadlines_at_the_very_end_of_an_upload_or_a_training():

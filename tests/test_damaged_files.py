@@ -33,13 +33,14 @@ from cosim import (
     run,
 )
 from cosim.checkpoint import Checkpoint
+from cosim.devices.local_steps import SameSteps
 from cosim.studies.study import Study
 from cosim.studies.table import table_in
 from scenarios.command_line import main
 
 pytestmark = pytest.mark.filterwarnings("default::UserWarning")
 ALL = os.environ.get("COSIM_DAMAGES") == "all"
-TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=Sgd(batch_size=10))
+TRAINING = EdgeTraining(num_edge_rounds=1, steps=SameSteps(num_local_steps=1), local=Sgd(batch_size=10))
 SYSTEM = System(
     num_cells=1,
     num_clients=2,

@@ -26,6 +26,7 @@ from cosim.testing import (
     check_data,
     check_local_training,
     check_protocol,
+    check_selection,
     check_uplink,
     small_system,
 )
@@ -38,7 +39,7 @@ import lakeside  # noqa: E402
 
 KINDS = {
     "protocol": "lakeside.cyclic:Cyclic",
-    "protocol.training": "lakeside.turns:Turns",
+    "protocol.training.selection": "lakeside.turns:Turns",
     "protocol.training.local": "lakeside.momentum:KeptMomentum",
     "uplink": "lakeside.relay:Relay",
     "uplink.handling": "lakeside.service:Gamma",
@@ -99,10 +100,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SMALL = small_system()
 CONTRACTS: dict[str, tuple[Callable[..., None], Sequence[object]]] = {
     "protocol": (check_protocol, [lakeside.Cyclic(training=SMALL.protocol.training)]),
-    "selection": (
-        check_protocol,
-        [cosim.HFedAvg(training=lakeside.Turns(num_edge_rounds=2, num_participants=2))],
-    ),
+    "selection": (check_selection, [lakeside.Turns(num_participants=2)]),
     "uplink": (check_uplink, [lakeside.Relay()]),
     "service law": (check_uplink, [cosim.PublicNetwork(service=lakeside.Gamma())]),
     "local training": (check_local_training, [lakeside.KeptMomentum(batch_size=4)]),

@@ -443,9 +443,10 @@ def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
 
 def test_the_fastest_are_chosen(folder):
     """Frequencies drawn again by name: 1 to 2 GHz in the first cell, 2 to 4 GHz in the second."""
-    rule = from_page(folder, "fastest").Fastest(num_edge_rounds=1, num_participants=3)
+    rule = from_page(folder, "fastest").Fastest(num_participants=3)
+    training = cosim.EdgeTraining(num_edge_rounds=1, selection=rule)
     system = worlds.digits(
-        seed=5, num_clients=20, protocol=cosim.HFedAvg(training=rule), evaluation=cosim.Never()
+        seed=5, num_clients=20, protocol=cosim.HFedAvg(training=training), evaluation=cosim.Never()
     )
     transfers = cosim.run(system, models.build(system.model)).transfers
     for cell in (0, 1):

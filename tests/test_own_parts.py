@@ -35,8 +35,9 @@ QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
 
 
 def trained_by(kind: type) -> cosim.System:
-    rule = kind(**{a.name: getattr(TRAINING, a.name) for a in attrs.fields(cosim.EdgeTraining)})
-    return attrs.evolve(BASE, protocol=attrs.evolve(BASE.protocol, training=rule))
+    so_many = {"num_participants": 2} if issubclass(kind, cosim.SomeClients) else {}
+    training = attrs.evolve(TRAINING, selection=kind(**so_many))
+    return attrs.evolve(BASE, protocol=attrs.evolve(BASE.protocol, training=training))
 
 
 def waiting_by(rule) -> cosim.HFedAvg:
@@ -159,10 +160,10 @@ def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_pat
 
 
 def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
-    grid = {"protocol.training.kind": ("EdgeTraining", "own_parts:Fastest", "own_parts:Patient")}
+    grid = {"protocol.training.selection.kind": ("Uniform", "own_parts:Fastest", "own_parts:Patient")}
     runs = Study(BASE, grid, seeds=1).run(tmp_path / "rules", num_workers=2)
     assert list(runs["status"]) == ["complete"] * 3, runs["error"].tolist()
-    assert runs["name"].tolist() == ["EdgeTraining", "Fastest", "Patient"]
+    assert runs["name"].tolist() == ["Uniform", "Fastest", "Patient"]
     for folder, expected in zip(
         runs["folder"],
         (run(BASE), in_memory["selection"], in_memory["waiting selection"]),
@@ -203,12 +204,12 @@ def test_options_of_a_part_of_ones_own_change_it_and_keep_it(tmp_path):
     (tmp_path / "config.json").write_text(
         json.dumps({"scenario": None, "system": to_dict(SYSTEMS["selection"][0])})
     )
-    words = ["--config", str(tmp_path / "config.json"), "--protocol.training.num-participants", "1"]
+    words = ["--config", str(tmp_path / "config.json"), "--num-participants", "1"]
     with pytest.raises(SystemExit) as ended:
         command_line.main(["run", *words, "--out", str(tmp_path / "run"), "--quiet"])
     assert ended.value.code == 0
     training = cosim.Result.load(tmp_path / "run").config["system"]["protocol"]["training"]
-    assert (training["kind"], training["num_participants"]) == ("own_parts:Fastest", 1)
+    assert training["selection"] == {"kind": "own_parts:Fastest", "num_participants": 1}
 
 
 # --- Every class --------------------------------------------------------------------------------------------
@@ -255,16 +256,16 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
 
 
 def test_a_class_of_a_script_goes_by_the_name_of_its_module(monkeypatch):
-    rule = type("Rule", (cosim.EdgeTraining,), {"__module__": "__main__", "__qualname__": "Rule"})
+    rule = type("Rule", (cosim.Everyone,), {"__module__": "__main__", "__qualname__": "Rule"})
     main = type(sys)("__main__")
     main.__file__, main.Rule, main.__spec__ = "/somewhere/my_rules.py", rule, None
     monkeypatch.setitem(sys.modules, "__main__", main)
     assert kind_of(rule) == "my_rules:Rule"
-    assert type(from_dict(cosim.EdgeTraining, to_dict(rule()))) is rule
+    assert type(from_dict(cosim.Selection, to_dict(rule()))) is rule
 
 
 def test_a_class_that_nobody_finds_again_runs_in_memory_and_is_not_saved(tmp_path):
-    class Local(cosim.EdgeTraining):
+    class Local(cosim.Everyone):
         """Within a function."""
 
     system = attrs.evolve(trained_by(Local), evaluation=Never())
@@ -465,7 +466,7 @@ def test_what_is_known_of_links_is_refused_where_there_is_none():
     def asked(system):
         return run(attrs.evolve(system, evaluation=Never()))
 
-    class Curious(cosim.EdgeTraining):
+    class Curious(cosim.Selection):
         """Asks a queue for its rate."""
 
         def participants(self, sim, edge, coming):

@@ -22,7 +22,9 @@ SYSTEM = cosim.System(
     num_clients=4,
     model="relu-12-8-4",
     data=cosim.Synthetic(),
-    protocol=cosim.Hist(training=cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1)),
+    protocol=cosim.Hist(
+        training=cosim.EdgeTraining(num_edge_rounds=1, steps=cosim.SameSteps(num_local_steps=1))
+    ),
     end=cosim.AfterRounds(num_global_rounds=3),
 )
 

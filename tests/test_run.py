@@ -45,6 +45,7 @@ from cosim import (
     run,
 )
 from cosim.configuration import from_dict, to_dict
+from cosim.devices.local_steps import SameSteps
 from cosim.links.uplink import Job
 from cosim.servers.cloud import VersionReport
 from cosim.testing import small_system
@@ -95,7 +96,10 @@ def small(system: System) -> System:
     if isinstance(system.protocol, RawHfl):
         protocol = evolve(system.protocol, num_edge_rounds=2, max_local_rounds=3)
         return evolve(system, protocol=protocol, end=AfterRounds(num_global_rounds=2))
-    training = evolve(system.protocol.training, num_local_steps=4)
+    rounds, training = system.protocol.plays_rounds, system.protocol.training
+    training = evolve(
+        training, **({"steps": SameSteps(num_local_steps=4)} if rounds else {"num_local_steps": 4})
+    )
     end = AfterRounds(num_global_rounds=3) if system.protocol.plays_rounds else AfterUpdates(num_updates=60)
     system = evolve(system, protocol=evolve(system.protocol, training=training), end=end)
     if isinstance(system.data, FashionMnist):
@@ -151,7 +155,7 @@ def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneou
     protocol: type, sharing: type, num_participants: int | None, waiting: Waiting
 ) -> None:
     """All arrive at once, and one is taken; or, in HIST, the deadline comes as their training ends."""
-    training = worlds.training(num_participants=num_participants, waiting=waiting)
+    training = worlds.training(selection=worlds.selection(num_participants), waiting=waiting)
     system = worlds.alike(
         3,
         2,

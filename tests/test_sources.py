@@ -27,7 +27,7 @@ BASES = '''
 import cosim
 
 
-class Slow(cosim.EdgeTraining):
+class Slow(cosim.Selection):
     """Waits a little before every edge round."""
 
     def participants(self, sim, edge, coming):
@@ -64,7 +64,7 @@ def system():
         num_clients=4,
         model="calm.parts:network",
         data=cosim.Synthetic(),
-        protocol=cosim.HFedAvg(training=Calm(num_edge_rounds=1)),
+        protocol=cosim.HFedAvg(training=cosim.EdgeTraining(num_edge_rounds=1, selection=Calm())),
         end=cosim.AfterRounds(num_global_rounds=3),
         evaluation=cosim.Never(),
     )
@@ -187,7 +187,7 @@ def test_a_study_that_goes_on_refuses_another_source_of_any_design(calm, tmp_pat
         end=AfterRounds(num_global_rounds=2),
         data=Synthetic(),
     )
-    study = Study(base, {"protocol.training.kind": ("EdgeTraining", "calm.parts:Calm")}, 1)
+    study = Study(base, {"protocol.training.selection.kind": ("Everyone", "calm.parts:Calm")}, 1)
     with ThreadPoolExecutor(1) as executor:
         for _ in ("begins", "goes on"):
             runs = study.run(tmp_path / "s", executor=executor)

@@ -18,7 +18,9 @@ from cosim.learning.nothing_learned import NothingLearned
 from cosim.tables import TABLES
 from scenarios import command_line, hist
 
-SMALL = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=cosim.Sgd(batch_size=4))
+SMALL = cosim.EdgeTraining(
+    num_edge_rounds=1, steps=cosim.SameSteps(num_local_steps=1), local=cosim.Sgd(batch_size=4)
+)
 PICTURES = evolve(
     hist.system(),
     num_cells=2,

@@ -18,7 +18,7 @@ from cosim.words import column_in_words, field_in_words, in_words, parts_of
         ("protocol.kind", "HFedAvg", "HFedAvg"),
         ("protocol.training.kind", "rules:Fastest", "Fastest"),
         ("downlink.kind", None, "downlink none"),
-        ("protocol.training.num_participants", None, "participants none"),
+        ("protocol.training.selection.num_participants", 3, "3 participants"),
         ("data.global_features", True, "global features on"),
         ("local.learning_rate", 0.1, "learning rate 0.1"),
         ("uplink.link.environment", "uma", "environment uma"),

@@ -43,8 +43,11 @@ from cosim import (
     evolve,
 )
 from cosim.data.dataset import Dataset
+from cosim.devices.local_steps import SameSteps
 from cosim.learning.learner import Learner
 from cosim.network import nodes_of
+from cosim.selection.drawn import Uniform
+from cosim.selection.selection import Everyone, Selection
 from cosim.servers.cloud import Cloud
 from cosim.testing import small_system
 from scenarios import rawhfl as video_requests
@@ -61,9 +64,14 @@ LATE = ("client-0001", "client-0004")
 """Who is cut in every edge round of `somebody_late`: while it trains, while it sends."""
 
 
+def selection(num_participants: int | None) -> Selection:
+    """So many, drawn uniformly; None: everyone."""
+    return Everyone() if num_participants is None else Uniform(num_participants=num_participants)
+
+
 def training(**changes: object) -> EdgeTraining:
     """Two edge rounds of three steps on ten samples each."""
-    usual = EdgeTraining(num_edge_rounds=2, num_local_steps=STEPS, local=Sgd(batch_size=10))
+    usual = EdgeTraining(num_edge_rounds=2, steps=SameSteps(num_local_steps=STEPS), local=Sgd(batch_size=10))
     return evolve(usual, **changes)
 
 
@@ -160,7 +168,13 @@ def digits(**changes: object) -> System:
         num_clients=8,
         model="relu-64-8-10",
         data=Digits(),
-        protocol=HFedAvg(training=training(num_local_steps=2, num_participants=2, local=Sgd(batch_size=5))),
+        protocol=HFedAvg(
+            training=training(
+                steps=SameSteps(num_local_steps=2),
+                selection=Uniform(num_participants=2),
+                local=Sgd(batch_size=5),
+            )
+        ),
         end=AfterRounds(num_global_rounds=2),
     )
     return evolve(usual, **changes)

@@ -17,6 +17,7 @@ from cosim.configuration.port import Port, check_fit, fit_later, overrides
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
+    below,
     between,
     did_you_mean,
     not_empty,
@@ -31,6 +32,7 @@ __all__ = [
     "ConfigurationError",
     "Port",
     "at_least",
+    "below",
     "between",
     "check_fit",
     "check_reloads",

@@ -36,6 +36,11 @@ def at_least(least: float) -> Rule:
     return lambda value: None if all(v >= least for v in _each(value)) else f"must be at least {least:g}"
 
 
+def below(most: float) -> Rule:
+    """Smaller than `most`."""
+    return lambda value: None if all(v < most for v in _each(value)) else f"must be below {most:g}"
+
+
 def between(least: float, most: float) -> Rule:
     """In the closed interval from `least` to `most`."""
     return lambda value: (

@@ -20,14 +20,17 @@ out::
 A rule with `keeps_state = True` in its class gets what it returned last as `server.state`, empty at first; it
 is in the checkpoint, as what clients keep. A round in which nothing arrives has no step.
 
-Scope and limitations: the mean is rounded to float32 before a step. Running statistics are among the tensors,
-and a step that scales them should know. What adds up in the air arrives with equal weights.
+Running statistics of normalisation layers are no part of a step: those of the mean come out.
+
+Scope and limitations: the mean is rounded to float32 before a step. What adds up in the air arrives with
+equal weights.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from cosim.configuration import Port, configuration
+from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import NextState, PendingModel, PendingState, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape
 
@@ -52,6 +55,14 @@ class ServerUpdate(Port):
         """Relative weight of each update in their mean; None: equal."""
         return None
 
+    def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
+        """Mean of the updates, at least one, that have arrived where they arrive one by one.
+
+        Args:
+            model: Where they start.
+        """
+        return mean(updates, self.weights(updates))
+
     def step(self, server: "ServerView") -> "Mapping[str, Tensor] | None":
         """Move the server's model, in place in its dictionary; returns what the server keeps."""
         raise NotImplementedError
@@ -59,7 +70,13 @@ class ServerUpdate(Port):
     @property
     def weighs_equally(self) -> bool:
         """Whether all updates weigh the same, whatever they are."""
-        return type(self).weights is ServerUpdate.weights
+        kind = type(self)
+        return (kind.weights, kind.mean_of) == (ServerUpdate.weights, ServerUpdate.mean_of)
+
+    @property
+    def has_step(self) -> bool:
+        """Whether it goes on from the mean."""
+        return type(self).step is not ServerUpdate.step
 
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
@@ -72,7 +89,7 @@ class ServerUpdate(Port):
             state: What it has kept; None: nothing.
             key: Determines what a step draws, 0 to 2**64 - 1.
         """
-        if type(self).step is ServerUpdate.step:
+        if not self.has_step:
             return mean, None
         made = SteppedModel(self, model, mean, state, key)
         return made, made.next_state if self.keeps_state else None
@@ -96,8 +113,8 @@ class ServerView:
     """What a rule's step is given.
 
     Attributes:
-        model: Tensor name -> values of the server's model, its own; what it holds at the end comes out.
-        mean: Tensor name -> mean of the updates that arrived.
+        model: Parameter -> values of the server's model, its own; what it holds at the end comes out.
+        mean: Parameter -> mean of the updates that arrived.
         state: Name -> what the last step returned; empty at first.
     """
 
@@ -141,8 +158,8 @@ class SteppedModel(PendingModel):
 
         from cosim.learning.own_functions import kept_copies, no_shared_draws
 
-        companions = {name: values for name, values in models[1].items() if name not in shape.tensors}
-        model, mean = ({name: of[name].clone() for name in shape.tensors} for of in models[:2])
+        trained = [name for name in models[0] if name in shape.parameters]
+        model, mean = ({name: of[name].clone() for name in trained} for of in models[:2])
         kept = [{name: values.clone() for name, values in of.items()} for of in models[2:]]
         view = ServerView(self.key, model, mean, kept[0] if kept else {})
         function = f"{type(self.rule).__name__}.step"
@@ -150,4 +167,4 @@ class SteppedModel(PendingModel):
             state = kept_copies(function, self.rule.keeps_state, self.rule.step(view))
         if (wanted := self.left.wanted) is not None:
             wanted.settle(state)
-        return {name: view.model[name] for name in shape.tensors} | companions
+        return {name: view.model.get(name, values) for name, values in models[1].items()}

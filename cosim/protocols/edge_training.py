@@ -3,24 +3,29 @@
 The edge server gets a model from the cloud, plays E edge rounds of H local steps with its clients, replaces
 its model by the mean of what arrived (HIST journal paper, eqs. 5 and 6), and sends the last one back.
 
-Scope and limitations: every client takes the same number of steps. If nothing arrived the edge model stays,
-and the round's record says so (num_arrived 0).
+Scope and limitations: if nothing arrived the edge model stays, and the round's record has num_arrived 0.
 """
 
-from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
-from cosim.devices.client import Assignment, Client
+from cosim.devices.client import Assignment
+from cosim.devices.fleet import Clients
+from cosim.devices.local_steps import LocalSteps, SameSteps
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training import LocalTraining, Sgd
 from cosim.learning.network.submodels import Part
 from cosim.learning.server_update import Mean, ServerUpdate
 from cosim.links.uplink import Job
 from cosim.protocols.cell_training import CellTraining
+from cosim.selection.coming_round import ComingRound
+from cosim.selection.selection import Everyone, Selection
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
-from cosim.servers.selection import ComingRound
 from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.servers.workload import Load
 from cosim.simulation import Process, Simulation
@@ -32,20 +37,19 @@ class EdgeTraining(CellTraining):
 
     Attributes:
         num_edge_rounds: Edge rounds E in a global round. [HIST journal, Section VI-B]
-        num_local_steps: Local steps H in an edge round. [HIST journal, Section VI-B]
+        steps: How many steps clients take in an edge round.
         local: The rule by which clients train. [HIST journal, eq. 5: SGD]
         server: The rule by which an edge server moves its model, where updates have arrived. [HIST journal,
             eq. 6: their mean]
-        num_participants: Clients of a cell that take part in an edge round, drawn uniformly; none: all. [HIST
-            journal, Section VI-B]
+        selection: Who of a cell takes part in an edge round. [HIST journal: everyone, or a uniform draw]
         waiting: How long an edge server waits for them. [HIST journal: for all]
     """
 
     num_edge_rounds: int = field(at_least(1), default=5)
-    num_local_steps: int = field(at_least(1), default=20)
+    steps: LocalSteps = SameSteps()
     local: LocalTraining = Sgd()
     server: ServerUpdate = Mean()
-    num_participants: int | None = field(at_least(1), default=None)
+    selection: Selection = Everyone()
     waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
@@ -59,14 +63,8 @@ class EdgeTraining(CellTraining):
         return type(self).play is EdgeTraining.play
 
     def fit(self, system: Any) -> None:
-        """Refuse more participants than the smallest cell has, and parts that do not go together."""
-        smallest = min(system.sizes())
-        if self.num_participants is not None and self.num_participants > smallest:
-            raise ConfigurationError(
-                f"EdgeTraining.num_participants = {self.num_participants}: the smallest cell has {smallest} "
-                f"clients. Usual fix: at most {smallest}, or none for all."
-            )
-        self.waiting.fit_round(self.num_participants or smallest)
+        """Refuse parts that do not go together."""
+        self.waiting.fit_round(self.selection.most(min(system.sizes())))
         if not self.server.weighs_equally and system.uplink.adds_up:
             kind = type(self.server).__name__
             rule = f"{kind} weighs updates one by one, and over the air only their mean arrives"
@@ -74,30 +72,54 @@ class EdgeTraining(CellTraining):
 
     def num_jobs(self, num_clients: int) -> int:
         """Local rounds of so many clients of a cell in a global round, at most."""
-        return self.num_edge_rounds * (self.num_participants or num_clients)
+        return self.num_edge_rounds * self.selection.most(num_clients)
 
     def check(self, cloud: Cloud) -> None:
-        """Refuse a network that the clients cannot train, before the clock starts."""
+        """Refuse what the clients cannot train, before the clock starts."""
         self.local.check(cloud.learner)
+        for edge in cloud.edges:
+            job, step_cycles = Job.of_round(1, 0, self.num_edge_rounds), np.ones(len(edge.clients))
+            self.steps_of(Simulation(seed=0), edge.clients, job, step_cycles)
 
-    def participants(
-        self, sim: Simulation, edge: EdgeServer, coming: ComingRound
-    ) -> Iterable[Client] | Process:
-        """Who takes part in the coming edge round: clients, or a process that waits and returns them."""
-        return edge.participants(sim, self.num_participants)
+    def steps_of(
+        self, sim: Simulation, clients: Clients, job: Job, step_cycles: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Steps of some clients in an edge round, shape (clients,).
+
+        Args:
+            step_cycles: Of each client of the cell, shape (cell's clients,).
+
+        Raises:
+            ConfigurationError: A rule that gives others than whole numbers from 1.
+        """
+        step_s = step_cycles[clients.places] / clients.fleet.devices.frequency_hz[clients.places]
+        found = np.asarray(self.steps.of_clients(sim, clients, job, self.local.batch_size, step_s))
+        if found.shape != step_s.shape or found.dtype.kind not in "iu" or found.min(initial=1) < 1:
+            raise ConfigurationError(
+                f"{type(self.steps).__name__}.of_clients gives {found!r:.80}: must be whole numbers from 1, "
+                f"one for each of {len(clients)} clients. Usual fix: np.maximum(1, steps).astype(int)."
+            )
+        return found
 
     def model_s(self, edge: EdgeServer, load: Load, global_round: int) -> float:
         """What training and carrying a load adds to a global round (eqs. 18, 38, times E).
 
         That of the slowest client, by the channels at the beginning of the round; clients that are drawn anew
         in every edge round count as all.
+
+        Raises:
+            ConfigurationError: Clients take different numbers of steps.
         """
-        num_clients = self.num_participants or len(edge.clients)
+        num_steps = self.steps.of_all
+        if num_steps is None:
+            rule = "clients take different numbers of steps, and a plan of times wants the same for all"
+            raise refuse(type(self), "steps", type(self.steps).__name__, rule, "SameSteps")
+        num_clients = self.selection.most(len(edge.clients))
         job = Job.of_round(global_round, 0, self.num_edge_rounds)
         link = edge.link.known_to(type(self).__name__)
         slowest_s = 0.0
         for client in edge.clients:
-            cycles = load.cycles(client, self.num_local_steps, self.local.batch_size)
+            cycles = load.cycles(client, num_steps, self.local.batch_size)
             upload_s = link.upload_s(client.name, load.upload, client.tx_power_w, num_clients, job)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
         backhaul_s = 2 * (edge.backhaul.backhaul_s(load.download.bits) - edge.backhaul.backhaul_s(0))
@@ -119,30 +141,44 @@ class EdgeTraining(CellTraining):
             global_round: Its number, from 1.
         """
         load = cloud.workload.of(part, self.local.companions(cloud.shape))
-        cycles = load.cycles_of(edge.clients, self.num_local_steps, self.local.batch_size)
+        step_cycles = load.step_cycles_of(edge.clients, self.local.batch_size)
+
+        def cycles_of(clients: Clients, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+            return steps * step_cycles[clients.places] + load.coding_cycles
+
         yield from edge.receive(sim, load.download.bits)
         for edge_round in range(self.num_edge_rounds):
-            request = cloud.request(model, self.num_local_steps, self.local)
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
+            steps_of = partial(self.steps_of, sim, job=job, step_cycles=step_cycles)
             coming = ComingRound(
                 cloud=cloud,
                 edge=edge,
                 model=model,
                 job=job,
                 payload=load.upload,
+                cycles_of=lambda clients, steps_of=steps_of: cycles_of(clients, steps_of(clients)),
             )
-            choice = self.participants(sim, edge, coming)
-            participants = yield from coming.chosen(sim, choice, type(self).__name__)
+            choice = self.selection.participants(sim, edge, coming)
+            participants = yield from coming.chosen(sim, choice, type(self.selection).__name__)
+            steps = steps_of(participants)
+            request = cloud.request(model, self._by_name(participants, steps), self.local)
             work = Assignment(
                 job=job, request=request, cycles=0.0, download=load.download, payload=load.upload
             )
             updates = yield from edge.common_round(
-                sim, participants, work, cycles[participants.places], self.waiting
+                sim, participants, work, cycles_of(participants, steps), self.waiting
             )
             if updates and edge.rounds.learns:
-                received = edge.received(sim, model, updates, self.server.weights(updates), job)
+                received = edge.received(sim, self.server, model, updates, job)
                 model = edge.moved(sim, self.server, model, received, job.number)
                 cloud.living[edge.name] = model
         yield from edge.send(sim, load.download.bits)
         cloud.living.pop(edge.name, None)
         return model
+
+    def _by_name(self, clients: Clients, steps: NDArray[np.int64]) -> int | dict[str, int]:
+        """Steps of each client by its name, or of all."""
+        of_all = self.steps.of_all
+        if of_all is not None:
+            return of_all
+        return {client.name: number for client, number in zip(clients, steps.tolist(), strict=True)}

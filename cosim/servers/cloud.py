@@ -111,15 +111,20 @@ class Cloud(Server):
             model = self.close_round(sim, number, start_s, (yield from one_round(model, number)))
         return model
 
-    def request(self, start: PendingModel, num_steps: int, training: LocalTraining) -> Request:
+    def request(
+        self, start: PendingModel, num_steps: int | Mapping[str, int], training: LocalTraining
+    ) -> Request:
         """What clients are asked for: so many steps by a rule, from a model.
 
         Where nothing is learned one update stands for all, since nobody will read it.
+
+        Args:
+            num_steps: Of all, or of each by name.
         """
         codec = self.workload.codec if self.workload.codec.changes_values else None
-        update = partial(PendingUpdate, start=start, num_steps=num_steps, training=training, codec=codec)
+        update = partial(PendingUpdate, start=start, training=training, codec=codec)
         if not self.evaluation.learns:
-            stand_in = cache(partial(update, client=self.name, samples=[0], key=0))
+            stand_in = cache(partial(update, num_steps=1, client=self.name, samples=[0], key=0))
             return lambda sim, client, assignment: stand_in()
 
         def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
@@ -127,6 +132,7 @@ class Cloud(Server):
             asked = update(
                 client=client.name,
                 samples=client.samples,
+                num_steps=num_steps if isinstance(num_steps, int) else num_steps[client.name],
                 key=key,
                 state=client.states.get(client.name) if training.keeps_state else None,
                 codec_state=client.states.get(codec_of(client.name)),

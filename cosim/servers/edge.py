@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.devices.client import Assignment, Client
 from cosim.devices.fleet import Clients
-from cosim.learning.graph.combinations import mean, noisy_mean
+from cosim.learning.graph.combinations import noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.server_update import ServerUpdate
 from cosim.links.uplink import Job, Link
 from cosim.records import Round
 from cosim.servers.array_round import ArrayRound
+from cosim.servers.past_round import PastRound
 from cosim.servers.played_rounds import PlayedRounds
 from cosim.servers.server import Server
 from cosim.servers.waiting import Waiting
@@ -49,6 +51,12 @@ class EdgeServer(Server):
     link: Link
     backhaul: Topology
     rounds: RoundClock
+    _past: list[PastRound] = attrs.field(factory=list, init=False)
+
+    @property
+    def last_round(self) -> PastRound | None:
+        """What became of its last edge round; None: there was none."""
+        return self._past[0] if self._past else None
 
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
         """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
@@ -104,7 +112,10 @@ class EdgeServer(Server):
                 if isinstance(outcome, Dropped)
             }
         )
-        num_arrived = sum(not isinstance(outcome, Dropped) for outcome in outcomes)
+        arrived = np.array([not isinstance(outcome, Dropped) for outcome in outcomes], dtype=bool)
+        who = Clients.of(self.clients.fleet, [client for client, _ in assignments])
+        self._past[:] = [PastRound(who, job, start_s, np.array(jobs.ends_s), arrived)]
+        num_arrived = int(arrived.sum())
         num_wanted = len(assignments) if num_wanted is None else num_wanted
         self._record(sim, start_s, job, num_wanted, len(assignments), num_arrived)
         return outcomes
@@ -146,6 +157,8 @@ class EdgeServer(Server):
             raise
         self._ended(played, updates)
         counts, num = played.ending.counts, len(participants)
+        ends_s = np.minimum(played.uploads.ends_s, played.ending.end_s)
+        self._past[:] = [PastRound(participants, work.job, played.start_s, ends_s, counts)]
         self._record(sim, played.start_s, work.job, num, num, int(counts.sum()))
         return [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
 
@@ -189,9 +202,9 @@ class EdgeServer(Server):
     def received(
         self,
         sim: Simulation,
+        server: ServerUpdate,
         model: PendingModel,
         updates: Sequence[PendingUpdate],
-        weights: Sequence[float] | None,
         job: Job,
     ) -> PendingModel:
         """The mean of the updates of an edge round, as their rule of local training wants it.
@@ -199,20 +212,22 @@ class EdgeServer(Server):
         Clients keep now what such a rule lets them keep only of updates that have arrived.
 
         Args:
+            server: The rule by which the server averages.
             model: Where the server's was.
             updates: At least one, all by one rule.
-            weights: Relative weight of each; None: equal.
         """
         rule = updates[0].training
         if rule.keeps_state and rule.keeps_what_arrived:
             self.states.update({update.client: update.next_state for update in updates})
-        return rule.received(model, self._mean(sim, updates, weights, job), len(updates) / len(self.clients))
+        mean = self._mean(sim, server, model, updates, job)
+        return rule.received(model, mean, len(updates) / len(self.clients))
 
     def _mean(
         self,
         sim: Simulation,
+        rule: ServerUpdate,
+        model: PendingModel,
         updates: Sequence[PendingUpdate],
-        weights: Sequence[float] | None,
         job: Job,
     ) -> PendingModel:
         """The mean of updates, with noise where only their mean arrives."""
@@ -221,7 +236,7 @@ class EdgeServer(Server):
         powers_w = {fleet.names[place]: fleet.devices.tx_power_w.item(place) for place in places}
         deviation = self.link.deviation_of_mean(powers_w, job)
         if deviation is None:
-            return mean(updates, weights)
+            return rule.mean_of(model, updates)
         rate = updates[0].training.learning_rate
         key = sim.key(self.name, "receiver noise", job.number)
         return noisy_mean(updates, lambda: rate * deviation(), key)

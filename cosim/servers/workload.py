@@ -60,11 +60,10 @@ class Load:
         """Cycles of so many local steps, and of coding what they have made."""
         return num_steps * self.step_cycles(client, batch_size) + self.coding_cycles
 
-    def cycles_of(self, clients: Clients, num_steps: int, batch_size: int) -> NDArray[np.float64]:
-        """Those of many, shape (clients,)."""
+    def step_cycles_of(self, clients: Clients, batch_size: int) -> NDArray[np.float64]:
+        """Cycles of one local step of many clients, shape (clients,)."""
         step = LocalStep(batch_size, self.fraction, self.sample_flops)
-        step_cycles = self.costs.of_fleet(clients.fleet)(step)[clients.places]
-        return num_steps * step_cycles + self.coding_cycles
+        return self.costs.of_fleet(clients.fleet)(step)[clients.places]
 
 
 class Costs:
@@ -152,7 +151,7 @@ class Workload:
         self.codec.check(self.shape)
         whole = self.of()
         for fleet in fleets:
-            cycles = whole.cycles_of(Clients(fleet), 1, 1)
+            cycles = whole.step_cycles_of(Clients(fleet), 1)
             for place in np.flatnonzero(~((cycles > 0.0) & (cycles < math.inf))).tolist():
                 raise ConfigurationError(
                     f"System.cycles: a local step of {fleet.names[place]} on one sample takes "

@@ -16,6 +16,7 @@ from cosim.links.downlink import Downlink
 from cosim.links.uplink import Uplink
 from cosim.protocols.protocol import Protocol
 from cosim.running import network_of, run
+from cosim.selection.selection import Selection
 from cosim.servers.evaluation_times import Never
 from cosim.servers.waiting import Deadline
 from cosim.simulation import Simulation
@@ -120,6 +121,21 @@ def check_data(data: Data, system: System | None = None, network: Any = None) ->
         found = f"{dataset.num_features} and {dataset.num_classes}"
         raise broken("outline", where + found, "an outline of another data set")
     check_system(system, network)
+
+
+def check_selection(rule: Selection, system: System | None = None, network: Any = None) -> None:
+    """Check the laws of runs with a selection rule.
+
+    Args:
+        system: Whose protocol has `training.selection`, in which the rule is put; None: the small one, whose
+            cells have 3 and 2 clients.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    system = system or small_system()
+    training = attrs.evolve(system.protocol.training, selection=rule)  # type: ignore[attr-defined]
+    check_system(attrs.evolve(system, protocol=attrs.evolve(system.protocol, training=training)), network)
 
 
 def check_local_training(rule: LocalTraining, system: System | None = None, network: Any = None) -> None:

@@ -11,6 +11,7 @@ import attrs
 
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.data.synthetic import Synthetic
+from cosim.devices.local_steps import SameSteps
 from cosim.learning.local_training import Sgd
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
@@ -28,7 +29,9 @@ TIMES = "a draw that hangs on what was drawn before, or a set whose order is fol
 
 def small_system(waiting: Waiting = PATIENT, *, plays_rounds: bool = True) -> System:
     """Five clients in two cells that learn synthetic classes in half a second, by federated averaging."""
-    training = EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=Sgd(batch_size=10), waiting=waiting)
+    training = EdgeTraining(
+        num_edge_rounds=2, steps=SameSteps(num_local_steps=3), local=Sgd(batch_size=10), waiting=waiting
+    )
     return System(
         num_cells=2,
         num_clients=5,

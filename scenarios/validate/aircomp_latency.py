@@ -96,7 +96,7 @@ def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdge
         sizes = [cloud.shape.num_parameters(part) for part in parts]
     return [
         AirEdgeRoundLatency(
-            num_steps=protocol.training.num_local_steps,
+            num_steps=protocol.training.steps.num_local_steps,
             step_cycles=system.cycles.step_cycles,
             num_parameters=num_parameters,
             fraction=size / num_parameters,

@@ -119,7 +119,7 @@ def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int
         for client in edge.clients
     ]
     job = Job(1, edge_round, edge_round)
-    received = learner.weights(edge.received(sim, start, updates, None, job))
+    received = learner.weights(edge.received(sim, cosim.Mean(), start, updates, job))
     true = learner.weights(mean(updates))
     return np.concatenate([(true[name] - received[name]).ravel() / RATE for name in true]).astype(float)
 

@@ -98,7 +98,7 @@ def predict(
             snrs = [channel.mean_snr.snr_in(BANDWIDTH_HZ) for channel in channels]
             cells.append(
                 EdgeRoundLatency(
-                    num_steps=protocol.training.num_local_steps,
+                    num_steps=protocol.training.steps.num_local_steps,
                     step_cycles=system.cycles.step_cycles,
                     model_bits=model_bits,
                     fraction=len(part.units["hidden1"]) / cloud.shape.num_units["hidden1"],

@@ -65,7 +65,7 @@ def hist() -> cosim.Result:
     """Some uploads are cut, and the slowest client never gets as far as an upload."""
     training = cosim.EdgeTraining(
         num_edge_rounds=2,
-        num_local_steps=3,
+        steps=cosim.SameSteps(num_local_steps=3),
         local=cosim.Sgd(batch_size=10),
         waiting=cosim.Deadline(after_s=0.0011),
     )

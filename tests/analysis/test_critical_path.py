@@ -44,7 +44,8 @@ def played(protocol=None, **fields):
             "data": Synthetic(),
             "devices": SLOW,
             "uplink": Radio(sharing=FixedShares(bandwidth_hz=1e6)),
-            "protocol": protocol or HFedAvg(training=EdgeTraining(num_edge_rounds=3, num_local_steps=2)),
+            "protocol": protocol
+            or HFedAvg(training=EdgeTraining(num_edge_rounds=3, steps=cosim.SameSteps(num_local_steps=2))),
             "end": AfterRounds(num_global_rounds=2),
             "evaluation": Never(),
         }
@@ -63,7 +64,9 @@ WAITING = st.one_of(
 )
 HIERARCHICAL = st.builds(
     lambda rounds, waiting: HFedAvg(
-        training=EdgeTraining(num_edge_rounds=rounds, num_local_steps=2, waiting=waiting)
+        training=EdgeTraining(
+            num_edge_rounds=rounds, steps=cosim.SameSteps(num_local_steps=2), waiting=waiting
+        )
     ),
     st.integers(1, 3),
     WAITING,
@@ -220,7 +223,9 @@ def test_a_run_without_rounds_has_no_path():
 
 
 def test_a_rule_that_lasts_longer_than_all_is_the_servers_time():
-    lasting = EdgeTraining(num_edge_rounds=2, num_local_steps=2, waiting=AtLeast(lasting_s=1.0))
+    lasting = EdgeTraining(
+        num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=2), waiting=AtLeast(lasting_s=1.0)
+    )
     path = check(played(HFedAvg(training=lasting)))
     assert path.by_activity().to_dict() == {"collecting": pytest.approx(4.0, rel=1e-12)}
     assert (path.jobs["slack_s"] > 0.9).all()

@@ -18,7 +18,7 @@ from cosim.records import DONE
 def result() -> cosim.Result:
     training = cosim.EdgeTraining(
         num_edge_rounds=2,
-        num_local_steps=4,
+        steps=cosim.SameSteps(num_local_steps=4),
         local=cosim.Sgd(batch_size=10),
         waiting=cosim.Deadline(after_s=4.4e-3),
     )

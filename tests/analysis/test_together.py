@@ -21,9 +21,10 @@ from cosim import (
     evolve,
     run,
 )
+from cosim.devices.local_steps import SameSteps
 from cosim.studies.study import Study
 
-TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=10))
+TRAINING = EdgeTraining(num_edge_rounds=1, steps=SameSteps(num_local_steps=2), local=Sgd(batch_size=10))
 BASE = System(
     num_cells=2,
     num_clients=4,

@@ -376,7 +376,9 @@ SYSTEMS = [
     ),
     cosim.System(
         protocol=cosim.HFedAvg(
-            training=cosim.EdgeTraining(num_participants=3, waiting=cosim.Deadline(after_s=0.5))
+            training=cosim.EdgeTraining(
+                selection=cosim.Uniform(num_participants=3), waiting=cosim.Deadline(after_s=0.5)
+            )
         )
     ),
 ]

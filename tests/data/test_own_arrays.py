@@ -114,7 +114,9 @@ class Flat(nn.Module):
 BASE = worlds.digits(
     num_clients=6,
     data=Arrays(source=f"{HERE}:pictures", split=Shards()),
-    protocol=HFedAvg(training=EdgeTraining(num_local_steps=4, local=Sgd(learning_rate=0.1))),
+    protocol=HFedAvg(
+        training=EdgeTraining(steps=cosim.SameSteps(num_local_steps=4), local=Sgd(learning_rate=0.1))
+    ),
 )
 
 
@@ -293,7 +295,10 @@ def test_a_population_larger_than_the_data_set_learns_and_only_participants_draw
 
     monkeypatch.setattr(Simulation, "stream", heard)
     training = EdgeTraining(
-        num_edge_rounds=1, num_local_steps=10, num_participants=4, local=Sgd(learning_rate=0.1)
+        num_edge_rounds=1,
+        steps=cosim.SameSteps(num_local_steps=10),
+        selection=cosim.Uniform(num_participants=4),
+        local=Sgd(learning_rate=0.1),
     )
     system = attrs.evolve(
         BASE,

@@ -78,7 +78,8 @@ def test_a_users_own_models_beside_the_script_is_one_clear_sentence(tmp_path):
     )
     (tmp_path / "script.py").write_text(
         "import sys, cosim, models\n"
-        "training = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=1, local=cosim.Sgd(batch_size=5))\n"
+        "steps, local = cosim.SameSteps(num_local_steps=1), cosim.Sgd(batch_size=5)\n"
+        "training = cosim.EdgeTraining(num_edge_rounds=1, steps=steps, local=local)\n"
         "data = cosim.Digits()\n"
         "system = cosim.System(num_cells=1, num_clients=2, model=sys.argv[1], data=data,\n"
         "    protocol=cosim.HFedAvg(training=training), end=cosim.AfterRounds(num_global_rounds=1))\n"

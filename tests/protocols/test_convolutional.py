@@ -33,7 +33,7 @@ from cosim import (
 from cosim.checkpoint import Checkpoint
 from cosim.learning.network.submodels import NetworkShape
 
-TRAINING = worlds.training(num_local_steps=2)
+TRAINING = worlds.training(steps=cosim.SameSteps(num_local_steps=2))
 RESNET = worlds.alike(
     2,
     2,

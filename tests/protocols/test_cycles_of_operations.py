@@ -27,11 +27,14 @@ from cosim import (
     evolve,
 )
 from cosim.data.dataset import Dataset
+from cosim.devices.local_steps import SameSteps
 from cosim.records import Trace
 
 FREQUENCY_HZ, STEPS, BATCH = 1e9, 3, 20
 CAPACITANCE = 2e-28
-TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=STEPS, local=Sgd(batch_size=BATCH))
+TRAINING = EdgeTraining(
+    num_edge_rounds=1, steps=SameSteps(num_local_steps=STEPS), local=Sgd(batch_size=BATCH)
+)
 DEVICES = worlds.processors(FREQUENCY_HZ, capacitance_j_per_hz2=CAPACITANCE)
 BY_FLOPS, BY_PARAMETERS = CyclesPerOperation(), CyclesPerStep()
 

@@ -40,6 +40,7 @@ from cosim import (
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.learner import Learner
 from cosim.records import Trace
+from cosim.selection.drawn import Uniform
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
@@ -201,7 +202,9 @@ def test_nothing_arrived_leaves_the_edge_model_and_says_so() -> None:
 
 
 def test_participants_share_the_band_among_themselves_only() -> None:
-    system = changed(one_cell((3e9,) * 5, (1.0,) * 5), num_edge_rounds=4, num_participants=2)
+    system = changed(
+        one_cell((3e9,) * 5, (1.0,) * 5), num_edge_rounds=4, selection=Uniform(num_participants=2)
+    )
     played = play(system)
     assert len(played.trace.transfers) == 8
     for row in played.trace.transfers:
@@ -213,7 +216,9 @@ def test_participants_share_the_band_among_themselves_only() -> None:
 def test_participants_are_drawn_anew_and_uniformly() -> None:
     """Each of the ten pairs of five clients comes up equally often; a wrong theory must fail."""
     num_rounds = 1200
-    system = changed(one_cell((3e9,) * 5, (1.0,) * 5), num_edge_rounds=num_rounds, num_participants=2)
+    system = changed(
+        one_cell((3e9,) * 5, (1.0,) * 5), num_edge_rounds=num_rounds, selection=Uniform(num_participants=2)
+    )
     trace = play(evolve(system, evaluation=Never())).trace
     pairs: dict[int, list[str]] = {}
     for row in trace.transfers:
@@ -245,7 +250,7 @@ def test_backhaul_takes_its_delay_and_its_rate_on_both_ways() -> None:
 def test_more_participants_than_the_smallest_cell_has_are_refused() -> None:
     system = evolve(one_cell((3e9,), (1.0,)), num_cells=2, num_clients=5)
     with pytest.raises(ConfigurationError, match="num_participants = 3: the smallest cell has 2 clients"):
-        play(changed(system, num_participants=3))
+        play(changed(system, selection=Uniform(num_participants=3)))
 
 
 # Laws of every combination of parts.
@@ -284,7 +289,7 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
     training = worlds.training(
         local=Sgd(batch_size=10, learning_rate=0.1),
         waiting=waiting_of(parts),
-        num_participants=num_participants,
+        selection=worlds.selection(num_participants),
     )
     kind = Hist if protocol == "hist" else HFedAvg
     return System(

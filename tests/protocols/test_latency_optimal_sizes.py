@@ -63,7 +63,9 @@ def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
             **(
                 {
                     "submodel_sizes": LatencyOptimal(),
-                    "training": EdgeTraining(num_edge_rounds=2, num_local_steps=H, local=Sgd(batch_size=10)),
+                    "training": EdgeTraining(
+                        num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=H), local=Sgd(batch_size=10)
+                    ),
                 }
                 | protocol
             )

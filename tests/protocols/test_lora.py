@@ -63,7 +63,9 @@ LORA = worlds.alike(
     uplink=worlds.still(1000.0, sharing=FixedShares()),
     protocol=Hist(
         training=EdgeTraining(
-            num_edge_rounds=EDGE_ROUNDS, num_local_steps=STEPS, local=Sgd(batch_size=4, learning_rate=RATE)
+            num_edge_rounds=EDGE_ROUNDS,
+            steps=cosim.SameSteps(num_local_steps=STEPS),
+            local=Sgd(batch_size=4, learning_rate=RATE),
         ),
     ),
     end=AfterRounds(num_global_rounds=ROUNDS),

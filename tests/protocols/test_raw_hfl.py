@@ -46,6 +46,7 @@ from cosim import (
     evolve,
     run,
 )
+from cosim.devices.local_steps import SameSteps
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.links.uplink import Job
@@ -166,7 +167,7 @@ def test_simultaneous_events_may_come_in_any_order(name, order):
 
 def test_who_waits_for_a_block_pays_nothing_for_it():
     """HFedAvg with more clients than blocks: spans of waiting before sending, without energy."""
-    training = EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=4))
+    training = EdgeTraining(num_edge_rounds=1, steps=SameSteps(num_local_steps=2), local=Sgd(batch_size=4))
     system = evolve(BASE, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
     spans = play(evolve(system, uplink=evolve(BASE.uplink, sharing=ResourceBlocks(num_blocks=1)))).trace.spans
     waits = [span for span in spans if span.activity == "wait"]

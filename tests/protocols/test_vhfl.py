@@ -38,6 +38,7 @@ from cosim import (
     run,
 )
 from cosim.data.dataset import Dataset
+from cosim.devices.local_steps import SameSteps
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
@@ -214,7 +215,7 @@ def test_senders_are_drawn_uniformly_and_only_they_train():
 def test_any_protocol_may_go_through_the_queues():
     """HIST, two edge rounds: the queue takes the place of band and channel."""
     base = system(OwnPaths())
-    training = EdgeTraining(num_edge_rounds=2, num_local_steps=4, local=Sgd(batch_size=5))
+    training = EdgeTraining(num_edge_rounds=2, steps=SameSteps(num_local_steps=4), local=Sgd(batch_size=5))
     hist = evolve(
         base, model="relu-12-8-4", protocol=Hist(training=training), end=AfterRounds(num_global_rounds=1)
     )

@@ -34,11 +34,14 @@ from cosim import (
     run,
 )
 from cosim.configuration import to_dict
+from cosim.devices.local_steps import SameSteps
 from scenarios.command_line.run import read_config
 
 NUM_BATCHES, BATCH = 8, 100
 BAND, SNR = "uplink.sharing.bandwidth", "uplink.link.snr_db"
-TRAINING = EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=5, learning_rate=0.1))
+TRAINING = EdgeTraining(
+    num_edge_rounds=1, steps=SameSteps(num_local_steps=2), local=Sgd(batch_size=5, learning_rate=0.1)
+)
 SMALL = tuple(
     System(
         num_cells=2,

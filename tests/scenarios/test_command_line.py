@@ -31,6 +31,7 @@ from cosim import (
 )
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
+from cosim.devices.local_steps import SameSteps
 from cosim.units import unit_of
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
@@ -44,7 +45,9 @@ TINY = System(
     data=Synthetic(),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
-        training=EdgeTraining(num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=10)),
+        training=EdgeTraining(
+            num_edge_rounds=1, steps=SameSteps(num_local_steps=2), local=Sgd(batch_size=10)
+        ),
     ),
     end=AfterRounds(num_global_rounds=2),
 )
@@ -368,8 +371,8 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             id="deadline",
         ),
         pytest.param(
-            (*QUICK, "--protocol.training.num-participants", "9"),
-            ("EdgeTraining.num_participants = 9", "the smallest cell has 8 clients", "Usual fix"),
+            (*QUICK, "--selection.kind", "Uniform", "--num-participants", "9"),
+            ("Uniform.num_participants = 9", "the smallest cell has 8 clients", "Usual fix"),
             id="participants",
         ),
         pytest.param(

@@ -27,7 +27,7 @@ def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **setting
     )
     training = attrs.evolve(
         system.protocol.training,
-        num_local_steps=2,
+        steps=cosim.SameSteps(num_local_steps=2),
         local=attrs.evolve(system.protocol.training.local, batch_size=10),
     )
     return attrs.evolve(
@@ -59,7 +59,7 @@ def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeyp
         ).config["system"]
         training = system["protocol"]["training"]
         share = 1 if system["protocol"]["kind"] == "HFedAvg" else 1 / system["num_cells"]
-        part = (training["num_participants"] or 20) / 20 if system["num_cells"] == 3 else 1.0
+        part = training["selection"].get("num_participants", 20) / 20 if system["num_cells"] == 3 else 1.0
         expected = rows["version"] * training["num_edge_rounds"] * share * part
         assert rows["uploads_per_client"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
     picture = (tmp_path / f"hist-{name}.png").read_bytes()

@@ -216,14 +216,14 @@ def test_hist_and_hfedavg_differ_in_what_a_cell_trains_alone(name, quick, tmp_pa
     if quick and name != "hist-table1":
         printed = " ".join(capsys.readouterr().out.split())
         assert f"40 clients by {num_clients}" in printed
-        assert f"by {training.num_local_steps}" in printed
+        assert f"by {training.steps.num_local_steps}" in printed
         assert f"by {training.local.learning_rate:g}" in printed
         return
     assert num_clients == 40
     if not quick:
         assert set(setting.accuracies) == set(TABLES[name].TABLE.entries)
         num_samples = {"hist-table1": 60_000, "hist-table2": 50_000}.get(name, 40 * 40 * 8 // 2)
-        assert training.num_local_steps == 2 * num_samples // 40 // training.local.batch_size
+        assert training.steps.num_local_steps == 2 * num_samples // 40 // training.local.batch_size
         assert not setting.replaced
 
 
@@ -277,7 +277,7 @@ def shrink(name: str, monkeypatch: Patch) -> None:
         num_steps, batch_size, num_rounds = (20, 50, 4) if name in DENSE else (1, 2, 2)
         training = cosim.EdgeTraining(
             num_edge_rounds=1,
-            num_local_steps=num_steps,
+            steps=cosim.SameSteps(num_local_steps=num_steps),
             local=cosim.Sgd(batch_size=batch_size, learning_rate=0.2),
         )
         model = DENSE.get(name, setting.base.model)

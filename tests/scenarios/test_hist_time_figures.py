@@ -45,7 +45,7 @@ def tiny(algorithm, seed, num_global_rounds, **settings):
     made = system(algorithm, seed, min(2, num_global_rounds), **settings)
     training = cosim.evolve(
         made.protocol.training,
-        num_local_steps=2,
+        steps=cosim.SameSteps(num_local_steps=2),
         local=cosim.Sgd(batch_size=10, learning_rate=0.01),
         num_edge_rounds=2,
     )
@@ -84,7 +84,7 @@ def test_the_four_systems_differ_in_sharing_and_protocol_only():
     assert isinstance(four[AIR_HFEDAVG].protocol, cosim.HFedAvg)
     assert {made.protocol.training.local.learning_rate for made in four.values()} == {0.01}
     assert {made.uplink.fading.num_antennas for made in four.values()} == {10}
-    assert {made.protocol.training.num_local_steps for made in four.values()} == {40}
+    assert {made.protocol.training.steps.num_local_steps for made in four.values()} == {40}
     assert {made.devices for made in four.values()} == {cosim.DrawnDevices()}
     assert system(AIR_HIST, 3, 7).uplink.fading.redrawn == cosim.EveryEdgeRound()
     assert system(OMA_HIST, 3, 7).uplink.fading.redrawn == cosim.EveryGlobalRound()
@@ -107,7 +107,7 @@ def test_the_scenarios_report_adds_up(tmp_path):
     made = aircomp.system()
     training = cosim.evolve(
         made.protocol.training,
-        num_local_steps=2,
+        steps=cosim.SameSteps(num_local_steps=2),
         local=cosim.Sgd(batch_size=10, learning_rate=0.01),
         num_edge_rounds=2,
     )

@@ -20,7 +20,9 @@ SYSTEM = System(
     model="relu-12-8-4",
     data=Synthetic(),
     protocol=Hist(
-        training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
+        training=EdgeTraining(
+            num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=2), local=Sgd(batch_size=10)
+        ),
     ),
     end=AfterRounds(num_global_rounds=2),
 )

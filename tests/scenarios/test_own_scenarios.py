@@ -24,7 +24,7 @@ from torch import nn
 
 
 @configuration
-class Patient(cosim.EdgeTraining):
+class Patient(cosim.Selection):
     """Rests before every edge round.
 
     Attributes:
@@ -47,7 +47,12 @@ def network():
 
 def system(num_clients=4):
     """The configuration."""
-    training = Patient(num_edge_rounds=1, num_local_steps=2, local=cosim.Sgd(batch_size=5))
+    training = cosim.EdgeTraining(
+        num_edge_rounds=1,
+        steps=cosim.SameSteps(num_local_steps=2),
+        local=cosim.Sgd(batch_size=5),
+        selection=Patient(),
+    )
     return cosim.System(
         num_cells=2,
         num_clients=num_clients,
@@ -76,7 +81,7 @@ def fails():
 
 def report(result):
     """What the terminal says at the end."""
-    return f"rested {result.config['system']['protocol']['training']['rest_s']} s"
+    return f"rested {result.config['system']['protocol']['training']['selection']['rest_s']} s"
 '''
 Call = Callable[..., tuple[int, str, str]]
 
@@ -122,7 +127,7 @@ def test_it_runs_with_its_own_options_and_names_itself_by_its_module(target, cos
     assert code == 0, errors
     assert "rested 2.0 s" in output
     assert config("a")["scenario"] == "mine:system"
-    assert config("a")["system"]["protocol"]["training"]["kind"] == "mine:Patient"
+    assert config("a")["system"]["protocol"]["training"]["selection"]["kind"] == "mine:Patient"
     assert config("a")["network"]["class"] == "torch.nn.modules.container:Sequential"
     spans = Result.load("a").spans
     assert list(
@@ -141,7 +146,7 @@ def test_a_file_elsewhere_is_a_scenario_too_and_lies_in_runs_under_its_name(cosi
 
 
 def test_another_kind_is_in_the_name_and_a_report_that_fails_spoils_nothing(cosim):
-    code, _, errors = cosim("run", "mine.py", "--training.kind", "EdgeTraining", "--quiet")
+    code, _, errors = cosim("run", "mine.py", "--selection.kind", "Everyone", "--quiet")
     assert code == 2
     assert "mine:system: report(): KeyError: 'rest_s' (line 6" in errors
     assert Result.load("runs/mine-EdgeTraining-1").summary.status == "complete"
@@ -168,9 +173,9 @@ def test_its_scenario_is_asked_for_also_where_no_class_of_it_is_left(cosim):
     words = ("--model", "relu-64-8-10", "--initial-weights", "drawn")
     assert cosim("run", "mine.py", *words, "--out", "a", "--quiet")[0] == 0
     written = config("a")
-    training = written["system"]["protocol"]["training"]
-    training["kind"] = "EdgeTraining"
-    del training["rest_s"]
+    selection = written["system"]["protocol"]["training"]["selection"]
+    selection["kind"] = "Everyone"
+    del selection["rest_s"]
     Path("plain.json").write_text(json.dumps(written))
     code, _, errors = cosim("run", "--config", "plain.json")
     assert code == 2
@@ -223,7 +228,7 @@ def test_a_study_of_it_plays_in_other_processes(cosim):
     assert code == 0, errors
     assert "difference to rest 1 s" in " ".join(output.split())
     runs = load("s")
-    assert list(runs["protocol.training.rest_s"]) == [1, 1, 2, 2]
+    assert list(runs["protocol.training.selection.rest_s"]) == [1, 1, 2, 2]
     assert runs["time_s"][2] - runs["time_s"][0] == pytest.approx(3.0, rel=1e-9)
     assert json.loads(Path("s/study.json").read_text())["scenario"] == "mine:system"
     assert cosim("run", "mine.py", "--out", "a", "--quiet")[0] == 0
@@ -238,12 +243,17 @@ def test_help_and_show_teach_its_parts(cosim, monkeypatch):
     shown = " ".join(output.replace("│", " ").split())
     assert code == 0
     assert "Patience: what does a rest before every edge round cost?" in shown
-    assert "--protocol.training.rest-s FLOAT Pause of an edge server. [no source] (default: 1.0)" in shown
-    assert "--training.rest-s" not in shown.replace("--protocol.training.rest-s", "")
+    assert (
+        "--protocol.training.selection.rest-s FLOAT Pause of an edge server. [no source] (default: 1.0)"
+        in shown
+    )
+    assert "--training.rest-s" not in shown.replace("--protocol.training.selection.rest-s", "")
     code, output, _ = cosim("show", "mine.py:system", "--rest-s", "4")
     assert code == 0
-    assert re.search(r"^ protocol\.training +mine:Patient +chosen in this scenario *$", output, re.MULTILINE)
-    assert re.search(r"^ protocol\.training\.rest_s +4 +s +chosen here *$", output, re.MULTILINE)
+    assert re.search(
+        r"^ protocol\.training\.selection +mine:Patient +chosen in this scenario *$", output, re.MULTILINE
+    )
+    assert re.search(r"^ protocol\.training\.selection\.rest_s +4 +s +chosen here *$", output, re.MULTILINE)
 
 
 def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim):
@@ -252,7 +262,7 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         code, output, _ = cosim(command, "mine.py", "--help")
         assert code == 0
         kinds = output.partition("Parts, and other kinds of them")[2]
-        row = r"--protocol\.training\.kind +mine:Patient +AsynchronousTraining,.* +Rests before every edge"
+        row = r"--protocol\.training\.selection\.kind +mine:Patient +BySamples,.* +Rests before every edge"
         assert re.search(row, kinds)
         assert re.search(r"--uplink\.kind +Radio +PublicNetwork\b.* +An uplink over the air\.", kinds)
         assert "--import MODULE" in output
@@ -276,8 +286,8 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
             "ModuleNotFoundError: No module named 'mien'. Did you mean mine?",
         ),
         (("run", "mine.py:sistem"), "mine:sistem: there is no function sistem. Did you mean system?"),
-        (("run", "mine.py", "--training.kind", "mine:Patiens"), "Did you mean mine:Patient?"),
-        (("run", "mine.py", "--training.kind", "Patient"), "Did you mean mine:Patient?"),
+        (("run", "mine.py", "--selection.kind", "mine:Patiens"), "Did you mean mine:Patient?"),
+        (("run", "mine.py", "--selection.kind", "Patient"), "Did you mean mine:Patient?"),
         (("run", "mine.py", "--rests", "2"), "no option --rests. Did you mean --rest-s?"),
         (("run", "mine.py:number"), "mine:number: number() gives int. Usual fix: return a cosim.System"),
         (("run", "mine.py:fails"), "mine:fails: KeyError: 'key' (line 5"),

@@ -22,7 +22,11 @@ SYSTEM = System(
     model="relu-12-8-4",
     data=Synthetic(),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
-    protocol=HFedAvg(training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10))),
+    protocol=HFedAvg(
+        training=EdgeTraining(
+            num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=2), local=Sgd(batch_size=10)
+        )
+    ),
     end=AfterRounds(num_global_rounds=2),
 )
 
@@ -88,7 +92,7 @@ def test_a_factor_is_drawn_from_means_with_a_line_for_what_else_differs(folder):
     lines = {str(bars.get_label()): bars.lines[0] for bars in axes.containers}
     assert list(lines) == ["2 local steps", "4 local steps"]
     for line, steps in zip(lines.values(), (2, 4), strict=True):
-        own = [d for d in found if d.fields["protocol.training.num_local_steps"] == steps]
+        own = [d for d in found if d.fields["protocol.training.steps.num_local_steps"] == steps]
         assert list(line.get_xdata()) == pytest.approx([0.5, 1.0], abs=0.005)
         means = [np.mean([run.summary.energy_j for run in design.counted]) for design in own]
         assert list(line.get_ydata()) == pytest.approx(means)

@@ -33,6 +33,7 @@ from cosim import (
     run,
 )
 from cosim.configuration import to_dict
+from cosim.devices.local_steps import SameSteps
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.network import nodes_of
@@ -364,7 +365,7 @@ def test_predictions_are_of_the_users_of_the_seed() -> None:
 
 def without_plans() -> System:
     system = tiny()
-    training = evolve(HFedAvg().training, num_edge_rounds=1, num_local_steps=2)
+    training = evolve(HFedAvg().training, num_edge_rounds=1, steps=SameSteps(num_local_steps=2))
     return evolve(system, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
 
 

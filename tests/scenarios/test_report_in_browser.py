@@ -48,7 +48,9 @@ SYSTEM = System(
     ),
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
-        training=EdgeTraining(num_edge_rounds=3, num_local_steps=2, waiting=Deadline(after_s=0.0012))
+        training=EdgeTraining(
+            num_edge_rounds=3, steps=cosim.SameSteps(num_local_steps=2), waiting=Deadline(after_s=0.0012)
+        )
     ),
     end=AfterRounds(num_global_rounds=3),
 )

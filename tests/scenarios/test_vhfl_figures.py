@@ -186,7 +186,7 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
     clients = dealt(vertical)
     assert len(clients) == 16
     steps = {protocol.num_local_epochs * math.ceil(len(own) / protocol.local.batch_size) for own in clients}
-    assert steps == {training.num_local_steps}
+    assert steps == {training.steps.num_local_steps}
     assert training.num_edge_rounds == 1
     assert (training.local.batch_size, training.local.learning_rate) == (
         protocol.local.batch_size,
@@ -240,7 +240,9 @@ def tiny(system: cosim.System) -> cosim.System:
     if isinstance(protocol, cosim.Vhfl):
         protocol = cosim.evolve(protocol, num_local_epochs=min(2, protocol.num_local_epochs))
     else:
-        protocol = cosim.evolve(protocol, training=cosim.evolve(protocol.training, num_local_steps=4))
+        protocol = cosim.evolve(
+            protocol, training=cosim.evolve(protocol.training, steps=cosim.SameSteps(num_local_steps=4))
+        )
     traffic = cosim.Traffic(num_days=4)
     return cosim.evolve(
         system,

@@ -297,7 +297,7 @@ def test_what_does_not_fit_is_refused() -> None:
         system(FirstK(num_updates=5))
     with pytest.raises(ConfigurationError, match=r"FirstK\.num_updates = 5: .* has 4 participants"):
         system(AtLeast(rule=FirstK(num_updates=5)))
-    two = EdgeTraining(num_participants=2, waiting=FirstK(num_updates=3))
+    two = EdgeTraining(selection=cosim.Uniform(num_participants=2), waiting=FirstK(num_updates=3))
     with pytest.raises(ConfigurationError, match=r"FirstK\.num_updates = 3: .* has 2 participants"):
         evolve(system(WaitForAll()), protocol=HFedAvg(training=two))
     with pytest.raises(ConfigurationError, match=r"FirstK\.num_updates = 3: .* has 2 participants"):

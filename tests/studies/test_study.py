@@ -31,6 +31,7 @@ from cosim import (
     run,
     running,
 )
+from cosim.devices.local_steps import SameSteps
 from cosim.studies.designs import designs
 from cosim.studies.executors import MOST_ATTEMPTS
 from cosim.studies.study import Study
@@ -44,7 +45,9 @@ BASE = System(
     model="relu-12-8-4",
     data=Synthetic(),
     protocol=Hist(
-        training=EdgeTraining(num_edge_rounds=2, num_local_steps=2, local=Sgd(batch_size=10)),
+        training=EdgeTraining(
+            num_edge_rounds=2, steps=SameSteps(num_local_steps=2), local=Sgd(batch_size=10)
+        ),
     ),
     end=AfterRounds(num_global_rounds=3),
 )

@@ -12,6 +12,7 @@ import pytest
 from distributed import Client
 
 from cosim import AfterRounds, ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
+from cosim.devices.local_steps import SameSteps
 from cosim.studies import watch
 from cosim.studies.study import Study
 from scenarios.command_line.study import executor
@@ -24,7 +25,9 @@ BASE = System(
     model="relu-64-16-10",
     data=Digits(),
     protocol=Hist(
-        training=EdgeTraining(num_edge_rounds=2, num_local_steps=5, local=Sgd(batch_size=10)),
+        training=EdgeTraining(
+            num_edge_rounds=2, steps=SameSteps(num_local_steps=5), local=Sgd(batch_size=10)
+        ),
     ),
     end=AfterRounds(num_global_rounds=12),
 )

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from cosim import AfterRounds, EdgeTraining, Hist, Synthetic, System
+from cosim.devices.local_steps import SameSteps
 from cosim.servers.cloud import VersionReport
 from cosim.servers.end import Counted, Progress
 from cosim.studies import watch
@@ -17,7 +18,7 @@ SYSTEM = System(
     num_clients=4,
     model="relu-12-8-4",
     data=Synthetic(),
-    protocol=Hist(training=EdgeTraining(num_edge_rounds=1, num_local_steps=1)),
+    protocol=Hist(training=EdgeTraining(num_edge_rounds=1, steps=SameSteps(num_local_steps=1))),
     end=AfterRounds(num_global_rounds=8),
 )
 

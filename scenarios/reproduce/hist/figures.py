@@ -59,10 +59,12 @@ def hist_system(
     num_participants: int | None = None,
 ) -> cosim.System:
     """The setting of Section VI-B: HIST, or HFedAvg where every cell trains the whole model."""
+    everyone = num_participants is None
+    selection = cosim.Everyone() if everyone else cosim.Uniform(num_participants=num_participants)
     training = cosim.EdgeTraining(
         num_edge_rounds=num_edge_rounds,
-        num_local_steps=num_local_steps,
-        num_participants=num_participants,
+        steps=cosim.SameSteps(num_local_steps=num_local_steps),
+        selection=selection,
         local=cosim.Sgd(learning_rate=0.01 if options.paper_scale else 0.05),
     )
     protocol = cosim.HFedAvg if whole_model else cosim.Hist

@@ -31,7 +31,7 @@ TABLE = PaperTable(
 def setting(options: Options) -> Setting:
     """What is run."""
     training = cosim.EdgeTraining(
-        num_local_steps=20 if options.quick else 60,
+        steps=cosim.SameSteps(num_local_steps=20 if options.quick else 60),
         local=cosim.Sgd(learning_rate=0.1 if options.quick else 0.01),
     )
     base = cosim.System(

@@ -32,7 +32,9 @@ TABLE = PaperTable(
 def setting(options: Options) -> Setting:
     """What is run."""
     if options.quick:
-        training = cosim.EdgeTraining(num_local_steps=5, local=cosim.Sgd(batch_size=20, learning_rate=0.05))
+        training = cosim.EdgeTraining(
+            steps=cosim.SameSteps(num_local_steps=5), local=cosim.Sgd(batch_size=20, learning_rate=0.05)
+        )
         base = cosim.System(
             seed=options.seed,
             num_clients=20,
@@ -46,7 +48,9 @@ def setting(options: Options) -> Setting:
             "steps of 50 samples by 5 of 20, rate 0.01 by 0.05, 75 % by 50 %; one split."
         )
         return Setting(base, ("shards",), (2, 4), rounds, (0.5,), replaced)
-    training = cosim.EdgeTraining(num_local_steps=50, local=cosim.Sgd(learning_rate=0.01))
+    training = cosim.EdgeTraining(
+        steps=cosim.SameSteps(num_local_steps=50), local=cosim.Sgd(learning_rate=0.01)
+    )
     base = cosim.System(
         seed=options.seed,
         num_clients=40,

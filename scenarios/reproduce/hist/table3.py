@@ -35,7 +35,7 @@ TABLE = PaperTable(
 def setting(options: Options) -> Setting:
     """What is run."""
     training = cosim.EdgeTraining(
-        num_local_steps=5 if options.quick else 40,
+        steps=cosim.SameSteps(num_local_steps=5 if options.quick else 40),
         local=cosim.Sgd(batch_size=8, learning_rate=QUICK_RATE if options.quick else 0.1),
     )
     base = cosim.System(

@@ -84,7 +84,9 @@ def system(
         sizes: Submodel sizes of HIST.
         alike: Processors of 2 to 4 GHz in all cells (Fig. 9b), not of 1 to 2 GHz in the first half.
     """
-    training = cosim.EdgeTraining(num_local_steps=num_local_steps, local=cosim.Sgd(learning_rate=0.01))
+    training = cosim.EdgeTraining(
+        steps=cosim.SameSteps(num_local_steps=num_local_steps), local=cosim.Sgd(learning_rate=0.01)
+    )
     radio = cosim.Radio(link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=snr_db)))
     if algorithm in (AIR_HIST, AIR_HFEDAVG):
         fading = cosim.Rayleigh(redrawn=cosim.EveryEdgeRound())

@@ -49,7 +49,7 @@ def cloud_system(seed: int, num_global_rounds: int) -> cosim.System:
     assert isinstance(protocol, cosim.Vhfl)
     training = cosim.EdgeTraining(
         num_edge_rounds=1,
-        num_local_steps=vhfl.STEPS_PER_EPOCH * protocol.num_local_epochs,
+        steps=cosim.SameSteps(num_local_steps=vhfl.STEPS_PER_EPOCH * protocol.num_local_epochs),
         local=cosim.Sgd(batch_size=protocol.local.batch_size, learning_rate=protocol.local.learning_rate),
     )
     return cosim.evolve(

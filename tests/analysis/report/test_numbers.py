@@ -36,7 +36,10 @@ SYSTEM = System(
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         training=EdgeTraining(
-            num_edge_rounds=3, num_local_steps=2, local=Sgd(batch_size=10), waiting=Deadline(after_s=0.0014)
+            num_edge_rounds=3,
+            steps=cosim.SameSteps(num_local_steps=2),
+            local=Sgd(batch_size=10),
+            waiting=Deadline(after_s=0.0014),
         ),
     ),
     end=AfterRounds(num_global_rounds=4),

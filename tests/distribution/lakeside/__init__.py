@@ -15,8 +15,11 @@ import cosim
 
 def system():
     """Bars are learned by the lake: everything of it is Lakeside's."""
-    training = Turns(
-        num_edge_rounds=2, num_local_steps=2, num_participants=2, local=KeptMomentum(batch_size=4)
+    training = cosim.EdgeTraining(
+        num_edge_rounds=2,
+        steps=cosim.SameSteps(num_local_steps=2),
+        local=KeptMomentum(batch_size=4),
+        selection=Turns(num_participants=2),
     )
     return cosim.System(
         num_cells=2,

@@ -18,6 +18,7 @@ from cosim import (
     Waiting,
 )
 from cosim.records import Trace
+from cosim.selection.drawn import Uniform
 
 PATIENT = WaitForAll()
 AIRTIME_S = PARAMETERS / (1e6 / 15e3) * (1e-3 / 14.0)
@@ -127,7 +128,9 @@ def test_nobody_sends_what_could_not_end_in_time():
 
 def test_participants_that_were_not_drawn_are_not_waited_for():
     system = worlds.over_the_air(
-        num_clients=8, protocol=Hist(training=worlds.training(num_participants=2)), evaluation=Never()
+        num_clients=8,
+        protocol=Hist(training=worlds.training(selection=Uniform(num_participants=2))),
+        evaluation=Never(),
     )
     sim, _, cloud = worlds.built(system)
     sim.run(system.protocol.play(sim, cloud))

@@ -33,6 +33,7 @@ from cosim import (
     System,
     evolve,
 )
+from cosim.devices.local_steps import SameSteps
 from cosim.learning.learner import Learner
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
@@ -62,7 +63,9 @@ def system(**radio) -> System:
         protocol=Hist(
             submodel_sizes=Fractions(values=(0.25, 0.75)),
             training=worlds.training(
-                num_edge_rounds=1, num_local_steps=2, local=Sgd(batch_size=20, learning_rate=RATE)
+                num_edge_rounds=1,
+                steps=SameSteps(num_local_steps=2),
+                local=Sgd(batch_size=20, learning_rate=RATE),
             ),
         ),
         end=AfterRounds(num_global_rounds=1),

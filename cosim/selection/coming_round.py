@@ -1,16 +1,14 @@
-"""Selection: what a rule that chooses clients may know, and what becomes of its choice.
+"""Coming round: what a rule that chooses clients may know, and what becomes of its choice.
 
-A rule is the method `participants` of a training (`cosim.protocols.edge_training`). It is given the clock,
-the edge server and the edge round that is about to begin; it returns clients, or is a process that lets time
-pass and then returns them.
-
-Usage, in a rule::
+Usage, in a rule (`selection`)::
 
     losses = coming.losses(edge.clients)
-    upload_s = coming.upload_s(edge.clients)
+    done_s = coming.training_s(edge.clients) + coming.upload_s(edge.clients)
+    if coming.last is not None:
+        slow = coming.last.durations_s > 1.0
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import GeneratorType
 from typing import Any
 
@@ -27,6 +25,7 @@ from cosim.links.uplink import Job
 from cosim.names import by_number
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
+from cosim.servers.past_round import PastRound
 from cosim.simulation import Event, Process, Simulation
 
 
@@ -38,6 +37,7 @@ class ComingRound:
         model: What the cell is going to train.
         job: Which rounds they are, and the number of the clients' jobs.
         payload: What an upload carries.
+        cycles_of: Gives the cycles of some clients' trainings, shape (clients,).
     """
 
     cloud: Cloud
@@ -45,6 +45,21 @@ class ComingRound:
     model: PendingModel
     job: Job
     payload: Payload
+    cycles_of: Callable[[Clients], NDArray[np.float64]]
+
+    @property
+    def last(self) -> PastRound | None:
+        """What became of the server's last edge round; None: there was none."""
+        return self.edge.last_round
+
+    def num_samples(self, clients: Iterable[Client]) -> NDArray[np.int64]:
+        """Samples that each client has at this instant, shape (clients,)."""
+        return np.array([len(client.samples) for client in clients], dtype=np.int64)
+
+    def training_s(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        """How long each is planned to train at its highest frequency, shape (clients,)."""
+        own = Clients.of(self.edge.clients.fleet, clients)
+        return self.cycles_of(own) / own.fleet.devices.frequency_hz[own.places]
 
     def losses(self, clients: Iterable[Client]) -> NDArray[np.float64]:
         """Mean loss of the model on the training samples of each client, shape (clients,).
@@ -75,20 +90,21 @@ class ComingRound:
             [client.tx_power_w * link.snr_per_w(client.name, share_hz, self.job) for client in clients]
         )
 
-    def upload_s(self, clients: Iterable[Client]) -> NDArray[np.float64]:
-        """How long the upload of each client takes when these take part, shape (clients,).
+    def upload_s(self, clients: Iterable[Client], among: int | None = None) -> NDArray[np.float64]:
+        """How long the upload of each client takes, once it may begin, shape (clients,).
 
         At its highest power, as a planner knows it at this instant.
+
+        Args:
+            among: How many take part; None: these.
 
         Raises:
             ConfigurationError: An uplink of which nothing is known.
         """
         clients, link = tuple(clients), self.edge.link.known_to("ComingRound.upload_s")
+        num = len(clients) if among is None else among
         return np.array(
-            [
-                link.upload_s(client.name, self.payload, client.tx_power_w, len(clients), self.job)
-                for client in clients
-            ]
+            [link.upload_s(client.name, self.payload, client.tx_power_w, num, self.job) for client in clients]
         )
 
     def chosen(self, sim: Simulation, choice: "Iterable[Client] | Process", rule: str) -> Process:

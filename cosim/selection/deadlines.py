@@ -1,0 +1,106 @@
+"""Selection by a deadline: clients that are planned to have trained and sent by then.
+
+Planned are the training at the highest frequency, and the upload by the channel at the beginning of the
+round. Neither rule cuts anybody: the deadline is that of the choice, and one for the round is `waiting =
+Deadline`. Where nobody would be in time the one takes part who would end first.
+
+Scope and limitations: needs an uplink of which something is known. Downloads, and training times that are
+drawn, are not planned.
+
+Source: Nishio and Yonetani, "Client selection for federated learning with heterogeneous resources in mobile
+edge", ICC 2019 (arXiv 1804.08333), Algorithm 3, whose uploads follow one another. Where a link lets all send
+side by side, the most clients that are in time are the fastest of them, and how many follows by bisection.
+"""
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import configuration, field, positive
+from cosim.devices.fleet import Clients
+from cosim.selection.coming_round import ComingRound
+from cosim.selection.selection import Selection, SomeClients, places
+from cosim.servers.edge import EdgeServer
+from cosim.simulation import Simulation
+
+
+@configuration
+class FedCs(Selection):
+    """As many clients as can be done by a deadline.
+
+    Attributes:
+        round_s: The deadline, from the round's beginning. [Nishio and Yonetani, Section IV: 3 min]
+    """
+
+    round_s: float = field(positive, default=1.0)
+
+    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+        """The most that fit; asks for the channels of every client."""
+        train_s = coming.training_s(edge.clients)
+        num_at_once = edge.link.known_to("FedCs").num_at_once
+        if num_at_once is None:
+            return places(edge, self._side_by_side(train_s, edge, coming))
+        upload_s = coming.upload_s(edge.clients)
+        return places(edge, np.array(one_by_one(train_s, upload_s, num_at_once, self.round_s)))
+
+    def _side_by_side(
+        self, train_s: NDArray[np.float64], edge: EdgeServer, coming: ComingRound
+    ) -> NDArray[np.int64]:
+        """Bisection over how many share the band: the more there are, the later each of them ends."""
+
+        def fastest(num: int) -> tuple[NDArray[np.int64], bool]:
+            ends_s = train_s + coming.upload_s(edge.clients, among=num)
+            first = np.argsort(ends_s, kind="stable")[:num]
+            return first, bool(ends_s[first[-1]] <= self.round_s)
+
+        fits, too_many = 1, len(train_s) + 1
+        while too_many - fits > 1:
+            num = (fits + too_many) // 2
+            fits, too_many = (num, too_many) if fastest(num)[1] else (fits, num)
+        return fastest(fits)[0]
+
+
+def one_by_one(
+    train_s: NDArray[np.float64], upload_s: NDArray[np.float64], num_at_once: int, round_s: float
+) -> list[int]:
+    """Greedy choice where only so many send at the same time: again and again who would have sent first.
+
+    Args:
+        train_s: Shape (clients,).
+        upload_s: Shape (clients,).
+
+    Returns:
+        Places, at least one, in the order in which they end.
+    """
+    free_s, left_s, chosen = [0.0] * num_at_once, train_s.copy(), []
+    while len(chosen) < len(train_s):
+        ends_s = np.maximum(left_s, free_s[0]) + upload_s
+        first = int(np.argmin(ends_s))
+        if chosen and ends_s[first] > round_s:
+            break
+        chosen.append(first)
+        heapq.heapreplace(free_s, float(ends_s[first]))
+        left_s[first] = np.inf
+    return chosen
+
+
+@configuration
+class DeadlineFeasible(SomeClients):
+    """Drawn uniformly among those who would be in time beside as many others as take part.
+
+    Attributes:
+        round_s: The deadline, from the round's beginning. [no source]
+    """
+
+    round_s: float = field(positive, default=1.0)
+
+    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+        """A draw, or all in time where they are fewer; asks for the channel of every client."""
+        uploads_s = coming.upload_s(edge.clients, among=self.num_participants)
+        ends_s = coming.training_s(edge.clients) + uploads_s
+        able = np.flatnonzero(ends_s <= self.round_s)
+        if len(able) == 0:
+            able = np.array([np.argmin(ends_s)])
+        rng = sim.stream(edge.name, "participants", coming.job.number)
+        return places(edge, rng.permutation(able)[: self.num_participants])

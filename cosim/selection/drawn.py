@@ -1,0 +1,46 @@
+"""Drawn selection: clients by chance or in turns, whatever they are."""
+
+import numpy as np
+
+from cosim.configuration import configuration
+from cosim.devices.fleet import Clients
+from cosim.selection.coming_round import ComingRound
+from cosim.selection.selection import SomeClients, drawn, places
+from cosim.servers.edge import EdgeServer
+from cosim.simulation import Simulation
+
+
+@configuration
+class Uniform(SomeClients):
+    """Drawn uniformly.
+
+    Attributes:
+        num_participants: Clients of a cell that take part in an edge round. [HIST journal, Section VI-B: n']
+    """
+
+    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+        """A draw."""
+        return edge.participants(sim, self.num_participants)
+
+
+@configuration
+class BySamples(SomeClients):
+    """Drawn one after the other without replacement, by numbers of samples. [no source]
+
+    Who has many is drawn often, so their updates should weigh the same (`Mean`).
+    """
+
+    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+        """A draw; asks every client for its samples."""
+        rng = sim.stream(edge.name, "participants", coming.job.number)
+        return places(edge, drawn(rng, coming.num_samples(edge.clients), self.num_participants))
+
+
+@configuration
+class RoundRobin(SomeClients):
+    """In turns, by number. [Yang et al., arXiv 1908.06287, Section II-C]"""
+
+    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+        """The next."""
+        first = coming.job.number * self.num_participants
+        return places(edge, np.arange(first, first + self.num_participants) % len(edge.clients))

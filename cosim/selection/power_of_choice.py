@@ -1,0 +1,58 @@
+"""Power of choice: of some candidates those whose samples the model fits worst.
+
+Candidates are drawn without replacement in proportion to their samples. They get the model, compute their
+losses and report them.
+
+Scope and limitations: what candidates spend on that, and its time, is not counted; it is a forward pass over
+their samples and a number. Losses are read from weights, so each round is learned before the next begins.
+
+Source: Cho, Wang, Joshi, "Towards understanding biased client selection in federated learning", AISTATS 2022
+(arXiv 2010.01243), Section 4: pi_pow-d.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from cosim.configuration import at_least, configuration, field, refuse
+from cosim.devices.fleet import Clients
+from cosim.selection.coming_round import ComingRound
+from cosim.selection.selection import SomeClients, drawn, places
+from cosim.servers.edge import EdgeServer
+from cosim.simulation import Simulation
+
+
+@configuration
+class PowerOfChoice(SomeClients):
+    """Largest losses of some candidates.
+
+    Attributes:
+        num_candidates: Clients d that report their losses. [Cho et al., Section 6: twice the participants and
+            more]
+    """
+
+    reads_losses = True
+
+    num_candidates: int = field(at_least(1), default=10)
+
+    def __attrs_post_init__(self) -> None:
+        if self.num_candidates < self.num_participants:
+            rule = f"fewer candidates than participants ({self.num_participants})"
+            fix = f"at least {self.num_participants}"
+            raise refuse(type(self), "num_candidates", self.num_candidates, rule, fix)
+
+    def fit(self, system: Any) -> None:
+        """Refuse more candidates than the smallest cell has."""
+        super().fit(system)
+        smallest = min(system.sizes())
+        if self.num_candidates > smallest:
+            rule, fix = f"the smallest cell has {smallest} clients", f"at most {smallest}"
+            raise refuse(type(self), "num_candidates", self.num_candidates, rule, fix)
+
+    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+        """Those; asks every client for its samples, and candidates for losses."""
+        rng = sim.stream(edge.name, "participants", coming.job.number)
+        candidates = np.sort(drawn(rng, coming.num_samples(edge.clients), self.num_candidates))
+        losses = coming.losses(places(edge, candidates))
+        worst = np.argsort(-losses, kind="stable")[: self.num_participants]
+        return places(edge, candidates[worst])

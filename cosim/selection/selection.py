@@ -1,0 +1,112 @@
+"""Selection: the port of who of a cell takes part in an edge round.
+
+A rule is given the clock, the edge server and the edge round that is about to begin (`coming_round`). It
+returns clients of the cell, or is a process that lets time pass and then returns them. What it wants to
+remember it keeps in `edge.kept[self]`: a run that is resumed replays its rounds, and comes to the same.
+
+Usage::
+
+    @configuration
+    class Fastest(SomeClients):
+        \"\"\"Those with the fastest processors.\"\"\"
+
+        def participants(self, sim, edge, coming):
+            ranked = sorted(edge.clients, key=lambda client: -client.cpu.frequency_hz)
+            return ranked[: self.num_participants]
+
+A rule that returns `Clients` of `edge.clients.fleet` by their places asks no client one by one, which counts
+in large cells.
+
+Validation: tests/selection, each rule by hand; tests/test_clocks.py: the same on both clocks.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import Port, at_least, configuration, field, refuse
+from cosim.devices.client import Client
+from cosim.devices.fleet import Clients
+from cosim.selection.coming_round import ComingRound
+from cosim.servers.edge import EdgeServer
+from cosim.simulation import Process, Simulation
+
+
+@configuration
+class Selection(Port, ABC):
+    """Who takes part in an edge round.
+
+    Attributes:
+        reads_losses: Whether it asks for losses; a class says so, and is refused where nobody learns.
+    """
+
+    reads_losses: ClassVar[bool] = False
+
+    def fit(self, system: Any) -> None:
+        """Refuse to read losses where only times are asked for."""
+        if self.reads_losses and not system.evaluation.learns:
+            kind, off = type(self).__name__, type(system.evaluation).__name__
+            rule = f"only times are asked for, and {kind} reads losses"
+            raise refuse("System", "evaluation", off, rule, "EveryVersions, or another selection")
+
+    def most(self, num_clients: int) -> int:
+        """Participants of a cell of so many clients in an edge round, at most."""
+        return num_clients
+
+    @abstractmethod
+    def participants(
+        self, sim: Simulation, edge: EdgeServer, coming: ComingRound
+    ) -> Iterable[Client] | Process:
+        """Who takes part in the coming edge round: clients, or a process that waits and returns them."""
+
+
+@configuration
+class Everyone(Selection):
+    """All clients of the cell."""
+
+    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+        """All."""
+        return edge.clients
+
+
+@configuration
+class SomeClients(Selection, ABC):
+    """Base of the rules that choose so many.
+
+    Attributes:
+        num_participants: Clients of a cell that take part in an edge round. [no source]
+    """
+
+    num_participants: int = field(at_least(1), default=5)
+
+    def fit(self, system: Any) -> None:
+        """Refuse more participants than the smallest cell has."""
+        super().fit(system)
+        smallest = min(system.sizes())
+        if self.num_participants > smallest:
+            rule = f"the smallest cell has {smallest} clients"
+            fix = f"at most {smallest}, or Everyone"
+            raise refuse(type(self), "num_participants", self.num_participants, rule, fix)
+
+    def most(self, num_clients: int) -> int:
+        """So many."""
+        return self.num_participants
+
+
+def places(edge: EdgeServer, chosen: NDArray[np.int64]) -> Clients:
+    """The clients of a cell at these places, each once, in any order."""
+    return Clients(edge.clients.fleet, np.sort(chosen))
+
+
+def drawn(rng: np.random.Generator, weights: NDArray[np.float64], num: int) -> NDArray[np.int64]:
+    """Places drawn one after the other without replacement, with probabilities in proportion to weights.
+
+    Who is first of clocks that ring at the rates of the weights is such a draw, and so are the next; those of
+    weight 0 come last. [Efraimidis and Spirakis, Inf. Process. Lett. 2006]
+    """
+    with np.errstate(divide="ignore"):
+        rings = rng.exponential(size=len(weights)) / weights
+    return np.argsort(rings, kind="stable")[:num]
