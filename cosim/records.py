@@ -16,6 +16,8 @@ from cosim.configuration import ConfigurationError
 DONE = "done"
 """The outcome of what ran to its end; anything else is the reason why it was cut short."""
 
+END_OF_RUN = "end of the run"
+"""The outcome of what the end of the run has met."""
 
 NO_JOB = -1
 """The number of no job."""

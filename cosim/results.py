@@ -28,9 +28,8 @@ from cosim.files import checksum, place, read_json, shown, write_json, write_tab
 from cosim.job_costs import with_costs
 from cosim.names import CLOUD
 from cosim.provenance import check_version
-from cosim.records import DONE, NO_ROUND, Measure, Trace, from_json
+from cosim.records import DONE, END_OF_RUN, NO_ROUND, Measure, Trace, from_json
 from cosim.shown import in_a_line, table
-from cosim.simulation import END_OF_RUN
 from cosim.tables import TABLES, Tables, file_of, table_of
 
 if TYPE_CHECKING:
@@ -172,12 +171,16 @@ class Result:
         return self.tables["evaluations"]
 
     @property
+    def has_rounds(self) -> bool:
+        """Whether the global model comes from round to round, and not from version to version."""
+        return not (self.updates["server"] == CLOUD).any()
+
+    @property
     def progress(self) -> tuple[int, str]:
         """How far it came: how many global rounds, or versions where there are no rounds."""
-        if len(self.updates) and not self.summary.num_global_rounds:
-            of_cloud = self.updates["made_version"][self.updates["server"] == CLOUD]
-            return int(of_cloud.max()), "versions"
-        return self.summary.num_global_rounds, "global rounds"
+        if self.has_rounds:
+            return self.summary.num_global_rounds, "global rounds"
+        return int(self.updates["made_version"][self.updates["server"] == CLOUD].max()), "versions"
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:

@@ -19,10 +19,10 @@ import attrs
 from cosim.learning.graph.combinations import Change
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.names import by_number
-from cosim.records import Applied
+from cosim.records import END_OF_RUN, Applied
 from cosim.servers.inbox import Inbox
 from cosim.servers.starts import Idle, Starts
-from cosim.simulation import END_OF_RUN, Dropped, Process, Simulation, outcome_of
+from cosim.simulation import Dropped, Process, Simulation, outcome_of
 
 
 @attrs.define(eq=False, kw_only=True)

@@ -27,8 +27,8 @@ from cosim import (
     evolve,
     run,
 )
+from cosim.records import END_OF_RUN
 from cosim.results import Result
-from cosim.simulation import END_OF_RUN
 
 CLIENTS = Clients(num_local_steps=STEPS, local=Sgd(batch_size=10))
 UNIT_S, UPLOAD_S = 2.0**-5, 2.0**-8
