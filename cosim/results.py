@@ -1,11 +1,10 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
-`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `updates` and `evaluations` as Parquet
-(`cosim.tables`),
-and, where something is learned, `checkpoint.npz`. Every file is written whole or not at all. The summary
-keeps the checksum of each table's file (`cosim.files.checksum`), so that one that has changed since is not
-taken for what the run has written.
+`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `versions`, `updates` and `evaluations` as
+Parquet (`cosim.tables`), and, where something is learned, `checkpoint.npz`. Every file is written whole or
+not at all. The summary keeps the checksum of each table's file (`cosim.files.checksum`), so that one that has
+changed since is not taken for what the run has written.
 
 Usage::
 
@@ -154,6 +153,11 @@ class Result:
         return self.tables["tallies"]
 
     @property
+    def versions(self) -> "pd.DataFrame":
+        """One row per version of the model of an asynchronous server (`records.Version`)."""
+        return self.tables["versions"]
+
+    @property
     def updates(self) -> "pd.DataFrame":
         """One row per update that an asynchronous server has applied (`records.Applied`).
 
@@ -173,14 +177,14 @@ class Result:
     @property
     def has_rounds(self) -> bool:
         """Whether the global model comes from round to round, and not from version to version."""
-        return not (self.updates["server"] == CLOUD).any()
+        return not (self.versions["server"] == CLOUD).any()
 
     @property
     def progress(self) -> tuple[int, str]:
         """How far it came: how many global rounds, or versions where there are no rounds."""
         if self.has_rounds:
             return self.summary.num_global_rounds, "global rounds"
-        return int(self.updates["made_version"][self.updates["server"] == CLOUD].max()), "versions"
+        return int((self.versions["server"] == CLOUD).sum()), "versions"
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:

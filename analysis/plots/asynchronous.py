@@ -35,16 +35,10 @@ def asynchronous_overview(result: Result) -> Figure:
 def versions_picture(axes: Axes, result: Result) -> None:
     """Versions of each asynchronous server's model over simulated time, of at most six servers."""
     looks: list[Any] = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
-    servers = list(result.updates.groupby("server"))[: len(looks)]
+    servers = list(result.versions.groupby("server"))[: len(looks)]
     for (server, own), look, colour in zip(servers, looks, COLOURS, strict=False):
-        steps = own.drop_duplicates("made_version")
         axes.step(
-            steps["applied_s"],
-            steps["made_version"],
-            where="post",
-            color=colour,
-            linestyle=look,
-            label=server,
+            own["time_s"], own["version"], where="post", color=colour, linestyle=look, label=str(server)
         )
     axes.set_xlabel("simulated time (s)")
     axes.set_ylabel("version of the model")

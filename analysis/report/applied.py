@@ -11,7 +11,7 @@ Usage::
 
 from collections.abc import Sequence
 
-import numpy as np
+import pandas as pd
 
 from analysis.designs import Design, Reading, seed_of
 from analysis.plots.asynchronous import by_client, speed_picture, staleness_picture, versions_picture
@@ -31,7 +31,7 @@ def applied(designs: Sequence[Design]) -> str:
         return ""
     columns: dict[str, Reading] = {
         "applied updates": lambda run: len(run.updates),
-        "versions": lambda run: len(_versions_s(run)),
+        "versions": lambda run: len(_made_s(run)),
         "mean time between them (s)": _between_s,
         "mean staleness": lambda run: float(run.updates["staleness"].mean()),
         "largest": lambda run: int(run.updates["staleness"].max()),
@@ -95,14 +95,15 @@ def _clients(design: Design) -> str:
     return table(f"Who contributes most; {which}; {design.name}, seed {seed_of(run)}", header, rows)
 
 
-def _versions_s(run: Result) -> np.ndarray:
-    """When versions were made, server by server."""
-    return run.updates.drop_duplicates(["server", "made_version"])["applied_s"].to_numpy()
+def _made_s(run: Result) -> pd.Series:
+    """When versions were made of updates, by server."""
+    return run.versions[run.versions["num_updates"] > 0].set_index("server")["time_s"]
 
 
 def _between_s(run: Result) -> float:
     """Mean over servers and their versions; the first from the start of the run."""
-    return float(run.updates.groupby("server")["applied_s"].max().sum()) / len(_versions_s(run))
+    made_s = _made_s(run)
+    return float(made_s.groupby(level=0).max().sum()) / len(made_s)
 
 
 def _waited_s(run: Result) -> float:

@@ -33,7 +33,7 @@ from analysis.report.rounds import rounds
 from analysis.report.sources import configuration, provenance
 from analysis.report.timelines import timelines
 from cosim.files import replace
-from cosim.records import Applied, Fate, Round, Span, Tally
+from cosim.records import Applied, Fate, Round, Span, Tally, Version
 from cosim.results import Result
 
 __all__ = ["NEEDED", "Section", "page", "report", "write"]
@@ -44,6 +44,7 @@ NEEDED = {
     "plans": ("client", "edge", "is_able"),
     "rounds": Round._fields,
     "tallies": Tally._fields,
+    "versions": Version._fields,
     "updates": (*Applied._fields, "sent_bits", "energy_j"),
     "evaluations": ("time_s", "version", "energy_j", "bits_per_client"),
 }
