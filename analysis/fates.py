@@ -1,8 +1,8 @@
 """Fates: what became of each job of a run's clients, and of its energy.
 
 Wasted is the energy of the spans of a job that was dropped. What was spent on a job that had not ended (the
-run was stopped) is neither useful nor wasted, and has a fate of its own; so has what a client did outside of
-jobs.
+end of the run met it, or the run was stopped) is neither useful nor wasted, and has a fate of its own; so has
+what a client did outside of jobs.
 
 Scope: a run that kept no rows of its clients says nothing of them, which is not that nothing was dropped
 (`keeps_clients`). Where it kept rows of its edge rounds (`Result.tallies`), energy by activity is known, and
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from analysis.activities import in_words
 from analysis.columns import Numbers, coded, places
-from cosim.records import DONE, NO_JOB
+from cosim.records import DONE, END_OF_RUN, NO_JOB
 from cosim.results import Result
 
 NOT_KEPT = "the run kept no rows of its clients. Usual fix: cosim run --records all"
@@ -77,6 +77,7 @@ class Fates:
     def of(cls, result: Result) -> "Fates":
         """From the rows of a run."""
         jobs, spans, told = result.fates, result.spans, result.tallies
+        jobs = jobs[jobs["outcome"] != END_OF_RUN]
         names, (client, node) = coded(jobs["client"], spans["node"])
         is_client = np.array([name.startswith("client") for name in names], dtype=bool)
         own = np.flatnonzero(is_client[node])
@@ -88,7 +89,7 @@ class Fates:
         activity, words = pd.factorize(spans["activity"])
         attempts = jobs[["client", "job", "edge"]].assign(
             arrived=arrived,
-            reason=pd.array(_why_dropped(result, own, of), dtype="str"),
+            reason=pd.array(_why_dropped(jobs, spans, own, of), dtype="str"),
             energy_j=_sums_j(of[has_ended], energy_j[has_ended], len(jobs)),
         )
         spent_j = _by_pair(fate, activity[own], words, energy_j)
@@ -146,18 +147,18 @@ def _sums_j(group: Numbers, energy_j: NDArray[np.float64], num_groups: int) -> N
     return sums_j
 
 
-def _why_dropped(result: Result, spans: Numbers, of: Numbers) -> NDArray[Any]:
+def _why_dropped(jobs: pd.DataFrame, spans: pd.DataFrame, own: Numbers, of: Numbers) -> NDArray[Any]:
     """Why each job was dropped: what cut the last of its activities that was cut, or else its own outcome.
 
     Args:
-        spans: Rows of the clients' spans, in the order of time.
+        own: Rows of the clients' spans, in the order of time.
         of: Row of the job of each of them; -1 of none.
     """
-    reasons = result.fates["outcome"].to_numpy(dtype=object)
-    outcome = result.spans["outcome"].iloc[spans].to_numpy(dtype=object)
+    reasons = jobs["outcome"].to_numpy(dtype=object).copy()
+    outcome = spans["outcome"].iloc[own].to_numpy(dtype=object)
     (cut,) = np.nonzero((outcome != DONE) & (of >= 0))
     last = dict(zip(of[cut].tolist(), cut.tolist(), strict=True))
-    doing = result.spans["activity"].iloc[spans[list(last.values())]].map(in_words)
+    doing = spans["activity"].iloc[own[list(last.values())]].map(in_words)
     reasons[list(last)] = outcome[list(last.values())] + ", while " + doing.to_numpy(dtype=object)
-    reasons[(result.fates["outcome"] == DONE).to_numpy()] = None
+    reasons[(jobs["outcome"] == DONE).to_numpy()] = None
     return reasons

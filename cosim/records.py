@@ -16,6 +16,8 @@ from cosim.configuration import ConfigurationError
 DONE = "done"
 """The outcome of what ran to its end; anything else is the reason why it was cut short."""
 
+END_OF_RUN = "end of the run"
+"""The outcome of what the end of the run has met."""
 
 NO_JOB = -1
 """The number of no job."""
@@ -156,6 +158,20 @@ class Applied(NamedTuple):
         return self.client != self.edge
 
 
+class Version(NamedTuple):
+    """One version of the model of an asynchronous server, beside the initial one.
+
+    Without updates it is a model that the server has got from another. In flight is what had begun and was in
+    no version when this one was made, and is not in it: what it makes staler by one.
+    """
+
+    server: str
+    version: int
+    time_s: float
+    num_updates: int
+    num_in_flight: int
+
+
 class Measure(NamedTuple):
     """Meaning of a value that a task reports.
 
@@ -259,7 +275,7 @@ class Words:
 Columns = dict[str, Any]
 """Many rows: column -> array, or `Words`."""
 
-Row = Span | Transfer | Fate | Allotment | Round | Tally | Applied | Evaluation
+Row = Span | Transfer | Fate | Allotment | Round | Tally | Version | Applied | Evaluation
 
 
 class Trace:
@@ -272,6 +288,7 @@ class Trace:
         self.plans: list[Allotment] = []
         self.rounds: list[Round] = []
         self.tallies: list[Tally] = []
+        self.versions: list[Version] = []
         self.updates: list[Applied] = []
         self.evaluations: list[Evaluation] = []
         self._lists = {
@@ -281,6 +298,7 @@ class Trace:
             Allotment: self.plans,
             Round: self.rounds,
             Tally: self.tallies,
+            Version: self.versions,
             Applied: self.updates,
             Evaluation: self.evaluations,
         }

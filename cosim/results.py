@@ -1,11 +1,10 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
-`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `updates` and `evaluations` as Parquet
-(`cosim.tables`),
-and, where something is learned, `checkpoint.npz`. Every file is written whole or not at all. The summary
-keeps the checksum of each table's file (`cosim.files.checksum`), so that one that has changed since is not
-taken for what the run has written.
+`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `versions`, `updates` and `evaluations` as
+Parquet (`cosim.tables`), and, where something is learned, `checkpoint.npz`. Every file is written whole or
+not at all. The summary keeps the checksum of each table's file (`cosim.files.checksum`), so that one that has
+changed since is not taken for what the run has written.
 
 Usage::
 
@@ -28,9 +27,8 @@ from cosim.files import checksum, place, read_json, shown, write_json, write_tab
 from cosim.job_costs import with_costs
 from cosim.names import CLOUD
 from cosim.provenance import check_version
-from cosim.records import DONE, NO_ROUND, Measure, Trace, from_json
+from cosim.records import DONE, END_OF_RUN, NO_ROUND, Measure, Trace, from_json
 from cosim.shown import in_a_line, table
-from cosim.simulation import END_OF_RUN
 from cosim.tables import TABLES, Tables, file_of, table_of
 
 if TYPE_CHECKING:
@@ -155,6 +153,11 @@ class Result:
         return self.tables["tallies"]
 
     @property
+    def versions(self) -> "pd.DataFrame":
+        """One row per version of the model of an asynchronous server (`records.Version`)."""
+        return self.tables["versions"]
+
+    @property
     def updates(self) -> "pd.DataFrame":
         """One row per update that an asynchronous server has applied (`records.Applied`).
 
@@ -172,12 +175,16 @@ class Result:
         return self.tables["evaluations"]
 
     @property
+    def has_rounds(self) -> bool:
+        """Whether the global model comes from round to round, and not from version to version."""
+        return not (self.versions["server"] == CLOUD).any()
+
+    @property
     def progress(self) -> tuple[int, str]:
         """How far it came: how many global rounds, or versions where there are no rounds."""
-        if len(self.updates) and not self.summary.num_global_rounds:
-            of_cloud = self.updates["made_version"][self.updates["server"] == CLOUD]
-            return int(of_cloud.max()), "versions"
-        return self.summary.num_global_rounds, "global rounds"
+        if self.has_rounds:
+            return self.summary.num_global_rounds, "global rounds"
+        return int((self.versions["server"] == CLOUD).sum()), "versions"
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:

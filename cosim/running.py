@@ -33,10 +33,11 @@ from cosim.needs import RecordsKind, check_room, needs_of
 from cosim.network import ClockKind, nodes_of
 from cosim.progress import progress_of, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
+from cosim.records import END_OF_RUN
 from cosim.results import COMPLETE, Result
 from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
-from cosim.simulation import END_OF_RUN, Process, Simulation
+from cosim.simulation import Process, Simulation
 from cosim.sources import sources_of
 from cosim.system import System
 

@@ -39,7 +39,7 @@ import simpy
 from simpy.events import NORMAL
 
 from cosim.draws import Draws
-from cosim.records import DONE, NO_JOB, Span, Trace
+from cosim.records import DONE, END_OF_RUN, NO_JOB, Span, Trace
 from cosim.side_by_side import (
     Branch,
     Dropped,
@@ -55,9 +55,6 @@ from cosim.side_by_side import (
 __all__ = ["Dropped", "Event", "Interrupt", "Process", "SideBySide", "Simulation", "outcome_of", "reason_of"]
 
 Interrupt = simpy.Interrupt
-
-END_OF_RUN = "end of the run"
-"""Why an activity was cut that the end of the run met."""
 
 
 class Simulation(Draws):

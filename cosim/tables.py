@@ -14,7 +14,19 @@ from numpy.typing import NDArray
 
 from cosim.job_costs import COLUMNS
 from cosim.names import by_number
-from cosim.records import Allotment, Applied, Columns, Evaluation, Fate, Round, Span, Tally, Transfer, Words
+from cosim.records import (
+    Allotment,
+    Applied,
+    Columns,
+    Evaluation,
+    Fate,
+    Round,
+    Span,
+    Tally,
+    Transfer,
+    Version,
+    Words,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +38,7 @@ TABLES = {
     "plans": Allotment,
     "rounds": Round,
     "tallies": Tally,
+    "versions": Version,
     "updates": Applied,
     "evaluations": Evaluation,
 }
@@ -37,6 +50,7 @@ _ORDER = {
     "plans": ["time_s", "client"],
     "rounds": ["end_s", "level", "node"],
     "tallies": ["end_s", "edge"],
+    "versions": ["time_s", "server", "version"],
     "updates": ["applied_s", "server", "made_version", "client", "job"],
     "evaluations": ["version"],
 }

@@ -53,7 +53,17 @@ from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
 ROOT = Path(__file__).parents[1]
-TABLES = ("spans", "transfers", "fates", "plans", "rounds", "tallies", "updates", "evaluations")
+TABLES = (
+    "spans",
+    "transfers",
+    "fates",
+    "plans",
+    "rounds",
+    "tallies",
+    "versions",
+    "updates",
+    "evaluations",
+)
 FILES = {
     "config.json",
     "provenance.json",
@@ -116,7 +126,8 @@ def test_same_seed_same_files_whatever_the_number_of_workers(tmp_path: Path) -> 
     assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
     other = tables_of_seed(2, tmp_path / "d")
     usual = tables(tmp_path / "a")
-    empty = {"plans.parquet", "tallies.parquet", "updates.parquet"}  # nobody plans; rows are kept; rounds
+    empty = {"plans.parquet", "tallies.parquet"}  # nobody plans; rows are kept
+    empty |= {"versions.parquet", "updates.parquet"}  # it plays rounds
     assert {name for name in other if other[name] == usual[name]} == empty
 
 
@@ -471,7 +482,8 @@ def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     for name in TABLES:
-        assert len(pd.read_parquet(tmp_path / "a" / f"{name}.parquet")) > 0 or name in ("plans", "updates")
+        rows = pd.read_parquet(tmp_path / "a" / f"{name}.parquet")
+        assert len(rows) > 0 or name in ("plans", "versions", "updates")
     result = Result.load(tmp_path / "a")
     assert result.summary.status == "running"
     assert 30 < result.summary.num_global_rounds < 400

@@ -19,6 +19,7 @@ from analysis.plots.arrivals import arrivals
 from analysis.plots.bars import MOST_BARS, bars, energy, stacked
 from analysis.plots.factor import factor, numeric_fields
 from analysis.plots.model import AXES, curves, model_over, model_over_time
+from analysis.plots.overview import overview
 from analysis.plots.pareto import pareto
 from analysis.plots.style import COLOURS, LINES, MARKERS, is_logarithmic, legend_height_in, style
 from analysis.plots.tallied import late_picture, times_picture
@@ -26,7 +27,6 @@ from analysis.plots.timeline import (
     MOST_IN_ROWS,
     MOST_ROWS,
     density,
-    overview,
     round_picture,
     telling_round,
     timeline,

@@ -51,7 +51,7 @@ def arrivals(axes: Axes, designs: Sequence[Design]) -> int:
         y = np.concatenate([[0.0], shares[chosen], shares[-1:] if len(shares) else [0.0]])
         looks = style(index, len(x))
         axes.step(x, y, where="post", label=in_legend(design.name), **looks)
-    axes.set(xlabel=f"time from the start of the edge round ({unit})", ylabel="updates that have arrived (%)")
+    axes.set(xlabel=f"time from the start of the job ({unit})", ylabel="updates that have arrived (%)")
     axes.set_ylim(0, 103)
     axes.set_xlim(left=0)
     axes.grid(alpha=0.3)

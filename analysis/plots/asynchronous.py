@@ -4,12 +4,14 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from analysis.plots.model import model_over_time
 from analysis.plots.style import COLOURS, legend_above
+from cosim.names import by_number
 from cosim.results import Result
 
 _MOST_BARS = 60
@@ -33,16 +35,10 @@ def asynchronous_overview(result: Result) -> Figure:
 def versions_picture(axes: Axes, result: Result) -> None:
     """Versions of each asynchronous server's model over simulated time, of at most six servers."""
     looks: list[Any] = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
-    servers = list(result.updates.groupby("server"))[: len(looks)]
+    servers = list(result.versions.groupby("server"))[: len(looks)]
     for (server, own), look, colour in zip(servers, looks, COLOURS, strict=False):
-        steps = own.drop_duplicates("made_version")
         axes.step(
-            steps["applied_s"],
-            steps["made_version"],
-            where="post",
-            color=colour,
-            linestyle=look,
-            label=server,
+            own["time_s"], own["version"], where="post", color=colour, linestyle=look, label=str(server)
         )
     axes.set_xlabel("simulated time (s)")
     axes.set_ylabel("version of the model")
@@ -84,3 +80,32 @@ def contributions_picture(axes: Axes, result: Result) -> None:
     axes.set_xlim(0.0, 100.0)
     axes.set_ylim(0.0, 100.0)
     legend_above(axes, ["updates", "weights", "all alike"])
+
+
+def speed_picture(axes: Axes, result: Result) -> None:
+    """Applied updates of each client, or of each cell that is one, over how long its jobs take."""
+    found = by_client(result)
+    longest_s = float(found["mean_job_s"].max())
+    scale, unit = (1e3, "ms") if longest_s < 1.0 else (1.0, "s")
+    axes.plot(
+        scale * found["mean_job_s"], found["num_updates"], "o", color=COLOURS[0], markersize=3.5, alpha=0.7
+    )
+    axes.set_xlabel(f"mean time of a job ({unit})")
+    axes.set_ylabel("applied updates")
+    axes.set_xlim(left=0.0)
+    axes.set_ylim(bottom=0.0)
+
+
+def by_client(result: Result) -> pd.DataFrame:
+    """What came of each client, or of each cell that trains as one; most updates first, then by number.
+
+    Columns: edge, num_updates, weight (their sum), mean_job_s, mean_staleness, sent_bits, energy_j.
+    """
+    grouped = result.updates.assign(job_s=result.updates["arrival_s"] - result.updates["start_s"])
+    grouped = grouped.groupby("client")
+    found = grouped[["weight", "sent_bits", "energy_j"]].sum()
+    found.insert(0, "edge", grouped["edge"].first())
+    found.insert(1, "num_updates", grouped.size())
+    found["mean_job_s"], found["mean_staleness"] = grouped["job_s"].mean(), grouped["staleness"].mean()
+    found = found.loc[sorted(found.index, key=by_number)]
+    return found.sort_values("num_updates", ascending=False, kind="stable")

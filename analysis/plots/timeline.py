@@ -1,4 +1,7 @@
-"""One global round: who did what in it, client by client, or how many of many; and the overview of a run.
+"""Timeline: who did what, client by client, or how many of many.
+
+It is that of one global round, or, where the global model has versions and no rounds, of a stretch about the
+middle of the run that is twice as long as nine of ten jobs.
 
 Scope and limitations: of more clients than rows, those are chosen who ended an edge round, and others evenly
 by number; of more than 200 the clients at each activity are counted, at 400 instants.
@@ -8,21 +11,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analysis.activities import IDLE, in_words
 from analysis.critical_path import CriticalPath
 from analysis.fates import keeps_clients
-from analysis.plots.asynchronous import asynchronous_overview
-from analysis.plots.model import model_over_time
 from analysis.plots.style import Looks, legend_above, looks_of, plain
-from analysis.plots.tallied import tallied_overview
 from cosim.names import by_number
 from cosim.records import DONE
 from cosim.results import Result
@@ -39,55 +37,40 @@ _CUT: dict[str, Any] = {
 }
 
 
-def overview(result: Result) -> Figure:
-    """The global model over simulated time, if anything was learned, and one global round.
-
-    Of a run that keeps no rows of its clients: its edge rounds. Of one without rounds: its applied updates.
-    """
-    if len(result.tallies):
-        return tallied_overview(result)
-    if len(result.updates) and not result.summary.num_global_rounds:
-        return asynchronous_overview(result)
-    with matplotlib.rc_context({"legend.fontsize": 8}):
-        clients = _num_clients(result)
-        rows = 0 if clients > MOST_IN_ROWS else min(clients, MOST_ROWS)
-        learned = result.summary.headline is not None
-        size = (11.0 if learned else 7.0, max(4.2, 1.8 + 0.16 * rows))
-        figure = Figure(figsize=size, layout="constrained")
-        if learned:
-            left, right = figure.subplots(1, 2, width_ratios=(2, 3))
-            model_over_time(left, result)
-            left.set_box_aspect(0.85)
-            left.set_anchor("N")
-        else:
-            right = figure.subplots()
-        round_picture(right, result, telling_round(result))
-    return figure
-
-
-def telling_round(result: Result) -> int:
-    """The first global round in which an update was dropped, or else the first."""
+def telling_round(result: Result) -> int | None:
+    """The first global round in which an update was dropped, or else the first; None where there are none."""
+    if not result.has_rounds:
+        return None
     edge_rounds = result.rounds[result.rounds["level"] == "edge"]
     dropped = edge_rounds[edge_rounds["num_arrived"] < edge_rounds["num_participants"]]
     rounds = dropped if len(dropped) else edge_rounds
     return int(rounds["global_round"].min()) if len(rounds) else 1
 
 
-def round_picture(axes: Axes, result: Result, global_round: int) -> None:
-    """A global round client by client, or how many of many did what; words, where no rows were kept."""
+def round_picture(axes: Axes, result: Result, global_round: int | None) -> None:
+    """A global round client by client, or how many of many did what; words, where no rows were kept.
+
+    Args:
+        global_round: None: a stretch of a run without rounds.
+    """
     if not keeps_clients(result):
         axes.text(0.5, 0.5, "no rows of clients were kept", ha="center", transform=axes.transAxes)
         return
-    draw = timeline if _num_clients(result) <= MOST_IN_ROWS else density
+    draw = timeline if num_clients(result) <= MOST_IN_ROWS else density
     draw(axes, result, global_round)
 
 
-def timeline(axes: Axes, result: Result, global_round: int, most_rows: int = MOST_ROWS) -> None:
-    """Who computed, sent, waited and was cut off in one global round, client by client.
+def num_clients(result: Result) -> int:
+    """Clients that took part in what is drawn, at most."""
+    return int(result.fates["client"].nunique())
 
-    What began before the round or ends after it is clipped.
+
+def timeline(axes: Axes, result: Result, global_round: int | None, most_rows: int = MOST_ROWS) -> None:
+    """Who computed, sent, waited and was cut off in one global round or stretch, client by client.
+
+    What began before it or ends after it is clipped.
     """
-    if (own := _of_round(axes, result, global_round)) is None:
+    if (own := _window(axes, result, global_round)) is None:
         return
     start_s, end_s = own.start_s, own.end_s
     clients, scale = _chosen(result, own, most_rows), own.scale
@@ -102,8 +85,8 @@ def timeline(axes: Axes, result: Result, global_round: int, most_rows: int = MOS
         for doing, begun_s, done_s in zip(mine["doing"], left_s - start_s, right_s - start_s, strict=True):
             drawn = {"height": 0.8, "linewidth": 0.4, **looks[doing]}
             axes.barh(row, scale * (done_s - begun_s), left=scale * begun_s, **drawn)
-        ends_s = own.rounds[own.rounds["node"] == edge_of.get(client)]["end_s"]
-        axes.vlines(scale * (ends_s - start_s), row - 0.5, row + 0.5, color="black", linewidth=1.0)
+        marks_s = own.marks_s(client, edge_of.get(client))
+        axes.vlines(scale * (marks_s - start_s), row - 0.5, row + 0.5, color="black", linewidth=1.0)
         if row and edge_of.get(client) != edge_of.get(clients[row - 1]):
             axes.axhline(row - 0.5, color="black", linewidth=0.5, linestyle=":")
         cut = mine[(mine["outcome"] != DONE) & (mine["end_s"] <= end_s)]
@@ -113,16 +96,16 @@ def timeline(axes: Axes, result: Result, global_round: int, most_rows: int = MOS
     axes.tick_params(axis="y", labelsize=7)
     axes.set_ylim(len(clients) - 0.4, -0.6)
     axes.set_xlim(0, scale * (end_s - start_s) * 1.005)
-    axes.set_xlabel(f"time in global round {global_round} ({own.unit})")
+    axes.set_xlabel(own.x_label)
     taken = own.spans["node"].nunique()
     axes.set_ylabel("client" if len(clients) == taken else f"{len(clients)} of {taken:,} clients")
-    handles = list(_legend(looks | idle))
+    handles = list(_legend(looks | idle, own.mark))
     legend_above(axes, [handle.get_label() for handle in handles], handles=handles)
 
 
-def density(axes: Axes, result: Result, global_round: int) -> None:
-    """How many clients did what over the time of one global round."""
-    if (own := _of_round(axes, result, global_round)) is None:
+def density(axes: Axes, result: Result, global_round: int | None) -> None:
+    """How many clients did what over the time of one global round or stretch."""
+    if (own := _window(axes, result, global_round)) is None:
         return
     at_s = np.linspace(own.start_s, own.end_s, _INSTANTS + 1)
     middles_s = (at_s[:-1] + at_s[1:]) / 2.0
@@ -144,46 +127,83 @@ def density(axes: Axes, result: Result, global_round: int) -> None:
         below = below + count
     axes.set_xlim(0, own.scale * (own.end_s - own.start_s))
     axes.set_ylim(0, taken)
-    axes.set_xlabel(f"time in global round {global_round} ({own.unit})")
+    axes.set_xlabel(own.x_label)
     axes.set_ylabel("clients who took part")
     axes.yaxis.set_major_formatter("{x:,.0f}")
     legend_above(axes, looks, handles=[Patch(label=plain(doing), **own) for doing, own in looks.items()])
 
 
 @attrs.frozen(kw_only=True)
-class _OfRound:
-    """Rows of one global round: the clients' spans with `doing`, and how its time is shown."""
+class _Window:
+    """Rows of a time that is drawn.
+
+    Attributes:
+        rounds: Edge rounds and the global round, where it is one.
+        applied: Updates that servers have applied.
+        spans: The clients', with `doing`.
+        x_label: Of its time.
+        scale: Of its time, in parts of a second.
+    """
 
     start_s: float
     end_s: float
     rounds: pd.DataFrame
+    applied: pd.DataFrame
     spans: pd.DataFrame
+    x_label: str
     scale: float
-    unit: str
+
+    @property
+    def mark(self) -> str:
+        """What a line across the row of a client stands for."""
+        return "update applied" if len(self.applied) else "edge round ends"
+
+    def marks_s(self, client: str, edge: str | None) -> np.ndarray:
+        """When an update of it, or of its cell, was applied; else when edge rounds of its cell ended."""
+        if len(self.applied):
+            return self.applied.loc[self.applied["client"].isin([client, edge]), "applied_s"].to_numpy()
+        return self.rounds.loc[self.rounds["node"] == edge, "end_s"].to_numpy()
 
 
-def _of_round(axes: Axes, result: Result, global_round: int) -> _OfRound | None:
-    """The rows of a round; None, and the picture says so, where it did not end."""
+def _window(axes: Axes, result: Result, global_round: int | None) -> _Window | None:
+    """The rows of a round or a stretch; None, and the picture says so, where the round did not end."""
     rounds = result.rounds[result.rounds["global_round"] == global_round]
     whole = rounds[rounds["level"] == "global"]
-    if whole.empty:
+    if global_round is None:
+        start_s, end_s = _stretch(result)
+    elif whole.empty:
         axes.text(0.5, 0.5, f"global round {global_round} did not end", ha="center", transform=axes.transAxes)
         return None
-    start_s, end_s = float(whole["start_s"].iloc[0]), float(whole["end_s"].iloc[0])
+    else:
+        start_s, end_s = float(whole["start_s"].iloc[0]), float(whole["end_s"].iloc[0])
     spans = result.spans[(result.spans["start_s"] < end_s) & (result.spans["end_s"] > start_s)]
     spans = spans[spans["node"].str.startswith("client")].sort_values("start_s", kind="stable")
     scale, unit = (1e3, "ms") if end_s - start_s < 1.0 else (1.0, "s")
-    spans = spans.assign(doing=spans["activity"].map(in_words))
-    return _OfRound(start_s=start_s, end_s=end_s, rounds=rounds, spans=spans, scale=scale, unit=unit)
+    since = f"since {start_s:.4g} s" if global_round is None else f"in global round {global_round}"
+    return _Window(
+        start_s=start_s,
+        end_s=end_s,
+        rounds=rounds,
+        applied=result.updates[result.updates["applied_s"].between(start_s, end_s)],
+        spans=spans.assign(doing=spans["activity"].map(in_words)),
+        x_label=f"time {since} ({unit})",
+        scale=scale,
+    )
 
 
-def _chosen(result: Result, own: _OfRound, most_rows: int) -> Sequence[str]:
+def _stretch(result: Result) -> tuple[float, float]:
+    """Start and end of what is drawn of a run without rounds."""
+    jobs, time_s = result.fates[result.fates["outcome"] == DONE], result.summary.time_s
+    length_s = min(time_s, 2.0 * float((jobs["end_s"] - jobs["start_s"]).quantile(0.9)))
+    return (time_s - length_s) / 2.0, (time_s + length_s) / 2.0
+
+
+def _chosen(result: Result, own: _Window, most_rows: int) -> Sequence[str]:
     """Clients that have rows, by number: those who ended an edge round, and others evenly."""
     clients = sorted(own.spans["node"].unique(), key=by_number)
     if len(clients) <= most_rows:
         return clients
-    number = own.rounds["global_round"].iloc[0]
-    fates = result.fates[result.fates["global_round"] == number]
+    fates = result.fates[result.fates["global_round"].isin(own.rounds["global_round"])]
     path = CriticalPath.of(result.with_tables(rounds=own.rounds, spans=own.spans, fates=fates))
     chosen = [name for name in dict.fromkeys(path.edge_rounds["ended_by"]) if name in clients][:most_rows]
     others = [name for name in clients if name not in chosen]
@@ -191,13 +211,8 @@ def _chosen(result: Result, own: _OfRound, most_rows: int) -> Sequence[str]:
     return sorted([*chosen, *(others[place] for place in places)], key=by_number)
 
 
-def _num_clients(result: Result) -> int:
-    """Clients that took part in the round that is drawn, at most."""
-    return int(result.fates["client"].nunique())
-
-
-def _legend(looks: dict[str, Looks]) -> Iterator[Any]:
+def _legend(looks: dict[str, Looks], mark: str) -> Iterator[Any]:
     for doing, own in looks.items():
         yield Patch(label=plain(doing), **own)
     yield Line2D([], [], label="cut off", **_CUT)
-    yield Line2D([], [], label="edge round ends", color="black", linewidth=1.0, marker="|", linestyle="none")
+    yield Line2D([], [], label=mark, color="black", linewidth=1.0, marker="|", linestyle="none")

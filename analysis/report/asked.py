@@ -76,10 +76,11 @@ def _of_run(design: Design, run: Result) -> list[str]:
     counted = any(run is each for each in design.counted)
     name = f"The run {run.folder.name if run.folder else 'without a folder'} (seed {seed_of(run)})"
     if run.summary.status != "complete":
+        num_made, what = run.progress
         use = "its numbers stand for what it did until then" if counted else "not counted"
         said.append(
-            f"{name} is not complete: {run.summary.status} after {run.summary.num_global_rounds} global "
-            f"rounds, and asked for {_end_of(design)}; {use}."
+            f"{name} is not complete: {run.summary.status} after {num_made:,} {what}, and asked for "
+            f"{_end_of(design)}; {use}."
         )
     elif not counted:
         said.append(f"{name} repeats a seed of its design; not counted.")

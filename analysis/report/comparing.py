@@ -33,7 +33,7 @@ def factors(designs: Sequence[Design]) -> str:
     shares = {f"final {measure.label}" for measure in headlines(designs).values() if measure.is_share}
     for place, (words, reading) in enumerate(measures_of(designs).items()):
         values = {value for design in designs for value in design.values(reading)}
-        if words == "global rounds" or len(values) < 2 or len(made) == _MOST_PICTURES:
+        if words in ("global rounds", "versions") or len(values) < 2 or len(made) == _MOST_PICTURES:
             continue
         is_share = words in shares or words == "dropped updates (%)"
         draw = partial(

@@ -157,5 +157,5 @@ def _by_client(design: Design, fates: Sequence[Fates]) -> str:
         else "all"
     )
     runs = "of one run" if len(fates) == 1 else f"of {len(fates)} runs, added up"
-    caption = f"Edge rounds by client, {runs}, most drops first; {which}; {design.name}"
+    caption = f"Jobs by client, {runs}, most drops first; {which}; {design.name}"
     return table(caption, header, rows)

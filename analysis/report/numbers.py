@@ -4,7 +4,8 @@ A design's number is the mean over its counted runs, with Student's t interval, 
 (95 % each, not jointly); of one run the number alone stands there. Differences to the first design are
 taken seed by seed.
 
-Scope: a column that would be empty, or would say the same number of global rounds in every row, is left out.
+Scope: a column that would be empty, or would say the same number of global rounds or versions in every row,
+is left out.
 
 Usage::
 
@@ -102,7 +103,8 @@ def _interval(interval: Interval) -> Markup:
 def measures_of(designs: Sequence[Design]) -> dict[str, Reading]:
     """What the table says of each run."""
     measures: dict[str, Reading] = {
-        "global rounds": lambda run: run.summary.num_global_rounds,
+        "global rounds": lambda run: run.progress[0] if run.has_rounds else None,
+        "versions": lambda run: None if run.has_rounds else run.progress[0],
         "simulated time (s)": lambda run: run.summary.time_s,
         **{f"final {of.label}": partial(_final, column, of) for column, of in headlines(designs).items()},
         "energy (J)": lambda run: run.summary.energy_j,
@@ -113,8 +115,9 @@ def measures_of(designs: Sequence[Design]) -> dict[str, Reading]:
         name: {value for design in designs for value in design.values(measure)}
         for name, measure in measures.items()
     }
-    if len(designs) > 1 and len(known["global rounds"]) == 1:
-        del measures["global rounds"]
+    for name in ("global rounds", "versions"):
+        if len(designs) > 1 and len(known[name]) == 1:
+            del measures[name]
     return {name: measure for name, measure in measures.items() if known[name] != {None}}
 
 

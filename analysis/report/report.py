@@ -1,10 +1,10 @@
 """Report: runs, told on one page that opens from disk.
 
 What was asked, the table with intervals, the global model over time, energy and bits, what the fields do,
-what a target takes, why a round took so long, the timeline of a global round, where the energy went, who was
-dropped and why, configuration and provenance. Runs become designs (`analysis.designs`), their rows fates and
-critical paths (`analysis.fates`, `analysis.critical_path`), these become sections, and those a page (`page`,
-`pictures`).
+what a target takes, how stale the updates of asynchronous servers were and whose, why a round took so long,
+who did what when, where the energy went, who was dropped and why, configuration and provenance. Runs become
+designs (`analysis.designs`), their rows fates and critical paths (`analysis.fates`,
+`analysis.critical_path`), these become sections, and those a page (`page`, `pictures`).
 
 Scope and limitations: reads run folders, plays nothing. Means, intervals, curves and what counts as wasted
 are defined in the files of their sections.
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from analysis.designs import Design, designs_of, headlines
 from analysis.fates import NOT_KEPT, Fates, keeps_clients, keeps_energy
+from analysis.report.applied import applied
 from analysis.report.asked import asked
 from analysis.report.comparing import factors, to_targets
 from analysis.report.edge_rounds import edge_rounds
@@ -32,7 +33,7 @@ from analysis.report.rounds import rounds
 from analysis.report.sources import configuration, provenance
 from analysis.report.timelines import timelines
 from cosim.files import replace
-from cosim.records import Fate, Round, Span, Tally
+from cosim.records import Applied, Fate, Round, Span, Tally, Version
 from cosim.results import Result
 
 __all__ = ["NEEDED", "Section", "page", "report", "write"]
@@ -43,6 +44,8 @@ NEEDED = {
     "plans": ("client", "edge", "is_able"),
     "rounds": Round._fields,
     "tallies": Tally._fields,
+    "versions": Version._fields,
+    "updates": (*Applied._fields, "sent_bits", "energy_j"),
     "evaluations": ("time_s", "version", "energy_j", "bits_per_client"),
 }
 """Columns that a report is made from."""
@@ -61,7 +64,8 @@ def report(
     """The HTML text of runs.
 
     Args:
-        global_round: Of the timeline; None: the first in which an update was dropped, or else the first.
+        global_round: Of the timeline; None: the first in which an update was dropped, or else the first. Of
+            runs without rounds a stretch is drawn.
         title: Of the page; None: how many runs and designs there are.
         remarks: What else a reader must know before the numbers, such as that designs failed.
         names: What the design of a run is called, by the run's `id`; None, or none for a run: what differs.
@@ -95,10 +99,11 @@ def report(
         Section("factors", "What the fields do", factors(designs)),
         Section("target", "To the target", to_targets(designs, targets, held)),
         Section("edge-rounds", "Edge rounds, without their clients", edge_rounds(designs)),
+        Section("applied", "Versions, staleness, and who contributes", applied(designs)),
         Section("rounds", "Why a round took so long", _of_kept(rounds, designs)),
         Section(
             "timeline",
-            "One global round",
+            "Who did what, when",
             _of_kept(partial(timelines, global_round=global_round), designs),
         ),
         Section(

@@ -31,7 +31,10 @@ _MOST_DESIGNS = 12
 
 
 def rounds(designs: Sequence[Design]) -> str:
-    """Who ended the global rounds, doing what, and who could have taken longer."""
+    """Who ended the global rounds, doing what, and who could have taken longer; nothing without rounds."""
+    designs = [design for design in designs if all(run.has_rounds for run in design.counted)]
+    if not designs:
+        return ""
     paths = {design.name: [CriticalPath.of(run) for run in design.counted] for design in designs}
     doing = list(
         dict.fromkeys(name for own in paths.values() for path in own for name in path.by_activity().index)

@@ -1,4 +1,4 @@
-"""One global round, client by client, as a part of a page.
+"""Who did what, client by client, as a part of a page: in one global round, or in a stretch of versions.
 
 Scope: one design has its timeline on the page; of several, one of those with the largest share of dropped
 updates, and up to five others are folded away.
@@ -15,12 +15,13 @@ from analysis.plots import round_picture, telling_round
 from analysis.plots.timeline import MOST_IN_ROWS, MOST_ROWS
 from analysis.report.page import details, paragraph
 from analysis.report.pictures import picture, wide
+from cosim.results import Result
 
 _MOST_FOLDED = 5
 
 
 def timelines(designs: Sequence[Design], global_round: int | None) -> str:
-    """Who did what in a global round; of several designs, first where most was dropped."""
+    """Who did what; of several designs, first where most was dropped."""
     shares = [_dropped_share(design) for design in designs]
     first = designs[shares.index(max(shares))]
     others = [design for design in designs if design is not first]
@@ -37,14 +38,8 @@ def timelines(designs: Sequence[Design], global_round: int | None) -> str:
 
 def _timeline(designs: Sequence[Design], design: Design, global_round: int | None) -> str:
     run = design.counted[0]
-    played = telling_round(run) if global_round is None else global_round
-    rounds = run.rounds[run.rounds["global_round"] == played]
-    cells = rounds[rounds["level"] == "edge"]
-    taken, arrived = int(cells["num_participants"].sum()), int(cells["num_arrived"].sum())
-    caption = (
-        f"{design.name}, seed {seed_of(run)}: global round {played}, {len(cells):,} edge rounds, "
-        f"{taken:,} updates asked for, {taken - arrived:,} dropped."
-    )
+    played = telling_round(run) if global_round is None or not run.has_rounds else global_round
+    caption = f"{design.name}, seed {seed_of(run)}: {_in_words(run, played)}."
     clients = run.fates["client"].nunique()
     if clients > MOST_IN_ROWS:
         caption += " So many clients are counted, not drawn one by one."
@@ -58,6 +53,18 @@ def _timeline(designs: Sequence[Design], design: Design, global_round: int | Non
         size=(7.0, height),
     )
     return wide(drawn, "Timeline", caption, small=True)
+
+
+def _in_words(run: Result, played: int | None) -> str:
+    if played is None:
+        return "a stretch about the middle of the run, twice as long as nine of ten jobs"
+    rounds = run.rounds[run.rounds["global_round"] == played]
+    cells = rounds[rounds["level"] == "edge"]
+    if cells.empty:
+        return f"global round {played}"
+    taken, arrived = int(cells["num_participants"].sum()), int(cells["num_arrived"].sum())
+    asked = f"{taken:,} updates asked for, {taken - arrived:,} dropped"
+    return f"global round {played}, {len(cells):,} edge rounds, {asked}"
 
 
 def _dropped_share(design: Design) -> float:

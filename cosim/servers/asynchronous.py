@@ -4,7 +4,7 @@ It stands at the cloud or at an edge, and what it hands its model to are clients
 Whoever starts gets the newest version of its model. At the end of every instant at which somebody has
 reported, the updates are applied in the order of numbers, each as the rule has it, and then others start.
 
-Records written: `Applied`, one per update that is in a version.
+Records written: `Version`, one per version, and `Applied`, one per update that is in one.
 
 Scope and limitations: the server's computing takes no time. What has arrived and is in no version when the
 run ends is not applied.
@@ -19,10 +19,10 @@ import attrs
 from cosim.learning.graph.combinations import Change
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.names import by_number
-from cosim.records import Applied
+from cosim.records import END_OF_RUN, Applied, Version
 from cosim.servers.inbox import Inbox
 from cosim.servers.starts import Idle, Starts
-from cosim.simulation import END_OF_RUN, Dropped, Process, Simulation, outcome_of
+from cosim.simulation import Dropped, Process, Simulation, outcome_of
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -171,6 +171,7 @@ class AsynchronousServer:
     def take(self, model: PendingModel) -> None:
         """Go on from another model, which is a version of its own."""
         self.model, self.version, self.version_s = model, self.version + 1, self._sim.now_s
+        self._record_version(num_updates=0)
 
     def start(self, name: str) -> None:
         """Let one begin a job from the newest version, or queue it behind the job that it has."""
@@ -260,7 +261,12 @@ class AsynchronousServer:
                 )
             )
             self._let_go(flight)
+        self._record_version(len(flights))
         return model
+
+    def _record_version(self, num_updates: int) -> None:
+        in_flight = self._num_started.total()
+        self._sim.trace.record(Version(self.name, self.version, self.version_s, num_updates, in_flight))
 
     def _let_go(self, flight: Flight) -> None:
         """Forget the versions that nobody needs any more."""

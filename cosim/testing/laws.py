@@ -167,6 +167,21 @@ def updates_are_applied_once(result: Result) -> None:
     _all(own, arrived, "updates", "only what has arrived is applied", "a dropped update that is applied")
 
 
+def versions_age_what_is_in_flight(result: Result) -> None:
+    """Versions go one by one, have their updates, and make staler by one all that is in flight."""
+    versions, updates = result.versions, result.updates
+    keys = pd.MultiIndex.from_frame(versions[["server", "version"]])
+    counted = versions.groupby("server").cumcount() + 1 == versions["version"]
+    _all(versions, counted, "versions", "each is one more than the one before", "a version that is kept")
+    applied = updates.groupby(["server", "made_version"]).size().reindex(keys, fill_value=0).to_numpy()
+    has_own = versions["num_updates"] == applied
+    _all(versions, has_own, "versions", "it has the updates that were applied in it", "a count of its own")
+    aged = versions.groupby("server")["num_in_flight"].sum()
+    staleness = updates.groupby("server")["staleness"].sum().reindex(aged.index, fill_value=0)
+    enough = (aged >= staleness).reset_index(name="enough")
+    _all(enough, enough["enough"], "versions", "staleness comes from what was in flight", "a job not counted")
+
+
 def _arrived(result: Result) -> pd.DataFrame:
     """Uploads that have arrived, but for those that a server may leave out.
 
@@ -190,6 +205,7 @@ LAWS: tuple[Law, ...] = (
     drops_are_counted,
     jobs_tell_all,
     updates_are_applied_once,
+    versions_age_what_is_in_flight,
 )
 """Laws of the tables of one run."""
 
@@ -206,6 +222,7 @@ def same_tables(law: str, one: Result, other: Result, reason: str, *, learned: b
         "fates",
         "plans",
         "rounds",
+        "versions",
         "updates",
         *(("evaluations",) if learned else ()),
     ):

@@ -11,7 +11,7 @@ cosim plot runs/a runs/b --kind cdf --out arrivals.svg
 | energy | what the clients' energy was spent on, design by design |
 | pareto | time and energy to a target |
 | factor | a number over a field that differs, a line for what else does |
-| timeline | who did what in a global round |
+| timeline | who did what in a global round, or in a stretch of a run without rounds |
 | cdf | how many updates have arrived after how long |
 
 Of runs that keep rows of edge rounds alone (--records rounds), energy is drawn by activity, wasted or not;
@@ -219,6 +219,8 @@ def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> 
         )
     run = designs[0].counted[0]
     check_clients([run])
+    if options.global_round is not None and not run.has_rounds:
+        raise ConfigurationError("--global-round: the run has versions, no rounds. Usual fix: leave it out.")
     played = plots.telling_round(run) if options.global_round is None else options.global_round
     plots.round_picture(axes, run, played)
 

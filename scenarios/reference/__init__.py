@@ -19,7 +19,7 @@ import docstring_parser
 import cosim
 from cosim import job_costs
 from cosim.configuration import is_configuration, kinds_of
-from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Tally, Transfer
+from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Tally, Transfer, Version
 from cosim.results import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
@@ -63,6 +63,7 @@ COLUMNS = {
     "weight": "factor of the client's change, or of its model, in that version",
     "arrival_s": "when it was with the server",
     "applied_s": "when that version was made",
+    "num_in_flight": "jobs that had begun and were in no version, nor are in this one",
     "level": "edge or global",
     "num_wanted": "participants that were wanted",
     "num_participants": "participants that there were",
@@ -223,6 +224,7 @@ def _tables_of_a_run() -> Iterator[str]:
         ("plans.parquet", Allotment),
         ("rounds.parquet", Round),
         ("tallies.parquet", Tally),
+        ("versions.parquet", Version),
         ("updates.parquet", Applied),
         ("evaluations.parquet", Evaluation),
         ("summary.json", Summary),

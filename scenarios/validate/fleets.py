@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import cosim
 from cosim.protocols.asynchronous import Asynchronous
-from cosim.simulation import END_OF_RUN
+from cosim.records import END_OF_RUN
 
 NUM_STEPS, STEP_CYCLES = 3, 1e6
 MODEL, MODEL_BITS = "relu-12-8-4", 32 * (12 * 8 + 8 * 4)
@@ -142,7 +142,7 @@ def left_of_dispatched(result: cosim.Result, num_jobs: int) -> NDArray[np.int64]
 
 def version_times_s(result: cosim.Result) -> Array:
     """When each version was made, shape (versions,)."""
-    return result.updates.drop_duplicates("made_version")["applied_s"].to_numpy()
+    return result.versions["time_s"].to_numpy()
 
 
 def num_reported(result: cosim.Result) -> int:

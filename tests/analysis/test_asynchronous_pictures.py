@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 import cosim
 from analysis.plots.asynchronous import contributions_picture, staleness_picture, versions_picture
-from analysis.plots.timeline import overview
+from analysis.plots.overview import overview
 from scenarios import fedasync, fedbuff
 
 

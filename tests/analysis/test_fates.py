@@ -5,7 +5,7 @@ import pytest
 
 import cosim
 from analysis.fates import UNKNOWN, Fates
-from cosim.records import DONE, NO_JOB, Fate, Span, Trace
+from cosim.records import DONE, END_OF_RUN, NO_JOB, NO_ROUND, Fate, Span, Trace
 from cosim.testing import small_system
 
 TIMED = attrs.evolve(small_system(cosim.Deadline(after_s=2e-3)), evaluation=cosim.Never())
@@ -26,7 +26,8 @@ def test_fates_by_hand():
         Fate("client-0002", "edge-00", 0, 1, 0, 0.0, 1.0, "after the first 1"),
         # Not asked for, not ended, and no client's.
         Span("client-0002", "train", 3.0, 4.0, 32.0, DONE, NO_JOB),
-        Span("client-0002", "train", 4.0, 5.0, 64.0, "deadline", 1),
+        Span("client-0002", "train", 4.0, 5.0, 64.0, END_OF_RUN, 1),
+        Fate("client-0002", "edge-00", 1, NO_ROUND, NO_ROUND, 4.0, 5.0, END_OF_RUN),
         Span("edge-00", "send", 4.0, 5.0, 128.0, DONE),
     ):
         trace.record(row)

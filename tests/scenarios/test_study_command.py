@@ -119,6 +119,44 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
     assert "(2 runs, 1 failed)" in output
 
 
+PROTOCOLS = (
+    "quickstart",
+    "--over",
+    "protocol.kind=HFedAvg,FedBuff,FedAsync",
+    "--seeds",
+    "2",
+    "--workers",
+    "1",
+)
+
+
+def test_protocols_with_rounds_and_without_are_told_the_end_that_they_share(tmp_path, capsys):
+    """The words that are said are then enough, and nothing has been played before."""
+    assert call(*PROTOCOLS, "--out", "s") == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert (
+        "FedBuff, FedAsync: they play no global rounds, which AfterRounds counts. Usual fix: an end" in error
+    )
+    assert not (tmp_path / "s").exists()
+    words = error.partition("such as ")[2].rstrip(".").split()
+    assert words[-2:] == ["--protocol.training.waiting.kind", "WaitForAll"]
+    words[words.index("3")] = "0.3"
+    assert call(*PROTOCOLS, *words, "--out", "s") == 0
+    runs = pd.read_parquet(tmp_path / "s" / "runs.parquet")
+    assert (runs["time_s"] == 0.3).all()
+    assert (runs["num_dropped"] == 0).all()
+    assert (runs["accuracy"] > 0.3).all()
+    output = capsys.readouterr().out
+    assert "difference to HFedAvg, seed by seed" in output
+    assert "every update was dropped" not in output
+
+
+def test_a_design_that_drops_all_is_said_to(capsys):
+    over = ("--over", "protocol.kind=Hist,HFedAvg", "--seeds", "1", "--timing-only", "--workers", "1")
+    assert call("quickstart", *over, "--num-global-rounds", "2") == 0
+    assert capsys.readouterr().out.count("HFedAvg: every update was dropped. Usual fix: a longer wait.") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

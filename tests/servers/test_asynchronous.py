@@ -27,8 +27,9 @@ from cosim import (
     evolve,
     run,
 )
+from cosim.records import END_OF_RUN
 from cosim.results import Result
-from cosim.simulation import END_OF_RUN
+from cosim.testing.laws import BrokenLaw, versions_age_what_is_in_flight
 
 CLIENTS = Clients(num_local_steps=STEPS, local=Sgd(batch_size=10))
 UNIT_S, UPLOAD_S = 2.0**-5, 2.0**-8
@@ -58,7 +59,7 @@ def ages_at_the_end(result: Result) -> int:
         result.updates[["client", "job"]], on=["client", "job"], how="left", indicator=True
     )
     left_s = fates.loc[fates["_merge"] == "left_only", "start_s"].to_numpy()
-    made_s = result.updates.drop_duplicates("made_version")["applied_s"].to_numpy()
+    made_s = result.versions["time_s"].to_numpy()
     return sum(int((made_s > start_s).sum()) for start_s in left_s)
 
 
@@ -77,11 +78,28 @@ def test_staleness_is_what_is_in_flight_at_each_version(num_updates: int, num_in
         starts=ConstantConcurrency(num_in_flight=num_in_flight),
     )
     result = run(random_times(6, protocol=protocol))
-    num_versions = int(result.updates["made_version"].max())
-    in_flight = (num_in_flight - 1) * num_versions  # arrivals do not coincide
+    in_flight = (num_in_flight - 1) * len(result.versions)  # arrivals do not coincide
+    assert set(result.versions["num_in_flight"]) == {num_in_flight - 1}
     assert result.updates["staleness"].sum() + ages_at_the_end(result) == in_flight
-    wrong = num_in_flight * num_versions
+    wrong = num_in_flight * len(result.versions)
     assert result.updates["staleness"].sum() + ages_at_the_end(result) != wrong
+
+
+@pytest.mark.parametrize(
+    ("column", "by", "law"),
+    [
+        ("version", 1, "each is one more than the one before"),
+        ("num_updates", 1, "it has the updates that were applied in it"),
+        ("num_in_flight", -1, "staleness comes from what was in flight"),
+    ],
+)
+def test_versions_that_say_otherwise_break_their_law(column: str, by: int, law: str) -> None:
+    protocol = FedBuff(num_updates=2, training=CLIENTS, starts=ConstantConcurrency(num_in_flight=2))
+    result = run(random_times(2, protocol=protocol))
+    versions_age_what_is_in_flight(result)
+    other = result.versions.assign(**{column: result.versions[column] + by})
+    with pytest.raises(BrokenLaw, match=law):
+        versions_age_what_is_in_flight(result.with_tables(versions=other))
 
 
 def test_as_many_as_asked_for_are_at_work_at_any_time() -> None:

@@ -6,8 +6,8 @@ import pytest
 import worlds
 
 import cosim
+from cosim.records import END_OF_RUN
 from cosim.servers.end import Progress
-from cosim.simulation import END_OF_RUN
 from cosim.testing import check_system, small_system
 
 USUAL = attrs.evolve(small_system(), end=cosim.AfterRounds(num_global_rounds=6))

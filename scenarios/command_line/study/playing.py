@@ -10,13 +10,13 @@ from attrs import evolve
 from analysis.studies import MEASURES, is_tight, metrics
 from analysis.tables import frame
 from analysis.together import together
-from cosim import Never
-from cosim.configuration import ConfigurationError
+from cosim import AfterSeconds, Never, WaitForAll
+from cosim.configuration import ConfigurationError, kind_of
 from cosim.files import place, shown
 from cosim.learning.task import SUGGESTED
 from cosim.progress import say
 from cosim.running import network_of
-from cosim.studies.designs import BASE, Design, value_at
+from cosim.studies.designs import BASE, Design, paths_of, value_at
 from cosim.studies.study import Study
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
@@ -40,6 +40,7 @@ def play(
     found = study.designs
     if all(design.system is None for design in found):
         raise ConfigurationError(str(found[0].error))
+    check_end(base, options, found)
     for design in found:
         if design.system is not None:
             network_of(design.system)
@@ -67,6 +68,9 @@ def play(
     reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)
     save_table(frame(runs, metrics(runs), reference), out / "table.csv")
     console.print(in_terminal(runs, metrics(runs), reference))
+    for name, own in runs[runs["status"] == "complete"].groupby("name", sort=False):
+        if (own["num_updates"] > 0).all() and (own["num_dropped"] == own["num_updates"]).all():
+            console.print(f"{name}: every update was dropped. Usual fix: a longer wait.", soft_wrap=True)
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
@@ -83,6 +87,33 @@ def asked(base: System, options: Options) -> Study:
     base = evolve(base, evaluation=Never()) if options.timing_only else base
     wanted = targets(options.target, options.held)
     return Study(systems(base, options.design), grid(options.over), options.seeds, wanted, options.held)
+
+
+def check_end(base: System, options: Options, found: Sequence[Design]) -> None:
+    """Refuse protocols without global rounds beside others, under an end that counts them.
+
+    Raises:
+        ConfigurationError: Which designs these are, and the words that mend it.
+    """
+    if not base.end.counts_rounds or all(design.system is not None for design in found):
+        return
+    try:
+        timed = asked(evolve(base, end=AfterSeconds()), options).designs
+    except ConfigurationError:  # the study varies the end itself
+        return
+    names = [own.name for own, other in zip(found, timed, strict=True) if own.system is None and other.system]
+    if not names:
+        return
+    words = "--end.kind AfterSeconds --end.duration-s 3"
+    if base.evaluation.learns and not options.timing_only:
+        words += " --evaluation.kind EverySeconds --evaluation.interval-s 0.1"
+    for path in paths_of(base):
+        if path.endswith("waiting.kind") and value_at(base, path) != kind_of(WaitForAll):
+            words += f" --{path.replace('_', '-')} WaitForAll"
+    raise ConfigurationError(
+        f"{', '.join(names)}: they play no global rounds, which {type(base.end).__name__} counts. "
+        f"Usual fix: an end that all designs share, such as {words}."
+    )
 
 
 def is_base(base: System, design: Design) -> bool:

@@ -131,7 +131,7 @@ def test_dropped_updates_are_counted_by_reason_and_by_client(runs):
     assert int(reasons["updates asked for"]) == result.summary.num_updates
     named = [int(number) for reason, number in reasons.items() if reason.startswith("deadline")]
     assert sum(named) == result.summary.num_dropped
-    by_client = of(html, "Edge rounds by client")
+    by_client = of(html, "Jobs by client")
     assert sum(int(row["dropped"]) for row in by_client) == result.summary.num_dropped
     assert {int(row["took part"]) for row in by_client} == {12}
     assert sum(float(row["wasted (J)"]) for row in by_client) == pytest.approx(wasted_j(result), rel=1e-3)

@@ -1,0 +1,116 @@
+"""Applied updates of asynchronous servers, as a part of a page: versions, staleness, and whose they were.
+
+Scope: numbers of designs are means over their counted runs; pictures, of six designs, and clients, the 20 of
+whom most updates were applied, are those of the first counted run. Where cells train as clients do, they
+stand among them.
+
+Usage::
+
+    html = applied(designs)
+"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.designs import Design, Reading, seed_of
+from analysis.plots.asynchronous import by_client, speed_picture, staleness_picture, versions_picture
+from analysis.report.numbers import cell, is_share, number
+from analysis.report.page import details, table
+from analysis.report.pictures import PANEL, panels, picture
+from cosim.results import Result
+
+_MOST_CLIENTS = 20
+_MOST_DESIGNS = 6
+
+
+def applied(designs: Sequence[Design]) -> str:
+    """What asynchronous servers have applied; nothing of other runs."""
+    told = [design for design in designs if all(len(run.updates) for run in design.counted)]
+    if not told:
+        return ""
+    columns: dict[str, Reading] = {
+        "applied updates": lambda run: len(run.updates),
+        "versions": lambda run: len(_made_s(run)),
+        "mean time between them (s)": _between_s,
+        "mean staleness": lambda run: float(run.updates["staleness"].mean()),
+        "largest": lambda run: int(run.updates["staleness"].max()),
+        "mean wait for a version (s)": _waited_s,
+        "updates of the busiest quarter of clients (%)": _busiest_percent,
+        "energy (J per update)": lambda run: float(run.updates["energy_j"].mean()),
+    }
+    rows = [
+        [d.name, *(cell(d.values(reading), is_share(words)) for words, reading in columns.items())]
+        for d in told
+    ]
+    caption = "Applied updates of a run; staleness in versions made since the update started"
+    drawn = told[:_MOST_DESIGNS]
+    first, *others = [_pictures(design, place) for place, design in enumerate(drawn)]
+    parts, clients = [first, table(caption, ["design", *columns], rows)], list(map(_clients, drawn))
+    if others:
+        rest = f", of the first {_MOST_DESIGNS} designs" if len(told) > _MOST_DESIGNS else ""
+        parts.append(details(f"The same pictures of the other designs{rest}", "\n".join(others)))
+        parts.append(details(f"Client by client{rest}", "\n".join(clients)))
+    return "\n".join(parts if others else [*parts, *clients])
+
+
+def _pictures(design: Design, place: int) -> str:
+    run = design.counted[0]
+    drawings = {
+        "versions": (versions_picture, "Versions over simulated time."),
+        "staleness": (staleness_picture, "Shares of applied updates by their staleness."),
+        "speed": (speed_picture, "Applied updates of each client over the mean time of its jobs."),
+    }
+    drawn = [
+        picture(
+            lambda axes, draw=draw: draw(axes, run),
+            said=said,
+            prefix=f"{name}{place}-",
+            size=(PANEL[0], PANEL[1] + 0.3),
+        )
+        for name, (draw, said) in drawings.items()
+    ]
+    return panels(drawn, f"{design.name}, seed {seed_of(run)}: {len(run.updates):,} updates.")
+
+
+def _clients(design: Design) -> str:
+    """Those who contribute most to the first counted run."""
+    run = design.counted[0]
+    found = by_client(run)
+    num_updates, weight = found["num_updates"].sum(), found["weight"].sum()
+    rows = [
+        [
+            name,
+            own.edge,
+            int(own.num_updates),
+            number(100.0 * own.num_updates / num_updates),
+            number(100.0 * own.weight / weight) if weight else "–",
+            *map(number, (own.mean_job_s, own.mean_staleness, own.energy_j, own.sent_bits / 1e6)),
+        ]
+        for name, own in zip(found.index, found.head(_MOST_CLIENTS).itertuples(), strict=False)
+    ]
+    header = ["client", "cell", "updates", "of all (%)", "of all weight (%)"]
+    header += ["mean time of a job (s)", "mean staleness", "energy (J)", "sent (Mbit)"]
+    which = "all" if len(rows) == len(found) else f"the first {len(rows)} of {len(found):,}"
+    return table(f"Who contributes most; {which}; {design.name}, seed {seed_of(run)}", header, rows)
+
+
+def _made_s(run: Result) -> pd.Series:
+    """When versions were made of updates, by server."""
+    return run.versions[run.versions["num_updates"] > 0].set_index("server")["time_s"]
+
+
+def _between_s(run: Result) -> float:
+    """Mean over servers and their versions; the first from the start of the run."""
+    made_s = _made_s(run)
+    return float(made_s.groupby(level=0).max().sum()) / len(made_s)
+
+
+def _waited_s(run: Result) -> float:
+    return float((run.updates["applied_s"] - run.updates["arrival_s"]).mean())
+
+
+def _busiest_percent(run: Result) -> float:
+    """Of those whose updates were applied, and of whom most were."""
+    counts = by_client(run)["num_updates"].to_numpy()
+    return 100.0 * float(counts[: -(-len(counts) // 4)].sum() / counts.sum())
