@@ -20,7 +20,6 @@ import pandas as pd
 from analysis.intervals.ranks import Ranking, Ranks, ranks
 from analysis.intervals.statistics import Interval
 from analysis.studies import TO_TARGET
-from analysis.tables import interval_in_words
 from cosim.units import prefixed
 
 COSTS = {
@@ -57,13 +56,12 @@ class Ranked:
 
     @property
     def in_words(self) -> str:
-        """What it took with its unit, its ratio, or how many runs got there."""
+        """What it took with its unit, or how many runs got there."""
         if self.num_reached < self.num_runs:
             return f"{self.num_reached} of {self.num_runs} reached"
         unit = dict(COSTS.values())[self.cost]
         scale, unit = prefixed(self.taken, unit) if unit else (1.0, "")
-        ratio = "" if self.ratio is None else f", x {interval_in_words(self.ratio)}"
-        return f"{self.taken / scale:.3g} {unit}".rstrip() + ratio
+        return f"{self.taken / scale:.3g} {unit}".rstrip()
 
 
 def ranked(runs: pd.DataFrame, label: str, pattern: str, reference: str) -> list[Ranked]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from analysis.plots.style import plain, style
+from analysis.plots.style import MARKERS, plain, style
 from analysis.rankings import Ranked
 
 
@@ -25,17 +25,20 @@ def rank_changes(axes: Axes, by_cost: Mapping[str, Sequence[Ranked]]) -> None:
             lines.setdefault(entry.name, []).append((place, rank, entry))
     width = 0.6 / max(1, len(lines))
     for name, points in lines.items():
-        looks = style(numbers[name], 1) | {"markevery": 1, "markersize": 5.0}
-        shift = (numbers[name] - (len(numbers) - 1) / 2) * width
-        axes.plot([place for place, _, _ in points], [rank for _, rank, _ in points], zorder=3, **looks)
-        for place, _, entry in points:
+        number = numbers[name]
+        looks = style(number, 1) | {"markevery": 1, "markersize": 5.0}
+        if number >= len(MARKERS):
+            looks["markerfacecolor"] = "white"
+        shift = (number - (len(numbers) - 1) / 2) * width
+        at = [place + shift for place, _, _ in points]
+        axes.plot(at, [rank for _, rank, _ in points], zorder=3, **looks)
+        for x, (_, _, entry) in zip(at, points, strict=True):
             assert entry.ranks is not None
-            ends = (entry.ranks.best - 0.2, entry.ranks.worst + 0.2)
-            at = place + shift
-            axes.plot([at, at], ends, color=looks["color"], linewidth=2.2, alpha=0.35, zorder=2)
-        for (place, rank, _), side, align in ((points[0], -0.36, "right"), (points[-1], 0.36, "left")):
-            at = {"ha": align, "va": "center", "fontsize": 7}
-            axes.text(place + side, rank, plain(name), color=looks["color"], **at)
+            ends = (entry.ranks.best - 0.25, entry.ranks.worst + 0.25)
+            axes.plot([x, x], ends, color=looks["color"], linewidth=2.2, alpha=0.35, zorder=2)
+        for (place, rank, _), side, align in ((points[0], -0.4, "right"), (points[-1], 0.4, "left")):
+            words = {"ha": align, "va": "center", "fontsize": 7, "color": looks["color"]}
+            axes.text(place + side, rank, plain(name), **words)
     axes.set_xticks(range(len(by_cost)), list(by_cost))
     axes.set_xlim(-1.5, len(by_cost) + 0.5)
     axes.set_ylim(len(lines) + 0.6, 0.4)

@@ -6,15 +6,16 @@ Usage: `PerGroup(values=(1e9, 2e9)).of_clients([2, 2])` is [[1e9, 1e9], [2e9, 2e
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cosim.configuration import Port, configuration, field, not_empty, refuse
 from cosim.configuration.rules import Rule
 
-Share = TypeVar("Share", float, NDArray[np.float64])
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Share = TypeVar("Share", float, "NDArray[np.float64]")
 
 
 def each(rule: Rule) -> Rule:

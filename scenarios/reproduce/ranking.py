@@ -23,7 +23,8 @@ from analysis.plots.ranks import rank_changes
 from analysis.rankings import COSTS, Ranked, ranked, reversals
 from analysis.studies import to_targets
 from cosim.files import replace
-from scenarios.command_line.console import console, made, save_picture, save_table
+from cosim.studies.study import Study
+from scenarios.command_line.console import console, save_picture, save_table
 from scenarios.reproduce import figures
 from scenarios.reproduce.ranking_algorithms import ALGORITHMS, REFERENCE, SETTINGS, Rates
 
@@ -81,8 +82,15 @@ def played(designs: Designs, seeds: int, first_seed: int, folder: Path, options:
         name: ALGORITHMS[algorithm].system(rates, SETTINGS[setting], num_rounds, first_seed)
         for name, (setting, algorithm, rates) in designs.items()
     }
-    study = cosim.Study(systems, seeds=seeds, targets=(target,), held=2)
-    return study.run(folder, scenario=NAME, num_workers=options.workers, progress=f"{NAME}, {folder.name}")
+    study = Study(systems, seeds=seeds, targets=(target,), held=2)
+    title = f"{NAME}, {folder.name}"
+    runs = study.run(folder, scenario=NAME, num_workers=options.workers, progress=title)
+    if len(failed := runs[runs["status"] != "complete"]):
+        name, why = failed[["name", "error"]].iloc[0]
+        raise cosim.ConfigurationError(
+            f"{title}: {len(failed)} of {len(runs)} runs failed, {name} with: {why} Usual fix: run it again."
+        )
+    return runs
 
 
 def tuned(options: Options, folder: Path) -> Designs:
@@ -144,7 +152,7 @@ def main(options: Options) -> int:
     replace(folder / f"{NAME}.tex", lambda path: path.write_text(latex(by_setting), encoding="utf-8"))
     save_picture(picture(by_setting), folder / f"{NAME}.png")
     for words, ending in (("Table", "csv"), ("LaTeX", "tex"), ("Picture", "png")):
-        console.print(f"{words + ':':8} {made(folder / f'{NAME}.{ending}')}")
+        console.print(f"{words + ':':8} {folder / f'{NAME}.{ending}'}")
     return 0
 
 
@@ -181,7 +189,10 @@ def rows(by_cost: ByCost) -> Iterable[list[str]]:
     order = sorted(range(len(ALGORITHMS)), key=lambda place: _behind(by_cost["seconds"][place]))
     for place in order:
         own = [entries[place] for entries in by_cost.values()]
-        yield [own[0].name, *(f"{e.ranks}: {e.in_words}" if e.ranks else e.in_words for e in own)]
+        yield [
+            own[0].name,
+            *(f"{entry.ranks} ({entry.in_words})" if entry.ranks else entry.in_words for entry in own),
+        ]
 
 
 def _behind(entry: Ranked) -> tuple[int, float]:
@@ -210,7 +221,7 @@ def frame(by_setting: Mapping[str, ByCost], rates: Mapping[tuple[str, str], Rate
 def latex(by_setting: Mapping[str, ByCost]) -> str:
     """The ranks of all settings."""
     lines = [
-        [setting if number == 0 else "", name, *(cell.partition(",")[0] for cell in cells)]
+        [setting if number == 0 else "", name, *(cell for cell in cells)]
         for setting, by_cost in by_setting.items()
         for number, (name, *cells) in enumerate(rows(by_cost))
     ]
