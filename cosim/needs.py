@@ -1,7 +1,8 @@
 """Needs: how many rows a run writes, and what memory and disk it takes, before it starts.
 
 Counted where the rounds are known beforehand (`End.num_global_rounds`, `Protocol.jobs_per_round`). The bytes
-for each are measured (benchmarks/fleet.py), rounded up.
+for each are measured (benchmarks/fleet.py), rounded up. What clients keep from one training to the next is
+counted as far as parts say (`Port.kept_values`).
 """
 
 import os
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, parts_of
 from cosim.files import shown
 
 RecordsKind = Literal["auto", "all", "rounds"]
@@ -27,6 +28,9 @@ _BYTES_OF_A_CLIENT = {"arrays": 450.0, "events": 8_000.0}
 _BYTES_OF_A_JOB = {"arrays": 800.0, "events": 2_000.0}
 _BYTES_OF_A_ROUND = 600.0
 _DISK_BYTES_OF_A_JOB = 100.0
+_BYTES_OF_A_KEPT_VALUE = {"memory": 12.0, "disk": 8.0}
+"""A float32 three times: as it is kept, as the last evaluation found it, as a cohort or a checkpoint is made;
+on disk in two checkpoints. 200 clients that keep 0.85 MB each add 520 MB to a run with a folder."""
 
 
 class Needs(NamedTuple):
@@ -36,16 +40,22 @@ class Needs(NamedTuple):
         num_jobs: Local rounds of clients; None: nobody knows beforehand.
         memory_gib: About so much, at the end.
         disk_gib: About so much, where a folder is asked for.
+        num_kept_values: What all clients keep together from one training to their next.
     """
 
     num_jobs: int | None
     memory_gib: float
     disk_gib: float
+    num_kept_values: int = 0
 
     @property
     def words(self) -> str:
         """Memory and disk for a reader."""
-        return f"about {self.memory_gib:.1f} GiB of memory, {self.disk_gib:.1f} GiB on disk"
+        found = f"about {self.memory_gib:.1f} GiB of memory, {self.disk_gib:.1f} GiB on disk"
+        if self.num_kept_values:
+            kept_gib = _BYTES_OF_A_KEPT_VALUE["memory"] * self.num_kept_values / _GIB
+            found += f" (of the memory {kept_gib:.1f} GiB for what clients keep between trainings)"
+        return found
 
 
 def num_jobs_of(system: Any) -> int | None:
@@ -61,14 +71,29 @@ def keeps_rows(records: RecordsKind, num_jobs: int | None) -> bool:
     return records == "all"
 
 
-def needs_of(system: Any, clock: Literal["arrays", "events"], *, keeps_rows: bool) -> Needs:
-    """What a run of a system takes."""
+def kept_values_of(system: Any, shape: Any) -> int:
+    """Values that all clients keep from one training to their next, for a network of a shape."""
+    if not system.evaluation.learns:
+        return 0
+    return system.num_clients * sum(part.kept_values(shape) for part in parts_of(system))
+
+
+def needs_of(
+    system: Any, clock: Literal["arrays", "events"], *, keeps_rows: bool, num_kept_values: int = 0
+) -> Needs:
+    """What a run of a system takes.
+
+    Args:
+        num_kept_values: From `kept_values_of`.
+    """
     num_jobs, num_rounds = num_jobs_of(system), system.end.most_rounds or 0
     num_kept = (num_jobs or 0) if keeps_rows else 0
     of_rounds = _BYTES_OF_A_ROUND * num_rounds * len(system.sizes())
     of_clients = _BYTES_OF_A_CLIENT[clock] * system.num_clients
     memory = _BASE_BYTES + of_clients + _BYTES_OF_A_JOB[clock] * num_kept + of_rounds
-    return Needs(num_jobs, memory / _GIB, (_DISK_BYTES_OF_A_JOB * num_kept + of_rounds) / _GIB)
+    memory += _BYTES_OF_A_KEPT_VALUE["memory"] * num_kept_values
+    disk = _DISK_BYTES_OF_A_JOB * num_kept + of_rounds + _BYTES_OF_A_KEPT_VALUE["disk"] * num_kept_values
+    return Needs(num_jobs, memory / _GIB, disk / _GIB, num_kept_values)
 
 
 def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
@@ -80,6 +105,8 @@ def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
     fixes = ["fewer rounds", "fewer clients"]
     if keeps_rows:
         fixes.insert(0, "--records rounds, which keeps a row for each edge round")
+    if needs.num_kept_values:
+        fixes.insert(0, "a local training or codec that keeps nothing")
     for what, need, free in (
         ("memory", needs.memory_gib, _free_memory_gib()),
         ("disk", needs.disk_gib, _free_disk_gib(folder)),

@@ -29,7 +29,7 @@ from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
-from cosim.needs import RecordsKind, check_room, needs_of
+from cosim.needs import RecordsKind, check_room, kept_values_of, needs_of
 from cosim.network import ClockKind, nodes_of
 from cosim.progress import progress_of, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
@@ -128,7 +128,8 @@ def run(
             show = alone.enter_context(progress_of(title))
             listener = shown_and_heard(show, system.end, listener)
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
-        check_room(needs_of(system, "arrays", keeps_rows=False), folder, keeps_rows=False)
+        needs = partial(needs_of, system, num_kept_values=kept_values_of(system, learner.shape))
+        check_room(needs("arrays", keeps_rows=False), folder, keeps_rows=False)
         cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock, records)
         writer.journal = cloud.journal
         origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
@@ -137,7 +138,7 @@ def run(
         origin["clock"] = "events" if played is None else "arrays"
         origin["records"] = "rounds" if played is not None and not played.keeps_rows else "all"
         keeps_rows = origin["records"] == "all"
-        check_room(needs_of(system, origin["clock"], keeps_rows=keeps_rows), folder, keeps_rows=keeps_rows)
+        check_room(needs(origin["clock"], keeps_rows=keeps_rows), folder, keeps_rows=keeps_rows)
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
             add_note(folder, origin)

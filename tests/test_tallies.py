@@ -11,6 +11,7 @@ import pytest
 import cosim
 from cosim import Never, needs
 from cosim.configuration import ConfigurationError
+from cosim.learning.network.submodels import NetworkShape
 from cosim.results import Result
 from cosim.testing import small_system
 from scenarios import fleet
@@ -164,6 +165,27 @@ def test_what_cannot_fit_is_refused_with_its_numbers(what, tmp_path, monkeypatch
         cosim.run(timed(), out=tmp_path / "run")
     assert "Usual fix: " in str(no.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_states_of_clients_that_cannot_fit_are_refused_with_their_numbers(monkeypatch):
+    """10,000 clients with 784 * 300 + 300 * 10 float32 each, three times: 10,000 * 238,200 * 12 bytes."""
+    monkeypatch.setattr(needs, "_free_memory_gib", lambda: 26.0)
+    rule = cosim.Momentum(keeps_state=True)
+    training = cosim.EdgeTraining(local=rule)
+    system = cosim.System(
+        num_clients=10_000, protocol=cosim.HFedAvg(training=training), data=cosim.Synthetic()
+    )
+    shape = NetworkShape({"first": (300, 784), "second": (10, 300)})
+    num_kept = needs.kept_values_of(system, shape)
+    assert num_kept == 10_000 * 238_200
+    found = needs.needs_of(system, "arrays", keeps_rows=False, num_kept_values=num_kept)
+    without = needs.needs_of(system, "arrays", keeps_rows=False)
+    assert found.memory_gib - without.memory_gib == pytest.approx(num_kept * 12 / 2**30)
+    with pytest.raises(ConfigurationError, match=r"26\.6 GiB for what clients keep.*local training or codec"):
+        needs.check_room(found, None, keeps_rows=False)
+    assert needs.kept_values_of(cosim.evolve(system, evaluation=Never()), shape) == 0
+    anew = cosim.HFedAvg(training=cosim.evolve(training, local=cosim.Momentum()))
+    assert needs.kept_values_of(cosim.evolve(system, protocol=anew), shape) == 0
 
 
 def test_needs_grow_with_what_is_kept():

@@ -13,7 +13,7 @@ from cosim.configuration.kinds import (
     name_of,
 )
 from cosim.configuration.paths import KIND, ends_of, full_path, paths_of
-from cosim.configuration.port import Port, check_fit, fit_later, overrides
+from cosim.configuration.port import Port, check_fit, fit_later, overrides, parts_of
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
@@ -56,6 +56,7 @@ __all__ = [
     "one_or_range",
     "options_of",
     "overrides",
+    "parts_of",
     "paths_of",
     "positive",
     "refuse",

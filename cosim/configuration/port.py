@@ -55,12 +55,18 @@ def fit_later() -> Iterator[None]:
 
 
 def _ask(config: Any, system: Any) -> None:
+    for part in parts_of(config):
+        part.fit(system)
+
+
+def parts_of(config: Any) -> "Iterator[Port]":
+    """The parts of a configuration, and theirs, outer ones first."""
     for name in attrs.fields_dict(type(config)):
         part = getattr(config, name)
         if isinstance(part, Port):
-            part.fit(system)
+            yield part
         if is_configuration(type(part)):
-            _ask(part, system)
+            yield from parts_of(part)
 
 
 def overrides(part: object, new: str, old: str) -> bool:

@@ -285,3 +285,44 @@ def test_cells_that_come_and_go_carry_their_variate():
     training = worlds.training(local=RULE, waiting=worlds.DEADLINE)
     protocol = cosim.FedAsync(training=cosim.Cells(training=training))
     check_system(system(protocol=protocol, end=cosim.AfterVersions(num_versions=3)))
+
+
+# --- what it is good for ------------------------------------------------------------------------------------
+
+SEEDS = range(1, 6)
+T_999 = 8.610
+"""Student's t for 99.9 %, both sides, with 4 degrees of freedom."""
+
+
+def losses(rule: type[Sgd], seed: int, split: cosim.Split, num_steps: int, num_rounds: int) -> np.ndarray:
+    """Test loss after each version of ten clients with digits, trained by a linear classifier."""
+    local = rule(batch_size=10, learning_rate=0.1)
+    training = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=num_steps, local=local)
+    played = cosim.System(
+        seed=seed,
+        num_cells=1,
+        num_clients=10,
+        model="relu-64-10",
+        data=cosim.Digits(split=split),
+        protocol=HFedAvg(training=training),
+        end=cosim.AfterRounds(num_global_rounds=num_rounds),
+        evaluation=cosim.EveryVersions(num_versions=num_rounds),
+    )
+    return cosim.run(played, num_workers=1).evaluations["loss_nats"].to_numpy()
+
+
+def test_it_beats_plain_sgd_per_round_where_clients_differ_and_take_many_steps():
+    """A label each, 100 steps, 10 rounds: at least 0.4 nats lower, by a 99.9 % interval over paired seeds."""
+    split = cosim.Shards(per_client=1)
+    lower = np.array(
+        [losses(Sgd, seed, split, 100, 10)[-1] - losses(Scaffold, seed, split, 100, 10)[-1] for seed in SEEDS]
+    )
+    half_width = T_999 * lower.std(ddof=1) / len(SEEDS) ** 0.5
+    assert lower.mean() - half_width > 0.4, (lower, half_width)
+
+
+def test_it_is_plain_sgd_where_all_take_one_step():
+    """Corrections add up to nothing over the clients: one step each, all arrive, whatever they hold."""
+    split = cosim.Shards(per_client=1)
+    plain, corrected_ones = (losses(rule, 1, split, 1, 10) for rule in (Sgd, Scaffold))
+    np.testing.assert_allclose(corrected_ones, plain, rtol=1e-5)

@@ -1,0 +1,218 @@
+"""How fast are the rules of local training, beside loops of torch.optim?
+
+Local steps per second of processor time, over all clients, of one round of 60 clients with 20 steps each, in
+turn in one process, so that a slow moment of the machine falls on all:
+
+    loop      one client after the other with an optimiser of torch, by hand for proximal and SCAFFOLD; on one
+              torch thread
+    learner   the same updates read as one mean, with one worker
+    of sgd    the learner's rate over that of plain SGD
+
+and for a torch function of one's own (`TorchFunction`), with as many threads on both sides, the same function
+called by a hand-written loop on a pool of threads. Processor time, because it hangs less on who else
+computes; medians over the repetitions.
+
+    python benchmarks/local_training.py
+"""
+
+import argparse
+import copy
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import models
+from cosim import Adam, LocalTraining, Momentum, Proximal, Scaffold, Sgd, TorchFunction
+from cosim.data.dataset import Dataset
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.learner import Learner
+from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.learning.workers import num_cores
+
+NUM_CLIENTS, NUM_SAMPLES, NUM_STEPS, BATCH, RATE = 60, 200, 20, 50, 0.05
+Optimizer = Callable[..., torch.optim.Optimizer]
+
+
+def plain(parameters: Iterator[nn.Parameter]) -> torch.optim.Optimizer:
+    """SGD, which proximal and SCAFFOLD change by hand."""
+    return torch.optim.SGD(parameters, lr=RATE)
+
+
+RULES: dict[str, tuple[LocalTraining, Optimizer, float]] = {
+    "sgd": (Sgd(batch_size=BATCH, learning_rate=RATE), plain, 0.0),
+    "weight decay": (
+        Sgd(batch_size=BATCH, learning_rate=RATE, weight_decay=0.01),
+        lambda p: torch.optim.SGD(p, lr=RATE, weight_decay=0.01),
+        0.0,
+    ),
+    "momentum": (
+        Momentum(batch_size=BATCH, learning_rate=RATE),
+        lambda p: torch.optim.SGD(p, lr=RATE, momentum=0.9),
+        0.0,
+    ),
+    "momentum kept": (
+        Momentum(batch_size=BATCH, learning_rate=RATE, keeps_state=True),
+        lambda p: torch.optim.SGD(p, lr=RATE, momentum=0.9),
+        0.0,
+    ),
+    "nesterov": (
+        Momentum(batch_size=BATCH, learning_rate=RATE, nesterov=True),
+        lambda p: torch.optim.SGD(p, lr=RATE, momentum=0.9, nesterov=True),
+        0.0,
+    ),
+    "adam": (Adam(batch_size=BATCH), lambda p: torch.optim.Adam(p, lr=0.001), 0.0),
+    "proximal": (Proximal(batch_size=BATCH, learning_rate=RATE, mu=0.1), plain, 0.1),
+    "scaffold": (Scaffold(batch_size=BATCH, learning_rate=RATE), plain, 0.1),
+}
+"""Rule, what a loop has in its place, and the weight of a correction that the loop adds to gradients."""
+
+
+def function(network: nn.Module, batches: Iterator[tuple[Tensor, Tensor]], state: dict, rng: object) -> None:
+    """What a user writes: SGD of torch."""
+    optimizer = torch.optim.SGD(network.parameters(), lr=RATE)
+    for x, y in batches:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(network(x), y).backward()
+        optimizer.step()
+
+
+def drawn(num_features: int) -> Dataset:
+    """Samples without a meaning."""
+    rng = np.random.default_rng(1)
+    return Dataset(
+        name="drawn",
+        train_x=rng.standard_normal((NUM_CLIENTS * NUM_SAMPLES, num_features), dtype=np.float32),
+        train_y=rng.integers(0, 10, NUM_CLIENTS * NUM_SAMPLES),
+        test_x=np.zeros((1, num_features), np.float32),
+        test_y=np.zeros(1, np.int64),
+        num_classes=10,
+    )
+
+
+def updates(start: PendingModel, rule: LocalTraining) -> list[PendingUpdate]:
+    """Of all clients."""
+    return [
+        PendingUpdate(
+            client=f"client-{n:04d}",
+            start=start,
+            samples=np.arange(n * NUM_SAMPLES, (n + 1) * NUM_SAMPLES),
+            num_steps=NUM_STEPS,
+            training=rule,
+            key=n,
+        )
+        for n in range(NUM_CLIENTS)
+    ]
+
+
+def learner_s(learner: Learner, rule: LocalTraining) -> float:
+    """Processor seconds of a round by the learner, states included."""
+    start = learner.stored_model(learner.weights(learner.initial_model(1)))
+    begin_s = time.process_time()
+    asked = updates(start, rule)
+    states = [update.next_state for update in asked] if rule.keeps_state else []
+    learner.weights(mean(asked))
+    assert all(state.tensors is not None for state in states)
+    return time.process_time() - begin_s
+
+
+def loop_s(network: nn.Module, dataset: Dataset, optimizer: Optimizer, correction: float) -> float:
+    """Processor seconds of the same round by a loop."""
+    x, y = torch.tensor(dataset.train_x), torch.tensor(dataset.train_y)
+    start = {name: p.detach().clone() for name, p in network.named_parameters()}
+    total = {name: torch.zeros(p.shape, dtype=torch.float64) for name, p in start.items()}
+    begin_s = time.process_time()
+    for update in updates(PendingModel(), Sgd()):
+        network.load_state_dict(start)
+        own = optimizer(network.parameters())
+        for batch in torch.from_numpy(mini_batches(update.samples, NUM_STEPS, BATCH, update.key)):
+            own.zero_grad()
+            nn.functional.cross_entropy(network(x[batch]), y[batch]).backward()
+            if correction:
+                for name, p in network.named_parameters():
+                    assert p.grad is not None
+                    p.grad.add_(p.detach() - start[name], alpha=correction)
+            own.step()
+        for name, p in network.named_parameters():
+            total[name].add_(p.detach(), alpha=1.0 / NUM_CLIENTS)
+    return time.process_time() - begin_s
+
+
+def threads_s(network: nn.Module, dataset: Dataset, num_threads: int) -> float:
+    """Processor seconds of a round of the function by hand, on threads."""
+    x, y = torch.tensor(dataset.train_x), torch.tensor(dataset.train_y)
+    total = {name: torch.zeros(p.shape, dtype=torch.float64) for name, p in network.named_parameters()}
+
+    def trained(update: PendingUpdate) -> dict[str, Tensor]:
+        own = copy.deepcopy(network)
+        batches = torch.from_numpy(mini_batches(update.samples, NUM_STEPS, BATCH, update.key))
+        function(own, ((x[batch], y[batch]) for batch in batches), {}, None)
+        return {name: p.detach() for name, p in own.named_parameters()}
+
+    begin_s = time.process_time()
+    with ThreadPoolExecutor(num_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        for end in pool.map(trained, updates(PendingModel(), Sgd())):
+            for name, values in end.items():
+                total[name].add_(values, alpha=1.0 / NUM_CLIENTS)
+    return time.process_time() - begin_s
+
+
+def compared(ways: dict[str, Callable[[], float]], repetitions: int) -> dict[str, float]:
+    """Local steps per second of each way, medians, measured in turn."""
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for name in ways:
+        ways[name]()  # the first call of a program is slower
+    for _ in range(repetitions):
+        for name, seconds in ways.items():
+            found[name].append(NUM_CLIENTS * NUM_STEPS / seconds())
+    return {name: statistics.median(rates) for name, rates in found.items()}
+
+
+def compare(sizes: str, repetitions: int, num_threads: int) -> None:
+    """Measure one network and print its table."""
+    dataset = drawn(int(sizes.partition("-")[0]))
+    network = models.build(f"mlp-{sizes}")
+    learner = Learner(network, dataset, num_workers=1)
+    ways: dict[str, Callable[[], float]] = {}
+    for name, (rule, optimizer, correction) in RULES.items():
+        ways[name] = partial(learner_s, learner, rule)
+        ways[f"{name} loop"] = partial(loop_s, network, dataset, optimizer, correction)
+    rates = compared(ways, repetitions)
+    print(f"\n{sizes:16}{'loop':>10}{'learner':>10}{'learner/loop':>14}{'of sgd':>8}")
+    for name in RULES:
+        loop, own = rates[f"{name} loop"], rates[name]
+        print(f"{name:16}{loop:10.0f}{own:10.0f}{own / loop:14.1f}{own / rates['sgd']:8.2f}", flush=True)
+    several = Learner(network, dataset, num_workers=num_threads)
+    called = TorchFunction(function=f"{__name__}:function", batch_size=BATCH)
+    both = {
+        "loop": partial(threads_s, network, dataset, num_threads),
+        "learner": partial(learner_s, several, called),
+    }
+    rates = compared(both, repetitions)
+    name, ratio = f"function on {num_threads}", rates["learner"] / rates["loop"]
+    print(f"{name:16}{rates['loop']:10.0f}{rates['learner']:10.0f}{ratio:14.2f}", flush=True)
+
+
+def main() -> None:
+    """Measure and print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("--repetitions", type=int, default=7, help="timings of each way (default: 7)")
+    options = parser.parse_args()
+    if options.repetitions < 1:
+        parser.error("--repetitions must be at least 1")
+    torch.set_num_threads(1)
+    print(f"torch {torch.__version__}, {NUM_CLIENTS} clients, medians of {options.repetitions}")
+    for sizes in ("784-300-10", "64-32-10"):
+        compare(sizes, options.repetitions, num_cores())
+
+
+if __name__ == "__main__":
+    main()
