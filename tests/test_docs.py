@@ -288,7 +288,7 @@ def resolves(name: str) -> bool:
 
 
 def test_the_index_has_every_page():
-    linked = set(re.findall(r"\]\((\w+)\.md\)", PAGES["README"]))
+    linked = set(re.findall(r"\]\(([\w-]+)\.md\)", PAGES["README"]))
     assert linked == PAGES.keys() - {"README"}
 
 
