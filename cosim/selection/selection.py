@@ -101,7 +101,7 @@ def places(edge: EdgeServer, chosen: NDArray[np.int64]) -> Clients:
     return Clients(edge.clients.fleet, np.sort(chosen))
 
 
-def drawn(rng: np.random.Generator, weights: NDArray[np.float64], num: int) -> NDArray[np.int64]:
+def drawn(rng: np.random.Generator, weights: NDArray[Any], num: int) -> NDArray[np.int64]:
     """Places drawn one after the other without replacement, with probabilities in proportion to weights.
 
     Who is first of clocks that ring at the rates of the weights is such a draw, and so are the next; those of

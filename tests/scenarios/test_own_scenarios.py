@@ -149,7 +149,7 @@ def test_another_kind_is_in_the_name_and_a_report_that_fails_spoils_nothing(cosi
     code, _, errors = cosim("run", "mine.py", "--selection.kind", "Everyone", "--quiet")
     assert code == 2
     assert "mine:system: report(): KeyError: 'rest_s' (line 6" in errors
-    assert Result.load("runs/mine-EdgeTraining-1").summary.status == "complete"
+    assert Result.load("runs/mine-Everyone-1").summary.status == "complete"
 
 
 def test_its_config_is_repeated_where_its_module_is_named(cosim):
@@ -290,7 +290,7 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         (("run", "mine.py", "--selection.kind", "Patient"), "Did you mean mine:Patient?"),
         (("run", "mine.py", "--rests", "2"), "no option --rests. Did you mean --rest-s?"),
         (("run", "mine.py:number"), "mine:number: number() gives int. Usual fix: return a cosim.System"),
-        (("run", "mine.py:fails"), "mine:fails: KeyError: 'key' (line 5"),
+        (("run", "mine.py:fails"), "mine:fails: KeyError: 'key' (line 6"),
         (("run", "mine.py", "--model", "mine:system"), "System.model = 'mine:system': gave System"),
         (("run", "mine.py", "--model", "mine:fails"), "System.model = 'mine:fails': KeyError: 'key'"),
         (("run", "mine.py", "--model", "mine:nothing"), "System.model = 'mine:nothing': no such function"),

@@ -42,7 +42,7 @@ def call(*arguments):
             {"uplink.csi_error_db": [5e6, 1e7], "num_cells": [2]},
         ),
         (("data.split.kind=Iid,Shards",), {"data.split.kind": ["Iid", "Shards"]}),
-        (("cell_sizes=none,[30, 30]",), {"cell_sizes": [None, [30, 30]]}),
+        (("cell_sizes=none",), {"cell_sizes": [None]}),
         (("data.global_features=true,false",), {"data.global_features": [True, False]}),
         (("uplink.link.snr_db.values=[[10], [20, 30]]",), {"uplink.link.snr_db.values": [[10], [20, 30]]}),
     ],
