@@ -67,6 +67,9 @@ class Dataset:
                 raise self._broken(f"{part}_x", x, rule, "np.ascontiguousarray(x, np.float32)")
             if y is not None:
                 self._check_targets(part, x, y)
+        if self.test_owners is not None and self.test_owners.shape != (len(self.test_x),):
+            rule = f"must be one number for each of the {len(self.test_x)} rows of test_x"
+            raise self._broken("test_owners", self.test_owners, rule, "-1 where a sample is nobody's")
         if self.train_x.shape[1:] != self.test_x.shape[1:]:
             rule = f"must hold samples of the shape of those in train_x, {self.train_x.shape[1:]}"
             raise self._broken("test_x", self.test_x, rule, "cut both from one array")

@@ -15,7 +15,7 @@ training has made, tensor by tensor, before it is added to the start again
 (`cosim.learning.transmission.SentView`)::
 
     @configuration
-    class Signs(Codec):
+    class ScaledSigns(Codec):
         def bits(self, num_values):
             return num_values + 32.0
 

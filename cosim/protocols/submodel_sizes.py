@@ -26,6 +26,9 @@ from cosim.learning.network.submodels import Counts, even_counts, proportional_c
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.servers.cloud import Cloud
 
+TOLERANCE = 0.05
+"""By which the bits of all units may miss those of the model, where a codec rounds them up one by one."""
+
 
 @configuration
 class SubmodelSizes(Port, ABC):
@@ -123,11 +126,23 @@ class LatencyOptimal(SubmodelSizes):
                 "LatencyOptimal: System.model has no hidden units to deal. Usual fix: a hidden layer, such "
                 "as relu-784-300-10."
             )
+        widest, whole = self._widest(cloud), cloud.workload.of().upload.bits
+        uncut, unit = (load.upload.bits for load in cloud.workload.by_units(widest))
+        if abs(uncut + cloud.shape.num_units[widest] * unit - whole) > TOLERANCE * whole:
+            kind = type(cloud.workload.codec).__name__
+            raise ConfigurationError(
+                f"LatencyOptimal: plans by the bits of a unit, and System.codec = {kind} has other bits for "
+                "all of them together. Usual fix: a codec with so many bits for each value, or EqualSizes."
+            )
+
+    @staticmethod
+    def _widest(cloud: Cloud) -> str:
+        """The group whose units have the most parameters."""
+        return max(cloud.shape.num_units, key=cloud.shape.num_cut_parameters)
 
     def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
         """The optimum of eq. 20; with sums over the air of eq. 39."""
-        shape = cloud.shape
-        widest = max(shape.num_units, key=shape.num_cut_parameters)
+        shape, widest = cloud.shape, self._widest(cloud)
         num_units = shape.num_units[widest]
         uncut, unit = cloud.workload.by_units(widest)
         sizes = latency_optimal_sizes(

@@ -39,6 +39,23 @@ def test_a_model_and_a_part_of_it_by_hand():
     assert three.cycles(client, 20, batch_size=10) == pytest.approx(2e7 * 48 / WEIGHTS, rel=1e-12)
 
 
+def test_coding_adds_cycles_and_codes_uploads_alone():
+    """128 weights at 4 bits and a norm; the same cycles for a client and for all of a cell."""
+    cloud = cloud_of(cycles=CyclesPerStep(step_cycles=1e6), codec=cosim.Qsgd(cycles_per_value=7.5))
+    clients, load = cloud.edges[0].clients, cloud.workload.of()
+    assert load.upload == (WEIGHTS, 32 + 4 * WEIGHTS)
+    assert load.download == (WEIGHTS, 32 * WEIGHTS)
+    each = [load.cycles(client, 3, batch_size=10) for client in clients]
+    assert each == [3e6 + 7.5 * WEIGHTS] * len(clients) == load.cycles_of(clients, 3, 10).tolist()
+
+
+def test_sizes_are_planned_only_where_units_add_up_to_the_model():
+    sizes = cosim.Hist(training=small_system().protocol.training, submodel_sizes=cosim.LatencyOptimal())
+    cloud_of(protocol=sizes, codec=cosim.BFloat16())
+    with pytest.raises(ConfigurationError, match=r"LatencyOptimal: plans by the bits of a unit.* TopK"):
+        cloud_of(protocol=sizes, codec=cosim.TopK(kept=cosim.KeptNumber(num_values=10)))
+
+
 def test_units_add_up_to_the_model():
     """Nothing of this network is uncut; eight units are all of it, for cycles and bits alike."""
     cloud = cloud_of()
