@@ -25,7 +25,7 @@ from cosim.data.traffic.traffic_csv import TrafficCsv
 from cosim.data.videos.video_requests import VideoRequests
 from cosim.devices.cpu import Cpu
 from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
-from cosim.devices.devices import Device, Devices
+from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.training_time import (
     AsPlanned,
@@ -42,7 +42,7 @@ from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.vertical import VerticalSgd
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
-from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
+from cosim.links.uplink import KnownLink, Link, SteadyUpload, SteadyUploads, Uplink, Upload, Uploads
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.asynchronous_training import AsynchronousTraining
 from cosim.protocols.cell_training import CellTraining
@@ -121,6 +121,7 @@ __all__ = [
     "Deadline",
     "Deterministic",
     "Device",
+    "DeviceArrays",
     "Devices",
     "Digits",
     "Dirichlet",
@@ -213,6 +214,7 @@ __all__ = [
     "Starts",
     "StationaryStart",
     "SteadyUpload",
+    "SteadyUploads",
     "SubmodelSizes",
     "Synthetic",
     "System",
@@ -229,6 +231,7 @@ __all__ = [
     "Uplink",
     "Upload",
     "UploadDeadline",
+    "Uploads",
     "Values",
     "VerticalSgd",
     "Vhfl",
