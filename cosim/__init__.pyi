@@ -26,7 +26,7 @@ from cosim.data.traffic.traffic_csv import TrafficCsv
 from cosim.data.videos.video_requests import VideoRequests
 from cosim.devices.cpu import Cpu
 from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
-from cosim.devices.devices import Device, Devices
+from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
 from cosim.devices.training_time import (
@@ -60,7 +60,7 @@ from cosim.learning.task import Classification, Regression, Task
 from cosim.learning.torch_function import TorchFunction
 from cosim.learning.vertical import VerticalSgd
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
-from cosim.links.uplink import KnownLink, Link, SteadyUpload, Uplink, Upload
+from cosim.links.uplink import KnownLink, Link, SteadyUpload, SteadyUploads, Uplink, Upload, Uploads
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.asynchronous_training import AsynchronousTraining
 from cosim.protocols.cell_training import CellTraining
@@ -153,6 +153,7 @@ __all__ = [
     "DeadlineFeasible",
     "Deterministic",
     "Device",
+    "DeviceArrays",
     "Devices",
     "Digits",
     "Dirichlet",
@@ -278,6 +279,7 @@ __all__ = [
     "StationaryStart",
     "SteadyUpload",
     "StepsInTime",
+    "SteadyUploads",
     "SubmodelSizes",
     "Synthetic",
     "System",
@@ -297,6 +299,7 @@ __all__ = [
     "Uplink",
     "Upload",
     "UploadDeadline",
+    "Uploads",
     "Values",
     "VerticalSgd",
     "Vhfl",

@@ -286,3 +286,32 @@ def test_many_draw_what_each_draws():
     sim = Simulation(seed=3)
     drawn = sim.of_clients(Numbers.of(names), "luck", normals, 4)
     assert drawn.tolist() == [sim.of_client(name, "luck", normals, 4) for name in names]
+
+
+class Cable(cosim.Uplink):
+    """The example of docs/parts.md: a cable to each client, which knows when uploads end."""
+
+    def links(self, sim, cells):
+        return [CableLink(sim) for _ in cells]
+
+
+class CableLink(cosim.Link):
+    rate_bps = 1e5
+
+    def __init__(self, sim):
+        self.sim = sim
+
+    def open(self, client, payload, tx_power_w, job):
+        return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
+
+    def uploads(self, places, begins_s, payload, tx_power_w, job):
+        return cosim.SteadyUploads(begins_s, payload.bits, np.full_like(begins_s, self.rate_bps))
+
+
+@pytest.mark.parametrize("after_s", [0.0325, 9.0])
+def test_a_link_of_ones_own_that_offers_its_recurrence_is_played_on_arrays(after_s):
+    system = attrs.evolve(small_system(cosim.Deadline(after_s=after_s)), uplink=Cable(), evaluation=Never())
+    by_events, on_arrays = both(system)
+    assert_same(by_events, on_arrays)
+    assert len(by_events.transfers) > 0
+    assert by_events.transfers["arrived"].all() == (after_s == 9.0)

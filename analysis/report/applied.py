@@ -10,12 +10,13 @@ Usage::
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
 from analysis.designs import Design, Reading, seed_of
 from analysis.plots.asynchronous import by_client, speed_picture, staleness_picture, versions_picture
-from analysis.report.numbers import cell, is_share, number
+from analysis.report.numbers import cell, in_small_units, is_share, number
 from analysis.report.page import details, table
 from analysis.report.pictures import PANEL, panels, picture
 from cosim.results import Result
@@ -39,6 +40,7 @@ def applied(designs: Sequence[Design]) -> str:
         "updates of the busiest quarter of clients (%)": _busiest_percent,
         "energy (J per update)": lambda run: float(run.updates["energy_j"].mean()),
     }
+    columns = in_small_units(columns, told)
     rows = [
         [d.name, *(cell(d.values(reading), is_share(words)) for words, reading in columns.items())]
         for d in told
@@ -77,17 +79,18 @@ def _clients(design: Design) -> str:
     """Those who contribute most to the first counted run."""
     run = design.counted[0]
     found = by_client(run)
+    shown: list[Any] = list(found.head(_MOST_CLIENTS).itertuples())
     num_updates, weight = found["num_updates"].sum(), found["weight"].sum()
     rows = [
         [
-            name,
+            own.Index,
             own.edge,
             int(own.num_updates),
             number(100.0 * own.num_updates / num_updates),
             number(100.0 * own.weight / weight) if weight else "–",
             *map(number, (own.mean_job_s, own.mean_staleness, own.energy_j, own.sent_bits / 1e6)),
         ]
-        for name, own in zip(found.index, found.head(_MOST_CLIENTS).itertuples(), strict=False)
+        for own in shown
     ]
     header = ["client", "cell", "updates", "of all (%)", "of all weight (%)"]
     header += ["mean time of a job (s)", "mean staleness", "energy (J)", "sent (Mbit)"]

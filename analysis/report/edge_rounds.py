@@ -16,7 +16,7 @@ import pandas as pd
 
 from analysis.designs import Design, Reading, seed_of
 from analysis.plots.tallied import late_picture, times_picture
-from analysis.report.numbers import cell, is_share, number
+from analysis.report.numbers import cell, in_small_units, is_share, number
 from analysis.report.page import details, table
 from analysis.report.pictures import PANEL, panels, picture
 from cosim.names import by_number
@@ -40,6 +40,7 @@ def edge_rounds(designs: Sequence[Design]) -> str:
         "waiting to send (s per update)": lambda run: _per_update(run, "wait_s"),
         "updates that do not count (%)": lambda run: _late_percent(run.tallies),
     }
+    columns = in_small_units(columns, told)
     rows = [
         [d.name, *(cell(d.values(reading), is_share(words)) for words, reading in columns.items())]
         for d in told

@@ -13,6 +13,7 @@ Usage::
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -26,6 +27,7 @@ from analysis.intervals.statistics import Interval, paired_difference, t_interva
 from analysis.report.page import Markup, table
 from cosim.records import Measure
 from cosim.results import Result
+from cosim.units import prefixed
 
 AllFates = Mapping[int, Fates]
 """The fates of each run, by `id`."""
@@ -67,6 +69,25 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return "not finite"
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def in_small_units(columns: Mapping[str, Reading], designs: Sequence[Design]) -> dict[str, Reading]:
+    """The columns, those of times that are all below a millisecond in the unit that suits the longest."""
+
+    def shown(words: str, reading: Reading) -> tuple[str, Reading]:
+        values = (value for design in designs for value in design.values(reading))
+        longest_s = max((abs(value) for value in values if value and math.isfinite(value)), default=1.0)
+        if not re.search(r"\(s\b", words) or longest_s >= 1e-3:
+            return words, reading
+        scale, unit = prefixed(longest_s, "s")
+
+        def scaled(run: Result) -> float | None:
+            value = reading(run)
+            return None if value is None else value / scale
+
+        return re.sub(r"\(s\b", f"({unit}", words), scaled
+
+    return dict(shown(words, reading) for words, reading in columns.items())
 
 
 def is_share(words: str) -> bool:

@@ -13,6 +13,7 @@ from cosim.configuration import to_dict
 from cosim.files import read_json, shown
 from cosim.folders import remove_folder
 from cosim.learning.network.named import Builder
+from cosim.needs import RecordsKind
 from cosim.results import Result
 from cosim.run_folder import CONFIG
 from cosim.running import network_of, run
@@ -33,6 +34,7 @@ class Job:
         system: Pickled, it brings along the modules of the classes that it is made of.
         build: Builds its network; pickled, it brings along its module.
         note: Where it leaves how far it is; None: nowhere.
+        records: What its tables tell.
     """
 
     system: System
@@ -43,6 +45,7 @@ class Job:
     targets: tuple[float, ...]
     held: int
     note: Path | None
+    records: RecordsKind
 
 
 def play(job: Job) -> dict[str, Any]:
@@ -77,6 +80,7 @@ def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
         scenario=job.scenario,
         data_dir=job.data_dir,
         num_workers=1,
+        records=job.records,
         resume="as found",
         listener=listener,
     )

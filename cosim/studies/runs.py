@@ -16,6 +16,7 @@ import pandas as pd
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.files import checksum, replace
 from cosim.learning.network.named import Builder, builder
+from cosim.needs import RecordsKind
 from cosim.progress import duration
 from cosim.results import COMPLETE
 from cosim.running import configuration_of, network_of
@@ -57,9 +58,11 @@ class Runs:
         enough: Enough,
         most_seeds: int | None,
         notes: Path | None,
+        records: RecordsKind,
     ) -> None:
         self._study, self._designs, self._folder = study, found, folder
         self._scenario, self._data_dir, self._notes = scenario, data_dir, notes
+        self._records: RecordsKind = records
         self._enough, self._most_seeds = enough, most_seeds or study.seeds
         self._index = Index(folder)
         self._networks: dict[tuple[str, str, bool], dict[str, str] | None] = {}
@@ -144,6 +147,7 @@ class Runs:
                 targets=study.targets,
                 held=study.held,
                 note=note,
+                records=self._records,
             )
 
     def _known(self, system: System, build: Builder, run: str) -> dict[str, Any] | None:

@@ -36,6 +36,7 @@ from cosim.files import place
 from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.learning.workers import num_cores
+from cosim.needs import RecordsKind
 from cosim.progress import say
 from cosim.provenance import check_version
 from cosim.shown import in_a_line, table
@@ -118,6 +119,7 @@ class Study:
         most_seeds: int | None = None,
         progress: bool | str = False,
         listener: Callable[[pd.DataFrame, int], None] | None = None,
+        records: RecordsKind = "auto",
     ) -> pd.DataFrame:
         """Run what has not been run yet.
 
@@ -132,6 +134,7 @@ class Study:
             most_seeds: Seeds that a design gets at most; None: `seeds`.
             progress: Whether to say what the study will cost, and to show how far it is; a text: so called.
             listener: Hears the table whenever a run has ended, and how many runs there are to be.
+            records: What the tables of runs that are played tell (`cosim.run`).
 
         Returns:
             The table of runs, by design and seed.
@@ -155,7 +158,7 @@ class Study:
             watch(folder, title if progress else None) as watching,
         ):
             keep_seeds(folder, self.seeds)
-            runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, watching.folder)
+            runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, watching.folder, records)
 
             def ended() -> None:
                 runs.write(now=False)

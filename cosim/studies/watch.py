@@ -45,9 +45,10 @@ class Watch:
             return
         counted, num_failed = self._counted
         running = [] if self.folder is None or counted.done == counted.of else list(_running(self.folder))
-        times = ", ".join(f"{time_s:.3g} s" for _, time_s in running[:_MOST_TOLD])
-        more = ", ..." if len(running) > _MOST_TOLD else ""
-        simulated = f" (simulated {times}{more})" if running else ""
+        begun_s = [time_s for _, time_s in running if time_s > 0.0]
+        times = ", ".join(f"{time_s:.3g} s" for time_s in begun_s[:_MOST_TOLD])
+        more = ", ..." if len(begun_s) > _MOST_TOLD else ""
+        simulated = f" (simulated {times}{more})" if begun_s else ""
         words = f"{len(running)} running{simulated}, {num_failed} failed"
         self._show(counted, words, within=sum(share for share, _ in running))
 

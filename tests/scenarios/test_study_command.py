@@ -109,6 +109,15 @@ def test_named_designs_with_a_target_are_compared_crossed_with_a_grid(tmp_path, 
     assert "0 of 2 reached" in output
 
 
+def test_runs_keep_the_rows_that_are_asked_for(tmp_path, capsys):
+    few = ("quickstart", "--over", "num_global_rounds=1,2", "--seeds", "1", "--timing-only", "--workers", "1")
+    for kept in ("all", "rounds"):
+        assert call(*few, "--records", kept, "--out", kept) == 0
+        runs = [Result.load(run) for run in sorted((tmp_path / kept / "runs").iterdir())]
+        assert [len(run.tallies) > 0 for run in runs] == [kept == "rounds"] * 2
+        assert [len(run.fates) > 0 for run in runs] == [kept == "all"] * 2
+
+
 def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
     code = call(
         "quickstart", "--over", "num_cells=2,200", "--seeds", "1", "--timing-only", "--workers", "1", *SMALL

@@ -1,6 +1,8 @@
 """The validation of staleness: it agrees, and a wrong clock, server or theory turns it red."""
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from scenarios.validate.fleets import DETERMINISTIC, EXPONENTIAL, LAWS, shares_o
 Part = Callable[[laws.Amount], Iterator[Check]]
 SMALL = laws.Amount(laws=[DETERMINISTIC, EXPONENTIAL], num_updates=4000, seed=1)
 LEVEL = 0.999
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "asynchronous.md").read_text(encoding="utf-8")
 
 
 def red(part: Part) -> set[str]:
@@ -33,6 +36,16 @@ def test_clock_and_closed_forms_agree(capsys: pytest.CaptureFixture[str]) -> Non
     verdicts = [cells[6].strip() for cells in rows if len(cells) == 8 and cells[6].strip()]  # a row may wrap
     assert set(verdicts) == {"agrees"}
     assert len(verdicts) == 38
+    printed = [[cell.strip() for cell in cells[1:6]] for cells in rows if len(cells) == 8]
+    laws_on_page = re.findall(
+        r"^\| .* \| (\d \w[\w ]*); ([^|]*) \| (.*?) \| (.*?) \| .* \|$", PAGE, re.MULTILINE
+    )
+    assert len(laws_on_page) == 9
+    for law, times, theory, clock in laws_on_page:
+        own = [row for row in printed if row[:2] == [law, times]]
+        whole = ", ".join(row[4] for row in own)
+        assert theory == ", ".join(row[3] for row in own)
+        assert clock == (whole if len(own) == 1 else re.sub(r" \[.*?\]", "", whole))
 
 
 def test_identities_hold_under_every_law() -> None:

@@ -9,7 +9,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import attrs
 import tyro
@@ -45,6 +45,8 @@ class Options:
         executor: processes of this machine, or dask (a cluster of this machine), or dask=tcp://HOST:PORT.
         workers: Runs at a time; none: one per core.
         data_dir: Folder with the data set's files; none: the usual places.
+        records: What the tables of its runs tell: all (every client), or rounds (a row for each edge round;
+            on arrays only); auto: all, up to ten million rows a run.
     """
 
     over: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
@@ -59,6 +61,7 @@ class Options:
     executor: str = "processes"
     workers: int | None = None
     data_dir: Path | None = None
+    records: Literal["auto", "all", "rounds"] = "auto"
 
 
 def main(arguments: list[str]) -> int:

@@ -58,6 +58,7 @@ def play(
                 enough=partial(is_tight, precision=precision),
                 most_seeds=most,
                 progress=title,
+                records=options.records,
             )
     except KeyboardInterrupt:
         if (out / "study.json").is_file():

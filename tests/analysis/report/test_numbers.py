@@ -9,6 +9,8 @@ import pytest
 from scipy import stats
 
 import cosim
+from analysis.designs import designs_of
+from analysis.report.numbers import in_small_units
 from analysis.report.report import report
 from cosim import (
     AfterRounds,
@@ -207,3 +209,22 @@ def test_the_bars_of_the_picture_add_up_to_the_energy(runs):
 def test_the_same_runs_give_the_same_bytes_and_hostile_names_are_text(runs):
     assert report(runs) == report(runs)
     assert "<script>alert" not in report(runs, title="<script>alert(1)</script>")
+
+
+def test_times_below_a_millisecond_are_said_in_small_units(runs):
+    (design,) = designs_of(runs[:1])
+    given = {
+        "wait (s)": lambda run: 5.9e-5,
+        "wait (s per update)": lambda run: 2e-9,
+        "long (s)": lambda run: 0.2,
+        "nothing (s)": lambda run: None,
+        "energy (J)": lambda run: 1e-6,
+    }
+    found = {words: design.values(reading) for words, reading in in_small_units(given, [design]).items()}
+    assert found == {
+        "wait (µs)": [pytest.approx(59.0)],
+        "wait (ns per update)": [pytest.approx(2.0)],
+        "long (s)": [0.2],
+        "nothing (s)": [None],
+        "energy (J)": [1e-6],
+    }
