@@ -89,6 +89,7 @@ def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdge
     protocol, num_parameters = system.protocol, cloud.shape.num_parameters()
     assert isinstance(protocol, cosim.Hist | cosim.HFedAvg)
     assert isinstance(protocol.training, cosim.EdgeTraining)
+    assert isinstance(protocol.training.steps, cosim.SameSteps)
     assert isinstance(system.cycles, cosim.CyclesPerStep)
     sizes = [num_parameters] * NUM_CELLS
     if isinstance(protocol, cosim.Hist):

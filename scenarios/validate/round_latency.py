@@ -84,6 +84,7 @@ def predict(
     """The closed form on the channels and frequencies of a network, s per global round, shape (rounds,)."""
     protocol = system.protocol
     assert isinstance(protocol, cosim.Hist)
+    assert isinstance(protocol.training.steps, cosim.SameSteps)
     assert isinstance(system.cycles, cosim.CyclesPerStep)
     model_bits = system.codec.bits(cloud.shape.num_parameters())
     latencies_s = []

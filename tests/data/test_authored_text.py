@@ -64,7 +64,7 @@ def test_data_and_task_keep_the_laws():
 
 def test_perplexity_is_the_exponential_of_the_loss_and_falls_below_that_of_single_characters():
     local = cosim.Sgd(batch_size=10, learning_rate=0.3)
-    training = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=10, local=local)
+    training = cosim.EdgeTraining(num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=10), local=local)
     protocol, end = cosim.HFedAvg(training=training), cosim.AfterRounds(num_global_rounds=12)
     found = cosim.run(system(protocol=protocol, end=end)).evaluations
     np.testing.assert_allclose(found["perplexity"], np.exp(found["loss_nats"]), rtol=1e-12)

@@ -129,7 +129,7 @@ def test_who_cannot_vote_is_refused():
 
 def final_losses(codec: cosim.Codec, seeds: range, num_rounds: int = 12) -> np.ndarray:
     local, losses = cosim.Sgd(batch_size=10, learning_rate=0.2), []
-    training = cosim.EdgeTraining(num_edge_rounds=2, num_local_steps=3, local=local)
+    training = cosim.EdgeTraining(num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=3), local=local)
     for seed in seeds:
         system = attrs.evolve(
             small_system(),

@@ -297,7 +297,9 @@ T_999 = 8.610
 def losses(rule: type[Sgd], seed: int, split: cosim.Split, num_steps: int, num_rounds: int) -> np.ndarray:
     """Test loss after each version of ten clients with digits, trained by a linear classifier."""
     local = rule(batch_size=10, learning_rate=0.1)
-    training = cosim.EdgeTraining(num_edge_rounds=1, num_local_steps=num_steps, local=local)
+    training = cosim.EdgeTraining(
+        num_edge_rounds=1, steps=cosim.SameSteps(num_local_steps=num_steps), local=local
+    )
     played = cosim.System(
         seed=seed,
         num_cells=1,
