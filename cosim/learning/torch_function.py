@@ -69,7 +69,14 @@ class TorchFunction(LocalTraining):
     def check(self, learner: "Learner") -> None:
         """Refuse a name that means no function of four arguments, before the clock starts."""
         super().check(learner)
-        self._called()
+        found = self._called()
+        try:
+            inspect.signature(found).bind("network", "batches", "state", "rng")
+        except TypeError as error:
+            raise ConfigurationError(
+                f"{type(self).__name__}.function = {self.function!r}: {error}. Usual fix: "
+                f"{found.__name__}(network, batches, state, rng)."
+            ) from None
 
     def _called(self) -> "Callable[..., Mapping[str, Tensor] | None]":
         where = f"{type(self).__name__}.function = {self.function!r}"
@@ -78,12 +85,6 @@ class TorchFunction(LocalTraining):
             raise ConfigurationError(
                 f"{where}: no such function. Usual fix: module:function, of a module that is loaded."
             )
-        try:
-            inspect.signature(found).bind("network", "batches", "state", "rng")
-        except TypeError as error:
-            raise ConfigurationError(
-                f"{where}: {error}. Usual fix: {found.__name__}(network, batches, state, rng)."
-            ) from None
         return found  # type: ignore[return-value]
 
     def train(self, client: "ClientView") -> "Mapping[str, Tensor] | None":

@@ -40,7 +40,10 @@ class TrainingSet:
 
     def labelled(self, samples: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """Features and classes or targets of samples, shapes (samples, ...)."""
-        chosen = torch.tensor(samples, device=self.x_ND.device)
+        return self.at(torch.tensor(samples, device=self.x_ND.device))
+
+    def at(self, chosen: Tensor) -> tuple[Tensor, Tensor]:
+        """The same of a tensor of samples on its device."""
         if self.y_N is not None:
             return self.x_ND[chosen], self.y_N[chosen]
         assert self.num_classes is not None

@@ -73,8 +73,9 @@ class ClientView:
 
     def batches(self, num_steps: int, batch_size: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Features and classes or targets of mini-batches: those of plain SGD, the same each time."""
-        for batch in mini_batches(self._update.samples, num_steps, batch_size, self._update.key):
-            yield self._data.labelled(batch)
+        batches = mini_batches(self._update.samples, num_steps, batch_size, self._update.key)
+        for batch in torch.from_numpy(batches).to(self._data.x_ND.device):
+            yield self._data.at(batch)
 
 
 class ClientByClient:
