@@ -115,10 +115,12 @@ def systems(draw) -> cosim.System:
         csi_error_db=0.0 if knows_exactly else draw(st.sampled_from([0.0, 2.0])),
         outage_probability=draw(st.sampled_from([0.0, 0.3])) if loses and not knows_exactly else 0.0,
     )
+    steps = draw(local_steps)
+    learns = draw(st.integers(0, 7)) == 0 and not isinstance(steps, cosim.StepsInTime)  # too many
     training = cosim.EdgeTraining(
         num_edge_rounds=draw(st.integers(1, 3)),
         local=cosim.Sgd(batch_size=5),
-        steps=draw(local_steps),
+        steps=steps,
         selection=draw(selections),
         waiting=waiting,
     )
@@ -143,7 +145,7 @@ def systems(draw) -> cosim.System:
         ),
         protocol=draw(st.sampled_from(protocols)),
         end=draw(st.sampled_from([cosim.AfterRounds(num_global_rounds=2), cut])),
-        evaluation=cosim.EveryVersions() if draw(st.integers(0, 7)) == 0 else Never(),
+        evaluation=cosim.EveryVersions() if learns else Never(),
     )
 
 
