@@ -56,7 +56,7 @@ SETTINGS = {
 }
 """A narrow band and small steps; a wide band and large steps; jobs of which some last many times as planned.
 [no source]"""
-LOCAL = (0.03, 0.1, 0.3)
+LOCAL = (0.03, 0.1, 0.3, 1.0)
 """Step sizes that are tried."""
 Parts = dict[str, Any]
 
@@ -157,12 +157,12 @@ ALGORITHMS = {
     "FedProx": local(cosim.Proximal, mu=0.1),
     "momentum": local(cosim.Momentum),
     "SCAFFOLD": local(cosim.Scaffold),
-    "FedAvgM": server(lambda rate: cosim.FedAvgM(learning_rate=rate), (0.3, 1.0)),
-    "FedAdam": server(lambda rate: cosim.FedAdam(learning_rate=rate), (0.01, 0.03)),
+    "FedAvgM": server(lambda rate: cosim.FedAvgM(learning_rate=rate), (0.3, 1.0, 2.0)),
+    "FedAdam": server(lambda rate: cosim.FedAdam(learning_rate=rate), (0.01, 0.03, 0.1)),
     "FedNova": Algorithm(
         parts=lambda rates, setting: {"server": cosim.FedNova(), "steps": cosim.Epochs(num_epochs=2)}
     ),
-    "QSGD, 4 bits": Algorithm(codec=lambda rates: cosim.Qsgd(num_levels=7)),
+    "4-bit QSGD": Algorithm(codec=lambda rates: cosim.Qsgd(num_levels=7)),
     "top 5 %": Algorithm(
         codec=lambda rates: cosim.ErrorFeedback(codec=cosim.TopK(kept=cosim.KeptShare(share=0.05)))
     ),
