@@ -10,7 +10,7 @@ from analysis import tables
 from analysis.plots.ranks import rank_changes
 from analysis.rankings import COSTS, Ranked, reversals
 from scenarios.command_line.console import console
-from scenarios.reproduce.ranking_algorithms import ALGORITHMS, REFERENCE, Rates
+from scenarios.reproduce.ranking_algorithms import REFERENCE, Rates
 
 ByCost = Mapping[str, list[Ranked]]
 
@@ -53,9 +53,9 @@ def against(entries: Sequence[Ranked]) -> str:
 
 def rows(by_cost: ByCost) -> Iterable[list[str]]:
     """Of each algorithm, the best by seconds first: its name, and by each cost its ranks and what it took."""
-    order = sorted(range(len(ALGORITHMS)), key=lambda number: _behind(by_cost["seconds"][number]))
-    for number in order:
-        own = [entries[number] for entries in by_cost.values()]
+    places = sorted(range(len(by_cost["seconds"])), key=lambda place: _behind(by_cost["seconds"][place]))
+    for place in places:
+        own = [entries[place] for entries in by_cost.values()]
         yield [
             own[0].name,
             *(f"{entry.ranks} ({entry.in_words})" if entry.ranks else entry.in_words for entry in own),
@@ -98,7 +98,8 @@ def latex(by_setting: Mapping[str, ByCost]) -> str:
 def picture(by_setting: Mapping[str, ByCost]) -> Figure:
     """A panel of ranks for each setting."""
     figure = Figure(figsize=(7.2, 3.2 * len(by_setting)), layout="constrained")
-    for axes, (setting, by_cost) in zip(figure.subplots(len(by_setting)), by_setting.items(), strict=True):
+    panels = figure.subplots(len(by_setting), squeeze=False)[:, 0]
+    for axes, (setting, by_cost) in zip(panels, by_setting.items(), strict=True):
         rank_changes(axes, by_cost)
         axes.set_title(f"limited by {setting}", fontsize=9)
     return figure
