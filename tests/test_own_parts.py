@@ -249,6 +249,7 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
         cosim.LargeScale(environment="umi"),
         cosim.PerGroup(values=(1.0, 2.0)),
         cosim.PerClient(values=(3.0,)),
+        cosim.TorchFunction(function="mine:train"),
     )
     assert set(left_out) == {type(one) for one in made}
     for one in made:
