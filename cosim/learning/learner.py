@@ -265,7 +265,8 @@ class Learner:
         if self.task.reads_training_set:
             x_ND, y_N = self._training_set.x_ND, self._training_set.y_N
             assert y_N is not None
-            training = self._sums(model, x_ND, y_N)
+            own_ND = x_ND.clone()  # parts of it go to the network, which may change them
+            training = self._sums(model, own_ND, y_N)
         scores = self.task.scores(self._sums(model, self._test_x, self._test_y), training)
         if not self.task.metrics:
             return scores

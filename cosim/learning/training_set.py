@@ -1,6 +1,7 @@
 """Training set: the samples that clients train on, on one device."""
 
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from cosim.learning.graph.pending import PendingUpdate
 
 
+def _shared(array: NDArray[Any], device: str) -> Tensor:
+    """An array as a tensor: on a CPU the same memory, which may be most of what a run takes."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writ", UserWarning)
+        return torch.from_numpy(array).to(device)
+
+
 class TrainingSet:
     """The training samples on one device.
 
@@ -24,7 +32,7 @@ class TrainingSet:
         task: What is minimised.
 
     Attributes:
-        x_ND: Features of the samples; of the rows, where y_N is None.
+        x_ND: Features of the samples; of the rows, where y_N is None. To be copied from, not changed.
         y_N: Classes or targets; None: samples are numbers row * num_classes + label.
         num_classes: Classes; None: quantities are predicted.
         loss: Mean loss of a batch, from outputs and targets.
@@ -32,7 +40,7 @@ class TrainingSet:
     """
 
     def __init__(self, dataset: Dataset, device: str, task: Task) -> None:
-        self.x_ND = torch.tensor(dataset.train_x, device=device)
+        self.x_ND = _shared(dataset.train_x, device)
         self.y_N = None if dataset.train_y is None else torch.tensor(dataset.train_y, device=device)
         self.num_classes = dataset.num_classes
         self._num_sample_numbers = dataset.num_sample_numbers

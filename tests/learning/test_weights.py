@@ -79,3 +79,13 @@ def test_sums_of_different_shapes_are_refused():
     running.add(1.0, cut(filled(1.0), SHAPE, EVEN))
     with pytest.raises(ConfigurationError, match="in one sum"):
         running.add(1.0, filled(1.0))
+
+
+def test_a_sum_in_pieces_has_the_bits_of_one_addition():
+    for size in ((300, 784), (301, 787), (2**14 + 1,)):
+        generator = torch.Generator().manual_seed(1)
+        values = torch.randn(size, generator=generator)
+        whole = torch.randn(size, dtype=torch.float64, generator=generator)
+        running = WeightedSum({"w": whole.clone()})
+        running.add(0.3712, {"w": values})
+        assert torch.equal(running.total["w"], whole.add_(values, alpha=0.3712))

@@ -141,6 +141,10 @@ def _check_disjoint(shape: NetworkShape, parts: Sequence[Part], covering: bool) 
             )
 
 
+PIECE = 2**14
+"""Values that are added at a time: 128 KiB in float64. Half a MiB still leaves gaps."""
+
+
 class WeightedSum:
     """A running sum of weights times coefficients, in float64.
 
@@ -170,5 +174,18 @@ class WeightedSum:
                     f"{name} in one sum: shapes {tuple(self.total[name].shape)} and {tuple(values.shape)}. "
                     "Usual fix: assemble submodels of different cells."
                 )
-            self.total[name].add_(values, alpha=coefficient)
+            _add(self.total[name], values, coefficient)
         self.num_terms += 1
+
+
+def _add(total: Tensor, values: Tensor, coefficient: float) -> None:
+    """Add piece by piece, with the bits of one addition.
+
+    torch makes a float64 copy of what it adds. Large ones that come and go between models that stay leave
+    gaps that nothing fits: 200 clients in flight on 784-300-10 took up to 400 MiB more.
+    """
+    if values.numel() <= PIECE or not (total.is_contiguous() and values.is_contiguous()):
+        total.add_(values, alpha=coefficient)
+        return
+    for of_total, piece in zip(total.view(-1).split(PIECE), values.view(-1).split(PIECE), strict=True):
+        of_total.add_(piece, alpha=coefficient)
