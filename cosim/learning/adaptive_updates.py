@@ -14,7 +14,7 @@ Scope and limitations: a server keeps m and v in float32, one or two models more
 model changes keeps none (HIST). m and v stand still in a round in which nothing arrives.
 
 Validation: tests/learning/test_adaptive_updates.py, by hand; momentum 0 and rate 1 is the mean, bit for bit;
-test_adaptive_learning.py: FedAdam beats FedAvg on badly scaled features, and only there.
+tests/learning/test_adaptive_learning.py: FedAdam beats FedAvg on badly scaled features, and only there.
 
 Source: Reddi et al., "Adaptive federated optimization", ICLR 2021 (arXiv 2003.00295), Algorithm 2; momentum:
 Hsu, Qi, Brown, "Measuring the effects of non-identical data distribution for federated visual

@@ -4,6 +4,7 @@ Twelve features weigh the same in a sum that is to be predicted. Where each has 
 sets the step that FedAvg can take, and the smallest are hardly learned; FedAdam divides that out.
 """
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -55,7 +56,7 @@ def errors(of: Learner, seeds, rate: float, server: ServerUpdate) -> np.ndarray:
     return np.array([of.evaluate(model)["test_mse"] for model in ends])
 
 
-def tuned(of: Learner, grid: list[tuple[float, ServerUpdate]]) -> np.ndarray:
+def tuned(of: Learner, grid: Sequence[tuple[float, ServerUpdate]]) -> np.ndarray:
     """Of all seeds, by the rates that were best on others."""
     found = [errors(of, TUNED_ON, *rates).mean() for rates in grid]
     return errors(of, SEEDS, *grid[int(np.nanargmin(found))])
