@@ -1,7 +1,7 @@
 """How fast are the rules of local training, beside loops of torch.optim?
 
-Local steps per second of processor time, over all clients, of one round of 60 clients with 20 steps each, in
-turn in one process, so that a slow moment of the machine falls on all:
+Local steps per second of processor time, and in brackets of wall time, over all clients, of one round of 60
+clients with 20 steps each, in turn in one process, so that a slow moment of the machine falls on all:
 
     loop      one client after the other with an optimiser of torch, by hand for proximal and SCAFFOLD; on one
               torch thread
@@ -9,8 +9,8 @@ turn in one process, so that a slow moment of the machine falls on all:
     of sgd    the learner's rate over that of plain SGD
 
 and for a torch function of one's own (`TorchFunction`), with as many threads on both sides, the same function
-called by a hand-written loop on a pool of threads. Processor time, because it hangs less on who else
-computes; medians over the repetitions.
+called by a hand-written loop on a pool of threads. Processor time hangs less on who else computes. Medians
+over the repetitions; ratios are medians of the ratios within a repetition.
 
     python benchmarks/local_training.py
 """
@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -47,11 +48,6 @@ def plain(parameters: Iterator[nn.Parameter]) -> torch.optim.Optimizer:
 
 RULES: dict[str, tuple[LocalTraining, Optimizer, float]] = {
     "sgd": (Sgd(batch_size=BATCH, learning_rate=RATE), plain, 0.0),
-    "weight decay": (
-        Sgd(batch_size=BATCH, learning_rate=RATE, weight_decay=0.01),
-        lambda p: torch.optim.SGD(p, lr=RATE, weight_decay=0.01),
-        0.0,
-    ),
     "momentum": (
         Momentum(batch_size=BATCH, learning_rate=RATE),
         lambda p: torch.optim.SGD(p, lr=RATE, momentum=0.9),
@@ -60,11 +56,6 @@ RULES: dict[str, tuple[LocalTraining, Optimizer, float]] = {
     "momentum kept": (
         Momentum(batch_size=BATCH, learning_rate=RATE, keeps_state=True),
         lambda p: torch.optim.SGD(p, lr=RATE, momentum=0.9),
-        0.0,
-    ),
-    "nesterov": (
-        Momentum(batch_size=BATCH, learning_rate=RATE, nesterov=True),
-        lambda p: torch.optim.SGD(p, lr=RATE, momentum=0.9, nesterov=True),
         0.0,
     ),
     "adam": (Adam(batch_size=BATCH), lambda p: torch.optim.Adam(p, lr=0.001), 0.0),
@@ -111,23 +102,45 @@ def updates(start: PendingModel, rule: LocalTraining) -> list[PendingUpdate]:
     ]
 
 
-def learner_s(learner: Learner, rule: LocalTraining) -> float:
-    """Processor seconds of a round by the learner, states included."""
+class Rates(NamedTuple):
+    """Local steps per second of processor time and of wall time."""
+
+    processor: float
+    wall: float
+
+
+class Watch:
+    """Both times since now."""
+
+    def __init__(self) -> None:
+        self._begin_s = time.process_time(), time.perf_counter()
+
+    def rates(self) -> Rates:
+        """Of a round that ends now."""
+        processor_s, wall_s = self._begin_s
+        num_steps = NUM_CLIENTS * NUM_STEPS
+        return Rates(
+            num_steps / (time.process_time() - processor_s), num_steps / (time.perf_counter() - wall_s)
+        )
+
+
+def by_learner(learner: Learner, rule: LocalTraining) -> Rates:
+    """Of a round by the learner, states included."""
     start = learner.stored_model(learner.weights(learner.initial_model(1)))
-    begin_s = time.process_time()
+    watch = Watch()
     asked = updates(start, rule)
     states = [update.next_state for update in asked] if rule.keeps_state else []
     learner.weights(mean(asked))
     assert all(state.tensors is not None for state in states)
-    return time.process_time() - begin_s
+    return watch.rates()
 
 
-def loop_s(network: nn.Module, dataset: Dataset, optimizer: Optimizer, correction: float) -> float:
-    """Processor seconds of the same round by a loop."""
+def by_loop(network: nn.Module, dataset: Dataset, optimizer: Optimizer, correction: float) -> Rates:
+    """Of the same round by a loop."""
     x, y = torch.tensor(dataset.train_x), torch.tensor(dataset.train_y)
     start = {name: p.detach().clone() for name, p in network.named_parameters()}
     total = {name: torch.zeros(p.shape, dtype=torch.float64) for name, p in start.items()}
-    begin_s = time.process_time()
+    watch = Watch()
     for update in updates(PendingModel(), Sgd()):
         network.load_state_dict(start)
         own = optimizer(network.parameters())
@@ -141,11 +154,11 @@ def loop_s(network: nn.Module, dataset: Dataset, optimizer: Optimizer, correctio
             own.step()
         for name, p in network.named_parameters():
             total[name].add_(p.detach(), alpha=1.0 / NUM_CLIENTS)
-    return time.process_time() - begin_s
+    return watch.rates()
 
 
-def threads_s(network: nn.Module, dataset: Dataset, num_threads: int) -> float:
-    """Processor seconds of a round of the function by hand, on threads."""
+def by_threads(network: nn.Module, dataset: Dataset, num_threads: int) -> Rates:
+    """Of a round of the function by hand, on threads."""
     x, y = torch.tensor(dataset.train_x), torch.tensor(dataset.train_y)
     total = {name: torch.zeros(p.shape, dtype=torch.float64) for name, p in network.named_parameters()}
 
@@ -155,23 +168,37 @@ def threads_s(network: nn.Module, dataset: Dataset, num_threads: int) -> float:
         function(own, ((x[batch], y[batch]) for batch in batches), {}, None)
         return {name: p.detach() for name, p in own.named_parameters()}
 
-    begin_s = time.process_time()
+    watch = Watch()
     with ThreadPoolExecutor(num_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
         for end in pool.map(trained, updates(PendingModel(), Sgd())):
             for name, values in end.items():
                 total[name].add_(values, alpha=1.0 / NUM_CLIENTS)
-    return time.process_time() - begin_s
+    return watch.rates()
 
 
-def compared(ways: dict[str, Callable[[], float]], repetitions: int) -> dict[str, float]:
-    """Local steps per second of each way, medians, measured in turn."""
-    found: dict[str, list[float]] = {name: [] for name in ways}
-    for name in ways:
-        ways[name]()  # the first call of a program is slower
+Measured = dict[str, list[Rates]]
+
+
+def measured(ways: dict[str, Callable[[], Rates]], repetitions: int) -> Measured:
+    """Every way so many times, in turn."""
+    for way in ways.values():
+        way()  # the first call of a program is slower
+    found: Measured = {name: [] for name in ways}
     for _ in range(repetitions):
-        for name, seconds in ways.items():
-            found[name].append(NUM_CLIENTS * NUM_STEPS / seconds())
-    return {name: statistics.median(rates) for name, rates in found.items()}
+        for name, way in ways.items():
+            found[name].append(way())
+    return found
+
+
+def shown(found: Measured, name: str, digits: int = 0, *, over: str | None = None) -> str:
+    """Medians of a way, or of its ratios over another, by processor time and, in brackets, by wall time."""
+    others = [Rates(1.0, 1.0)] * len(found[name]) if over is None else found[over]
+    medians = [
+        statistics.median(own[of] / other[of] for own, other in zip(found[name], others, strict=True))
+        for of in range(2)
+    ]
+    width = 7 if over is None else 5
+    return f"{medians[0]:{width}.{digits}f} ({medians[1]:{width}.{digits}f})"
 
 
 def compare(sizes: str, repetitions: int, num_threads: int) -> None:
@@ -179,24 +206,25 @@ def compare(sizes: str, repetitions: int, num_threads: int) -> None:
     dataset = drawn(int(sizes.partition("-")[0]))
     network = models.build(f"mlp-{sizes}")
     learner = Learner(network, dataset, num_workers=1)
-    ways: dict[str, Callable[[], float]] = {}
+    ways: dict[str, Callable[[], Rates]] = {}
     for name, (rule, optimizer, correction) in RULES.items():
-        ways[name] = partial(learner_s, learner, rule)
-        ways[f"{name} loop"] = partial(loop_s, network, dataset, optimizer, correction)
-    rates = compared(ways, repetitions)
-    print(f"\n{sizes:16}{'loop':>10}{'learner':>10}{'learner/loop':>14}{'of sgd':>8}")
+        ways[name] = partial(by_learner, learner, rule)
+        ways[f"{name} loop"] = partial(by_loop, network, dataset, optimizer, correction)
+    found = measured(ways, repetitions)
+    print(f"\n{sizes:14}{'loop':>17}{'learner':>18}{'learner/loop':>15}{'of sgd':>14}")
     for name in RULES:
-        loop, own = rates[f"{name} loop"], rates[name]
-        print(f"{name:16}{loop:10.0f}{own:10.0f}{own / loop:14.1f}{own / rates['sgd']:8.2f}", flush=True)
+        rates = f"{shown(found, f'{name} loop')} {shown(found, name)}"
+        ratio = shown(found, name, 1, over=f"{name} loop")
+        print(f"{name:14}{rates}  {ratio} {shown(found, name, 2, over='sgd')}", flush=True)
     several = Learner(network, dataset, num_workers=num_threads)
     called = TorchFunction(function=f"{__name__}:function", batch_size=BATCH)
     both = {
-        "loop": partial(threads_s, network, dataset, num_threads),
-        "learner": partial(learner_s, several, called),
+        "loop": partial(by_threads, network, dataset, num_threads),
+        "learner": partial(by_learner, several, called),
     }
-    rates = compared(both, repetitions)
-    name, ratio = f"function on {num_threads}", rates["learner"] / rates["loop"]
-    print(f"{name:16}{rates['loop']:10.0f}{rates['learner']:10.0f}{ratio:14.2f}", flush=True)
+    found = measured(both, repetitions)
+    rates = f"{shown(found, 'loop')} {shown(found, 'learner')}"
+    print(f"{f'function on {num_threads}':14}{rates}  {shown(found, 'learner', 2, over='loop')}", flush=True)
 
 
 def main() -> None:
@@ -204,7 +232,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--repetitions", type=int, default=7, help="timings of each way (default: 7)")
+    parser.add_argument("--repetitions", type=int, default=3, help="timings of each way (default: 3)")
     options = parser.parse_args()
     if options.repetitions < 1:
         parser.error("--repetitions must be at least 1")

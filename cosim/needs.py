@@ -19,6 +19,9 @@ RecordsKind = Literal["auto", "all", "rounds"]
 MOST_ROWS = 10_000_000
 """Rows of clients that are kept unless somebody asks for more."""
 
+MUCH_GIB = 1.0
+"""Memory for what clients keep that is said before a run starts."""
+
 ROWS_OF_A_JOB = 4
 """Two spans, a transfer, a fate."""
 
@@ -53,9 +56,17 @@ class Needs(NamedTuple):
         """Memory and disk for a reader."""
         found = f"about {self.memory_gib:.1f} GiB of memory, {self.disk_gib:.1f} GiB on disk"
         if self.num_kept_values:
-            kept_gib = _BYTES_OF_A_KEPT_VALUE["memory"] * self.num_kept_values / _GIB
-            found += f" (of the memory {kept_gib:.1f} GiB for what clients keep between trainings)"
+            found += f" (of the memory {self._kept_gib:.1f} GiB for what clients keep between trainings)"
         return found
+
+    @property
+    def keeps_much(self) -> bool:
+        """Whether what clients keep takes so much memory that a reader should know before."""
+        return self._kept_gib >= MUCH_GIB
+
+    @property
+    def _kept_gib(self) -> float:
+        return _BYTES_OF_A_KEPT_VALUE["memory"] * self.num_kept_values / _GIB
 
 
 def num_jobs_of(system: Any) -> int | None:

@@ -31,7 +31,7 @@ from cosim.journal import Journal
 from cosim.learning.workers import num_cores
 from cosim.needs import RecordsKind, check_room, kept_values_of, needs_of
 from cosim.network import ClockKind, nodes_of
-from cosim.progress import progress_of, shown_and_heard
+from cosim.progress import progress_of, say, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
 from cosim.records import END_OF_RUN
 from cosim.results import COMPLETE, Result
@@ -88,8 +88,8 @@ def run(
             run that is complete, and begin one where there is none.
         checkpoint_every: Keep the model of an evaluation when it is so many versions (global rounds) after
             the last one that was kept, besides every 15 seconds, as the tables; None: only then.
-        progress: Whether to show how far the run has come, as a bar in a terminal or a notebook; a text: so
-            called.
+        progress: Whether to show how far the run has come, as a bar in a terminal or a notebook, and before
+            it what memory is taken, where clients keep much; a text: so called.
 
     Raises:
         ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
@@ -123,8 +123,8 @@ def run(
             learner = Learner(network, data(), device, num_workers, brings_weights, system.task)
         if folder is not None and known is not None:
             check_fits(known, learner, folder)
+        title = progress if isinstance(progress, str) else scenario or "run"
         if progress:
-            title = progress if isinstance(progress, str) else scenario or "run"
             show = alone.enter_context(progress_of(title))
             listener = shown_and_heard(show, system.end, listener)
         writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
@@ -138,7 +138,10 @@ def run(
         origin["clock"] = "events" if played is None else "arrays"
         origin["records"] = "rounds" if played is not None and not played.keeps_rows else "all"
         keeps_rows = origin["records"] == "all"
-        check_room(needs(origin["clock"], keeps_rows=keeps_rows), folder, keeps_rows=keeps_rows)
+        needed = needs(origin["clock"], keeps_rows=keeps_rows)
+        check_room(needed, folder, keeps_rows=keeps_rows)
+        if progress and needed.keeps_much:
+            say(f"{title}: takes {needed.words}")
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and resume:
             add_note(folder, origin)

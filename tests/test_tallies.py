@@ -188,6 +188,29 @@ def test_states_of_clients_that_cannot_fit_are_refused_with_their_numbers(monkey
     assert needs.kept_values_of(cosim.evolve(system, protocol=anew), shape) == 0
 
 
+def test_what_error_feedback_keeps_is_counted_with_running_statistics():
+    """A model for each client, and another for a rule that keeps one."""
+    system = cosim.evolve(timed(), codec=cosim.ErrorFeedback(), evaluation=cosim.EveryVersions())
+    shape = NetworkShape({"first": (3, 4), "second": (5,)}, statistics={"mean": (2,)})
+    assert needs.kept_values_of(system, shape) == system.num_clients * (12 + 5 + 2)
+    local = cosim.Momentum(keeps_state=True)
+    both = cosim.evolve(system, protocol=cosim.HFedAvg(training=cosim.EdgeTraining(local=local)))
+    assert needs.kept_values_of(both, shape) == system.num_clients * (19 + 17)
+
+
+def test_memory_of_what_clients_keep_is_said_first_where_it_is_much(monkeypatch, capsys):
+    """By a run that shows its progress, in the words of the refusal."""
+    system = cosim.evolve(small_system(), codec=cosim.ErrorFeedback())
+    kept_gib = 5 * (12 * 8 + 8 * 4) * 12 / 2**30
+    for much_gib, is_said in ((1.01 * kept_gib, False), (0.99 * kept_gib, True)):
+        monkeypatch.setattr(needs, "MUCH_GIB", much_gib)
+        cosim.run(system, progress="mine")
+        said = capsys.readouterr().err.splitlines()
+        found = [line for line in said if "for what clients keep between trainings" in line]
+        assert found == (said[:1] if is_said else [])
+    assert found[0].startswith("mine: takes about 0.3 GiB of memory")
+
+
 def test_needs_grow_with_what_is_kept():
     system = cosim.evolve(fleet.system(), num_cells=10, num_clients=10_000)
     all_rows, rounds = (needs.needs_of(system, "arrays", keeps_rows=keeps) for keeps in (True, False))

@@ -13,7 +13,8 @@ m begins at 0 and v at tau^2; neither is corrected for its beginning.
 Scope and limitations: a server keeps m and v in float32, one or two models more. A cell whose part of the
 model changes keeps none (HIST). m and v stand still in a round in which nothing arrives.
 
-Validation: tests/learning/test_adaptive_updates.py, by hand; momentum 0 and rate 1 is the mean, bit for bit.
+Validation: tests/learning/test_adaptive_updates.py, by hand; momentum 0 and rate 1 is the mean, bit for bit;
+tests/learning/test_adaptive_learning.py: FedAdam beats FedAvg on badly scaled features, and only there.
 
 Source: Reddi et al., "Adaptive federated optimization", ICLR 2021 (arXiv 2003.00295), Algorithm 2; momentum:
 Hsu, Qi, Brown, "Measuring the effects of non-identical data distribution for federated visual

@@ -109,7 +109,7 @@ class LocalTraining(Port):
         return mean
 
     def fit(self, system: Any) -> None:
-        """Refuse companions, and a state of what arrived, where no edge server takes the mean of updates."""
+        """Refuse companions, and a state of what arrived, where they do not arrive as the model does."""
         accompanies = type(self).companions is not LocalTraining.companions
         if (accompanies or self.keeps_what_arrived) and not system.protocol.takes_sums:
             kind, own = type(system.protocol).__name__, type(self).__name__
@@ -119,6 +119,10 @@ class LocalTraining(Port):
             kind, own = type(system.uplink).__name__, type(self).__name__
             rule = f"the noise of sums is that of gradients, and {own} sends something else beside the model"
             raise refuse("System", "uplink", kind, rule, "a sharing that sends bits, as FixedShares")
+        if accompanies and system.codec.step is not None:
+            kind, own = type(system.codec).__name__, type(self).__name__
+            rule = f"{kind} moves weights by a common step, and {own} sends something else beside them"
+            raise refuse("System", "codec", kind, rule, "Qsgd, or plain Sgd")
 
     def check(self, learner: "Learner") -> None:
         """Refuse a network that this rule cannot train, before the clock starts."""

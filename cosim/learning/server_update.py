@@ -69,14 +69,15 @@ class ServerUpdate(Port):
 
     @property
     def weighs_equally(self) -> bool:
-        """Whether all updates weigh the same, whatever they are."""
+        """Whether all updates weigh the same, whatever they are, so that their mean is enough."""
         kind = type(self)
         return (kind.weights, kind.mean_of) == (ServerUpdate.weights, ServerUpdate.mean_of)
 
     @property
     def has_step(self) -> bool:
         """Whether it goes on from the mean."""
-        return type(self).step is not ServerUpdate.step
+        kind = type(self)
+        return (kind.step, kind.moved) != (ServerUpdate.step, ServerUpdate.moved)
 
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
@@ -89,7 +90,7 @@ class ServerUpdate(Port):
             state: What it has kept; None: nothing.
             key: Determines what a step draws, 0 to 2**64 - 1.
         """
-        if not self.has_step:
+        if type(self).step is ServerUpdate.step:
             return mean, None
         made = SteppedModel(self, model, mean, state, key)
         return made, made.next_state if self.keeps_state else None

@@ -67,7 +67,7 @@ class EdgeTraining(CellTraining):
         self.waiting.fit_round(self.selection.most(min(system.sizes())))
         if not self.server.weighs_equally and system.uplink.adds_up:
             kind = type(self.server).__name__
-            rule = f"{kind} weighs updates one by one, and over the air only their mean arrives"
+            rule = f"{kind} wants updates one by one, and over the air only their mean arrives"
             raise refuse("EdgeTraining", "server", kind, rule, "Mean, or sharing = FixedShares")
 
     def num_jobs(self, num_clients: int) -> int:

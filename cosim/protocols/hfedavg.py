@@ -33,10 +33,10 @@ class HFedAvg(Hierarchical):
     server: ServerUpdate = Mean()
 
     def fit(self, system: Any) -> None:
-        """Refuse a rule that weighs updates one by one, for the cloud gets a model of each cell."""
+        """Refuse a rule that wants updates one by one, for the cloud gets a model of each cell."""
         if not self.server.weighs_equally:
             kind = type(self.server).__name__
-            rule = f"{kind} weighs clients' updates, and the cloud gets a model from each cell"
+            rule = f"{kind} wants clients' updates one by one, and the cloud gets a model from each cell"
             raise refuse("HFedAvg", "server", kind, rule, "Mean, or EdgeTraining.server")
 
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:

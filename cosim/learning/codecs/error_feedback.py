@@ -58,6 +58,10 @@ class ErrorFeedback(Codec):
         """Ask the codec."""
         self.codec.check(shape)
 
+    def kept_values(self, shape: NetworkShape) -> int:
+        """One for each that an update has; those of companions are not counted."""
+        return shape.num_values()
+
     def bits(self, num_values: float) -> float:
         """The codec's."""
         return self.codec.bits(num_values)

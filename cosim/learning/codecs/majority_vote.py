@@ -34,6 +34,11 @@ class MajorityVote(ServerUpdate):
             rule = f"{kind} sends more than signs, and MajorityVote counts signs"
             raise refuse("System", "codec", kind, rule, "Signs, or server = Mean")
 
+    @property
+    def weighs_equally(self) -> bool:
+        """Nothing is weighed, and a mean is not enough."""
+        return False
+
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
     ) -> tuple[PendingModel, PendingState | None]:
