@@ -7,6 +7,8 @@ comes out is compared with what a file, a stopped run, a study in other processe
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import attrs
@@ -26,6 +28,7 @@ from cosim.studies.executors import pool
 from cosim.studies.study import Study
 from cosim.tables import TABLES
 from scenarios import command_line
+from scenarios.command_line import playing
 
 ROOT = Path(__file__).resolve().parents[1]
 BASE = worlds.digits()
@@ -112,17 +115,24 @@ def in_memory() -> dict[str, cosim.Result]:
     return {name: run(system) for name, (system, _) in SYSTEMS.items()}
 
 
+@pytest.fixture(scope="module")
+def of_the_base() -> Callable[[cosim.System], cosim.Result]:
+    """The run of a base, which several parts have in common."""
+    return cache(run)
+
+
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_a_part_of_ones_own_is_not_its_base(name, in_memory):
+def test_a_part_of_ones_own_is_not_its_base(name, in_memory, of_the_base):
     """Else nothing below would show anything."""
     own, base = SYSTEMS[name]
     assert to_dict(own) != to_dict(base)
-    assert not same(in_memory[name], run(base))
+    assert not same(in_memory[name], of_the_base(base))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, capsys):
+def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, monkeypatch, capsys):
     system, _ = SYSTEMS[name]
+    monkeypatch.setattr(playing, "save_picture", lambda figure, path: None)
 
     def stop(report) -> None:
         if report.version == (0 if name in PLANNED else 1):
@@ -249,6 +259,7 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
         cosim.LargeScale(environment="umi"),
         cosim.PerGroup(values=(1.0, 2.0)),
         cosim.PerClient(values=(3.0,)),
+        cosim.TorchFunction(function="mine:train"),
     )
     assert set(left_out) == {type(one) for one in made}
     for one in made:
