@@ -5,7 +5,6 @@ comes out is compared with what a file, a stopped run, a study in other processe
 """
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -182,30 +181,25 @@ def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
         assert same(cosim.Result.load(tmp_path / "rules" / folder), expected)
 
 
-def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, tmp_path):
+def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, commands, tmp_path):
     """Reading a file imports nothing that nobody asked for."""
     system, _ = SYSTEMS["selection"]
     run(system, out=tmp_path / "run")
-    command = [
-        sys.executable,
-        "-m",
-        "scenarios.command_line",
+    words = [
         "run",
         "--config",
         str(tmp_path / "run/config.json"),
+        "--out",
+        str(tmp_path / "again"),
+        "--quiet",
     ]
-    command += ["--out", str(tmp_path / "again"), "--quiet"]
-    code = "import sys; from scenarios.command_line import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", code, *command[3:]]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    asked = {"env": environment, "cwd": ROOT / "tests", "capture_output": True, "text": True}
-    refused = subprocess.run(command, **asked)
-    assert refused.returncode == 2
-    assert "own_parts is not loaded" in refused.stderr
-    assert "--import own_parts" in refused.stderr
+    code, _, errors = commands(ROOT / "tests", words)
+    assert code == 2
+    assert "own_parts is not loaded" in errors
+    assert "--import own_parts" in errors
     assert not (tmp_path / "again").exists()
-    played = subprocess.run([*command, "--import", "own_parts"], **asked)
-    assert played.returncode == 0, played.stderr
+    code, _, errors = commands(ROOT / "tests", [*words, "--import", "own_parts"])
+    assert code == 0, errors
     assert same(cosim.Result.load(tmp_path / "again"), in_memory["selection"])
 
 
