@@ -11,6 +11,7 @@ import subprocess
 import sys
 import warnings
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return importlib.metadata.version(package)
@@ -120,8 +122,12 @@ def _version(package: str) -> str | None:
         return None
 
 
+@cache
 def _commit() -> str | None:
-    """The checkout's commit, with "+changes" where files differ from it; None outside a checkout."""
+    """The checkout's commit, with "+changes" where files differ from it; None outside a checkout.
+
+    As they are when a process first plays: what it has loaded stays.
+    """
     root = Path(__file__).resolve().parents[1]
     if not (root / ".git").exists():
         return None

@@ -1,8 +1,13 @@
 """Fixtures of all tests."""
 
 import os
+from collections.abc import Iterator
+
+# Threads of torch that have nothing to do sleep. Spinning takes a third of the tests' processor time.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import pytest
+import warm
 from data_sets import loaded
 
 from cosim import FashionMnist
@@ -20,3 +25,11 @@ def fashion_mnist() -> Dataset:
     if os.environ.get("COSIM_REQUIRE_DATA") == "1":
         pytest.fail(f"COSIM_REQUIRE_DATA is 1, but: {reason}", pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Commands]:
+    """Commands in new processes, which do not wait for imports."""
+    found = warm.Commands(tmp_path_factory.mktemp("commands"))
+    yield found
+    found.close()

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+import warm
 
 import cosim
 from cosim import AfterRounds
@@ -67,11 +68,15 @@ def begun(folder: Path, *words: str) -> "subprocess.Popen[str]":
     )
 
 
-def command(folder: Path, *words: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of a command."""
-    process = begun(folder, *words)
-    output, errors = process.communicate(timeout=120)
-    return process.returncode, output, " ".join(errors.split())
+@pytest.fixture(scope="module")
+def command(commands: warm.Commands) -> Callable[..., tuple[int, str, str]]:
+    """Exit code, output and errors of a command in a new process that has the distribution on its path."""
+
+    def ended(folder: Path, *words: str) -> tuple[int, str, str]:
+        code, output, errors = commands(folder, words, DISTRIBUTION)
+        return code, output, " ".join(errors.split())
+
+    return ended
 
 
 def same(one: cosim.Result, other: cosim.Result) -> bool:
@@ -86,7 +91,7 @@ def usual() -> cosim.Result:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., tuple[int, str, str]]) -> Path:
     """A folder with a run, `a`."""
     parent = tmp_path_factory.mktemp("lake")
     code, output, errors = command(parent, "run", "lakeside:system", "--out", "a", "--quiet")
@@ -132,7 +137,7 @@ def test_files_name_every_part(folder):
         assert found["kind"] == kind
 
 
-def test_show_teaches_its_fields(folder):
+def test_show_teaches_its_fields(folder, command):
     code, output, errors = command(folder, "show", "lakeside:system", "--momentum", "0.25")
     assert code == 0, errors
     values = dict(re.findall(r"^ ([a-z][\w.]*)  +(\S+)", output, re.MULTILINE))
@@ -143,7 +148,7 @@ def test_show_teaches_its_fields(folder):
 
 
 @pytest.mark.parametrize(("executor", "workers"), [("processes", "2"), ("dask", "1")])
-def test_a_study_plays_it_in_other_processes_and_a_report_shows_it(executor, workers, folder):
+def test_a_study_plays_it_in_other_processes_and_a_report_shows_it(executor, workers, folder, command):
     words = ("--executor", executor, "--workers", workers, "--out", executor)
     code, _, errors = command(folder, "study", "lakeside:system", *OVER, *words)
     assert code == 0, errors
@@ -159,7 +164,7 @@ def test_a_study_plays_it_in_other_processes_and_a_report_shows_it(executor, wor
         assert all(kind in page for kind in KINDS.values())
 
 
-def test_killed_and_resumed_it_ends_as_an_uninterrupted_run(folder):
+def test_killed_and_resumed_it_ends_as_an_uninterrupted_run(folder, command):
     """With the state of the clients in the checkpoint; without its module it says what is missing."""
     killed = begun(
         folder, "run", "lakeside:system", *MANY, "--checkpoint-every", "1", "--out", "k", "--quiet"
@@ -180,7 +185,7 @@ def test_killed_and_resumed_it_ends_as_an_uninterrupted_run(folder):
     assert same(cosim.Result.load(folder / "k"), cosim.run(whole))
 
 
-def test_a_file_is_read_with_its_module_and_refused_without(folder, usual):
+def test_a_file_is_read_with_its_module_and_refused_without(folder, usual, command):
     words = ("run", "--config", "a/config.json", "--quiet")
     code, _, errors = command(folder, *words, "--out", "b")
     assert code == 2

@@ -7,6 +7,7 @@ which has imported the packages; commands pass through the real parser, with not
 import importlib
 import importlib.util
 import math
+import os
 import pkgutil
 import re
 import shlex
@@ -135,7 +136,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         script.write_text(code)
         scripts.append(str(script))
     subprocess.run(
-        [sys.executable, "-c", warm.IMPORTS + PLAYER, *scripts], env={"PYTHONPATH": str(ROOT)}, check=True
+        [sys.executable, "-c", warm.IMPORTS + PLAYER, *scripts],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=True,
     )
     return parent
 

@@ -5,8 +5,9 @@ comes out is compared with what a file, a stopped run, a study in other processe
 """
 
 import json
-import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import attrs
@@ -26,6 +27,7 @@ from cosim.studies.executors import pool
 from cosim.studies.study import Study
 from cosim.tables import TABLES
 from scenarios import command_line
+from scenarios.command_line import playing
 
 ROOT = Path(__file__).resolve().parents[1]
 BASE = worlds.digits()
@@ -112,17 +114,24 @@ def in_memory() -> dict[str, cosim.Result]:
     return {name: run(system) for name, (system, _) in SYSTEMS.items()}
 
 
+@pytest.fixture(scope="module")
+def of_the_base() -> Callable[[cosim.System], cosim.Result]:
+    """The run of a base, which several parts have in common."""
+    return cache(run)
+
+
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_a_part_of_ones_own_is_not_its_base(name, in_memory):
+def test_a_part_of_ones_own_is_not_its_base(name, in_memory, of_the_base):
     """Else nothing below would show anything."""
     own, base = SYSTEMS[name]
     assert to_dict(own) != to_dict(base)
-    assert not same(in_memory[name], run(base))
+    assert not same(in_memory[name], of_the_base(base))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, capsys):
+def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, monkeypatch, capsys):
     system, _ = SYSTEMS[name]
+    monkeypatch.setattr(playing, "save_picture", lambda figure, path: None)
 
     def stop(report) -> None:
         if report.version == (0 if name in PLANNED else 1):
@@ -172,30 +181,25 @@ def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
         assert same(cosim.Result.load(tmp_path / "rules" / folder), expected)
 
 
-def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, tmp_path):
+def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, commands, tmp_path):
     """Reading a file imports nothing that nobody asked for."""
     system, _ = SYSTEMS["selection"]
     run(system, out=tmp_path / "run")
-    command = [
-        sys.executable,
-        "-m",
-        "scenarios.command_line",
+    words = [
         "run",
         "--config",
         str(tmp_path / "run/config.json"),
+        "--out",
+        str(tmp_path / "again"),
+        "--quiet",
     ]
-    command += ["--out", str(tmp_path / "again"), "--quiet"]
-    code = "import sys; from scenarios.command_line import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", code, *command[3:]]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    asked = {"env": environment, "cwd": ROOT / "tests", "capture_output": True, "text": True}
-    refused = subprocess.run(command, **asked)
-    assert refused.returncode == 2
-    assert "own_parts is not loaded" in refused.stderr
-    assert "--import own_parts" in refused.stderr
+    code, _, errors = commands(ROOT / "tests", words)
+    assert code == 2
+    assert "own_parts is not loaded" in errors
+    assert "--import own_parts" in errors
     assert not (tmp_path / "again").exists()
-    played = subprocess.run([*command, "--import", "own_parts"], **asked)
-    assert played.returncode == 0, played.stderr
+    code, _, errors = commands(ROOT / "tests", [*words, "--import", "own_parts"])
+    assert code == 0, errors
     assert same(cosim.Result.load(tmp_path / "again"), in_memory["selection"])
 
 

@@ -1,5 +1,6 @@
 """README: its programs work as pasted, on one page each, and its commands are known."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -28,7 +29,7 @@ def pasted(code: str, tmp_path: Path) -> str:
     done = subprocess.run(
         [sys.executable, script],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -134,7 +134,7 @@ def test_order_of_simultaneous_events_changes_no_table_of_a_scenario(
     system = evolve(small(find("run", name).system()), evaluation=evaluation)
     expected = rows(play(system))
     assert len(expected["spans"]) > 100
-    for order in range(3):
+    for order in range(2 if evaluation.learns else 3):
         assert rows(play(system, shuffle_ties=order)) == expected
 
 

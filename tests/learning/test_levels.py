@@ -214,9 +214,9 @@ class FedAsync:
 
 
 def test_fedasync_has_as_many_levels_as_trainings_follow_each_other(monkeypatch: pytest.MonkeyPatch):
-    """600 updates, 30 in flight, so 20 trainings follow each other."""
+    """200 updates, 10 in flight, so 20 trainings follow each other."""
     learner = a_learner()
-    sim, protocol = Simulation(seed=1), FedAsync(learner, num_clients=30, num_updates=600, share=0.3)
+    sim, protocol = Simulation(seed=1), FedAsync(learner, num_clients=10, num_updates=200, share=0.3)
     sim.run(protocol.play(sim))
     assert sim.now_s == 20.0
     assert learner.num_local_steps == 0
@@ -231,12 +231,12 @@ def test_fedasync_has_as_many_levels_as_trainings_follow_each_other(monkeypatch:
     monkeypatch.setattr(learner_module, "levels", counted)
     found = learner.weights(protocol.model)
     assert 20 <= num_levels <= 22
-    assert learner.num_local_steps == 600 * NUM_STEPS
+    assert learner.num_local_steps == 200 * NUM_STEPS
     versions = [{name: torch.tensor(values) for name, values in learner.weights(protocol.first).items()}]
     for i, version in protocol.arrived:
         trained = trained_alone(versions[version], an_update(protocol.first, i))
         versions.append({name: 0.7 * values + 0.3 * trained[name] for name, values in versions[-1].items()})
-    assert len(versions) == 601
+    assert len(versions) == 201
     assert_close(found, versions[-1])
 
 
@@ -256,6 +256,15 @@ def test_a_chain_of_five_thousand_in_one_level_resolves():
 
 
 # --- An update is trained once -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def only_new_objects() -> Iterator[None]:
+    """Nothing that was there before is searched, which would take seconds after many other tests."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def num_live_weights() -> int:
@@ -295,6 +304,7 @@ def test_levels_of_one_read_train_a_shared_update_once():
     assert learner.num_local_steps == 4 * NUM_STEPS
 
 
+@pytest.mark.usefixtures("only_new_objects")
 def test_kept_weights_live_as_long_as_their_update_is_referenced():
     learner = a_learner()
     start = learner.initial_model(key=3)
@@ -312,6 +322,7 @@ def test_kept_weights_live_as_long_as_their_update_is_referenced():
     assert num_live_weights() == before + 2
 
 
+@pytest.mark.usefixtures("only_new_objects")
 def test_nothing_is_kept_for_models_that_are_read_once(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(WORKING_SETS, "cpu", WorkingSet(num_bytes=2**20, num_clients=4, num_cohorts=1))
     learner = a_learner(num_workers=1)  # what several find alive they keep alive, for each other

@@ -1,6 +1,7 @@
 """What is asked for often is quick: nothing heavy is loaded before it is needed."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ def loaded_by(code: str, folder: Path) -> set[str]:
     program = f"import sys\ntry:\n    {code}\nexcept SystemExit: pass\nprint(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         cwd=folder,
         capture_output=True,
         text=True,

@@ -9,9 +9,11 @@ ones.
 Source: Alpaydin, Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository.
 """
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
@@ -25,9 +27,7 @@ class Digits(Pictures):
 
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """The digits; there are no files to name."""
-        from sklearn.datasets import load_digits  # a second to import, and only needed here
-
-        levels, labels = map(np.asarray, load_digits(return_X_y=True))
+        levels, labels = _levels_and_labels()
         test = np.zeros(len(labels), dtype=bool)
         for label in range(10):
             test[np.flatnonzero(labels == label)[4::5]] = True
@@ -35,3 +35,12 @@ class Digits(Pictures):
         return Dataset(
             name="digits", train_x=x[~test], train_y=y[~test], test_x=x[test], test_y=y[test], num_classes=10
         )
+
+
+@cache
+def _levels_and_labels() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Pixels, shape (samples, 64), and classes, shape (samples,), in the set's own order."""
+    from sklearn.datasets import load_digits  # a second to import, and only needed here
+
+    levels, labels = load_digits(return_X_y=True)
+    return np.asarray(levels), np.asarray(labels)

@@ -12,8 +12,8 @@ Usage::
 """
 
 from collections.abc import Callable
-from functools import partial
-from importlib.metadata import entry_points
+from functools import cache, partial
+from importlib import metadata
 
 import torch
 from torch import nn
@@ -22,6 +22,7 @@ from cosim.configuration import ConfigurationError, loaded
 
 GROUP = "cosim.networks"
 Builder = Callable[[], nn.Module]
+entry_points = cache(metadata.entry_points)  # a search of every installed package, which many runs share
 
 
 def network_of(name: str, *, values: bool = True) -> nn.Module:
