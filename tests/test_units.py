@@ -25,6 +25,15 @@ EXACTLY = {"rel": 1e-12, "abs": 0.0}
 PACKAGES = ("cosim", "models", "analysis", "scenarios")
 
 NO_UNIT = {
+    "Adaptive": {"adaptivity", "beta1", "learning_rate"},
+    "FedAdam": {"beta2"},
+    "FedAvgM": {"learning_rate", "momentum"},
+    "FedYogi": {"beta2"},
+    "Memory": {"arrived"},
+    "Oort": {"exploration", "exploration_decay", "least_exploration", "slowness_penalty"},
+    "Ranked": {"taken"},
+    "Ranking": {"level"},
+    "Rates": {"local", "server"},
     "Adam": {"beta1", "beta2", "epsilon", "weight_decay"},
     "AirEdgeRoundLatency": {"fraction"},
     "Algorithm2": {"penalty"},
