@@ -126,7 +126,7 @@ def test_our_asynchronous_systems_keep_the_laws(protocol) -> None:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_run_stopped_after_any_version_ends_as_if_it_had_not_been(name: str, tmp_path: Path) -> None:
     protocol = PROTOCOLS[name]
-    end = AfterRounds(num_global_rounds=5) if protocol.plays_rounds else AfterVersions(num_versions=7)
+    end = AfterRounds(num_global_rounds=4) if protocol.plays_rounds else AfterVersions(num_versions=5)
     system = spread(protocol=protocol, end=end, num_cells=2)
     usual = run(system)
     last = int(usual.evaluations["version"].iloc[-1])

@@ -22,7 +22,6 @@ from cosim.configuration import ConfigurationError, loaded
 
 GROUP = "cosim.networks"
 Builder = Callable[[], nn.Module]
-entry_points = cache(metadata.entry_points)  # a search of every installed package, which many runs share
 
 
 def network_of(name: str, *, values: bool = True) -> nn.Module:
@@ -78,6 +77,12 @@ def built(name: str, build: Builder, *, values: bool = True) -> nn.Module:
             f"System.model = {name!r}: gave {type(network).__name__}. Usual fix: return a torch.nn.Module."
         )
     return network
+
+
+@cache
+def entry_points(group: str) -> metadata.EntryPoints:
+    """Offers of all installed packages, whose search takes longer than to build a network."""
+    return metadata.entry_points(group=group)
 
 
 def _of_a_family(name: str) -> nn.Module:
