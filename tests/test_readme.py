@@ -97,7 +97,7 @@ def test_the_part_is_on_the_command_line(tmp_path, monkeypatch, capsys):
         with pytest.raises(SystemExit) as ended:
             command_line.main(shlex.split(line))
         assert ended.value.code == 0
-    assert re.search(r"protocol\.training\.rest_s +1 +s +no source", capsys.readouterr().out)
+    assert re.search(r"protocol\.training\.selection\.rest_s +1 +s +no source", capsys.readouterr().out)
     spans = analysis.load(tmp_path / "a").spans
     rests = spans[spans["activity"] == "idle"]
     assert len(rests) == 2 * 3 * 3
