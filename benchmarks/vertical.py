@@ -27,8 +27,8 @@ from cosim.data.dataset import Dataset
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
+from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.programs.vertical import epoch_orders
-from cosim.learning.vertical import VerticalSgd
 from cosim.simulation import Simulation
 
 MODEL = "vertical-9-12-32-8"

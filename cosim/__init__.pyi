@@ -38,8 +38,7 @@ from cosim.devices.training_time import (
     TrainingTime,
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
-from cosim.learning.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
-from cosim.learning.codec import Codec, Uncompressed
+from cosim.learning.codecs.codec import Codec, Uncompressed
 from cosim.learning.codecs.error_feedback import ErrorFeedback
 from cosim.learning.codecs.flat import FlatCodec
 from cosim.learning.codecs.half_precision import BFloat16, Float16
@@ -48,17 +47,18 @@ from cosim.learning.codecs.majority_vote import MajorityVote
 from cosim.learning.codecs.qsgd import Qsgd
 from cosim.learning.codecs.signs import Signs
 from cosim.learning.codecs.sparse import RandomK, TopK
-from cosim.learning.fed_nova import FedNova
-from cosim.learning.local_training import LocalTraining, Proximal, Sgd
-from cosim.learning.metric import Answers, Metric
-from cosim.learning.metrics import ClassAccuracy, ClientAccuracy, MacroF1
-from cosim.learning.next_token import NextToken
-from cosim.learning.optimisers import Adam, Momentum
-from cosim.learning.scaffold import Scaffold
-from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
-from cosim.learning.task import Classification, Regression, Task
-from cosim.learning.torch_function import TorchFunction
-from cosim.learning.vertical import VerticalSgd
+from cosim.learning.local_training.local_training import LocalTraining, Proximal, Sgd
+from cosim.learning.local_training.optimisers import Adam, Momentum
+from cosim.learning.local_training.scaffold import Scaffold
+from cosim.learning.local_training.torch_function import TorchFunction
+from cosim.learning.local_training.vertical import VerticalSgd
+from cosim.learning.server_updates.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
+from cosim.learning.server_updates.fed_nova import FedNova
+from cosim.learning.server_updates.server_update import Mean, MeanBySamples, ServerUpdate
+from cosim.learning.tasks.metric import Answers, Metric
+from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1
+from cosim.learning.tasks.next_token import NextToken
+from cosim.learning.tasks.task import Classification, Regression, Task
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, SteadyUploads, Uplink, Upload, Uploads
 from cosim.protocols.asynchronous import Asynchronous

@@ -26,8 +26,8 @@ from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.devices.cycles import Cycles, CyclesPerStep
 from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
-from cosim.learning.codec import Codec, Uncompressed
-from cosim.learning.task import Task
+from cosim.learning.codecs.codec import Codec, Uncompressed
+from cosim.learning.tasks.task import Task
 from cosim.links.downlink import Downlink, Instantaneous
 from cosim.links.uplink import Uplink
 from cosim.protocols.hist import Hist

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.task import task_for
+from cosim.learning.tasks.task import task_for
 from cosim.records import Measure
 from cosim.simulation import Simulation
 from cosim.system import System

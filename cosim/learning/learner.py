@@ -68,6 +68,7 @@ from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
+from cosim.learning.codecs.transmission import transmitted
 from cosim.learning.graph.cohorts import WORKING_SETS, cohorts, working_set
 from cosim.learning.graph.levels import Level, Need, levels
 from cosim.learning.graph.pending import (
@@ -78,16 +79,15 @@ from cosim.learning.graph.pending import (
     PendingValue,
     StoredModel,
 )
-from cosim.learning.metric import Answers
 from cosim.learning.network.check import check_network
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import WeightedSum, Weights, frozen_on, own_copy, own_weights
-from cosim.learning.task import Task, task_for
-from cosim.learning.task_check import check_task, numbers
+from cosim.learning.tasks.metric import Answers
+from cosim.learning.tasks.task import Task, task_for
+from cosim.learning.tasks.task_check import check_task, numbers
 from cosim.learning.training_set import TrainingSet
-from cosim.learning.transmission import transmitted
 from cosim.learning.workers import Workers, num_cores, one_torch_thread
 from cosim.names import by_number
 from cosim.records import Measure

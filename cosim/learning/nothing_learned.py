@@ -19,7 +19,7 @@ from cosim.learning.network.check import check_outputs
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops, output_shape
 from cosim.learning.network.submodels import NetworkShape
-from cosim.learning.task import Task, task_for
+from cosim.learning.tasks.task import Task, task_for
 
 
 class NothingLearned(Learner):

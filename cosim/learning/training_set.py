@@ -10,7 +10,7 @@ from torch import Tensor
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning.task import Task
+from cosim.learning.tasks.task import Task
 
 if TYPE_CHECKING:
     from cosim.learning.graph.pending import PendingUpdate

@@ -17,9 +17,9 @@ from cosim.devices.client import Assignment
 from cosim.devices.fleet import Clients
 from cosim.devices.local_steps import LocalSteps, SameSteps
 from cosim.learning.graph.pending import PendingModel
-from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.learning.network.submodels import Part
-from cosim.learning.server_update import Mean, ServerUpdate
+from cosim.learning.server_updates.server_update import Mean, ServerUpdate
 from cosim.links.uplink import Job
 from cosim.protocols.cell_training import CellTraining
 from cosim.selection.coming_round import ComingRound

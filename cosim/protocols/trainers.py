@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from cosim.configuration import Port, at_least, configuration, field, positive
 from cosim.devices.client import Assignment, Client
-from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.links.uplink import Job
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining

@@ -4,7 +4,7 @@ The server keeps a model of its own for features that only it observes, and send
 samples along with the federated weights. In every global round K_0 clients, drawn uniformly, train E_l local
 epochs on these outputs and their own features, then upload weights and, per sample, the gradient with respect
 to the outputs. The server waits T_p for each upload, takes the mean of the weights that arrived (eq. 10) and
-moves its own model along the gradients that came with them (eq. 17; `cosim.learning.vertical`).
+moves its own model along the gradients that came with them (eq. 17; `local_training.vertical` in cosim.learning).
 
 What is late is lost; its packets stay in the network. Weights of clients are their numbers of samples,
 renormalised over those that arrived (eq. 10 is N / K times a part of weights that add up to 1, which is right
@@ -26,7 +26,7 @@ from cosim.configuration import ConfigurationError, at_least, configuration, fie
 from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.vertical import VerticalSgd
+from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.links.uplink import Job
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud

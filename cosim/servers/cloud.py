@@ -12,7 +12,7 @@ from cosim.checkpoint import Checkpoint
 from cosim.devices.client import Assignment, Client, Request
 from cosim.journal import Journal
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
-from cosim.learning.local_training import LocalTraining
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.names import CLOUD, codec_of
 from cosim.records import Evaluation, Round

@@ -12,7 +12,7 @@ from cosim.devices.client import Assignment, Client
 from cosim.devices.fleet import Clients
 from cosim.learning.graph.combinations import noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.server_update import ServerUpdate
+from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.links.uplink import Job, Link
 from cosim.records import Round
 from cosim.servers.array_round import ArrayRound

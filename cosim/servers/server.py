@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 
 from cosim.learning.graph.pending import PendingModel, PendingState
-from cosim.learning.server_update import ServerUpdate
+from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.simulation import Simulation
 
 

@@ -3,7 +3,7 @@
 The one place where parameters become cycles and bits.
 
 Scope and limitations: a codec that changes values codes updates; models, on their way down or over the
-backhaul, have 32 bits a value then (`cosim.learning.codec`).
+backhaul, have 32 bits a value then (`cosim.learning.codecs.codec`).
 
 Usage::
 
@@ -23,7 +23,7 @@ from cosim.configuration import ConfigurationError, overrides
 from cosim.devices.client import Client
 from cosim.devices.cycles import Cycles, LocalStep, StepCost, StepCosts
 from cosim.devices.fleet import Clients, Fleet
-from cosim.learning.codec import Codec
+from cosim.learning.codecs.codec import Codec
 from cosim.learning.network.submodels import NetworkShape, Part, Shapes
 from cosim.links.payload import Payload
 from cosim.simulation import Simulation

@@ -7,11 +7,11 @@ import attrs
 import numpy as np
 
 from cosim.data.data import Data
-from cosim.learning.codec import Codec
+from cosim.learning.codecs.codec import Codec
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.local_training import LocalTraining
-from cosim.learning.task import Task
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.tasks.task import Task
 from cosim.links.downlink import Downlink
 from cosim.links.uplink import Uplink
 from cosim.protocols.protocol import Protocol
@@ -164,7 +164,7 @@ def check_task(task: Task, system: System | None = None, network: Any = None) ->
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    from cosim.learning.task_check import trial
+    from cosim.learning.tasks.task_check import trial
 
     system = attrs.evolve(system or small_system(), task=task)
     tried = trial(task, system.data.load(Simulation(system.seed), None))

@@ -12,7 +12,7 @@ import attrs
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.data.synthetic import Synthetic
 from cosim.devices.local_steps import SameSteps
-from cosim.learning.local_training import Sgd
+from cosim.learning.local_training.local_training import Sgd
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.results import Result

@@ -18,7 +18,7 @@ from cosim.learning.graph.cohorts import WORKING_SETS, working_set
 from cosim.learning.graph.combinations import mean, mean_of_models, submodel
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import Sgd
+from cosim.learning.local_training.local_training import Sgd
 from cosim.learning.network.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
 from cosim.learning.network.submodels import draw_parts
 from cosim.learning.programs.sgd_steps import mini_batches

@@ -9,10 +9,10 @@ import models
 from cosim import FedNova, Mean, MeanBySamples, Sgd
 from cosim.configuration import ConfigurationError
 from cosim.data.synthetic import Synthetic
-from cosim.learning.adaptive_updates import FedAvgM
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
+from cosim.learning.server_updates.adaptive_updates import FedAvgM
 
 DATA = loaded(Synthetic())
 

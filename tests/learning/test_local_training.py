@@ -13,7 +13,7 @@ from cosim.data.synthetic import Synthetic
 from cosim.learning.graph.combinations import assemble, mean, submodel
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.learning.network.submodels import draw_parts, even_counts
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.workers import one_torch_thread

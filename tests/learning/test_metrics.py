@@ -12,7 +12,7 @@ from sklearn.metrics import f1_score, recall_score
 import cosim
 from cosim.configuration import ConfigurationError
 from cosim.data.synthetic import Synthetic
-from cosim.learning.metric import Answers
+from cosim.learning.tasks.metric import Answers
 from cosim.testing import check_task, small_system
 
 DATA = loaded(Synthetic())

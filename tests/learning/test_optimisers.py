@@ -16,7 +16,7 @@ from cosim.data.synthetic import Synthetic
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import LocalTraining
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.testing import check_local_training
 

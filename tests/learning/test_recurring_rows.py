@@ -16,14 +16,14 @@ from cosim.learning.graph.cohorts import WORKING_SETS, cohorts
 from cosim.learning.graph.combinations import accumulate, mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import Sgd
+from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.programs import recurring_rows
 from cosim.learning.programs.recurring_rows import draws, train_on_rows
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.programs.steps import SgdStep
-from cosim.learning.task import Classification
+from cosim.learning.tasks.task import Classification
 from cosim.learning.training_set import TrainingSet
-from cosim.learning.vertical import VerticalSgd
 from cosim.learning.workers import one_torch_thread
 
 NUM_FEATURES, NUM_CLASSES, NUM_ROWS = 12, 5, 60

@@ -14,7 +14,7 @@ from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration
 from cosim.learning.graph.companions import CompanionsHeldBack
 from cosim.learning.graph.pending import StoredModel
-from cosim.learning.local_training import LocalTraining
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.names import client_name

@@ -15,8 +15,8 @@ from cosim.data.synthetic import Synthetic
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training import Sgd
-from cosim.learning.server_update import Mean, MeanBySamples, ServerUpdate
+from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.server_updates.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.testing import small_system
 
 DATA = loaded(Synthetic())

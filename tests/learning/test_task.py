@@ -17,11 +17,11 @@ from cosim.configuration import ConfigurationError, configuration
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import EVALUATION_SAMPLES, Learner
-from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.learning.task_check import TAKEN
-from cosim.learning.vertical import VerticalSgd
+from cosim.learning.tasks.task_check import TAKEN
 from cosim.learning.workers import one_torch_thread
 from cosim.records import Evaluation
 from cosim.studies.table import COLUMNS

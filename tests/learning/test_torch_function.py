@@ -8,7 +8,7 @@ from torch import nn
 
 import cosim
 from cosim.configuration import ConfigurationError
-from cosim.learning.local_training import LocalTraining
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.sources import sources_of
 from cosim.testing import check_local_training
 

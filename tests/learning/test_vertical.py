@@ -14,8 +14,8 @@ from cosim.data.dataset import Dataset
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
+from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.programs.vertical import epoch_orders
-from cosim.learning.vertical import VerticalSgd
 
 NUM_GLOBAL, NUM_LOCAL = 4, 3
 VERTICAL, HORIZONTAL = "vertical-4-3-8-5", "horizontal-3-8-5"

@@ -42,7 +42,7 @@ from cosim.devices.local_steps import SameSteps
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.vertical import VerticalSgd
+from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
 from cosim.records import Trace

@@ -21,14 +21,14 @@ Algorithm 2; division: Beznosikov, Horvath, Richtarik, Safaryan, arXiv 2002.1241
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cosim.configuration import configuration, refuse
-from cosim.learning.codec import Codec
+from cosim.learning.codecs.codec import Codec
 from cosim.learning.codecs.flat import refuse_sums
 from cosim.learning.codecs.sparse import TopK
 from cosim.learning.network.submodels import NetworkShape
 
 if TYPE_CHECKING:
+    from cosim.learning.codecs.transmission import SentView
     from cosim.learning.network.weights import Weights
-    from cosim.learning.transmission import SentView
 
 
 @configuration

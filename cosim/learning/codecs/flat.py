@@ -11,13 +11,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from cosim.configuration import configuration, field, not_negative, refuse
-from cosim.learning.codec import Codec
+from cosim.learning.codecs.codec import Codec
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from cosim.learning.transmission import SentView
+    from cosim.learning.codecs.transmission import SentView
 
 
 @configuration

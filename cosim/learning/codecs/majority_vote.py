@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape
-from cosim.learning.server_update import ServerUpdate
+from cosim.learning.server_updates.server_update import ServerUpdate
 
 if TYPE_CHECKING:
     from cosim.learning.network.weights import Weights

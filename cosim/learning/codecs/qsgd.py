@@ -18,7 +18,7 @@ import math
 from typing import TYPE_CHECKING
 
 from cosim.configuration import at_least, configuration, field
-from cosim.learning.codec import FLOAT_BITS
+from cosim.learning.codecs.codec import FLOAT_BITS
 from cosim.learning.codecs.flat import FlatCodec
 
 if TYPE_CHECKING:

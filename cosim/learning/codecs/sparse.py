@@ -20,7 +20,7 @@ import math
 from typing import TYPE_CHECKING
 
 from cosim.configuration import configuration
-from cosim.learning.codec import FLOAT_BITS
+from cosim.learning.codecs.codec import FLOAT_BITS
 from cosim.learning.codecs.flat import FlatCodec
 from cosim.learning.codecs.kept import Kept, KeptShare
 

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import refuse
-from cosim.learning.codec import Codec
-from cosim.learning.local_training import LocalTraining
+from cosim.learning.codecs.codec import Codec
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 
 if TYPE_CHECKING:

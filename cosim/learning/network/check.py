@@ -18,7 +18,7 @@ from cosim.learning.network.randomness_probe import GlobalDraw, outputs_without_
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import own_copy
 from cosim.learning.programs.sgd_steps import ReluLayers, forward, layer_outputs, relu_layers_of
-from cosim.learning.task import Task
+from cosim.learning.tasks.task import Task
 
 NUM_COMPARED = 4
 """Samples on which a network with `relu_layers` is compared with the products that train it."""

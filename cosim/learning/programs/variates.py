@@ -1,4 +1,4 @@
-"""Variates: the steps of SCAFFOLD (`cosim.learning.scaffold`).
+"""Variates: the steps of SCAFFOLD (`cosim.learning.local_training.scaffold`).
 
 What arrives beside the weights is c + c_i+ - c_i = (x - y) / (H eta), so its mean less c is the mean change.
 

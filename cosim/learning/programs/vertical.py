@@ -32,10 +32,10 @@ from torch.func import functional_call, grad, vmap
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.network.submodels import CENTRAL, LOCAL
 from cosim.learning.network.weights import Weights
 from cosim.learning.training_set import TrainingSet
-from cosim.learning.vertical import VerticalSgd
 
 
 class VerticalProgram:

@@ -13,7 +13,7 @@ from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
 from cosim.configuration import ConfigurationError, kind_of
 from cosim.files import place, shown
-from cosim.learning.task import SUGGESTED
+from cosim.learning.tasks.task import SUGGESTED
 from cosim.progress import say
 from cosim.running import network_of
 from cosim.studies.designs import BASE, Design, paths_of, value_at

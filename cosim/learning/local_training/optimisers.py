@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cosim.configuration import between, configuration, field, not_negative, positive
-from cosim.learning.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.learning.network.submodels import NetworkShape
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cosim.configuration import ConfigurationError, configuration, loaded, refuse
-from cosim.learning.local_training import LocalTraining
+from cosim.learning.local_training.local_training import LocalTraining
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

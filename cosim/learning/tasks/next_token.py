@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosim.configuration import ConfigurationError, configuration
-from cosim.learning.task import Classification, Sums
+from cosim.learning.tasks.task import Classification, Sums
 from cosim.records import Measure
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from cosim.configuration import configuration, refuse
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape
-from cosim.learning.server_update import MeanBySamples, ServerUpdate
+from cosim.learning.server_updates.server_update import MeanBySamples, ServerUpdate
 
 if TYPE_CHECKING:
     from cosim.learning.network.weights import Weights

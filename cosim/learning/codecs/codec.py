@@ -12,7 +12,7 @@
 
 A codec with a method `transmit` changes what arrives: a plain torch function of the change that a client's
 training has made, tensor by tensor, before it is added to the start again
-(`cosim.learning.transmission.SentView`)::
+(`cosim.learning.codecs.transmission.SentView`)::
 
     @configuration
     class ScaledSigns(Codec):
@@ -46,9 +46,9 @@ from cosim.configuration import Port, at_least, configuration, field
 from cosim.links.payload import Payload
 
 if TYPE_CHECKING:
+    from cosim.learning.codecs.transmission import SentView
     from cosim.learning.network.submodels import NetworkShape
     from cosim.learning.network.weights import Weights
-    from cosim.learning.transmission import SentView
 
 FLOAT_BITS = 32
 """Of a value that is not coded."""

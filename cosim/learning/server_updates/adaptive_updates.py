@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosim.configuration import below, configuration, field, not_negative, positive, refuse
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.server_update import Mean, ServerUpdate, ServerView
+from cosim.learning.server_updates.server_update import Mean, ServerUpdate, ServerView
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cosim.configuration import configuration
-from cosim.learning.metric import Answers, Metric
+from cosim.learning.tasks.metric import Answers, Metric
 from cosim.records import Measure
 
 if TYPE_CHECKING:

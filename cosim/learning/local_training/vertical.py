@@ -7,7 +7,7 @@ epochs of the client's samples.
 from typing import TYPE_CHECKING
 
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
-from cosim.learning.local_training import LocalTraining
+from cosim.learning.local_training.local_training import LocalTraining
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner

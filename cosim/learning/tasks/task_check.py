@@ -9,8 +9,8 @@ from torch.func import grad, vmap
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning.metric import Answers, named_metrics
-from cosim.learning.task import Task
+from cosim.learning.tasks.metric import Answers, named_metrics
+from cosim.learning.tasks.task import Task
 
 NUM_CLIENTS, NUM_SAMPLES = 2, 3
 """On which a loss is batched."""

@@ -7,7 +7,7 @@
 | NextToken | the token that follows | cross entropy | perplexity, accuracy, cross entropy on the test set |
 
 What is reported is computed from sums over slices of a data set, so it does not depend on who computes them;
-what sums cannot say, by metrics that a task names (`cosim.learning.metric`).
+what sums cannot say, by metrics that a task names (`cosim.learning.tasks.metric`).
 The first measure is the headline: it is drawn, and a study's target is one of its values.
 
 Scope and limitations: a loss is the mean over a batch, of outputs and targets alone, in operations that
@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from cosim.configuration import ConfigurationError, Port, class_of, configuration, field
-from cosim.learning.metric import Answers, are_metrics, named_metrics
+from cosim.learning.tasks.metric import Answers, are_metrics, named_metrics
 from cosim.records import Measure
 
 if TYPE_CHECKING:

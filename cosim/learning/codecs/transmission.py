@@ -1,4 +1,4 @@
-"""Transmission: what arrives of a trained update that a codec changes (`cosim.learning.codec`)."""
+"""Transmission: what arrives of a trained update that a codec changes (`cosim.learning.codecs.codec`)."""
 
 from collections.abc import Mapping
 
