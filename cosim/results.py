@@ -27,40 +27,13 @@ from cosim.files import checksum, place, read_json, shown, write_json, write_tab
 from cosim.job_costs import with_costs
 from cosim.names import CLOUD
 from cosim.provenance import check_version
-from cosim.records import DONE, END_OF_RUN, NO_ROUND, Measure, Trace, from_json
+from cosim.records import Trace
 from cosim.shown import in_a_line, table
+from cosim.summary import CHECKSUMS, COMPLETE, SUMMARY, Summary, summary_of
 from cosim.tables import TABLES, Tables, file_of, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SUMMARY, CHECKSUMS = "summary.json", "checksums"
-COMPLETE = "complete"
-"""The status of a run that has come to its end."""
-
-
-class Summary(NamedTuple):
-    """One run in one line.
-
-    `scores` are those of the last evaluation by column, `measures` what they mean; both are empty without
-    one. Updates are the clients' of all rounds that have ended, and of jobs that belong to none.
-    `bits_per_client` counts what was really sent, dropped uploads included.
-    """
-
-    status: str
-    num_global_rounds: int
-    time_s: float
-    scores: Mapping[str, float]
-    measures: Mapping[str, Measure]
-    energy_j: float
-    num_updates: int
-    num_dropped: int
-    bits_per_client: float
-
-    @property
-    def headline(self) -> tuple[str, Measure] | None:
-        """Column and meaning of the first score; None without an evaluation."""
-        return next(iter(self.measures.items()), None)
 
 
 class AtTarget(NamedTuple):
@@ -212,7 +185,7 @@ class Result:
         frames: dict[str, Any] = {
             name: table_of(name, getattr(trace, name), columns.get(kind)) for name, kind in TABLES.items()
         }
-        spans, transfers, rounds = frames["spans"], frames["transfers"], frames["rounds"]
+        spans, transfers = frames["spans"], frames["transfers"]
         tallies, evaluations = frames["tallies"], frames["evaluations"]
         frames["updates"] = with_costs(frames)
         tallied_j = tallies["train_j"] + tallies["send_j"]
@@ -222,24 +195,7 @@ class Result:
         sent_bits = _total_until(until_s, transfers["end_s"], transfers["sent_bits"])
         sent_bits += _total_until(until_s, ends_s, tallies["sent_bits"])
         evaluations["bits_per_client"] = sent_bits / num_clients
-        edge_rounds = rounds[rounds["level"] == "edge"]
-        fates = frames["fates"]
-        jobs = fates[(fates["edge_round"] == NO_ROUND) & (fates["outcome"] != END_OF_RUN)]
-        num_dropped = int((jobs["outcome"] != DONE).sum())
-        num_updates = int(edge_rounds["num_participants"].sum())
-        global_rounds = rounds[rounds["level"] == "global"]
-        summary = Summary(
-            status=status,
-            num_global_rounds=len(global_rounds),
-            time_s=time_s,
-            scores=trace.evaluations[-1].scores if trace.evaluations else {},
-            measures=trace.evaluations[-1].measures if trace.evaluations else {},
-            energy_j=float(spans["energy_j"].sum()) + float(tallied_j.sum()),
-            num_updates=num_updates + len(jobs),
-            num_dropped=num_dropped + num_updates - int(edge_rounds["num_arrived"].sum()),
-            bits_per_client=(float(transfers["sent_bits"].sum()) + float(tallies["sent_bits"].sum()))
-            / num_clients,
-        )
+        summary = Summary.of(trace, frames, num_clients, status, time_s)
         return cls(config=config, summary=summary, folder=folder, tables=frames)
 
     @classmethod
@@ -325,22 +281,6 @@ class Result:
         """Simulated time of a target (`at_target`), or None."""
         reached = self.at_target(target, held)
         return None if reached is None else reached.time_s
-
-
-def summary_of(folder: Path) -> tuple[Summary, dict[str, str]]:
-    """What summary.json says of a run, and the checksum of each table's file.
-
-    Raises:
-        ValueError: It cannot be read, or is none; says so in a few words.
-    """
-    values = read_json(folder / SUMMARY)
-    checksums = values.pop(CHECKSUMS, None)
-    summary = from_json(Summary, values)
-    if summary.scores.keys() != summary.measures.keys():
-        raise ValueError("it has other scores than measures")
-    if not isinstance(checksums, dict) or checksums.keys() != TABLES.keys():
-        raise ValueError(f"its {CHECKSUMS} are not those of {', '.join(TABLES)}")
-    return summary, checksums
 
 
 def _total_until(time_s: "pd.Series", end_s: "pd.Series", amount: "pd.Series") -> np.ndarray:

@@ -34,11 +34,12 @@ from cosim.network import ClockKind, nodes_of
 from cosim.progress import progress_of, say, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
 from cosim.records import END_OF_RUN
-from cosim.results import COMPLETE, Result
+from cosim.results import Result
 from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.simulation import Process, Simulation
 from cosim.sources import sources_of
+from cosim.summary import COMPLETE
 from cosim.system import System
 
 if TYPE_CHECKING:

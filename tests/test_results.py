@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosim import Measure, Result
-from cosim.results import AtTarget, Summary
+from cosim.results import AtTarget
+from cosim.summary import Summary
 from cosim.tables import TABLES
 
 

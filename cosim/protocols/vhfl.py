@@ -4,7 +4,7 @@ The server keeps a model of its own for features that only it observes, and send
 samples along with the federated weights. In every global round K_0 clients, drawn uniformly, train E_l local
 epochs on these outputs and their own features, then upload weights and, per sample, the gradient with respect
 to the outputs. The server waits T_p for each upload, takes the mean of the weights that arrived (eq. 10) and
-moves its own model along the gradients that came with them (eq. 17; `local_training.vertical` in cosim.learning).
+moves its own model along the gradients that came with them (eq. 17; `vertical` in `cosim.learning`).
 
 What is late is lost; its packets stay in the network. Weights of clients are their numbers of samples,
 renormalised over those that arrived (eq. 10 is N / K times a part of weights that add up to 1, which is right

@@ -18,7 +18,6 @@ from cosim.files import checksum, replace
 from cosim.learning.network.named import Builder, builder
 from cosim.needs import RecordsKind
 from cosim.progress import duration
-from cosim.results import COMPLETE
 from cosim.running import configuration_of, network_of
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
@@ -26,6 +25,7 @@ from cosim.studies.index import Index
 from cosim.studies.job import NETWORK, Job
 from cosim.studies.names import shared_parts
 from cosim.studies.table import FILE, row_of, run_folder, table_of, target_label
+from cosim.summary import COMPLETE
 from cosim.system import System
 
 if TYPE_CHECKING:

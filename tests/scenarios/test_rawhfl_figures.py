@@ -19,7 +19,7 @@ import cosim
 from cosim import Algorithm2, CommonSteps, ResourceAware, Simulation, Unconstrained, running
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import to_dict
-from cosim.results import Summary
+from cosim.summary import Summary
 from scenarios import rawhfl
 from scenarios.command_line import main
 from scenarios.command_line.console import console
