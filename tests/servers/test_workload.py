@@ -46,7 +46,8 @@ def test_coding_adds_cycles_and_codes_uploads_alone():
     assert load.upload == (WEIGHTS, 32 + 4 * WEIGHTS)
     assert load.download == (WEIGHTS, 32 * WEIGHTS)
     each = [load.cycles(client, 3, batch_size=10) for client in clients]
-    assert each == [3e6 + 7.5 * WEIGHTS] * len(clients) == load.cycles_of(clients, 3, 10).tolist()
+    many = 3 * load.step_cycles_of(clients, 10) + load.coding_cycles
+    assert each == [3e6 + 7.5 * WEIGHTS] * len(clients) == many.tolist()
 
 
 def test_sizes_are_planned_only_where_units_add_up_to_the_model():
