@@ -181,9 +181,14 @@ def _first_word(text: str) -> str:
 
 
 def _elsewhere(path: str, configs: Collection[Any]) -> str:
-    """Which other kind of a part has such a field, after a space; nothing where none has."""
+    """Which other kinds of a part have such a field, after a space; nothing where none has."""
     found = [place for config in configs for place in kinds_with(config, path.rpartition(".")[2])]
-    return f" {found[0][1]} has it: {_option(found[0][0])} {found[0][1]}." if found else ""
+    if not found:
+        return ""
+    place = found[0][0]
+    kinds = list(dict.fromkeys(kind for of, kind in found if of == place))
+    verb = "has" if len(kinds) == 1 else "have"
+    return f" {', '.join(kinds)} {verb} it: {_option(place)} {kinds[-1]}."
 
 
 def _annotation(config: Any, path: str) -> Any:

@@ -326,6 +326,11 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             ("no option --num-blocks. ResourceBlocks has it: --uplink.sharing.kind ResourceBlocks.",),
             id="option of another kind",
         ),
+        pytest.param(
+            (*QUICK, "--num-participants", "2"),
+            ("BySamples, DeadlineFeasible, ", "RoundRobin, Uniform have it: ", ".selection.kind Uniform."),
+            id="option of other kinds",
+        ),
         pytest.param((*QUICK, "--papers-scale"), ("Did you mean --paper-scale?",), id="option anywhere"),
         pytest.param(("run", "--resum", "a"), ("Did you mean --resume?",), id="option without scenario"),
         pytest.param(("study", "hist", "--seedz", "2"), ("Did you mean --seed",), id="option of a study"),
