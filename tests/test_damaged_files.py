@@ -202,6 +202,11 @@ def said_by(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     return int(str(ended.value.code)), output.err
 
 
+def num_errors(said: str) -> int:
+    """Errors that a command tells of; the reason in one may be an OSError."""
+    return sum(line.startswith("Error: ") for line in said.splitlines())
+
+
 def says(content: bytes, names: Sequence[str]) -> object:
     """What a JSON file says of some names, or what it holds besides an object; None: no JSON."""
     try:
@@ -227,7 +232,7 @@ def test_a_damaged_run_is_refused_in_one_sentence_or_goes_on(kind, file, whole, 
             code, said = said_by(capsys, command, str(place))
             assert code in (0, 2), said
             assert "Traceback" not in said
-            assert code == 0 or (said.count("Error: ") == 1 and "Usual fix" in said)
+            assert code == 0 or (num_errors(said) == 1 and "Usual fix" in said)
         place = damaged(whole / kind, file, content, tmp_path / "r")
         code, said = said_by(capsys, "run", "--resume", str(place), "--quiet", "--workers", "1")
         assert "Traceback" not in said
@@ -235,7 +240,7 @@ def test_a_damaged_run_is_refused_in_one_sentence_or_goes_on(kind, file, whole, 
             assert Result.load(place).summary == good
             assert (place / "overview.png").exists()
         else:
-            assert (code, said.count("Error: "), "Usual fix" in said) == (2, 1, True)
+            assert (code, num_errors(said), "Usual fix" in said) == (2, 1, True)
             assert file in ("config.json", "checkpoint.npz"), said
 
 
