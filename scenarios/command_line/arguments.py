@@ -187,6 +187,7 @@ def _elsewhere(path: str, configs: Collection[Any]) -> str:
         return ""
     place = found[0][0]
     kinds = list(dict.fromkeys(kind for of, kind in found if of == place))
+    kinds = [kind for kind in kinds if ":" not in kind] or kinds  # ours, if any is
     verb = "has" if len(kinds) == 1 else "have"
     return f" {', '.join(kinds)} {verb} it: {_option(place)} {kinds[-1]}."
 
