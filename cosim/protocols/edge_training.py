@@ -6,6 +6,7 @@ its model by the mean of what arrived (HIST journal paper, eqs. 5 and 6), and se
 Scope and limitations: if nothing arrived the edge model stays, and the round's record has num_arrived 0.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -161,7 +162,7 @@ class EdgeTraining(CellTraining):
             choice = self.selection.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self.selection).__name__)
             steps = steps_of(participants)
-            request = cloud.request(model, self._by_name(participants, steps), self.local)
+            request = cloud.request(model, self._of_each(participants, steps), self.local)
             work = Assignment(
                 job=job, request=request, cycles=0.0, download=load.download, payload=load.upload
             )
@@ -176,9 +177,11 @@ class EdgeTraining(CellTraining):
         cloud.living.pop(edge.name, None)
         return model
 
-    def _by_name(self, clients: Clients, steps: NDArray[np.int64]) -> int | dict[str, int]:
-        """Steps of each client by its name, or of all."""
-        of_all = self.steps.of_all
+    def _of_each(self, clients: Clients, steps: NDArray[np.int64]) -> int | Callable[[str], int]:
+        """Steps of all, or what gives those of a client by its name."""
+        of_all, fleet = self.steps.of_all, clients.fleet
         if of_all is not None:
             return of_all
-        return {client.name: number for client, number in zip(clients, steps.tolist(), strict=True)}
+        by_place = np.zeros(len(fleet.names), dtype=np.int64)
+        by_place[clients.places] = steps
+        return lambda name: by_place.item(fleet.place_of[name])

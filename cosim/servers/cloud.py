@@ -112,14 +112,14 @@ class Cloud(Server):
         return model
 
     def request(
-        self, start: PendingModel, num_steps: int | Mapping[str, int], training: LocalTraining
+        self, start: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
     ) -> Request:
         """What clients are asked for: so many steps by a rule, from a model.
 
         Where nothing is learned one update stands for all, since nobody will read it.
 
         Args:
-            num_steps: Of all, or of each by name.
+            num_steps: Of all, or what gives those of a client by its name.
         """
         codec = self.workload.codec if self.workload.codec.changes_values else None
         update = partial(PendingUpdate, start=start, training=training, codec=codec)
@@ -132,7 +132,7 @@ class Cloud(Server):
             asked = update(
                 client=client.name,
                 samples=client.samples,
-                num_steps=num_steps if isinstance(num_steps, int) else num_steps[client.name],
+                num_steps=num_steps if isinstance(num_steps, int) else num_steps(client.name),
                 key=key,
                 state=client.states.get(client.name) if training.keeps_state else None,
                 codec_state=client.states.get(codec_of(client.name)),
