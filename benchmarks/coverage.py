@@ -8,6 +8,7 @@ runs flagged too noisy ("flag"), the coverage of all runs ("all") and that of th
                   0 to 1, coverage on the logit
     batch means   AR(1) of coefficient 0.9 that starts 20 standard deviations of its noise off; waiting in
                   M/M/1 at load 0.5 from an empty start
+    ranks         12 designs on shared seeds, of which none is better: how often some are told apart
     regenerative  sojourn times in M/H2/1 (rates 8 and 2 per s): mean, and share below the 90 % and 99 %
                   points; "plain" is the coverage of ratio and t interval without our corrections; "packets"
                   cuts so many packets of an older queue into cycles, which drops both ends
@@ -27,6 +28,7 @@ from scipy.optimize import brentq
 from scipy.signal import lfilter
 
 from analysis.intervals.batch_means import batch_means
+from analysis.intervals.ranks import ranks
 from analysis.intervals.regenerative import cycles, regenerative
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, quantile, t_interval
@@ -166,6 +168,21 @@ def print_shares(num_replications: int, rng: np.random.Generator) -> None:
         print(f"{name}  {'  '.join(cells)}", flush=True)
 
 
+def print_ranks(num_replications: int, rng: np.random.Generator) -> None:
+    """12 designs of which none takes more than another, on shared seeds."""
+    print("\nranks: studies in which some are told apart     2 seeds  5 seeds 10 seeds")
+    for name, factor in (("all spread alike", 1.0), ("3 of them spread twice as much", 2.0)):
+        spreads = np.where(np.arange(12) < 3, factor, 1.0)[:, None]
+        cells = []
+        for num_seeds in (2, 5, 10):
+            logs = rng.normal(size=(num_replications, 12, num_seeds)) * spreads / 10.0
+            told = [
+                any(found.of(design).worst < 12 for design in range(12)) for found in map(ranks, np.exp(logs))
+            ]
+            cells.append(f"{100.0 * np.mean(told):6.1f} %")
+        print(f"{name:46s} {' '.join(cells)}", flush=True)
+
+
 def per_packet(queue: Queue, sojourns_s: np.ndarray) -> tuple[np.ndarray, tuple[float, ...]]:
     """Sojourn, successes at the two deadlines; shape (packets, 3); and their true means."""
     deadlines_s = [queue.deadline_s(rate) for rate in (0.9, 0.99)]
@@ -214,6 +231,7 @@ def main() -> None:
     rng = np.random.default_rng(options.seed)
     print_series(options.replications, rng)
     print_shares(10 * options.replications, np.random.default_rng(options.seed))
+    print_ranks(options.replications, np.random.default_rng(options.seed))
     print_regenerative(options.replications, int(options.packets), rng)
     error = np.sqrt(0.0475 / options.replications)
     print(f"\nStandard error of a coverage of 95 %: {100 * error:.1f} % at {options.replications} runs")

@@ -7,8 +7,9 @@ better, to all but those that are surely worse. These hold together at the same 
 - From 6 seeds on a pair is told apart by Student's t of its own differences, at a level shared among all
   pairs (Bonferroni). Its errors are normal; designs may spread as they like.
 - With fewer seeds, from which no pair knows its own spread, all designs are taken to have one, and Tukey's
-  studentised range serves. Where some spread twice as much as the others, 12 designs of which none is better
-  are told apart in 12 % of studies on 5 seeds, in place of 5 %: `assumes_one_spread` says that it was so.
+  studentised range serves. Where 3 spread twice as much as the others, 12 designs of which none is better
+  are told apart in 12 % of studies on 5 seeds, in place of 5 % (`python benchmarks/coverage.py`):
+  `assumes_one_spread` says that it was so.
 
 Scope and limitations: every design has every seed, so a run that never got there has no place here.
 
