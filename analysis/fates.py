@@ -151,7 +151,7 @@ def _why_dropped(jobs: pd.DataFrame, spans: pd.DataFrame, own: Numbers, of: Numb
     """Why each job was dropped: what cut the last of its activities that was cut, or else its own outcome.
 
     Args:
-        own: Rows of the clients' spans, in the order of time.
+        own: Rows of the clients' spans, those of each client in the order of time.
         of: Row of the job of each of them; -1 of none.
     """
     reasons = jobs["outcome"].to_numpy(dtype=object).copy()

@@ -55,13 +55,15 @@ class PathRows:
     """Edge rounds that have ended, and the jobs in them.
 
     Attributes:
-        edge_rounds: A row per edge round: edge, global_round, edge_round, start_s, end_s, ended_by, outcome.
+        edge_rounds: A row per edge round, by their ends: edge, global_round, edge_round, start_s, end_s,
+            ended_by, outcome.
         jobs: A row per job: client, edge, global_round, edge_round, outcome, slack_s, ended_round.
     """
 
     def __init__(self, result: Result) -> None:
         fates = result.fates
         rounds = result.rounds[result.rounds["level"] == "edge"].rename(columns={"node": "edge"})
+        rounds = rounds.sort_values("end_s", kind="stable")
         named = fates["client"], fates["edge"], rounds["edge"], result.spans["node"]
         self._names, (client, cell, self._edge, node) = coded(*named)
         self._spans = Stretches(result.spans, self._names, node)

@@ -11,15 +11,12 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cosim.configuration import ConfigurationError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _MOST_BYTES = 100
@@ -89,10 +86,25 @@ def replace(path: Path, write: Callable[[Path], Any]) -> None:
     """
     partial = partial_of(path)
     try:
-        write(partial)
-        with partial.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(partial, path)
+        with told(path):
+            write(partial)
+            with partial.open("rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Say in one sentence that what is written for a place cannot be.
+
+    Raises:
+        ConfigurationError: It cannot.
+    """
+    try:
+        yield
     except OSError as error:
         full = any(error.errno == number or f"errno {number}]" in str(error) for number in _FULL)
         fix = "make room on the disk" if full else "a folder that is there and that you may write to"
@@ -100,15 +112,6 @@ def replace(path: Path, write: Callable[[Path], Any]) -> None:
             f"{shown(path)}: cannot be written ({_why(error)}). What was saved before is whole. Usual "
             f"fix: {fix}, then the same command again, for a run cosim run --resume."
         ) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-
-
-def write_table(path: Path, frame: "pd.DataFrame") -> str:
-    """Write a Parquet table; returns its checksum."""
-    replace(path, lambda partial: frame.to_parquet(partial, index=False))
-    return checksum(path)
 
 
 def checksum(path: Path) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from cosim.configuration import ConfigurationError, parts_of
 from cosim.files import shown
+from cosim.records import ROWS_OF_A_JOB
 
 RecordsKind = Literal["auto", "all", "rounds"]
 
@@ -21,9 +22,6 @@ MOST_ROWS = 10_000_000
 
 MUCH_GIB = 1.0
 """Memory for what clients keep that is said before a run starts."""
-
-ROWS_OF_A_JOB = 4
-"""Two spans, a transfer, a fate."""
 
 _GIB = 2.0**30
 _BASE_BYTES = 0.35e9

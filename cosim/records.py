@@ -1,15 +1,11 @@
-"""Records: the flat rows that a run writes, and the trace that collects them.
+"""Records: the flat rows that a run writes.
 
 Everything reported about a run (latency, energy, dropped updates, bits) is read off these rows.
 """
 
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
-
-import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 
@@ -24,6 +20,9 @@ NO_JOB = -1
 
 NO_ROUND = -1
 """The number of no round, where a job belongs to none."""
+
+ROWS_OF_A_JOB = 4
+"""Two spans, a transfer, a fate."""
 
 
 class Span(NamedTuple):
@@ -261,60 +260,4 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
     raise ValueError(f"{where} is {value!r:.40}")
 
 
-@attrs.frozen(eq=False)
-class Words:
-    """A column of words: row k has words[codes[k]]."""
-
-    words: Sequence[str]
-    codes: NDArray[np.int64]
-
-    def __getitem__(self, rows: NDArray[Any]) -> "Words":
-        return Words(self.words, self.codes[rows])
-
-
-Columns = dict[str, Any]
-"""Many rows: column -> array, or `Words`."""
-
 Row = Span | Transfer | Fate | Allotment | Round | Tally | Version | Applied | Evaluation
-
-
-class Trace:
-    """The rows of one run, a list per kind, in the order in which they ended."""
-
-    def __init__(self) -> None:
-        self.spans: list[Span] = []
-        self.transfers: list[Transfer] = []
-        self.fates: list[Fate] = []
-        self.plans: list[Allotment] = []
-        self.rounds: list[Round] = []
-        self.tallies: list[Tally] = []
-        self.versions: list[Version] = []
-        self.updates: list[Applied] = []
-        self.evaluations: list[Evaluation] = []
-        self._lists = {
-            Span: self.spans,
-            Transfer: self.transfers,
-            Fate: self.fates,
-            Allotment: self.plans,
-            Round: self.rounds,
-            Tally: self.tallies,
-            Version: self.versions,
-            Applied: self.updates,
-            Evaluation: self.evaluations,
-        }
-        self.columns: Callable[[], Mapping[type[Row], Columns]] = dict
-        """Gives the rows that were kept many at a time."""
-
-    def record(self, row: Row) -> None:
-        """Keep one row."""
-        self._lists[type(row)].append(row)  # type: ignore[arg-type]
-
-    def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
-        """Say of jobs that have just ended why their servers have dropped them, by client and number."""
-        left = dict(reasons)
-        for place in reversed(range(len(self.fates))):
-            if not left:
-                return
-            fate = self.fates[place]
-            if reason := left.pop((fate.client, fate.job), None):
-                self.fates[place] = fate._replace(outcome=reason)

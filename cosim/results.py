@@ -3,8 +3,8 @@
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
 `spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `versions`, `updates` and `evaluations` as
 Parquet (`cosim.tables`), and, where something is learned, `checkpoint.npz`. Every file is written whole or
-not at all. The summary keeps the checksum of each table's file (`cosim.files.checksum`), so that one that has
-changed since is not taken for what the run has written.
+not at all, tables as the run goes (`cosim.row_groups`). The summary keeps the checksum of each table's file
+(`cosim.files.checksum`), so that one that has changed since is not taken for what the run has written.
 
 Usage::
 
@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
-from cosim.files import checksum, place, read_json, shown, write_json, write_table
-from cosim.job_costs import with_costs
+from cosim.files import checksum, place, read_json, shown
 from cosim.names import CLOUD
 from cosim.provenance import check_version
-from cosim.records import Trace
+from cosim.row_groups import RowGroups
 from cosim.shown import in_a_line, table
-from cosim.summary import CHECKSUMS, COMPLETE, SUMMARY, Summary, summary_of
-from cosim.tables import TABLES, Tables, file_of, table_of
+from cosim.summary import COMPLETE, SUMMARY, Summary, summary_of
+from cosim.tables import TABLES, Tables, file_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +57,7 @@ class Result:
 
     Attributes:
         config: The configuration, as in config.json.
-        tables: Name -> rows; those of a complete run that was loaded are read when they are first asked for.
+        tables: Name -> rows; those in a folder are read when they are first asked for.
         folder: Where it lies, or None.
         learned: Weights of the model that was evaluated last; None in a result that was loaded (`weights`).
         network: The torch.nn.Module of a run with these weights, in evaluation mode; None where nothing was
@@ -171,32 +170,14 @@ class Result:
         return None if checkpoint is None else checkpoint.weights
 
     @classmethod
-    def of(
-        cls,
-        trace: Trace,
-        config: dict[str, Any],
-        num_clients: int,
-        status: str,
-        time_s: float,
-        folder: Path | None,
-    ) -> "Result":
-        """The tables of a trace."""
-        columns = trace.columns()
-        frames: dict[str, Any] = {
-            name: table_of(name, getattr(trace, name), columns.get(kind)) for name, kind in TABLES.items()
-        }
-        spans, transfers = frames["spans"], frames["transfers"]
-        tallies, evaluations = frames["tallies"], frames["evaluations"]
-        frames["updates"] = with_costs(frames)
-        tallied_j = tallies["train_j"] + tallies["send_j"]
-        until_s, ends_s = evaluations["time_s"], tallies["end_s"]
-        evaluations["energy_j"] = _total_until(until_s, spans["end_s"], spans["energy_j"])
-        evaluations["energy_j"] += _total_until(until_s, ends_s, tallied_j)
-        sent_bits = _total_until(until_s, transfers["end_s"], transfers["sent_bits"])
-        sent_bits += _total_until(until_s, ends_s, tallies["sent_bits"])
-        evaluations["bits_per_client"] = sent_bits / num_clients
-        summary = Summary.of(trace, frames, num_clients, status, time_s)
-        return cls(config=config, summary=summary, folder=folder, tables=frames)
+    def of(cls, rows: RowGroups, config: dict[str, Any], status: str, time_s: float) -> "Result":
+        """What a run wrote so far, in its folder where it has one.
+
+        Raises:
+            ConfigurationError: A file cannot be written.
+        """
+        tables, summary = rows.save(status, time_s)
+        return cls(config=config, summary=summary, folder=rows.folder, tables=tables)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
@@ -241,13 +222,6 @@ class Result:
         """The same result with other rows of some tables."""
         return attrs.evolve(self, tables={**self.tables, **tables})
 
-    def save(self) -> None:
-        """Write tables and summary into the folder, each file whole or not at all."""
-        if self.folder is None:
-            return
-        checksums = {name: write_table(file_of(self.folder, name), self.tables[name]) for name in TABLES}
-        write_json(self.folder / SUMMARY, self.summary._asdict() | {CHECKSUMS: checksums})
-
     def at_target(self, target: float, held: int = 1) -> AtTarget | None:
         """What a run had taken when its headline, the first score, was at least as good as a target.
 
@@ -281,10 +255,3 @@ class Result:
         """Simulated time of a target (`at_target`), or None."""
         reached = self.at_target(target, held)
         return None if reached is None else reached.time_s
-
-
-def _total_until(time_s: "pd.Series", end_s: "pd.Series", amount: "pd.Series") -> np.ndarray:
-    """Sum of the amounts that ended at or before each time."""
-    order = np.argsort(end_s.to_numpy(), kind="stable")
-    total = np.concatenate(([0.0], np.cumsum(amount.to_numpy()[order])))
-    return total[np.searchsorted(end_s.to_numpy()[order], time_s.to_numpy(), side="right")]

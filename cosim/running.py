@@ -35,6 +35,7 @@ from cosim.progress import progress_of, say, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
 from cosim.records import END_OF_RUN
 from cosim.results import Result
+from cosim.row_groups import GROUP_ROWS, RowGroups
 from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.simulation import Process, Simulation
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
     from cosim.learning.learner import Learner
     from cosim.learning.network.named import Builder
 
-_SAVE_EVERY_WALL_S = 15.0
+_SAVE_EVERY_WALL_S, _SAVE_EVERY_SAVES = 15.0, 10.0
+"""At least so long, and so many times as long as a save took, since tables are written anew. [no source]"""
 SCENARIO = r"[A-Za-z0-9_-]+|[A-Za-z0-9_.]+:[A-Za-z0-9_]+"
 """A scenario's name, or module:function."""
 
@@ -66,6 +68,7 @@ def run(
     records: RecordsKind = "auto",
     resume: bool | Literal["as found"] = False,
     checkpoint_every: int | None = None,
+    group_rows: int = GROUP_ROWS,
     progress: bool | str = False,
 ) -> Result:
     """Play a system to its end.
@@ -89,6 +92,8 @@ def run(
             run that is complete, and begin one where there is none.
         checkpoint_every: Keep the model of an evaluation when it is so many versions (global rounds) after
             the last one that was kept, besides every 15 seconds, as the tables; None: only then.
+        group_rows: Rows of all tables together that are gathered in memory, at least, before they are
+            written; the results do not depend on it.
         progress: Whether to show how far the run has come, as a bar in a terminal or a notebook, and before
             it what memory is taken, where clients keep much; a text: so called.
 
@@ -128,7 +133,9 @@ def run(
         if progress:
             show = alone.enter_context(progress_of(title))
             listener = shown_and_heard(show, system.end, listener)
-        writer = _Writer(sim, learner, system, config, folder, known, listener, checkpoint_every)
+        rows = RowGroups(sim.trace, system.num_clients, folder, group_rows)
+        alone.callback(rows.discard)
+        writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every)
         needs = partial(needs_of, system, num_kept_values=kept_values_of(system, learner.shape))
         check_room(needs("arrays", keeps_rows=False), folder, keeps_rows=False)
         cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock, records)
@@ -227,22 +234,21 @@ class _Writer:
 
     def __init__(
         self,
+        rows: RowGroups,
         sim: Simulation,
         learner: "Learner",
-        system: System,
         config: dict[str, Any],
-        folder: Path | None,
         known: Checkpoint | None,
         listener: Callable[[VersionReport], None],
         checkpoint_every: int | None,
     ) -> None:
         self._sim, self._learner, self._listener = sim, learner, listener
         self._checkpoint_every = checkpoint_every
-        self._config, self._num_clients, self._folder = config, system.num_clients, folder
+        self._config, self._rows, self._folder = config, rows, rows.folder
         self._replayed = known.version if known else -1
         self._evaluated: VersionReport | None = None
         self._kept = self._replayed
-        self._saved = time.monotonic()
+        self._save_at = time.monotonic() + _SAVE_EVERY_WALL_S
 
     def heard(self, report: VersionReport) -> None:
         """Take note of a new version; what is only replayed is not saved again."""
@@ -253,19 +259,17 @@ class _Writer:
             num_new = report.version - max(self._kept, 0)
             if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
                 self._keep_model()
-            if time.monotonic() - self._saved > _SAVE_EVERY_WALL_S:
+            if self._folder is not None and time.monotonic() > self._save_at:
+                begun = time.monotonic()
                 self.save("running")
-                self._saved = time.monotonic()
+                took_s = time.monotonic() - begun
+                self._save_at = time.monotonic() + max(_SAVE_EVERY_WALL_S, _SAVE_EVERY_SAVES * took_s)
         self._listener(report)
 
     def save(self, status: str) -> Result:
         """Write what there is; returns the tables."""
-        result = Result.of(
-            self._sim.trace, self._config, self._num_clients, status, self.time_s, self._folder
-        )
         self._keep_model()
-        result.save()
-        return result
+        return Result.of(self._rows, self._config, status, self.time_s)
 
     def _keep_model(self) -> None:
         """Save the last evaluated model, unless it is kept already."""

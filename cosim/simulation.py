@@ -39,7 +39,7 @@ import simpy
 from simpy.events import NORMAL
 
 from cosim.draws import Draws
-from cosim.records import DONE, END_OF_RUN, NO_JOB, Span, Trace
+from cosim.records import DONE, END_OF_RUN, NO_JOB, Span
 from cosim.side_by_side import (
     Branch,
     Dropped,
@@ -51,6 +51,7 @@ from cosim.side_by_side import (
     outcome_of,
     reason_of,
 )
+from cosim.trace import Trace
 
 __all__ = ["Dropped", "Event", "Interrupt", "Process", "SideBySide", "Simulation", "outcome_of", "reason_of"]
 

@@ -1,15 +1,13 @@
 """Summary: one run in one line, as summary.json has it beside the checksums of its tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from cosim.files import read_json
-from cosim.records import DONE, END_OF_RUN, NO_ROUND, Measure, Trace, from_json
+from cosim.records import Evaluation, Measure, from_json
 from cosim.tables import TABLES
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cosim.totals import Totals
 
 SUMMARY, CHECKSUMS = "summary.json", "checksums"
 COMPLETE = "complete"
@@ -36,32 +34,20 @@ class Summary(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        trace: Trace,
-        tables: "Mapping[str, pd.DataFrame]",
-        num_clients: int,
-        status: str,
-        time_s: float,
+        cls, totals: Totals, evaluations: Sequence[Evaluation], num_clients: int, status: str, time_s: float
     ) -> "Summary":
-        """That of a trace, and of the tables of its rows."""
-        spans, transfers, rounds = tables["spans"], tables["transfers"], tables["rounds"]
-        tallies, fates = tables["tallies"], tables["fates"]
-        edge_rounds, global_rounds = (rounds[rounds["level"] == level] for level in ("edge", "global"))
-        jobs = fates[(fates["edge_round"] == NO_ROUND) & (fates["outcome"] != END_OF_RUN)]
-        num_dropped = int((jobs["outcome"] != DONE).sum())
-        num_updates = int(edge_rounds["num_participants"].sum())
-        tallied_j = tallies["train_j"] + tallies["send_j"]
-        sent_bits = float(transfers["sent_bits"].sum()) + float(tallies["sent_bits"].sum())
+        """That of sums over rows."""
+        last = evaluations[-1] if evaluations else None
         return cls(
             status=status,
-            num_global_rounds=len(global_rounds),
+            num_global_rounds=totals.num_global_rounds,
             time_s=time_s,
-            scores=trace.evaluations[-1].scores if trace.evaluations else {},
-            measures=trace.evaluations[-1].measures if trace.evaluations else {},
-            energy_j=float(spans["energy_j"].sum()) + float(tallied_j.sum()),
-            num_updates=num_updates + len(jobs),
-            num_dropped=num_dropped + num_updates - int(edge_rounds["num_arrived"].sum()),
-            bits_per_client=sent_bits / num_clients,
+            scores=last.scores if last else {},
+            measures=last.measures if last else {},
+            energy_j=totals.spent.energy_j,
+            num_updates=totals.num_updates,
+            num_dropped=totals.num_dropped,
+            bits_per_client=totals.spent.sent_bits / num_clients,
         )
 
     @property

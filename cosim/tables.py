@@ -1,7 +1,9 @@
 """Tables: the rows of a run by kind, and the Parquet files that hold them.
 
-Rows are sorted by time and node name, so that the same seed gives the same files, bit for bit. A file is
-known again by its checksum, which `summary.json` keeps.
+Rows are in the order of the stretches of a run (`cosim.trace`: of global rounds, where there are rounds), in
+each by the number of the client, or of the node, and then by time; clients are numbered cell by cell. So the
+same seed gives the same files, bit for bit, and rows are written before a run is over. Who wants another
+order sorts. A file is known again by its checksum, which `summary.json` keeps.
 """
 
 import typing
@@ -14,24 +16,13 @@ from numpy.typing import NDArray
 
 from cosim.job_costs import COLUMNS
 from cosim.names import by_number
-from cosim.records import (
-    Allotment,
-    Applied,
-    Columns,
-    Evaluation,
-    Fate,
-    Round,
-    Span,
-    Tally,
-    Transfer,
-    Version,
-    Words,
-)
+from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Row, Span, Tally, Transfer, Version
+from cosim.trace import ENDS, Columns, Words, stretch_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLES = {
+TABLES: dict[str, type[Row]] = {
     "spans": Span,
     "transfers": Transfer,
     "fates": Fate,
@@ -44,16 +35,17 @@ TABLES = {
 }
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
 _ORDER = {
-    "spans": ["start_s", "node", "end_s"],
-    "transfers": ["start_s", "client"],
-    "fates": ["start_s", "client"],
-    "plans": ["time_s", "client"],
-    "rounds": ["end_s", "level", "node"],
-    "tallies": ["end_s", "edge"],
-    "versions": ["time_s", "server", "version"],
-    "updates": ["applied_s", "server", "made_version", "client", "job"],
+    "spans": ["node", "start_s", "end_s"],
+    "transfers": ["client", "start_s"],
+    "fates": ["client", "start_s", "job"],
+    "plans": ["client", "time_s"],
+    "rounds": ["level", "node", "end_s"],
+    "tallies": ["edge", "end_s"],
+    "versions": ["server", "version"],
+    "updates": ["server", "made_version", "client", "job"],
     "evaluations": ["version"],
 }
+"""Of the rows of a stretch."""
 
 AT_EVALUATIONS = ("energy_j", "bits_per_client")
 """Columns of the evaluations besides: totals of all clients up to then."""
@@ -64,10 +56,17 @@ def file_of(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
 
 
-def table_of(name: str, rows: list[Any], columns: Columns | None = None) -> "pd.DataFrame":
-    """The table of a trace's rows, those that were kept one by one and those by columns."""
+def table_of(
+    name: str, rows: Sequence[Any], columns: Columns | None = None, stretches_s: Sequence[float] = ()
+) -> "pd.DataFrame":
+    """The table of a trace's rows, those that were kept one by one and those by columns.
+
+    Args:
+        stretches_s: Last instants of the stretches that the rows are in, rising.
+    """
     import pandas as pd  # not before there is a table
 
+    kind = TABLES[name]
     scores = list(rows[0].scores) if rows and name == "evaluations" else []
     if name == "evaluations":
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
@@ -77,7 +76,8 @@ def table_of(name: str, rows: list[Any], columns: Columns | None = None) -> "pd.
     for column, dtype in dtypes.items():
         many = None if columns is None else columns[column]
         found[column] = (_words_of if dtype == "str" else _numbers_of)(singles[column], many, dtype)
-    keys = [found[column] for column in _ORDER[name]]
+    ends_s: Any = found[ENDS[kind]]
+    keys = [stretch_of(kind, ends_s, stretches_s), *(found[column] for column in _ORDER[name])]
     order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
     frame = {
         column: _in_strings(values[order]) if isinstance(values, Words) else values[order]

@@ -13,6 +13,7 @@ import weakref
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet
 import pytest
 import worlds
 
@@ -47,6 +48,8 @@ from cosim import (
 from cosim.configuration import from_dict, to_dict
 from cosim.devices.local_steps import SameSteps
 from cosim.links.uplink import Job
+from cosim.records import DONE, Span
+from cosim.row_groups import RowGroups
 from cosim.servers.cloud import VersionReport
 from cosim.testing import small_system
 from scenarios.command_line import main
@@ -248,16 +251,6 @@ def test_summary_and_evaluations_add_up_the_rows() -> None:
         assert row.bits_per_client == pytest.approx(transfers["sent_bits"].sum() / 5, rel=1e-12)
 
 
-def test_rows_are_sorted_by_time_and_node() -> None:
-    result = play(worlds.alike(3, 2))
-    starts = list(zip(result.spans["start_s"], result.spans["node"], strict=True))
-    assert starts == sorted(starts)
-    starts = list(zip(result.transfers["start_s"], result.transfers["client"], strict=True))
-    assert starts == sorted(starts)
-    ends = list(zip(result.rounds["end_s"], result.rounds["level"], result.rounds["node"], strict=True))
-    assert ends == sorted(ends)
-
-
 def test_existing_folder_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
     play(TINY, out=tmp_path / "a")
     before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
@@ -372,18 +365,24 @@ def test_interrupted_run_keeps_what_was_finished(tmp_path: Path) -> None:
 def test_a_save_that_fails_half_way_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = play(TINY, out=tmp_path / "a")
-    before = tables(tmp_path / "a")
+    """Nothing else is left beside it."""
+    sim = Simulation(1)
+    groups = RowGroups(sim.trace, 1, tmp_path)
+    before = Result.of(groups, {"system": {}}, "running", 0.0)
+    old = tables(tmp_path)
 
-    def break_off(frame: pd.DataFrame, path: Path, **options: object) -> None:
-        path.write_bytes(b"half a ta")
+    def break_off(writer: object, table: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pd.DataFrame, "to_parquet", break_off)
-    with pytest.raises(KeyboardInterrupt):
-        result.save()
-    assert tables(tmp_path / "a") == before
-    assert Result.load(tmp_path / "a").summary == result.summary
+    sim.trace.record(Span("client-0000", "train", 0.0, 1.0, 0.5, DONE))
+    with monkeypatch.context() as patch:
+        patch.setattr(pyarrow.parquet.ParquetWriter, "write_table", break_off)
+        with pytest.raises(KeyboardInterrupt):
+            Result.of(groups, {"system": {}}, "running", 1.0)
+    assert tables(tmp_path) == old
+    assert not list(tmp_path.glob(".*"))
+    assert len(before.spans) == 0
+    assert len(Result.of(groups, {"system": {}}, "complete", 1.0).spans) == 1
 
 
 def test_a_full_disk_is_one_clear_error_and_leaves_the_old_files(tmp_path: Path) -> None:
@@ -467,6 +466,7 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.
 def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
     """Saving after every round, so that the kill most likely falls into a save."""
     always = 'import sys, cosim.running\nsys.modules["cosim.running"]._SAVE_EVERY_WALL_S = 0.0'
+    always += '\nsys.modules["cosim.running"]._SAVE_EVERY_SAVES = 0.0'
     process = started(tmp_path / "a", before=always)
     process.kill()
     process.communicate(timeout=60)
@@ -480,7 +480,8 @@ def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
 
 
 def test_tables_are_saved_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.import_module("cosim.running"), "_SAVE_EVERY_WALL_S", 0.0)
+    for pause in ("_SAVE_EVERY_WALL_S", "_SAVE_EVERY_SAVES"):
+        monkeypatch.setattr(importlib.import_module("cosim.running"), pause, 0.0)
     heard = []
 
     def look(report: VersionReport) -> None:

@@ -49,12 +49,10 @@ class VersionReport(NamedTuple):
 
 @attrs.define
 class _Standing:
-    """How far a run has come: its last version, the last that was evaluated, rows whose updates count."""
+    """How far a run has come: its last version, and the last that was evaluated."""
 
     last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel()))
     evaluated: Progress | None = None
-    num_rounds: int = 0
-    num_applied: int = 0
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -160,14 +158,11 @@ class Cloud(Server):
         Args:
             num_global_rounds: Rounds that have ended with it; None: no more than before.
         """
-        before, rounds, standing = self.progress, sim.trace.rounds, self._standing
-        arrived = sum(row.num_arrived for row in rounds[standing.num_rounds :] if row.level == "edge")
-        arrived += sum(row.of_client for row in sim.trace.updates[standing.num_applied :])
-        standing.num_rounds, standing.num_applied = len(rounds), len(sim.trace.updates)
+        before = self.progress
         progress = Progress(
             version=before.version + 1,
             num_global_rounds=before.num_global_rounds if num_global_rounds is None else num_global_rounds,
-            num_updates=before.num_updates + arrived,
+            num_updates=sim.trace.num_arrived,
             time_s=sim.now_s,
         )
         return self._new_version(sim, progress, model)
@@ -183,6 +178,7 @@ class Cloud(Server):
         last = standing.evaluated
         if last is None or self.is_over or self.evaluation.is_due(progress, last):
             self._evaluate(sim)
+        sim.trace.end_stretch(progress.time_s)
         self.listener(standing.last)
         return model
 

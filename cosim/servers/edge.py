@@ -99,19 +99,20 @@ class EdgeServer(Server):
         jobs = sim.side_by_side(
             {client.name: client.local_round(sim, assignment) for client, assignment in assignments}
         )
-        outcomes = yield from jobs.under(waiting.wait(sim, self, jobs))
-        if not isinstance(outcomes, list) or len(outcomes) != len(jobs):
-            raise ConfigurationError(
-                f"{type(waiting).__name__}.wait returned {outcomes!r:.80}: must be what became of each of "
-                f"the {len(jobs)} jobs. Usual fix: return (yield from jobs.cut('late'))."
+        with sim.trace.open_round(start_s):
+            outcomes = yield from jobs.under(waiting.wait(sim, self, jobs))
+            if not isinstance(outcomes, list) or len(outcomes) != len(jobs):
+                raise ConfigurationError(
+                    f"{type(waiting).__name__}.wait returned {outcomes!r:.80}: must be what became of each "
+                    f"of the {len(jobs)} jobs. Usual fix: return (yield from jobs.cut('late'))."
+                )
+            sim.trace.overrule(
+                {
+                    (client.name, assignment.job.number): outcome.reason
+                    for (client, assignment), outcome in zip(assignments, outcomes, strict=True)
+                    if isinstance(outcome, Dropped)
+                }
             )
-        sim.trace.overrule(
-            {
-                (client.name, assignment.job.number): outcome.reason
-                for (client, assignment), outcome in zip(assignments, outcomes, strict=True)
-                if isinstance(outcome, Dropped)
-            }
-        )
         arrived = np.array([not isinstance(outcome, Dropped) for outcome in outcomes], dtype=bool)
         who = Clients.of(self.clients.fleet, [client for client, _ in assignments])
         self._past[:] = [PastRound(who, job, start_s, np.array(jobs.ends_s), arrived)]
@@ -149,13 +150,14 @@ class EdgeServer(Server):
             outcomes = yield from self.edge_round(sim, assignments, waiting, work.job)
             return [update for update in outcomes if not isinstance(update, Dropped)]
         updates = self._asked(sim, played, work)
-        try:
-            yield sim.at(float(played.ending.end_s))
-        except Interrupt as cut:
-            played.cut(sim.now_s, reason_of(cut).reason)
+        with sim.trace.open_round(played.start_s):
+            try:
+                yield sim.at(float(played.ending.end_s))
+            except Interrupt as cut:
+                played.cut(sim.now_s, reason_of(cut).reason)
+                self._ended(played, updates)
+                raise
             self._ended(played, updates)
-            raise
-        self._ended(played, updates)
         counts, num = played.ending.counts, len(participants)
         ends_s = np.minimum(played.uploads.ends_s, played.ending.end_s)
         self._past[:] = [PastRound(participants, work.job, played.start_s, ends_s, counts)]

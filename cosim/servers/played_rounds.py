@@ -1,7 +1,7 @@
 """Played rounds: what is kept of edge rounds that were played as arrays.
 
-Rows of their clients, made many rounds at a time when a table is; or a row for each round, made at its end,
-so that memory grows with rounds and not with clients.
+Rows of their clients, made many rounds at a time when they are handed over; or a row for each round, made at
+its end, so that memory grows with rounds and not with clients.
 """
 
 import math
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.records import DONE, Columns, Fate, Row, Span, Tally, Trace, Transfer, Words
+from cosim.records import DONE, ROWS_OF_A_JOB, Fate, Row, Span, Tally, Transfer
 from cosim.servers.array_round import ArrayRound
+from cosim.trace import Columns, Trace, Words
 
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
 """Those of a tally."""
@@ -28,18 +29,40 @@ class PlayedRounds:
     def __init__(self, trace: Trace, *, keeps_rows: bool) -> None:
         self._trace, self.keeps_rows = trace, keeps_rows
         self._rounds: list[ArrayRound] = []
-        trace.columns = self.columns
+        self._num_jobs, self._forgotten_s = 0, -math.inf
+        trace.many = self
 
     def add(self, played: ArrayRound) -> None:
         """Keep a round that has ended."""
         if self.keeps_rows:
             self._rounds.append(played)
+            self._num_jobs += len(played.trained_s)
         else:
             self._trace.record(_tally(played))
 
-    def columns(self) -> dict[type[Row], Columns]:
-        """The rows of all rounds, by column."""
-        return _columns(self._rounds) if self._rounds else {}
+    @property
+    def num_rows(self) -> int:
+        """About how many rows it has."""
+        return ROWS_OF_A_JOB * self._num_jobs
+
+    def columns(self, until_s: float = math.inf) -> dict[type[Row], Columns]:
+        """The rows that ended by then, by column."""
+        rounds = [of for of in self._rounds if of.start_s <= until_s]
+        if not rounds:
+            return {}
+        found = _columns(rounds)
+        for kind, columns in found.items():
+            ends_s = columns["end_s"]
+            which = (self._forgotten_s < ends_s) & (ends_s <= until_s)
+            if not which.all():
+                found[kind] = {name: values[which] for name, values in columns.items()}
+        return found
+
+    def forget(self, until_s: float) -> None:
+        """Let go of the rows that ended by then; nothing that ended so early may be added later."""
+        self._rounds = [of for of in self._rounds if of.ending.end_s > until_s]
+        self._num_jobs = sum(len(of.trained_s) for of in self._rounds)
+        self._forgotten_s = until_s
 
 
 def _tally(played: ArrayRound) -> Tally:

@@ -22,6 +22,7 @@ from cosim.configuration import at_least, configuration, field, not_empty, not_n
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.network import nodes_of
+from cosim.row_groups import RowGroups
 from cosim.servers.cloud import Cloud
 from scenarios.command_line.console import console
 from scenarios.validate.round_latency import blank_dataset, compare
@@ -81,7 +82,7 @@ def simulate(system: cosim.System) -> tuple[Cloud, cosim.Result]:
         system, sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
     )
     sim.run(system.protocol.play(sim, cloud))
-    return cloud, cosim.Result.of(sim.trace, {}, system.num_clients, "complete", sim.now_s, None)
+    return cloud, cosim.Result.of(RowGroups(sim.trace, system.num_clients), {}, "complete", sim.now_s)
 
 
 def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdgeRoundLatency]:

@@ -32,6 +32,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import Sgd
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
+from cosim.row_groups import RowGroups
 from cosim.servers.cloud import Cloud
 from scenarios.command_line.console import console
 
@@ -120,7 +121,7 @@ def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
     dataset = of.data.load(sim, None)
     cloud = nodes_of(of, sim, Learner(models.build(of.model), dataset), lambda: dataset, lambda report: None)
     sim.run(of.protocol.play(sim, cloud))
-    return cloud, cosim.Result.of(sim.trace, {}, of.num_clients, "complete", sim.now_s, None)
+    return cloud, cosim.Result.of(RowGroups(sim.trace, of.num_clients), {}, "complete", sim.now_s)
 
 
 def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[PlannedUpload]:

@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pandas as pd
 import pytest
 
@@ -17,7 +16,9 @@ import cosim
 import models
 from analysis.chrome_trace import events, spans, write
 from cosim import ConfigurationError
-from cosim.records import Allotment, Evaluation, Round, Span, Trace, Transfer
+from cosim.records import Allotment, Evaluation, Round, Span, Transfer
+from cosim.row_groups import RowGroups
+from cosim.trace import Trace
 from scenarios import rawhfl, vhfl
 
 Event = dict[str, Any]
@@ -37,7 +38,7 @@ def result_of(*rows: Any, **system: Any) -> cosim.Result:
     for row in rows:
         trace.record(row)
     config = {"scenario": "by hand", "system": system}
-    return cosim.Result.of(trace, config, num_clients=3, status="interrupted", time_s=0.0, folder=None)
+    return cosim.Result.of(RowGroups(trace, 3), config, "interrupted", 0.0)
 
 
 def by_hand() -> cosim.Result:
@@ -61,7 +62,7 @@ def by_hand() -> cosim.Result:
     )
 
 
-def hist() -> cosim.Result:
+def hist(out: Path | None = None) -> cosim.Result:
     """Some uploads are cut, and the slowest client never gets as far as an upload."""
     training = cosim.EdgeTraining(
         num_edge_rounds=2,
@@ -79,7 +80,7 @@ def hist() -> cosim.Result:
         protocol=cosim.Hist(training=training),
         end=cosim.AfterRounds(num_global_rounds=3),
     )
-    return cosim.run(system, models.build(system.model), scenario="tiny")
+    return cosim.run(system, models.build(system.model), scenario="tiny", out=out)
 
 
 def over_the_public_network() -> cosim.Result:
@@ -180,7 +181,7 @@ def test_slices_by_hand():
         ("west rounds", "edge round 1.0"): (0, 30_000),
         ("cloud rounds", "global round 1"): (0, 31_000),
     }
-    args = {"start_s": 0.020, "end_s": 0.030, "energy_j": 0.5, "outcome": "deadline", "job": -1, "row": 4}
+    args = {"start_s": 0.020, "end_s": 0.030, "energy_j": 0.5, "outcome": "deadline", "job": -1, "row": 3}
     assert found["b", "send"]["args"] == args
     told = found["west rounds", "edge round 1.0"]["args"]
     assert (told["num_wanted"], told["num_participants"], told["num_arrived"]) == (2, 1, 0)
@@ -428,9 +429,7 @@ def servers(made: list[Event]) -> set[int]:
 
 def test_a_loaded_run_gives_the_same_bytes(tmp_path: Path, hist_result: cosim.Result):
     folder = tmp_path / "run"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(hist_result.config))
-    attrs.evolve(hist_result, folder=folder).save()
+    hist(folder)
     write(hist_result, tmp_path / "a.json")
     write(cosim.Result.load(folder), tmp_path / "b.json")
     write(hist(), tmp_path / "c.json")

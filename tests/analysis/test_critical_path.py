@@ -29,7 +29,9 @@ from cosim import (
     UploadDeadline,
     WaitForAll,
 )
-from cosim.records import DONE, Fate, Round, Span, Trace
+from cosim.records import DONE, Fate, Round, Span
+from cosim.row_groups import RowGroups
+from cosim.trace import Trace
 
 SLOW = DrawnDevices(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,)))
 
@@ -173,7 +175,7 @@ def by_hand():
     ]
     for row in rows:
         trace.record(row)
-    return cosim.Result.of(trace, {}, 4, "complete", 9.0, None)
+    return cosim.Result.of(RowGroups(trace, 4), {}, "complete", 9.0)
 
 
 def test_a_path_by_hand():
@@ -217,7 +219,7 @@ def test_slacks_and_ranks_by_hand():
 
 
 def test_a_run_without_rounds_has_no_path():
-    path = CriticalPath.of(cosim.Result.of(Trace(), {}, 1, "complete", 0.0, None))
+    path = CriticalPath.of(cosim.Result.of(RowGroups(Trace(), 1), {}, "complete", 0.0))
     for table in (path.pieces, path.rounds, path.by_round(), path.stragglers(), path.by_cell()):
         assert table.empty
 

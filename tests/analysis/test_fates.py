@@ -5,8 +5,10 @@ import pytest
 
 import cosim
 from analysis.fates import UNKNOWN, Fates
-from cosim.records import DONE, END_OF_RUN, NO_JOB, NO_ROUND, Fate, Span, Trace
+from cosim.records import DONE, END_OF_RUN, NO_JOB, NO_ROUND, Fate, Span
+from cosim.row_groups import RowGroups
 from cosim.testing import small_system
+from cosim.trace import Trace
 
 TIMED = attrs.evolve(small_system(cosim.Deadline(after_s=2e-3)), evaluation=cosim.Never())
 
@@ -31,7 +33,7 @@ def test_fates_by_hand():
         Span("edge-00", "send", 4.0, 5.0, 128.0, DONE),
     ):
         trace.record(row)
-    fates = Fates.of(cosim.Result.of(trace, {}, 3, "complete", 9.0, None))
+    fates = Fates.of(cosim.Result.of(RowGroups(trace, 3), {}, "complete", 9.0))
     assert fates.spent_j == {
         ("arrived", "send"): 2.0,
         ("arrived", "train"): 1.0,

@@ -17,7 +17,9 @@ from transformers import GPT2TokenizerFast
 import cosim
 import models
 from cosim.data.texts import newsgroups_files as newsgroups
-from cosim.records import Evaluation, Trace, Transfer
+from cosim.records import Evaluation, Transfer
+from cosim.row_groups import RowGroups
+from cosim.trace import Trace
 from scenarios.command_line import main, playing
 from scenarios.command_line.console import console
 from scenarios.reproduce.figures import Options
@@ -65,7 +67,7 @@ def reached(accuracies: list[float]) -> cosim.Result:
         for client in ("a", "b") if number else ():
             sent = Transfer(client, "edge", number, 0, number - 0.5, float(number), 100, 100.0, True)
             trace.record(sent)
-    return cosim.Result.of(trace, {}, 2, "complete", 1.0, None)
+    return cosim.Result.of(RowGroups(trace, 2), {}, "complete", 1.0)
 
 
 # --- bits and what the paper counts ---

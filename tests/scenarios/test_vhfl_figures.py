@@ -18,8 +18,10 @@ from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.names import CLOUD
-from cosim.records import Evaluation, Trace
+from cosim.records import Evaluation
+from cosim.row_groups import RowGroups
 from cosim.simulation import Simulation
+from cosim.trace import Trace
 from scenarios import vhfl
 from scenarios.command_line.console import console
 from scenarios.reproduce import figures
@@ -323,7 +325,7 @@ def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[s
                 scores = {"test_mse": value, "train_mse": 0.9 * value, "error_ratio": 2.0 * value}
                 trace.record(Evaluation(float(number), number, scores, cosim.Regression().measures()))
             config = {"scenario": figure, "system": to_dict(system)}
-            results[label] = cosim.Result.of(trace, config, system.num_clients, "complete", 1.0, None)
+            results[label] = cosim.Result.of(RowGroups(trace, system.num_clients), config, "complete", 1.0)
         return results
 
     monkeypatch.setattr(FIGURES[name], "play_all", play)

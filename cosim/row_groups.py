@@ -1,0 +1,106 @@
+"""Row groups: the tables of a run while it goes on, in memory or as files that grow.
+
+Usage::
+
+    rows = RowGroups(sim.trace, num_clients=30, folder=folder)
+    ...
+    tables, summary = rows.save("running", sim.now_s)
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosim.files import write_json
+from cosim.job_costs import JobCosts
+from cosim.summary import CHECKSUMS, SUMMARY, Summary
+from cosim.table_file import TableFile
+from cosim.tables import AT_EVALUATIONS, TABLES, Tables, file_of, table_of
+from cosim.totals import Totals
+from cosim.trace import Group, Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUP_ROWS = 200_000
+"""Rows that make a group, of all tables together. [no source]"""
+
+
+class RowGroups:
+    """The tables of a run: groups of rows that were handed over, sums over them, and what is open.
+
+    Args:
+        folder: Where they are written; None: they stay in memory.
+        group_rows: Rows that make a group, at least, of all tables together.
+    """
+
+    def __init__(
+        self, trace: Trace, num_clients: int, folder: Path | None = None, group_rows: int = GROUP_ROWS
+    ) -> None:
+        self._trace, self._num_clients, self.folder = trace, num_clients, folder
+        self._totals, self._costs = Totals(), JobCosts()
+        self._groups: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
+        self._files = {} if folder is None else {name: TableFile(file_of(folder, name)) for name in TABLES}
+        trace.hand_over(self._close, group_rows)
+
+    def save(self, status: str, time_s: float) -> "tuple[Mapping[str, pd.DataFrame], Summary]":
+        """Write tables and summary into the folder, each file whole or not at all.
+
+        Returns:
+            The tables so far, and the summary.
+
+        Raises:
+            ConfigurationError: A file cannot be written.
+        """
+        import pandas as pd  # not before there is a table
+
+        last, totals, _ = self._read(self._trace.group())
+        evaluations = self._trace.evaluations
+        last["evaluations"] = table_of("evaluations", evaluations).assign(
+            **{
+                column: [value(spent) for spent in totals.at_evaluations]
+                for column, value in zip(
+                    AT_EVALUATIONS,
+                    (lambda spent: spent.energy_j, lambda spent: spent.sent_bits / self._num_clients),
+                    strict=True,
+                )
+            }
+        )
+        summary = Summary.of(totals, evaluations, self._num_clients, status, time_s)
+        if self.folder is None:
+            groups = self._groups.items()
+            tables = {
+                name: pd.concat([*own, last[name]], ignore_index=True) if own else last[name]
+                for name, own in groups
+            }
+            return tables, summary
+        checksums = {name: file.save(last[name]) for name, file in self._files.items()}
+        write_json(self.folder / SUMMARY, summary._asdict() | {CHECKSUMS: checksums})
+        return Tables(self.folder), summary
+
+    def discard(self) -> None:
+        """Remove what is in no file that was saved."""
+        for file in self._files.values():
+            file.discard()
+
+    def _close(self, until_s: float, group: Group) -> None:
+        tables, self._totals, self._costs = self._read(group, until_s)
+        for name, rows in tables.items():
+            if len(rows) and self._files:
+                self._files[name].append(rows)
+            elif len(rows):
+                self._groups[name].append(rows)
+
+    def _read(
+        self, group: Group, until_s: float = float("inf")
+    ) -> "tuple[dict[str, pd.DataFrame], Totals, JobCosts]":
+        """The tables of a group, and the sums and costs after it."""
+        tables = {
+            name: table_of(name, group.rows.get(kind, ()), group.columns.get(kind), group.ends_s)
+            for name, kind in TABLES.items()
+            if name != "evaluations"
+        }
+        tables["updates"], costs = self._costs.after(tables)
+        new = self._trace.evaluations[len(self._totals.at_evaluations) :]
+        times_s = [row.time_s for row in new if row.time_s <= until_s]
+        return tables, self._totals.after(tables, times_s), costs

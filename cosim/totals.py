@@ -1,0 +1,95 @@
+"""Totals: sums over the rows of a run that were handed over, in the order of its tables.
+
+Each is one running sum from the first row to the last, so that it hangs neither on the clock nor on the
+groups in which rows are handed over.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.records import DONE, END_OF_RUN, NO_ROUND
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Spent(NamedTuple):
+    """What clients and servers had spent by a time, by rows of clients and by tallies."""
+
+    spans_j: float = 0.0
+    tallied_j: float = 0.0
+    transfers_bits: float = 0.0
+    tallied_bits: float = 0.0
+
+    @property
+    def energy_j(self) -> float:
+        """Of all."""
+        return self.spans_j + self.tallied_j
+
+    @property
+    def sent_bits(self) -> float:
+        """Of all clients."""
+        return self.transfers_bits + self.tallied_bits
+
+
+class Totals(NamedTuple):
+    """Sums over rows.
+
+    Attributes:
+        spent: By the last of them.
+        at_evaluations: Spent by the time of each evaluation.
+        num_updates: Of edge rounds that have ended, and of jobs that belong to none.
+        num_dropped: Of these.
+    """
+
+    spent: Spent = Spent()
+    at_evaluations: tuple[Spent, ...] = ()
+    num_global_rounds: int = 0
+    num_updates: int = 0
+    num_dropped: int = 0
+
+    def after(self, tables: "Mapping[str, pd.DataFrame]", times_s: Sequence[float]) -> "Totals":
+        """The sums with some more rows.
+
+        Args:
+            times_s: Of the evaluations among them, rising; each at the end of a stretch.
+        """
+        tallies, rounds, fates = tables["tallies"], tables["rounds"], tables["fates"]
+        runs = [
+            _running(start, tables[name]["end_s"], amount, times_s)
+            for start, name, amount in zip(
+                self.spent,
+                ("spans", "tallies", "transfers", "tallies"),
+                (
+                    tables["spans"]["energy_j"],
+                    tallies["train_j"] + tallies["send_j"],
+                    tables["transfers"]["sent_bits"],
+                    tallies["sent_bits"],
+                ),
+                strict=True,
+            )
+        ]
+        *evaluated, spent = (Spent(*map(float, row)) for row in zip(*runs, strict=True))
+        edge_rounds = rounds[rounds["level"] == "edge"]
+        jobs = fates[(fates["edge_round"] == NO_ROUND) & (fates["outcome"] != END_OF_RUN)]
+        num_wanted = int(edge_rounds["num_participants"].sum())
+        num_late = num_wanted - int(edge_rounds["num_arrived"].sum())
+        return Totals(
+            spent,
+            (*self.at_evaluations, *evaluated),
+            self.num_global_rounds + int((rounds["level"] == "global").sum()),
+            self.num_updates + num_wanted + len(jobs),
+            self.num_dropped + num_late + int((jobs["outcome"] != DONE).sum()),
+        )
+
+
+def _running(
+    start: float, end_s: "pd.Series", amount: "pd.Series", times_s: Sequence[float]
+) -> NDArray[np.float64]:
+    """A running sum by each time, and after all rows, which come stretch by stretch."""
+    sums = np.cumsum(np.concatenate(([start], amount.to_numpy())))
+    num_rows = np.searchsorted(np.sort(end_s.to_numpy()), times_s, side="right")
+    return np.append(sums[num_rows], sums[-1])

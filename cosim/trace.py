@@ -1,0 +1,233 @@
+"""Trace: the rows of one run, as they are recorded, and the groups in which they are handed over.
+
+The instants at which the global model had a new version divide a run into *stretches*, each with its last
+instant: global rounds, where there are rounds. A row belongs to the stretch in which it ended, a plan to the
+one that it begins. Whole stretches are handed over together when they have enough rows, so that memory does
+not grow with the length of a run; those around an edge round that is open stay, since their jobs may yet be
+overruled, or recorded with the round.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.records import (
+    Allotment,
+    Applied,
+    Evaluation,
+    Fate,
+    Round,
+    Row,
+    Span,
+    Tally,
+    Transfer,
+    Version,
+)
+
+ENDS = {
+    Span: "end_s",
+    Transfer: "end_s",
+    Fate: "end_s",
+    Allotment: "time_s",
+    Round: "end_s",
+    Tally: "end_s",
+    Version: "time_s",
+    Applied: "applied_s",
+    Evaluation: "time_s",
+}
+"""Kind of row -> when it ends."""
+
+
+@attrs.frozen(eq=False)
+class Words:
+    """A column of words: row k has words[codes[k]]."""
+
+    words: Sequence[str]
+    codes: NDArray[np.int64]
+
+    def __getitem__(self, rows: NDArray[Any]) -> "Words":
+        return Words(self.words, self.codes[rows])
+
+
+Columns = dict[str, Any]
+"""Many rows: column -> array, or `Words`."""
+
+
+class ManyAtOnce(Protocol):
+    """Rows that are kept many at a time, outside of the lists."""
+
+    @property
+    def num_rows(self) -> int:
+        """About how many."""
+        ...
+
+    def columns(self, until_s: float) -> Mapping[type[Row], Columns]:
+        """Those that ended by then."""
+        ...
+
+    def forget(self, until_s: float) -> None:
+        """Let go of those that ended by then."""
+        ...
+
+
+class Group(NamedTuple):
+    """Rows of whole stretches, but for evaluations.
+
+    Attributes:
+        rows: Those that were kept one by one.
+        columns: Those that were kept many at a time.
+        ends_s: Last instants of the stretches, rising; what ended later is in one more.
+    """
+
+    rows: Mapping[type[Row], Sequence[Row]]
+    columns: Mapping[type[Row], Columns]
+    ends_s: Sequence[float]
+
+
+class _Ended(NamedTuple):
+    """A stretch that has ended, and how many rows there were by then."""
+
+    end_s: float
+    num_rows: int
+
+
+class Trace:
+    """The rows of one run that were not handed over yet, a list per kind, in the order in which they ended.
+
+    Evaluations are never handed over.
+
+    Attributes:
+        num_arrived: Updates of clients that have arrived in edge rounds, or were applied.
+        many: Rows that are kept many at a time; None: there are none.
+    """
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.transfers: list[Transfer] = []
+        self.fates: list[Fate] = []
+        self.plans: list[Allotment] = []
+        self.rounds: list[Round] = []
+        self.tallies: list[Tally] = []
+        self.versions: list[Version] = []
+        self.updates: list[Applied] = []
+        self.evaluations: list[Evaluation] = []
+        self._lists: dict[type[Row], list[Any]] = {
+            Span: self.spans,
+            Transfer: self.transfers,
+            Fate: self.fates,
+            Allotment: self.plans,
+            Round: self.rounds,
+            Tally: self.tallies,
+            Version: self.versions,
+            Applied: self.updates,
+        }
+        self.num_arrived = 0
+        self.many: ManyAtOnce | None = None
+        self._ended: list[_Ended] = []
+        self._num_handed_over = 0
+        self._open_rounds: dict[object, float] = {}
+        self._receiver: Callable[[float, Group], None] | None = None
+        self._group_rows = 0
+
+    @property
+    def num_rows(self) -> int:
+        """About how many rows there are."""
+        return sum(map(len, self._lists.values())) + (self.many.num_rows if self.many else 0)
+
+    def record(self, row: Row) -> None:
+        """Keep one row."""
+        if isinstance(row, Evaluation):
+            self.evaluations.append(row)
+            return
+        self._lists[type(row)].append(row)
+        if isinstance(row, Round) and row.level == "edge":
+            self.num_arrived += row.num_arrived
+        elif isinstance(row, Applied):
+            self.num_arrived += row.of_client
+
+    def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
+        """Say of jobs that have just ended why their servers have dropped them, by client and number."""
+        left = dict(reasons)
+        for place in reversed(range(len(self.fates))):
+            if not left:
+                return
+            fate = self.fates[place]
+            if reason := left.pop((fate.client, fate.job), None):
+                self.fates[place] = fate._replace(outcome=reason)
+
+    @contextmanager
+    def open_round(self, start_s: float) -> Iterator[None]:
+        """Keep the rows that end after this time, until the edge round that began then is written down."""
+        key = object()
+        self._open_rounds[key] = start_s
+        try:
+            yield
+        finally:
+            del self._open_rounds[key]
+
+    def hand_over(self, receiver: Callable[[float, Group], None], group_rows: int) -> None:
+        """From now on hand over rows, when whole stretches have so many.
+
+        Args:
+            receiver: Gets the last instant of a group, and the group.
+        """
+        self._receiver, self._group_rows = receiver, group_rows
+
+    def end_stretch(self, now_s: float) -> None:
+        """Let a stretch end with this instant."""
+        if self._ended and self._ended[-1].end_s == now_s:
+            self._ended.pop()
+        num_rows = self.num_rows
+        self._ended.append(_Ended(now_s, self._num_handed_over + num_rows))
+        if self._receiver is None or num_rows < self._group_rows:
+            return
+        # At this instant more may end.
+        num_whole = bisect_left(self._ended, min(now_s, *self._open_rounds.values(), math.inf), key=_end_s)
+        if not num_whole:
+            return
+        until_s, num_by_then = self._ended[num_whole - 1]
+        if num_by_then - self._num_handed_over < self._group_rows:
+            return
+        self._receiver(until_s, self.group(until_s))
+        for kind, rows in self._lists.items():
+            del rows[: _num_ended(kind, rows, until_s)]
+        if self.many is not None:
+            self.many.forget(until_s)
+        del self._ended[:num_whole]
+        self._num_handed_over += num_rows - self.num_rows
+
+    def group(self, until_s: float = math.inf) -> Group:
+        """The rows that ended by then."""
+        return Group(
+            {kind: rows[: _num_ended(kind, rows, until_s)] for kind, rows in self._lists.items()},
+            self.many.columns(until_s) if self.many else {},
+            [end_s for end_s, _ in self._ended if end_s <= until_s],
+        )
+
+
+def stretch_of(
+    kind: type[Row], ends_s: NDArray[np.float64], stretches_s: Sequence[float]
+) -> NDArray[np.int64]:
+    """Number of the stretch that each row of a kind belongs to, shape (rows,).
+
+    Args:
+        ends_s: Of the rows, shape (rows,).
+        stretches_s: Last instants of stretches, rising.
+    """
+    return np.searchsorted(np.array(stretches_s), ends_s, "right" if kind is Allotment else "left")
+
+
+def _num_ended(kind: type[Row], rows: Sequence[Row], until_s: float) -> int:
+    column = ENDS[kind]
+    bisect = bisect_left if kind is Allotment else bisect_right
+    return bisect(rows, until_s, key=lambda row: getattr(row, column))
+
+
+def _end_s(ended: _Ended) -> float:
+    return ended.end_s

@@ -1,0 +1,182 @@
+"""Rows: their order, and groups of them that are handed over and written as a run goes."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+import pytest
+import worlds
+
+import cosim
+import models
+from cosim import Never, Result, Simulation, System, evolve, run
+from cosim.learning.nothing_learned import NothingLearned
+from cosim.names import by_number
+from cosim.network import ClockKind, nodes_of
+from cosim.row_groups import RowGroups
+from cosim.testing import small_system
+from cosim.testing.laws import same_tables
+
+LATE = evolve(worlds.somebody_late(), end=cosim.AfterRounds(num_global_rounds=6))
+FEDBUFF = cosim.FedBuff(num_updates=2)
+
+
+def asynchronous(protocol: cosim.Protocol, num_updates: int = 60) -> System:
+    return evolve(small_system(), protocol=protocol, end=cosim.AfterUpdates(num_updates=num_updates))
+
+
+SYSTEMS: dict[str, System] = {
+    "all alike": worlds.alike(3, 2),
+    "somebody late": LATE,
+    "over the air": worlds.over_the_air(),
+    "vhfl": worlds.vhfl(),
+    "rawhfl": worlds.rawhfl(),
+    "first two": evolve(
+        LATE, protocol=cosim.HFedAvg(training=worlds.training(waiting=cosim.FirstK(num_updates=2)))
+    ),
+    "cut in seconds": evolve(LATE, end=cosim.AfterSeconds(duration_s=0.047)),
+    "fedbuff": asynchronous(FEDBUFF),
+    "cells": asynchronous(
+        cosim.FedAsync(training=cosim.Cells(training=worlds.training(waiting=worlds.DEADLINE)))
+    ),
+    "cells of fedbuff": evolve(
+        small_system(),
+        protocol=cosim.HFedAvg(training=cosim.AsynchronousTraining(protocol=FEDBUFF)),
+    ),
+    "cells of cells": asynchronous(
+        cosim.FedAsync(training=cosim.Cells(training=cosim.AsynchronousTraining(protocol=FEDBUFF)))
+    ),
+}
+BOTH = ["all alike", "somebody late", "over the air", "first two", "cut in seconds", "cells"]
+CLOCKS = dict.fromkeys(SYSTEMS, ("events",)) | dict.fromkeys(BOTH, ("events", "arrays"))
+ORDER: dict[str, tuple[str, Callable[[Any], tuple[Any, ...]]]] = {
+    "spans": ("end_s", lambda row: (by_number(row.node), row.start_s)),
+    "transfers": ("end_s", lambda row: (by_number(row.edge), by_number(row.client), row.job)),
+    "fates": ("end_s", lambda row: (by_number(row.edge), by_number(row.client), row.job)),
+    "plans": ("time_s", lambda row: (by_number(row.edge), by_number(row.client), row.edge_round)),
+    "rounds": ("end_s", lambda row: (row.level, by_number(row.node), row.edge_round)),
+    "tallies": ("end_s", lambda row: (by_number(row.edge), row.edge_round)),
+    "versions": ("time_s", lambda row: (by_number(row.server), row.version)),
+    "updates": ("applied_s", lambda row: (by_number(row.server), row.made_version, by_number(row.client))),
+    "evaluations": ("time_s", lambda row: (row.version,)),
+}
+
+
+def rows_of(table: pd.DataFrame) -> list[Any]:
+    return list(table.itertuples(index=False))
+
+
+def check_order(result: Result, versions_s: list[float]) -> None:
+    """By stretch (from one version of the global model to the next), cell and number of a client, and job."""
+    ends_s = sorted(set(versions_s))
+    for name, (column, key) in ORDER.items():
+        table = getattr(result, name)
+        stretches = np.searchsorted(ends_s, table[column], "right" if name == "plans" else "left")
+        keys = [(int(of), *key(row)) for of, row in zip(stretches, rows_of(table), strict=True)]
+        assert keys == sorted(keys), name
+        if (
+            "global_round" in table
+            and result.has_rounds
+            and "edge_round" in table
+            and not len(result.versions)
+        ):
+            assert table["global_round"].is_monotonic_increasing, name
+
+
+def played(system: System, out: Path | None = None, **options: Any) -> tuple[Result, list[float]]:
+    """A run, and when its versions were made."""
+    versions_s: list[float] = []
+    result = run(
+        system, num_workers=1, out=out, listener=lambda of: versions_s.append(of.progress.time_s), **options
+    )
+    return result, versions_s
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_rows_are_in_order_and_hang_on_no_group_clock_or_tie(name: str, tmp_path: Path) -> None:
+    """One order in both clocks, in memory and in files, whatever the size of a group."""
+    system = evolve(SYSTEMS[name], evaluation=Never())
+    usual, versions_s = played(system, clock="events")
+    check_order(usual, versions_s)
+    assert len(usual.spans) > 15
+    for clock in CLOCKS[name]:
+        for number, group_rows in enumerate((1, 7, 60)):
+            for out in (None, tmp_path / f"{clock}-{number}"):
+                other, _ = played(system, out, clock=clock, group_rows=group_rows, shuffle_ties=number)
+                same_tables("groups", usual, other, "rows that are handed over too early or too late")
+                assert other.summary == usual.summary
+                assert other.updates.equals(usual.updates)
+                assert other.evaluations.equals(usual.evaluations)
+    with pyarrow.parquet.ParquetFile(tmp_path / "events-0" / "spans.parquet") as file:
+        assert file.num_row_groups > 1
+        assert file.metadata.num_rows == len(usual.spans)
+
+
+@pytest.mark.parametrize("records", ["all", "rounds"])
+def test_evaluations_know_what_was_spent_by_then_whatever_the_groups(records: str) -> None:
+    for group_rows in (1, 10**6):
+        result, versions_s = played(LATE, group_rows=group_rows, records=records)
+        check_order(result, versions_s)
+        for row in rows_of(result.evaluations):
+            energy_j = [
+                table.loc[table["end_s"] <= row.time_s, columns].to_numpy().sum()
+                for table, columns in ((result.spans, ["energy_j"]), (result.tallies, ["train_j", "send_j"]))
+            ]
+            assert row.energy_j == pytest.approx(sum(energy_j), rel=1e-12)
+        assert result.evaluations["energy_j"].iloc[-1] == result.summary.energy_j
+        assert result.evaluations["bits_per_client"].iloc[-1] == result.summary.bits_per_client
+
+
+@pytest.mark.parametrize("name", ["fedbuff", "cells", "cells of cells"])
+def test_an_update_has_cost_what_its_jobs_took_whatever_the_groups(name: str) -> None:
+    """Added up row by row; of a cell those jobs of its turn that had ended."""
+    system = evolve(SYSTEMS[name], evaluation=Never())
+    for group_rows in (1, 10**6):
+        result, _ = played(system, group_rows=group_rows)
+        assert len(result.updates) > 10
+        for row in rows_of(result.updates):
+            jobs = result.fates[result.fates["client"] == row.client]
+            jobs = jobs[jobs["job"] == row.job]
+            if row.client == row.edge:
+                jobs = result.fates[(result.fates["edge"] == row.edge)]
+                jobs = jobs[(jobs["global_round"] == row.job + 1) & (jobs["end_s"] <= row.applied_s)]
+            of = set(zip(jobs["client"], jobs["job"], strict=True))
+            spent_j = [s.energy_j for s in rows_of(result.spans) if (s.node, s.job) in of]
+            sent = [t.sent_bits for t in rows_of(result.transfers) if (t.client, t.job) in of]
+            assert row.energy_j == pytest.approx(sum(spent_j), rel=1e-12)
+            assert row.sent_bits == pytest.approx(sum(sent), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "clock"),
+    [
+        ("somebody late", "events"),
+        ("somebody late", "arrays"),
+        ("cells", "events"),
+        ("cells", "arrays"),
+        ("fedbuff", "events"),
+    ],
+)
+def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> None:
+    """Counted at every version of the global model."""
+    most: dict[int, int] = {}
+    for num in (20, 200):
+        rounds = SYSTEMS[name].protocol.plays_rounds
+        end = cosim.AfterRounds(num_global_rounds=num) if rounds else cosim.AfterVersions(num_versions=num)
+        system, counts = evolve(SYSTEMS[name], evaluation=Never(), end=end), list[int]()
+        sim = Simulation(system.seed)
+        learner = NothingLearned(models.build(system.model), system.data.load(sim, None), None)
+
+        def count(report: object, sim: Simulation = sim, counts: list[int] = counts) -> None:
+            counts.append(sim.trace.num_rows)
+
+        cloud = nodes_of(system, sim, learner, partial(system.data.load, sim, None), count, clock=clock)
+        RowGroups(sim.trace, system.num_clients, group_rows=30)
+        sim.run(system.protocol.play(sim, cloud))
+        most[num] = max(counts)
+        assert len(counts) == num + 1
+    assert 30 < most[20] <= most[200] < 1.3 * most[20]
