@@ -27,6 +27,8 @@ _GIB = 2.0**30
 _BASE_BYTES = 0.35e9
 _BYTES_OF_A_CLIENT = {"arrays": 450.0, "events": 8_000.0}
 _BYTES_OF_A_JOB = {"arrays": 800.0, "events": 2_000.0}
+_OPEN_ROUNDS = 2
+"""Global rounds whose rows wait besides: the one that has just ended, and one that filled the group."""
 _BYTES_OF_A_ROUND = 600.0
 _DISK_BYTES_OF_A_JOB = 100.0
 _BYTES_OF_A_KEPT_VALUE = {"memory": 12.0, "disk": 8.0}
@@ -88,18 +90,29 @@ def kept_values_of(system: Any, shape: Any) -> int:
 
 
 def needs_of(
-    system: Any, clock: Literal["arrays", "events"], *, keeps_rows: bool, num_kept_values: int = 0
+    system: Any,
+    clock: Literal["arrays", "events"],
+    *,
+    keeps_rows: bool,
+    num_kept_values: int = 0,
+    group_rows: int | None = None,
 ) -> Needs:
     """What a run of a system takes.
 
     Args:
         num_kept_values: From `kept_values_of`.
+        group_rows: Rows that are gathered before they are written (`cosim.row_groups`); None: all stay in
+            memory.
     """
     num_jobs, num_rounds = num_jobs_of(system), system.end.most_rounds or 0
     num_kept = (num_jobs or 0) if keeps_rows else 0
     of_rounds = _BYTES_OF_A_ROUND * num_rounds * len(system.sizes())
     of_clients = _BYTES_OF_A_CLIENT[clock] * system.num_clients
-    memory = _BASE_BYTES + of_clients + _BYTES_OF_A_JOB[clock] * num_kept + of_rounds
+    num_open, open_rounds = num_kept, of_rounds
+    if group_rows is not None and num_rounds:
+        num_open = min(num_kept, group_rows // ROWS_OF_A_JOB + _OPEN_ROUNDS * num_kept // num_rounds)
+        open_rounds = min(of_rounds, _BYTES_OF_A_ROUND * (group_rows + _OPEN_ROUNDS * len(system.sizes())))
+    memory = _BASE_BYTES + of_clients + _BYTES_OF_A_JOB[clock] * num_open + open_rounds
     memory += _BYTES_OF_A_KEPT_VALUE["memory"] * num_kept_values
     disk = _DISK_BYTES_OF_A_JOB * num_kept + of_rounds + _BYTES_OF_A_KEPT_VALUE["disk"] * num_kept_values
     return Needs(num_jobs, memory / _GIB, disk / _GIB, num_kept_values)

@@ -7,17 +7,19 @@ Usage::
     tables, summary = rows.save("running", sim.now_s)
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosim.files import write_json
+from cosim.interrupts import interrupts_deferred
 from cosim.job_costs import JobCosts
-from cosim.summary import CHECKSUMS, SUMMARY, Summary
+from cosim.summary import CHECKSUMS, RUNNING, SUMMARY, Summary
 from cosim.table_file import TableFile
 from cosim.tables import AT_EVALUATIONS, TABLES, Tables, file_of, table_of
 from cosim.totals import Totals
-from cosim.trace import Group, Trace
+from cosim.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +43,7 @@ class RowGroups:
         self._totals, self._costs = Totals(), JobCosts()
         self._groups: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
         self._files = {} if folder is None else {name: TableFile(file_of(folder, name)) for name in TABLES}
+        self._failure: BaseException | None = None
         trace.hand_over(self._close, group_rows)
 
     def save(self, status: str, time_s: float) -> "tuple[Mapping[str, pd.DataFrame], Summary]":
@@ -54,7 +57,9 @@ class RowGroups:
         """
         import pandas as pd  # not before there is a table
 
-        last, totals, _ = self._read(self._trace.group())
+        if self._failure is not None:
+            raise self._failure
+        last, totals, _ = self._read()
         evaluations = self._trace.evaluations
         last["evaluations"] = table_of("evaluations", evaluations).assign(
             **{
@@ -74,7 +79,9 @@ class RowGroups:
                 for name, own in groups
             }
             return tables, summary
-        checksums = {name: file.save(last[name]) for name, file in self._files.items()}
+        checksums = {
+            name: file.save(last[name], goes_on=status == RUNNING) for name, file in self._files.items()
+        }
         write_json(self.folder / SUMMARY, summary._asdict() | {CHECKSUMS: checksums})
         return Tables(self.folder), summary
 
@@ -83,18 +90,24 @@ class RowGroups:
         for file in self._files.values():
             file.discard()
 
-    def _close(self, until_s: float, group: Group) -> None:
-        tables, self._totals, self._costs = self._read(group, until_s)
-        for name, rows in tables.items():
-            if len(rows) and self._files:
-                self._files[name].append(rows)
-            elif len(rows):
-                self._groups[name].append(rows)
+    def _close(self, until_s: float) -> None:
+        """Take over the rows that ended by then; all of them or, where it fails, none that are saved."""
+        with interrupts_deferred():
+            try:
+                tables, self._totals, self._costs = self._read(until_s)
+                for name, rows in tables.items():
+                    if len(rows) and self._files:
+                        self._files[name].append(rows)
+                    elif len(rows):
+                        self._groups[name].append(rows)
+                self._trace.forget(until_s)
+            except BaseException as error:
+                self._failure = error
+                raise
 
-    def _read(
-        self, group: Group, until_s: float = float("inf")
-    ) -> "tuple[dict[str, pd.DataFrame], Totals, JobCosts]":
-        """The tables of a group, and the sums and costs after it."""
+    def _read(self, until_s: float = math.inf) -> "tuple[dict[str, pd.DataFrame], Totals, JobCosts]":
+        """The tables of the rows that ended by then, and the sums and costs after them."""
+        group = self._trace.group(until_s)
         tables = {
             name: table_of(name, group.rows.get(kind, ()), group.columns.get(kind), group.ends_s)
             for name, kind in TABLES.items()

@@ -40,7 +40,7 @@ from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.simulation import Process, Simulation
 from cosim.sources import sources_of
-from cosim.summary import COMPLETE
+from cosim.summary import COMPLETE, RUNNING
 from cosim.system import System
 
 if TYPE_CHECKING:
@@ -136,7 +136,9 @@ def run(
         rows = RowGroups(sim.trace, system.num_clients, folder, group_rows)
         alone.callback(rows.discard)
         writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every)
-        needs = partial(needs_of, system, num_kept_values=kept_values_of(system, learner.shape))
+        num_kept_values = kept_values_of(system, learner.shape)
+        written_rows = None if folder is None else group_rows
+        needs = partial(needs_of, system, num_kept_values=num_kept_values, group_rows=written_rows)
         check_room(needs("arrays", keeps_rows=False), folder, keeps_rows=False)
         cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock, records)
         writer.journal = cloud.journal
@@ -261,7 +263,7 @@ class _Writer:
                 self._keep_model()
             if self._folder is not None and time.monotonic() > self._save_at:
                 begun = time.monotonic()
-                self.save("running")
+                self.save(RUNNING)
                 took_s = time.monotonic() - begun
                 self._save_at = time.monotonic() + max(_SAVE_EVERY_WALL_S, _SAVE_EVERY_SAVES * took_s)
         self._listener(report)

@@ -10,8 +10,8 @@ from cosim.tables import TABLES
 from cosim.totals import Totals
 
 SUMMARY, CHECKSUMS = "summary.json", "checksums"
-COMPLETE = "complete"
-"""The status of a run that has come to its end."""
+RUNNING, COMPLETE = "running", "complete"
+"""The status of a run that goes on, and of one that has come to its end."""
 
 
 class Summary(NamedTuple):

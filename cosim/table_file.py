@@ -35,8 +35,11 @@ class TableFile:
             self._write(rows)
         self._num_groups += 1
 
-    def save(self, last: "pd.DataFrame") -> str:
+    def save(self, last: "pd.DataFrame", *, goes_on: bool) -> str:
         """Put the file into its place, with a last row group that is not there in later ones.
+
+        Args:
+            goes_on: Whether there may be more, so that groups are copied now, and what that takes is known.
 
         Returns:
             Its checksum.
@@ -44,6 +47,8 @@ class TableFile:
         Raises:
             ConfigurationError: It cannot be written.
         """
+
+        import pyarrow as pa  # not before there is a table
 
         def finish(_partial: Path) -> None:
             self._write(last)
@@ -54,6 +59,9 @@ class TableFile:
             replace(self._path, finish)
         finally:
             self.discard()
+        if goes_on and self._num_groups:
+            with told(self._path):
+                self._begin(pa.Schema.from_pandas(last, preserve_index=False))
         return checksum(self._path)
 
     def discard(self) -> None:
@@ -66,16 +74,21 @@ class TableFile:
 
     def _write(self, rows: "pd.DataFrame") -> None:
         import pyarrow as pa  # not before there is a table
-        from pyarrow import parquet
 
         table = pa.Table.from_pandas(rows, preserve_index=False)
         if self._writer is None:
-            self._writer = parquet.ParquetWriter(partial_of(self._path), table.schema)
-            if self._num_groups:
-                with parquet.ParquetFile(self._path) as saved:
-                    for number in range(self._num_groups):
-                        self._write_group(saved.read_row_group(number, use_threads=False))
+            self._begin(table.schema)
         self._write_group(table)
+
+    def _begin(self, schema: Any) -> None:
+        """Begin another file, with the groups of the one that was saved."""
+        from pyarrow import parquet
+
+        self._writer = parquet.ParquetWriter(partial_of(self._path), schema)
+        if self._num_groups:
+            with parquet.ParquetFile(self._path) as saved:
+                for number in range(self._num_groups):
+                    self._write_group(saved.read_row_group(number, use_threads=False))
 
     def _write_group(self, table: Any) -> None:
         if len(table):

@@ -132,7 +132,7 @@ class Trace:
         self._ended: list[_Ended] = []
         self._num_handed_over = 0
         self._open_rounds: dict[object, float] = {}
-        self._receiver: Callable[[float, Group], None] | None = None
+        self._receiver: Callable[[float], None] | None = None
         self._group_rows = 0
 
     @property
@@ -171,11 +171,11 @@ class Trace:
         finally:
             del self._open_rounds[key]
 
-    def hand_over(self, receiver: Callable[[float, Group], None], group_rows: int) -> None:
+    def hand_over(self, receiver: Callable[[float], None], group_rows: int) -> None:
         """From now on hand over rows, when whole stretches have so many.
 
         Args:
-            receiver: Gets the last instant of a group, and the group.
+            receiver: Gets the last instant of a group, takes the group and lets this forget it.
         """
         self._receiver, self._group_rows = receiver, group_rows
 
@@ -194,12 +194,16 @@ class Trace:
         until_s, num_by_then = self._ended[num_whole - 1]
         if num_by_then - self._num_handed_over < self._group_rows:
             return
-        self._receiver(until_s, self.group(until_s))
+        self._receiver(until_s)
+
+    def forget(self, until_s: float) -> None:
+        """Let go of the rows that ended by then."""
+        num_rows = self.num_rows
         for kind, rows in self._lists.items():
             del rows[: _num_ended(kind, rows, until_s)]
         if self.many is not None:
             self.many.forget(until_s)
-        del self._ended[:num_whole]
+        del self._ended[: bisect_right(self._ended, until_s, key=_end_s)]
         self._num_handed_over += num_rows - self.num_rows
 
     def group(self, until_s: float = math.inf) -> Group:

@@ -1,5 +1,6 @@
 """Rows: their order, and groups of them that are handed over and written as a run goes."""
 
+import signal
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,10 @@ from cosim import Never, Result, Simulation, System, evolve, run
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.names import by_number
 from cosim.network import ClockKind, nodes_of
+from cosim.records import Span
 from cosim.row_groups import RowGroups
+from cosim.table_file import TableFile
+from cosim.tables import TABLES
 from cosim.testing import small_system
 from cosim.testing.laws import same_tables
 
@@ -180,3 +184,76 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
         most[num] = max(counts)
         assert len(counts) == num + 1
     assert 30 < most[20] <= most[200] < 1.3 * most[20]
+
+
+def test_an_interrupt_while_rows_are_handed_over_neither_loses_nor_doubles_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is heard when all tables have their rows; the resumed run ends as one that nobody stopped."""
+    system = evolve(LATE, evaluation=Never())
+    usual, _ = played(system, tmp_path / "usual", group_rows=60)
+    append, num_appended = TableFile.append, 0
+
+    def interrupted(file: TableFile, rows: pd.DataFrame) -> None:
+        nonlocal num_appended
+        num_appended += 1
+        if num_appended == 5:
+            signal.raise_signal(signal.SIGINT)
+        append(file, rows)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(TableFile, "append", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                played(system, tmp_path / "stopped", group_rows=60)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    stopped = Result.load(tmp_path / "stopped")
+    assert stopped.summary.status == "interrupted"
+    for name in ("spans", "transfers", "fates", "rounds"):
+        rows = getattr(stopped, name)
+        whole = getattr(usual, name)
+        assert 0 < len(rows) < len(whole)
+        assert rows.equals(whole.iloc[: len(rows)])
+    played(system, tmp_path / "stopped", group_rows=60, resume=True)
+    for name in TABLES:
+        one, other = (tmp_path / which / f"{name}.parquet" for which in ("usual", "stopped"))
+        assert one.read_bytes() == other.read_bytes(), name
+
+
+def test_a_save_in_between_changes_no_byte_of_the_files(tmp_path: Path) -> None:
+    """Groups that are copied from a file that was saved are the bytes that they were."""
+    trace = [Span(f"client-{n % 7:04d}", "train", n, n + 1.0, 0.1 * n, "done", n) for n in range(40)]
+    for name, saved in (("a", set()), ("b", {9, 10, 25})):
+        rows, sim = (tmp_path / name), Simulation(1)
+        rows.mkdir()
+        groups = RowGroups(sim.trace, 7, rows, group_rows=6)
+        for number, span in enumerate(trace):
+            sim.trace.record(span)
+            sim.trace.end_stretch(span.end_s)
+            if number in saved:
+                groups.save("running", span.end_s)
+                assert pd.read_parquet(rows / "spans.parquet")["job"].tolist() == list(range(number + 1))
+        groups.save("complete", 40.0)
+        assert not list(rows.glob(".*"))
+    with pyarrow.parquet.ParquetFile(tmp_path / "b" / "spans.parquet") as file:
+        assert file.num_row_groups >= 6
+    assert (tmp_path / "a" / "spans.parquet").read_bytes() == (tmp_path / "b" / "spans.parquet").read_bytes()
+
+
+def test_rows_that_cannot_be_written_leave_what_was_saved_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where there is room again when the run ends: some tables would have rows that others lack."""
+    append = TableFile.append
+
+    def fails(file: TableFile, rows: pd.DataFrame) -> None:
+        if "node" not in rows:
+            raise cosim.ConfigurationError("no room")
+        append(file, rows)
+
+    monkeypatch.setattr(TableFile, "append", fails)
+    with pytest.raises(cosim.ConfigurationError, match="no room"):
+        played(evolve(LATE, evaluation=Never()), tmp_path / "run", group_rows=60)
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"config.json", "provenance.json"}

@@ -216,4 +216,9 @@ def test_needs_grow_with_what_is_kept():
     all_rows, rounds = (needs.needs_of(system, "arrays", keeps_rows=keeps) for keeps in (True, False))
     assert all_rows.num_jobs == rounds.num_jobs == 10_000 * 5 * 20
     assert all_rows.memory_gib > 3 * rounds.memory_gib
+    written = needs.needs_of(system, "arrays", keeps_rows=True, group_rows=100_000)
+    longer = cosim.evolve(system, end=cosim.AfterRounds(num_global_rounds=200))
+    much_longer = needs.needs_of(longer, "arrays", keeps_rows=True, group_rows=100_000)
+    assert much_longer.memory_gib == pytest.approx(written.memory_gib, rel=0.02)
+    assert much_longer.disk_gib == pytest.approx(10 * written.disk_gib)
     assert np.isfinite(all_rows.disk_gib)
