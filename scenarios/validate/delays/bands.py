@@ -1,4 +1,4 @@
-"""Laws of uploads that share a band, and of attempts until one succeeds, for `delay_laws`."""
+"""Laws of uploads that share a band, for `delay_laws`."""
 
 import math
 from collections.abc import Mapping
@@ -8,22 +8,21 @@ import attrs
 import numpy as np
 
 import cosim
-from analysis.closed_forms.delays.faded_upload import FadedUpload
 from analysis.closed_forms.delays.processor_sharing import ProcessorSharing
 from analysis.closed_forms.delays.started_together import StartedTogether
 from analysis.closed_forms.pollaczek_khinchine import PollaczekKhinchine
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, Link
 from cosim.names import ClientNames, client_name
-from cosim.simulation import Dropped, Event, Process, Simulation
+from cosim.simulation import Event, Process, Simulation
 from cosim.units import linear_to_db
 from scenarios.validate.delays.law import Law, Numbers
 from scenarios.validate.delays.packets import Packets, poisson
-from scenarios.validate.delays.samples import Exact, Independent, Sample, Trials, regenerating
+from scenarios.validate.delays.samples import Exact, Sample, regenerating
 
 BANDWIDTH_HZ, POWER_W = 1e6, 0.2
-NUM_UPLOADS, NUM_MESSAGES = 120_000, 20_000
-"""Of a full run, for all laws of sizes together, and until one has arrived."""
+NUM_UPLOADS = 120_000
+"""Of a full run, for all laws of sizes together."""
 SIZES = {
     "equal": (cosim.Deterministic(duration_s=0.25), 0.0625),
     "exponential": (cosim.Exponential(rate_per_s=4.0), 0.125),
@@ -31,8 +30,6 @@ SIZES = {
 }
 """What uploads take with the whole band, and the mean square of it in s^2; every mean is 0.25 s."""
 SHARED = ProcessorSharing(arrival_rate_per_s=2.0, mean_alone_s=0.25)
-FADED = FadedUpload(payload_bits=1e6, bandwidth_hz=BANDWIDTH_HZ, snr=4.0, deadline_s=0.6)
-ATTEMPTS, TIME, FIRST = "mean attempts", "mean time (s)", "share with the second attempt"
 
 
 def link_of(sim: Simulation, sharing: cosim.Sharing, snrs: tuple[float, ...], fading: cosim.Fading) -> Link:
@@ -170,67 +167,3 @@ class Together(Law):
 
         sim.run(sim.together([send(number) for number in range(len(self.snrs))]))
         return {name: Exact(estimate=end_s) for name, end_s in self.named(ends_s).items()}
-
-
-@attrs.frozen(kw_only=True)
-class Retransmissions(Law):
-    """Retransmission until success."""
-
-    name: ClassVar[str] = "retransmission"
-    title: ClassVar[str] = "Retransmission until success"
-    formula: ClassVar[str] = "P(N = n) = (1 - p)^(n-1) p; E[N] = 1 / p; E[time] = E[min(T, D)] / p"
-    conditions: ClassVar[str] = "Rayleigh fading drawn anew for every attempt, each given up after D"
-    source: ClassVar[str] = "derived here (geometric law, Wald)"
-    module: ClassVar[str] = "delays.faded_upload"
-    theory: FadedUpload = FADED
-
-    def predict(self) -> Numbers:
-        """Attempts and time."""
-        theory = self.theory
-        return {
-            ATTEMPTS: theory.mean_attempts,
-            FIRST: theory.share_of_attempts(2),
-            TIME: theory.mean_time_s,
-        }
-
-    def wrong(self) -> Mapping[str, Numbers]:
-        """Failures cost nothing, or every attempt lasts to the deadline."""
-        theory = self.theory
-        return {
-            "only the attempt that arrives": {ATTEMPTS: 1.0, TIME: theory.mean_sending_s},
-            "D for every attempt": {TIME: theory.mean_attempts * theory.deadline_s},
-        }
-
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
-        """A client on a band of its own that begins again as soon as it has given up."""
-        sim, theory = Simulation(seed), self.theory
-        fading = cosim.Rayleigh(num_antennas=theory.num_antennas, redrawn=cosim.EveryEdgeRound())
-        link = link_of(sim, cosim.FixedShares(bandwidth_hz=theory.bandwidth_hz), (theory.snr,), fading)
-        link.begin_round(1, math.inf)
-        num_messages = int(size * NUM_MESSAGES)
-        payload = Payload(theory.payload_bits / 32.0, theory.payload_bits)
-        attempts, times_s = np.zeros(num_messages), np.zeros(num_messages)
-
-        def attempt(number: int) -> Process:
-            upload = link.open(client_name(0), payload, POWER_W, Job(0, 0, number))
-            try:
-                yield from sim.spend(client_name(0), "send", upload.done)
-            finally:
-                upload.close()
-
-        def client() -> Process:
-            number = 0
-            for message in range(num_messages):
-                start_s, outcome = sim.now_s, Dropped("not yet")
-                while isinstance(outcome, Dropped):
-                    (outcome,) = yield from sim.with_deadline([attempt(number)], theory.deadline_s)
-                    number += 1
-                    attempts[message] += 1.0
-                times_s[message] = sim.now_s - start_s
-
-        sim.run(client())
-        return {
-            ATTEMPTS: Independent(values=attempts),
-            FIRST: Trials(values=attempts == 2.0),
-            TIME: Independent(values=times_s),
-        }

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from cosim.configuration import ConfigurationError, did_you_mean
-from scenarios.validate.delays.bands import Retransmissions, SharedBand, Together
+from scenarios.validate.delays.bands import SharedBand, Together
+from scenarios.validate.delays.fading import Counts, FadedUploads, Retransmissions
 from scenarios.validate.delays.law import Law
 from scenarios.validate.delays.orders import Conservation, Patience, Priorities
 from scenarios.validate.delays.paths import AgeOfUpdates, TwoStations
 from scenarios.validate.delays.queues import AnyLengths, EqualLengths, OneServer, SeveralServers
-from scenarios.validate.delays.rounds import Barrier, Counts, FadedUploads, UnequalBarrier
+from scenarios.validate.delays.rounds import Barrier, UnequalBarrier
 
 LAWS: dict[str, Law] = {
     law.name: law

@@ -1,6 +1,5 @@
-"""Laws of edge rounds: barriers, the first of many, deadlines over fading, for `delay_laws`."""
+"""Laws of edge rounds: barriers, and the first of many, for `delay_laws`."""
 
-import math
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -8,11 +7,9 @@ import attrs
 
 import cosim
 from analysis.closed_forms.delays.barriers import EqualClients, UnequalClients
-from analysis.closed_forms.delays.faded_upload import FadedUpload
-from analysis.closed_forms.delays.success_counts import SuccessCounts
 from cosim.units import linear_to_db
 from scenarios.validate.delays.law import Law, Numbers
-from scenarios.validate.delays.samples import Independent, Sample, Trials
+from scenarios.validate.delays.samples import Independent, Sample
 
 NUM_ROUNDS = 4_000
 """Edge rounds of a full run."""
@@ -20,12 +17,6 @@ MODEL, MODEL_BITS = "relu-12-8-4", 32 * (12 * 8 + 8 * 4)
 STEP_CYCLES = 1e6
 EQUAL = EqualClients(num_clients=8, mean_s=1.0, shift_s=0.25)
 UNEQUAL = UnequalClients(means_s=(0.4, 0.6, 1.0, 1.5, 3.0), shift_s=0.25)
-FADED = FadedUpload(payload_bits=MODEL_BITS, bandwidth_hz=MODEL_BITS, snr=3.0, deadline_s=0.7)
-SNRS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-NO_TIME_S = 1e-12
-"""Training that takes none, where a law is of uploads alone."""
-ARRIVED, SENDING, VARIANCE = "share that arrives", "mean time of sending (s)", "variance"
-MIDDLE = (3, 4)
 
 
 def play(
@@ -163,117 +154,3 @@ class UnequalBarrier(Law):
             "first (s)": durations_s(seed, size / 2.0, means_s, shift_s, cosim.FirstK(num_updates=1)),
             "last (s)": durations_s(seed, size / 2.0, means_s, shift_s, cosim.WaitForAll()),
         }
-
-
-def faded(seed: int, num_rounds: int, upload: FadedUpload, snrs: tuple[float, ...]) -> cosim.Result:
-    """Rounds of uploads over Rayleigh fading, each given up at the deadline."""
-    fading = cosim.Rayleigh(num_antennas=upload.num_antennas, redrawn=cosim.EveryEdgeRound())
-    waiting = cosim.UploadDeadline(after_s=upload.deadline_s)
-    times_s, uplink = (NO_TIME_S,) * len(snrs), radio(upload.bandwidth_hz, snrs, fading)
-    return play(seed, num_rounds, times_s, cosim.AsPlanned(), waiting, uplink)
-
-
-@attrs.frozen(kw_only=True)
-class FadedUploads(Law):
-    """Uploads over Rayleigh fading with a deadline."""
-
-    name: ClassVar[str] = "faded-upload"
-    title: ClassVar[str] = "Upload over Rayleigh fading, with deadline"
-    formula: ClassVar[str] = (
-        "P(T <= D) = Q(M, x(D)), x(t) = (2^(b / (B t)) - 1) / s; E[min(T, D)] = int_0^D (1 - Q(M, x(t))) dt"
-    )
-    conditions: ClassVar[str] = "a band for each, one gain while an upload lasts, M antennas combined"
-    source: ClassVar[str] = "derived here"
-    module: ClassVar[str] = "delays.faded_upload"
-    shortest: ClassVar[float] = 0.1
-    theories: tuple[FadedUpload, ...] = (FADED, attrs.evolve(FADED, num_antennas=2, snr=1.0))
-
-    @staticmethod
-    def names(theory: FadedUpload) -> tuple[str, str]:
-        """Of the quantities with so many antennas."""
-        return f"M = {theory.num_antennas}: {ARRIVED}", f"M = {theory.num_antennas}: {SENDING}"
-
-    def predict(self) -> Numbers:
-        """How many arrive, and how long a client sends."""
-        numbers = dict[str, float]()
-        for theory in self.theories:
-            arrived, sending = self.names(theory)
-            numbers |= {arrived: theory.success_rate, sending: theory.mean_sending_s}
-        return numbers
-
-    def wrong(self) -> Mapping[str, Numbers]:
-        """The mean gain; one antenna."""
-        mean_gain, one_antenna = dict[str, float](), dict[str, float]()
-        for theory in self.theories:
-            arrived, sending = self.names(theory)
-            spectral = math.log2(1.0 + theory.snr * theory.num_antennas)
-            time_s = theory.payload_bits / (theory.bandwidth_hz * spectral)
-            mean_gain |= {
-                arrived: float(time_s <= theory.deadline_s),
-                sending: min(time_s, theory.deadline_s),
-            }
-            if theory.num_antennas > 1:
-                other = attrs.evolve(theory, num_antennas=1)
-                one_antenna |= {arrived: other.success_rate, sending: other.mean_sending_s}
-        return {"the mean gain": mean_gain, "one antenna": one_antenna}
-
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
-        """Rounds of four clients."""
-        samples = dict[str, Sample]()
-        for theory in self.theories:
-            num_rounds = int(size * NUM_ROUNDS / len(self.theories) / 2.0)
-            uploads = faded(seed, num_rounds, theory, (theory.snr,) * 4).transfers
-            lasted_s = (uploads["end_s"] - uploads["start_s"]).to_numpy()
-            arrived, sending = self.names(theory)
-            samples |= {
-                arrived: Trials(values=uploads["arrived"].to_numpy(dtype=bool)),
-                sending: Independent(values=lasted_s),
-            }
-        return samples
-
-
-@attrs.frozen(kw_only=True)
-class Counts(Law):
-    """How many arrive."""
-
-    name: ClassVar[str] = "success-counts"
-    title: ClassVar[str] = "Poisson-binomial success counts"
-    formula: ClassVar[str] = "P(K = k) = [z^k] prod_i (1 - p_i + p_i z)"
-    conditions: ClassVar[str] = "independent uploads, each with a probability of its own"
-    source: ClassVar[str] = "Poisson 1837, derived here"
-    module: ClassVar[str] = "delays.success_counts"
-    shortest: ClassVar[float] = 0.06
-    upload: FadedUpload = FADED
-    snrs: tuple[float, ...] = SNRS
-
-    @property
-    def theory(self) -> SuccessCounts:
-        """Of the clients' success rates."""
-        rates = (attrs.evolve(self.upload, snr=snr).success_rate for snr in self.snrs)
-        return SuccessCounts(success_rates=rates)
-
-    @staticmethod
-    def named(counts: SuccessCounts) -> Numbers:
-        """Shares of counts that are not rare, and the variance."""
-        return {f"share with {count}": float(counts.shares[count]) for count in MIDDLE} | {
-            VARIANCE: counts.variance
-        }
-
-    def predict(self) -> Numbers:
-        """Shares of rounds."""
-        return self.named(self.theory)
-
-    def wrong(self) -> Mapping[str, Numbers]:
-        """The binomial law of the mean probability."""
-        mean = self.theory.mean_count / len(self.snrs)
-        alike = SuccessCounts(success_rates=(mean,) * len(self.snrs))
-        return {"binomial of the mean": self.named(alike)}
-
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
-        """Rounds of clients at unequal SNRs."""
-        rounds = faded(seed, int(size * NUM_ROUNDS), self.upload, self.snrs).rounds
-        arrived = rounds.loc[rounds["level"] == "edge", "num_arrived"].to_numpy()
-        samples: dict[str, Sample] = {
-            f"share with {count}": Trials(values=arrived == count) for count in MIDDLE
-        }
-        return samples | {VARIANCE: Independent(values=(arrived - self.theory.mean_count) ** 2)}
