@@ -27,12 +27,10 @@ Validation: `cosim validate delay-laws`.
 
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from cosim.configuration import Port, configuration, field, positive
-
-if TYPE_CHECKING:
-    from cosim.queueing.station import Message
+from cosim.queueing.message import Message
 
 
 class Queued(NamedTuple):
@@ -46,7 +44,7 @@ class Queued(NamedTuple):
 
     arrival_s: float
     service_s: float
-    message: "Message | None"
+    message: Message | None
 
 
 class Queue(ABC):

@@ -25,10 +25,11 @@ from cosim.configuration import ConfigurationError, at_least, configuration, fie
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, Link, Uplink, Upload
 from cosim.queueing.discipline import Discipline, FirstComeFirstServed
+from cosim.queueing.message import Message
 from cosim.queueing.paths import OwnPaths, Paths
 from cosim.queueing.service import HyperExponential, ServiceLaw
 from cosim.queueing.start import Start, StationaryStart
-from cosim.queueing.station import Message, Station
+from cosim.queueing.station import Station
 from cosim.simulation import Event, Simulation
 
 

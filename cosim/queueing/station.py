@@ -28,6 +28,7 @@ from typing import NamedTuple
 from cosim.configuration import at_least, not_negative, refuse
 from cosim.names import by_number
 from cosim.queueing.discipline import Discipline, FirstComeFirstServed, Queued
+from cosim.queueing.message import Message
 from cosim.queueing.service import Durations, ServiceLaw
 from cosim.queueing.start import Start
 from cosim.simulation import Event, Simulation
@@ -35,29 +36,6 @@ from cosim.simulation import Event, Simulation
 FIRST_COME = FirstComeFirstServed()
 BLOCK_SIZE = 1024
 """Numbers drawn from a stream at once, whatever the law and the length of the run."""
-
-
-class Message:
-    """What a sender has put into a queue.
-
-    Attributes:
-        sender: Who sent it.
-        num_packets: Its packets.
-        num_served: Those that have left.
-        done: Comes when the last has left.
-    """
-
-    def __init__(self, sender: str, num_packets: int, done: Event) -> None:
-        self.sender = sender
-        self.num_packets = num_packets
-        self.num_served = 0
-        self.done = done
-
-    def count_served(self) -> None:
-        """Note that a packet has left."""
-        self.num_served += 1
-        if self.num_served == self.num_packets:
-            self.done.succeed()
 
 
 class Packet(NamedTuple):

@@ -11,7 +11,8 @@ from analysis.closed_forms.delays.impatience import Impatience
 from analysis.closed_forms.delays.many_servers import ManyServers
 from analysis.closed_forms.delays.priorities import TwoPriorities
 from analysis.closed_forms.sojourn import Sojourn
-from cosim.queueing.station import Message, Station
+from cosim.queueing.message import Message
+from cosim.queueing.station import Station
 from cosim.simulation import Simulation
 from scenarios.validate.delays.law import Law, Numbers
 from scenarios.validate.delays.packets import EMPTY, NUM_PACKETS, Packets, poisson
