@@ -82,7 +82,7 @@ def simulate(
     if broken:
         raise refuse("simulate", "arrival_rate_per_s", arrival_rate_per_s, broken)
     load = arrival_rate_per_s * service.mean_s
-    start.check("simulate", load, in_line=True)
+    start.check("simulate", load)
     gaps, services, initial = (np.random.default_rng(seed) for seed in rng.integers(2**63, size=(3, 2)))
     recursion = _Recursion(start.draw_work_s(load, service, initial))
     packets = Packets(waiting_s=np.empty(num_packets), sojourn_s=np.empty(num_packets))

@@ -20,6 +20,7 @@ Source: Wan et al., "How global observation works in federated learning" (VHFL),
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative
 from cosim.links.payload import Payload
@@ -59,8 +60,7 @@ class PublicNetwork(Uplink):
     message_service: ServiceLaw | None = None
 
     def __attrs_post_init__(self) -> None:
-        in_line = self.num_servers == 1 and self.discipline.in_order
-        self.start.check("PublicNetwork", self.load, in_line)
+        self.start.check("PublicNetwork", self.load)
 
     @property
     def load(self) -> float:
@@ -71,6 +71,11 @@ class PublicNetwork(Uplink):
     def loses_updates(self) -> bool:
         """Where the discipline loses packets."""
         return self.discipline.loses_packets
+
+    def fit(self, system: Any) -> None:
+        """Refuse a start that does not go with the order of service."""
+        super().fit(system)
+        self.start.check_order("PublicNetwork", in_line=self.num_servers == 1 and self.discipline.in_order)
 
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
         """Build the stations, and the link of each cell.

@@ -38,16 +38,24 @@ CLOSEST_TO_1 = 1e-6
 class Start(Port, ABC):
     """The work that a queue's server has before it at time 0."""
 
-    def check(self, owner: str, load: float, in_line: bool) -> None:
-        """Refuse a queue that has no such start.
+    def check(self, owner: str, load: float) -> None:
+        """Refuse a load of the public.
 
         Args:
             owner: Whose queue it is, for the message.
-            load: Share of time that the public keeps each server busy, if below 1.
+
+        Raises:
+            ConfigurationError: With such a load there is no such start.
+        """
+
+    def check_order(self, owner: str, in_line: bool) -> None:
+        """Refuse an order of service.
+
+        Args:
             in_line: Whether one server serves all in the order in which they come.
 
         Raises:
-            ConfigurationError: There is no such start.
+            ConfigurationError: In such an order there is no such start.
         """
 
     @abstractmethod
@@ -59,13 +67,16 @@ class Start(Port, ABC):
 class StationaryStart(Start):
     """The work of a queue that has run for ever."""
 
-    def check(self, owner: str, load: float, in_line: bool) -> None:
-        """Refuse another queue than M/G/1's, and a load of 1 or more, or too close to it to draw the work."""
+    def check_order(self, owner: str, in_line: bool) -> None:
+        """Refuse another than that of one server, first come first served."""
         if not in_line:
             raise ConfigurationError(
                 f"{owner}: has no stationary state to start from that is work alone: must have one server, "
                 "first come first served. Usual fix: start = EmptyStart, and a warm-up."
             )
+
+    def check(self, owner: str, load: float) -> None:
+        """Refuse a load of 1 or more, or too close to it for the work to be drawn."""
         if load > 1.0 - CLOSEST_TO_1:
             raise ConfigurationError(
                 f"{owner}: a load of rho = {load:g} has no stationary state to start from: must be below 1, "

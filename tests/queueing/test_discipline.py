@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from cosim.configuration import ConfigurationError, configuration, from_dict, to_dict
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job
+from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.queueing.discipline import (
     Discipline,
@@ -23,6 +24,7 @@ from cosim.queueing.network import PublicNetwork
 from cosim.queueing.service import Deterministic, Exponential, HyperExponential
 from cosim.queueing.start import EmptyStart, StationaryStart
 from cosim.queueing.station import Station
+from cosim.servers.waiting import Deadline
 from cosim.simulation import Simulation
 from cosim.system import System
 
@@ -201,9 +203,13 @@ def test_servers_by_the_recursion_of_kiefer_and_wolfowitz(sendings, seed, num_se
     "change", [{"num_servers": 2}, {"discipline": MessagesFirst()}, {"discipline": Impatient()}]
 )
 def test_a_stationary_start_is_that_of_one_server_in_order_alone(change):
-    with pytest.raises(ConfigurationError, match=r"PublicNetwork: .*must have one server, first come"):
-        PublicNetwork(start=StationaryStart(), **change)
-    PublicNetwork(start=EmptyStart(), **change)
+    message = r"must have one server, first come first served. Usual fix: start = EmptyStart"
+    waits = EdgeTraining(waiting=Deadline())  # gives up what never comes
+    with pytest.raises(ConfigurationError, match=f"PublicNetwork: .*{message}"):
+        System(uplink=PublicNetwork(**change), protocol=HFedAvg(training=waits))
+    with pytest.raises(ConfigurationError, match=f"Station 'path': .*{message}"):
+        play(start=StationaryStart(), **change)
+    System(uplink=PublicNetwork(start=EmptyStart(), **change), protocol=HFedAvg(training=waits))
 
 
 def test_less_than_one_server_is_refused():
