@@ -1,8 +1,10 @@
 """Page: what `delay_laws` has found, law by law, as Markdown with one picture."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import attrs
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -36,7 +38,6 @@ how often 95 % intervals contain the closed form's number, in independent runs t
 `python benchmarks/delay_coverage.py` measures it.
 
 ![The clock's interval of every number, over the closed form's, and wrong theories beside it](laws.png)
-
 """
 
 
@@ -60,7 +61,9 @@ def _section(law: Law, points: pd.DataFrame, coverage: pd.DataFrame | None) -> s
         "",
         f"    {law.formula}",
         "",
-        f"Conditions: {law.conditions}. Source: {law.source}; `analysis/closed_forms/"
+        f"Conditions: {law.conditions}. Source: {law.source}.",
+        "",
+        f"Here: {'; '.join(_values(law))}. Closed form: `analysis/closed_forms/"
         f"{law.module.replace('.', '/')}.py`. Command: `cosim validate delay-laws --laws {law.name}`.",
         "",
         "| quantity | closed form | clock | interval by | verdict | coverage of 95 % |",
@@ -81,6 +84,19 @@ def _section(law: Law, points: pd.DataFrame, coverage: pd.DataFrame | None) -> s
         )
         lines.append(f"- {name}: {said or 'none'} ({len(caught)} of {len(own)})")
     return "\n".join([*lines, ""])
+
+
+def _values(part: Any) -> Iterator[str]:
+    """Fields and their values, in those of its parts, and names of parts without any."""
+    for field in attrs.fields(type(part)):
+        value = getattr(part, field.name)
+        each = value if isinstance(value, tuple) else (value,)
+        if not any(map(attrs.has, map(type, each))):
+            yield f"{field.name} = {', '.join(f'{one:.6g}' for one in each)}"
+            continue
+        for one in each:
+            own = list(_values(one))
+            yield "; ".join(own) if own else type(one).__name__
 
 
 def _covered(law: Law, quantity: str, coverage: pd.DataFrame | None) -> str:
