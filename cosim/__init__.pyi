@@ -76,6 +76,7 @@ from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal
 from cosim.protocols.time_triggered import TimeTriggered
 from cosim.protocols.trainers import Cells, Clients, Trainers
 from cosim.protocols.vhfl import Vhfl
+from cosim.queueing.discipline import Discipline, FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.paths import OwnPaths, Paths, SharedPath
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
@@ -157,6 +158,7 @@ __all__ = [
     "Devices",
     "Digits",
     "Dirichlet",
+    "Discipline",
     "Dispatched",
     "Downlink",
     "Download",
@@ -190,6 +192,7 @@ __all__ = [
     "FedCs",
     "FedNova",
     "FedYogi",
+    "FirstComeFirstServed",
     "FirstK",
     "FixedShares",
     "FlatCodec",
@@ -204,6 +207,7 @@ __all__ = [
     "HyperExponential",
     "HyperExponentialTime",
     "Iid",
+    "Impatient",
     "Instantaneous",
     "Kept",
     "KeptNumber",
@@ -221,6 +225,7 @@ __all__ = [
     "Mean",
     "MeanBySamples",
     "Measure",
+    "MessagesFirst",
     "Metric",
     "Momentum",
     "Natural",
@@ -243,6 +248,7 @@ __all__ = [
     "ProportionalFair",
     "Protocol",
     "Proximal",
+    "PublicFirst",
     "PublicNetwork",
     "Qsgd",
     "Radio",

@@ -13,6 +13,7 @@ from cosim.allocation import exact
 from cosim.allocation.common_steps import without_stragglers
 from cosim.configuration import at_least, between, configuration, field, positive
 from cosim.learning.network.submodels import proportional_counts
+from cosim.queueing.discipline import Queue
 from cosim.servers.end import Counted
 
 
@@ -203,6 +204,29 @@ class RushHour(cosim.Start):
     def draw_work_s(self, load, service, rng):
         """Whatever the load."""
         return self.work_s
+
+
+class LastComeFirstServed(cosim.Discipline):
+    """Who has come last."""
+
+    def queue(self):
+        """A stack."""
+        return Stack()
+
+
+class Stack(Queue):
+    """Packets, the last on top."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def enter(self, packet):
+        """On top."""
+        self.waiting.append(packet)
+
+    def next(self, now_s):
+        """From the top."""
+        return self.waiting.pop() if self.waiting else None
 
 
 class Sparing(cosim.Solver):

@@ -34,6 +34,7 @@ BASE = worlds.digits()
 TRAINING = BASE.protocol.training
 CUT = cosim.Hist(training=TRAINING)
 QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
+SHARED = cosim.PublicNetwork(paths=cosim.SharedPath(), start=cosim.EmptyStart())
 
 
 def trained_by(kind: type) -> cosim.System:
@@ -70,6 +71,10 @@ SYSTEMS = {
     ),
     "paths": (attrs.evolve(BASE, uplink=cosim.PublicNetwork(paths=own_parts.PerCell())), QUEUED),
     "start": (attrs.evolve(BASE, uplink=cosim.PublicNetwork(start=own_parts.RushHour())), QUEUED),
+    "discipline": (
+        attrs.evolve(BASE, uplink=attrs.evolve(SHARED, discipline=own_parts.LastComeFirstServed())),
+        attrs.evolve(BASE, uplink=SHARED),
+    ),
     "data": (attrs.evolve(BASE, data=own_parts.Noise()), BASE),
     "split": (attrs.evolve(BASE, data=cosim.Digits(split=own_parts.FirstCome())), BASE),
     "arrays": (

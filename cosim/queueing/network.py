@@ -4,9 +4,10 @@ An update is a message to a station (`station`): one packet as in the VHFL paper
 An upload that its sender gives up does nothing to the queue: what is late stays in the network and takes its
 service.
 
-Scope and limitations: only the uplink; one station on each way, no loss but lateness, no reaction of the
-public's traffic to congestion. The paper has no energy model: here a client sends, at its transmit power,
-from the start of its upload until it has arrived or been given up, so waiting in the queue costs it as well.
+Scope and limitations: only the uplink; one station on each way, no loss but lateness, unless the discipline
+loses packets, and with one its whole update; no reaction of the public's traffic to congestion. The paper has
+no energy model: here a client sends, at its transmit power, from the start of its upload until it has arrived
+or been given up, so waiting in the queue costs it as well.
 
 Usage::
 
@@ -19,14 +20,17 @@ Source: Wan et al., "How global observation works in federated learning" (VHFL),
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, Link, Uplink, Upload
+from cosim.queueing.discipline import Discipline, FirstComeFirstServed
+from cosim.queueing.message import Message
 from cosim.queueing.paths import OwnPaths, Paths
 from cosim.queueing.service import HyperExponential, ServiceLaw
 from cosim.queueing.start import Start, StationaryStart
-from cosim.queueing.station import Message, Station
+from cosim.queueing.station import Station
 from cosim.simulation import Event, Simulation
 
 
@@ -40,6 +44,10 @@ class PublicNetwork(Uplink):
         paths: Which clients share a queue. [VHFL, Section IV: none]
         packet_bits: Largest packet; none: every message is one packet. [VHFL, Section IV: none]
         start: The work in the queues at time 0. [VHFL, Appendix B: steady state]
+        discipline: Who of those that wait is served next. [VHFL, Section IV: first come first served]
+        num_servers: Servers of each station. [VHFL, Section IV: one]
+        message_service: Law of the service times of the clients' packets; none: that of the public's. [VHFL,
+            Section IV: none]
     """
 
     arrival_rate_per_s: float = field(not_negative, default=2.0)
@@ -47,6 +55,9 @@ class PublicNetwork(Uplink):
     paths: Paths = OwnPaths()
     packet_bits: int | None = field(at_least(1), default=None)
     start: Start = StationaryStart()
+    discipline: Discipline = FirstComeFirstServed()
+    num_servers: int = field(at_least(1), default=1)
+    message_service: ServiceLaw | None = None
 
     def __attrs_post_init__(self) -> None:
         self.start.check("PublicNetwork", self.load)
@@ -54,7 +65,17 @@ class PublicNetwork(Uplink):
     @property
     def load(self) -> float:
         """Share rho of the time that the public keeps a server busy, if below 1."""
-        return self.arrival_rate_per_s * self.service.mean_s
+        return self.arrival_rate_per_s * self.service.mean_s / self.num_servers
+
+    @property
+    def loses_updates(self) -> bool:
+        """Where the discipline loses packets."""
+        return self.discipline.loses_packets
+
+    def fit(self, system: Any) -> None:
+        """Refuse a start that does not go with the order of service."""
+        super().fit(system)
+        self.start.check_order("PublicNetwork", in_line=self.num_servers == 1 and self.discipline.in_order)
 
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
         """Build the stations, and the link of each cell.
@@ -79,7 +100,16 @@ class PublicNetwork(Uplink):
                 "Usual fix: one for every client of every cell."
             )
         stations = {
-            name: Station(sim, name, self.arrival_rate_per_s, self.service, self.start)
+            name: Station(
+                sim,
+                name,
+                self.arrival_rate_per_s,
+                self.service,
+                self.start,
+                discipline=self.discipline,
+                num_servers=self.num_servers,
+                message_service=self.message_service,
+            )
             for name in dict.fromkeys(names.values())
         }
         of_clients = {client: stations[name] for client, name in names.items()}

@@ -48,6 +48,16 @@ class Start(Port, ABC):
             ConfigurationError: With such a load there is no such start.
         """
 
+    def check_order(self, owner: str, in_line: bool) -> None:
+        """Refuse an order of service.
+
+        Args:
+            in_line: Whether one server serves all in the order in which they come.
+
+        Raises:
+            ConfigurationError: In such an order there is no such start.
+        """
+
     @abstractmethod
     def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
         """Unfinished work at time 0, in s."""
@@ -56,6 +66,14 @@ class Start(Port, ABC):
 @configuration
 class StationaryStart(Start):
     """The work of a queue that has run for ever."""
+
+    def check_order(self, owner: str, in_line: bool) -> None:
+        """Refuse another than that of one server, first come first served."""
+        if not in_line:
+            raise ConfigurationError(
+                f"{owner}: has no stationary state to start from that is work alone: must have one server, "
+                "first come first served. Usual fix: start = EmptyStart, and a warm-up."
+            )
 
     def check(self, owner: str, load: float) -> None:
         """Refuse a load of 1 or more, or too close to it for the work to be drawn."""

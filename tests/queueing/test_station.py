@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from cosim.configuration import ConfigurationError
 from cosim.queueing.arrays import sojourn_s
+from cosim.queueing.message import Message
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
 from cosim.queueing.start import EmptyStart, StationaryStart
-from cosim.queueing.station import BLOCK_SIZE, Message, Packet, Station
+from cosim.queueing.station import BLOCK_SIZE, Packet, Station
 from cosim.simulation import Dropped, Simulation
 
 EMPTY = EmptyStart()

@@ -1,0 +1,41 @@
+"""Symbols that closed forms of delays have in common, and what they refuse."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+"""As many numbers as were asked for; a single one for a single one."""
+
+
+def check_positive(owner: str, **values: float | Iterable[float]) -> None:
+    """Refuse what is not above zero and finite.
+
+    Args:
+        owner: Class of the closed form, for the message.
+        values: Field -> its value, or its values.
+    """
+    for name, value in values.items():
+        each = value if isinstance(value, Iterable) else (value,)
+        if not all(0.0 < one < math.inf for one in each):
+            raise ValueError(
+                f"{owner}.{name} = {value!r} must be above zero and finite. Usual fix: check its unit; leave "
+                "out what takes no time."
+            )
+
+
+def check_load(owner: str, load: float) -> None:
+    """Refuse a load of 1 or more."""
+    if load >= 1.0:
+        raise ValueError(
+            f"{owner}: rho = {load:g}, but only below 1 is there an equilibrium. Usual fix: fewer arrivals "
+            "or faster service."
+        )
+
+
+def check_share(owner: str, name: str, value: float) -> None:
+    """Refuse what is no probability."""
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{owner}.{name} = {value!r} must be from 0 to 1. Usual fix: a share, not per cent.")

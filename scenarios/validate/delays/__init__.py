@@ -1,0 +1,1 @@
+"""Delays: the laws that `cosim validate delay-laws` plays on the clock."""
