@@ -60,6 +60,9 @@ from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1
 from cosim.learning.tasks.next_token import NextToken
 from cosim.learning.tasks.task import Classification, Regression, Task
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
+from cosim.links.traces.dealing import Dealing, Dealt, InTurns, OwnTraces
+from cosim.links.traces.past_end import HoldLast, PastEnd, RefusePastEnd, RepeatTrace
+from cosim.links.traces.rate_trace import RateTrace, TracedDownlink, TracedUplink
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, SteadyUploads, Uplink, Upload, Uploads
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.asynchronous_training import AsynchronousTraining
@@ -151,6 +154,8 @@ __all__ = [
     "Dataset",
     "Deadline",
     "DeadlineFeasible",
+    "Dealing",
+    "Dealt",
     "Deterministic",
     "Device",
     "DeviceArrays",
@@ -201,9 +206,11 @@ __all__ = [
     "HalfNormalTime",
     "Hinge",
     "Hist",
+    "HoldLast",
     "HyperExponential",
     "HyperExponentialTime",
     "Iid",
+    "InTurns",
     "Instantaneous",
     "Kept",
     "KeptNumber",
@@ -231,6 +238,8 @@ __all__ = [
     "Oort",
     "OverTheAir",
     "OwnPaths",
+    "OwnTraces",
+    "PastEnd",
     "Paths",
     "PerClient",
     "PerGroup",
@@ -247,10 +256,13 @@ __all__ = [
     "Qsgd",
     "Radio",
     "RandomK",
+    "RateTrace",
     "RawHfl",
     "Rayleigh",
     "RedividedShares",
+    "RefusePastEnd",
     "Regression",
+    "RepeatTrace",
     "ResourceAware",
     "ResourceBlocks",
     "Restarts",
@@ -288,6 +300,8 @@ __all__ = [
     "TopK",
     "Topology",
     "TorchFunction",
+    "TracedDownlink",
+    "TracedUplink",
     "Traffic",
     "TrafficCsv",
     "Trainers",
