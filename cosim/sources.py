@@ -52,11 +52,14 @@ def sources_of(*configs: Any) -> Sources:
     for part in (part for config in configs for part in parts_of(config)):
         for text in part.files():
             read.setdefault(text, set()).add(kind_of(type(part)))
-    return {text: {"of": sorted(read[text]), "sha256": _hash(located(text))} for text in sorted(read)} | {
+    return {
+        text: {"of": sorted(read[text]), "sha256": _hash(located(text))}
+        for text in sorted(read)
+        if not _is_ours(located(text))
+    } | {
         module: {"of": sorted(used[module]), "sha256": _hash(file)}
         for module, file in files.items()
-        if module.partition(".")[0] not in sys.stdlib_module_names
-        and not any(file.is_relative_to(ours) for ours in _OURS)
+        if module.partition(".")[0] not in sys.stdlib_module_names and not _is_ours(file)
     }
 
 
@@ -93,6 +96,10 @@ def _names(config: Any) -> Iterator[str]:
                 yield from _names(item)
             elif isinstance(item, str) and ":" in item and _is_there(item):
                 yield item
+
+
+def _is_ours(file: Path) -> bool:
+    return any(file.is_relative_to(ours) for ours in _OURS)
 
 
 def _is_there(name: str) -> bool:
