@@ -28,7 +28,6 @@ from cosim import (
 )
 from cosim.devices.local_steps import SameSteps
 
-
 WALK = RateTrace(file="scenarios:walk.csv", dealing=InTurns(), past_end=RepeatTrace())
 
 
