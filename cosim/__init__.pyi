@@ -95,6 +95,7 @@ from cosim.radio.sharing.over_the_air import OverTheAir
 from cosim.radio.sharing.redivided import RedividedShares
 from cosim.radio.sharing.resource_blocks import ResourceBlocks
 from cosim.radio.sharing.shares import FixedShares
+from cosim.radio.sharing.slotted_aloha import SlottedAloha
 from cosim.records import Measure
 from cosim.results import Result
 from cosim.running import run
@@ -281,6 +282,7 @@ __all__ = [
     "Sharing",
     "Signs",
     "Simulation",
+    "SlottedAloha",
     "Solver",
     "SomeClients",
     "Split",

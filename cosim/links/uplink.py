@@ -82,10 +82,13 @@ class Upload(ABC):
     Attributes:
         done: Comes when all of it has arrived.
         granted: Comes when the client may begin to send; None: it may at once.
+        turn_over: Comes when the client has to stop and wait for `granted` once more, another event by then;
+            None: it may send to the end. It is read when the client begins to send.
     """
 
     done: Event
     granted: Event | None = None
+    turn_over: Event | None = None
 
     @property
     @abstractmethod
@@ -196,7 +199,7 @@ class Link(ABC):
         if self.known is None:
             raise ConfigurationError(
                 f"{asker}: asks for rates and gains beforehand, and of a {type(self).__name__} none are "
-                "known. Usual fix: System.uplink = Radio, or a part that goes without."
+                "known. Usual fix: System.uplink = Radio with FixedShares, or a part that goes without."
             )
         return self.known
 

@@ -108,9 +108,9 @@ class RadioLink(Link, KnownLink):
         self.num_at_once = band.num_at_once
 
     @property
-    def known(self) -> KnownLink:
-        """The link without the errors of its gains."""
-        return self
+    def known(self) -> KnownLink | None:
+        """The link without the errors of its gains; None: its band does not say beforehand."""
+        return self if self._band.is_known else None
 
     @cached_property
     def _place(self) -> dict[str, int]:

@@ -158,7 +158,7 @@ def test_show_gives_the_kind_of_every_part_and_what_else_it_may_be(cosim: Call) 
         "HIST journal, Section IV-A: by radio",
         "PublicNetwork, TracedUplink",
     ]
-    fixed = "OverTheAir, RedividedShares, ResourceBlocks"
+    fixed = "OverTheAir, RedividedShares, ResourceBlocks, SlottedAloha"
     assert shown["uplink.sharing"] == ["FixedShares", "", "HIST journal, Section IV-A: fixed shares", fixed]
     assert shown["uplink.fading.num_antennas"] == ["3", "", "chosen here", ""]
     assert shown["protocol.training"] == ["EdgeTraining", "", "", ""]

@@ -37,9 +37,11 @@ class Band(ABC):
 
     Attributes:
         num_at_once: Clients that may send at the same time, while others wait; None: all.
+        is_known: Whether `share_hz` and `upload_s` say beforehand what an upload will have.
     """
 
     num_at_once: int | None = None
+    is_known: bool = True
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:  # noqa: B027
         """Take note of an edge round of so many clients that begins now and ends by then."""
