@@ -84,10 +84,12 @@ from cosim.queueing.paths import OwnPaths, Paths, SharedPath
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
 from cosim.queueing.start import EmptyStart, Start, StationaryStart
 from cosim.radio.fading import Fading, NoFading, Rayleigh
+from cosim.radio.gain_trace import GainTrace
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.link_budget import LinkBudget
 from cosim.radio.propagation.mean_snr import Propagation
+from cosim.radio.propagation.noise_only import NoiseOnly
 from cosim.radio.radio import Radio
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
 from cosim.radio.sharing.band import Sharing
@@ -201,6 +203,7 @@ __all__ = [
     "FlatCodec",
     "Float16",
     "Fractions",
+    "GainTrace",
     "GeneralisedAsync",
     "GivenSnr",
     "HFedAvg",
@@ -236,6 +239,7 @@ __all__ = [
     "Newsgroups20",
     "NextToken",
     "NoFading",
+    "NoiseOnly",
     "Oort",
     "OverTheAir",
     "OwnPaths",

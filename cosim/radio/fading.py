@@ -61,6 +61,13 @@ class Fading(Port, ABC):
         """Whether a channel may change while somebody sends."""
         return False
 
+    def check(self, clients: Sequence[str]) -> None:
+        """Refuse the clients of all cells, before the clock starts.
+
+        Raises:
+            ConfigurationError: Some of them have no channel.
+        """
+
     @abstractmethod
     def of(self, sim: Simulation, client: str) -> BlockFading:
         """The channel of one client."""

@@ -72,6 +72,7 @@ class Radio(Uplink):
 
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[RadioLink]":
         """The link of each cell."""
+        self.fading.check([client for cell in cells for client in cell.clients])
         bands, snrs = self.sharing.bands(sim, len(cells)), self.link.of_cells(sim, cells)
         return [
             RadioLink(

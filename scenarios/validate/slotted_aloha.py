@@ -3,8 +3,8 @@
 Clients of a radio with slotted ALOHA, in one and in several channels, at half the best probability of
 sending, at the best and at twice that. Two numbers of each are compared with closed forms: successes in a
 slot in which all have something to send, and slots until all have got one packet through, with intervals over
-independent replications at a level at which all together err with probability 5 % at most. Wrong theories must
-come out as *disagrees* wherever they differ by more than a few margins.
+independent replications at a level at which all together err with probability 5 % at most. Wrong theories
+must come out as *disagrees* wherever they differ by more than a few margins.
 
     cosim validate slotted-aloha
     cosim validate slotted-aloha --num-replications 200 --margin 0.1     # in seconds
@@ -24,6 +24,7 @@ from analysis.intervals.statistics import familywise, mean_interval
 from cosim.configuration import at_least, configuration, field, not_negative, positive
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job
+from cosim.simulation import Process
 from scenarios.command_line.console import console
 
 FAMILY_ERROR = 0.05
@@ -87,7 +88,7 @@ def simulate(law: SlottedAlohaLaw, num_packets: float, end_s: float, seed: int) 
     bits = num_packets * packet_bits
     uploads = [link.open(name, Payload(1, bits), 1.0, Job(1, 0, 0)) for name in names]
 
-    def awaited() -> cosim.simulation.Process:
+    def awaited() -> Process:
         for upload in uploads:
             if not upload.done.processed:
                 yield upload.done
