@@ -273,7 +273,7 @@ def test_a_run_knows_its_file_again(tmp_path):
     system = attrs.evolve(small_system(), uplink=uplink(file))
     (source,) = sources_of(system).items()
     assert source[0] == file
-    assert source[1]["of"] == ["RateTrace"]
+    assert source[1]["of"] == ["TracedUplink"]
 
     def stop(report) -> None:
         if report.version == 1:
@@ -283,7 +283,7 @@ def test_a_run_knows_its_file_again(tmp_path):
         cosim.run(system, out=tmp_path / "run", listener=stop)
     written(tmp_path, steps(5, 50, 0.01, seed=2))
     with pytest.raises(
-        ConfigurationError, match=r"began with another file \(which RateTrace reads\): .*rates"
+        ConfigurationError, match=r"began with another file \(which TracedUplink reads\): .*rates"
     ):
         cosim.run(system, out=tmp_path / "run", resume=True)
     written(tmp_path, steps(5, 50, 0.01))

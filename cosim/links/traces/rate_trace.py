@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
 from cosim.links.downlink import CellDownlink, Downlink, Download
 from cosim.links.payload import Payload
@@ -38,7 +38,7 @@ from cosim.simulation import Event, Simulation
 
 
 @configuration
-class RateTrace(Port):
+class RateTrace:
     """Rates over time from a file (`table`).
 
     Attributes:
@@ -50,10 +50,6 @@ class RateTrace(Port):
     file: str = ""
     dealing: Dealing = OwnTraces()
     past_end: PastEnd = RefusePastEnd()
-
-    def files(self) -> tuple[str, ...]:
-        """That of the rates."""
-        return (self.file,)
 
     def of_clients(self, sim: Simulation, clients: Sequence[str]) -> "dict[str, TracedRate]":
         """The rate of each client.
@@ -159,6 +155,10 @@ class TracedUplink(Uplink):
 
     trace: RateTrace = RateTrace()
 
+    def files(self) -> tuple[str, ...]:
+        """That of the rates."""
+        return (self.trace.file,)
+
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedLink]":
         """The link of each cell."""
         rates = self.trace.of_clients(sim, [client for cell in cells for client in cell.clients])
@@ -199,6 +199,10 @@ class TracedDownlink(Downlink):
     """
 
     trace: RateTrace = RateTrace()
+
+    def files(self) -> tuple[str, ...]:
+        """That of the rates."""
+        return (self.trace.file,)
 
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedCellDownlink]":
         """The downlink of each cell."""
