@@ -27,6 +27,7 @@ Usage::
             return SteadyUpload(self.sim, payload.bits, self.rate_bps)
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -256,6 +257,11 @@ class Uplink(Port, ABC):
     def adds_up(self) -> bool:
         """Whether only the mean of a cell's updates arrives; then a protocol that wants each is refused."""
         return False
+
+    @property
+    def finite_moments(self) -> float:
+        """How many moments of the time of an upload are finite (`cosim.heavy_tails`)."""
+        return math.inf
 
     def fit(self, system: Any) -> None:
         """Refuse protocols that wait for what never comes, or want what does not arrive."""

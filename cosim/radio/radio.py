@@ -66,6 +66,11 @@ class Radio(Uplink):
         return self.outage_probability > 0.0
 
     @property
+    def finite_moments(self) -> float:
+        """As many as of 1 over the gain, where uploads follow it."""
+        return self.fading.finite_moments if self.sharing.follows_gains else math.inf
+
+    @property
     def adds_up(self) -> bool:
         """Where the clients of a cell share its band so."""
         return self.sharing.adds_up

@@ -86,6 +86,11 @@ class Sharing(Port, ABC):
         """Whether channels must be known exactly and stay while an upload lasts."""
         return False
 
+    @property
+    def follows_gains(self) -> bool:
+        """Whether an upload lasts the longer the weaker its channel is."""
+        return True
+
     @abstractmethod
     def bands(self, sim: Simulation, num_cells: int) -> Sequence[Band]:
         """The band of each cell."""
