@@ -41,13 +41,13 @@ def system() -> System:
         uplink=TracedUplink(trace=WALK),
         protocol=HFedAvg(
             training=EdgeTraining(
-                num_edge_rounds=1,
+                num_edge_rounds=2,
                 steps=SameSteps(num_local_steps=20),
                 local=Sgd(batch_size=10, learning_rate=0.1),
                 waiting=Deadline(after_s=2.0),
             ),
         ),
-        end=AfterRounds(num_global_rounds=40),
+        end=AfterRounds(num_global_rounds=20),
     )
 
 
