@@ -60,6 +60,9 @@ from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1
 from cosim.learning.tasks.next_token import NextToken
 from cosim.learning.tasks.task import Classification, Regression, Task
 from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
+from cosim.links.traces.dealing import Dealing, Dealt, InTurns, OwnTraces
+from cosim.links.traces.past_end import HoldLast, PastEnd, RefusePastEnd, RepeatTrace
+from cosim.links.traces.rate_trace import RateTrace, TracedDownlink, TracedUplink
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, SteadyUploads, Uplink, Upload, Uploads
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.asynchronous_training import AsynchronousTraining
@@ -82,10 +85,12 @@ from cosim.queueing.paths import OwnPaths, Paths, SharedPath
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
 from cosim.queueing.start import EmptyStart, Start, StationaryStart
 from cosim.radio.fading import Fading, NoFading, Rayleigh
+from cosim.radio.gain_trace import GainTrace
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.link_budget import LinkBudget
 from cosim.radio.propagation.mean_snr import Propagation
+from cosim.radio.propagation.noise_only import NoiseOnly
 from cosim.radio.radio import Radio
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
 from cosim.radio.sharing.band import Sharing
@@ -93,6 +98,7 @@ from cosim.radio.sharing.over_the_air import OverTheAir
 from cosim.radio.sharing.redivided import RedividedShares
 from cosim.radio.sharing.resource_blocks import ResourceBlocks
 from cosim.radio.sharing.shares import FixedShares
+from cosim.radio.sharing.slotted_aloha import SlottedAloha
 from cosim.records import Measure
 from cosim.results import Result
 from cosim.running import run
@@ -152,6 +158,8 @@ __all__ = [
     "Dataset",
     "Deadline",
     "DeadlineFeasible",
+    "Dealing",
+    "Dealt",
     "Deterministic",
     "Device",
     "DeviceArrays",
@@ -198,16 +206,19 @@ __all__ = [
     "FlatCodec",
     "Float16",
     "Fractions",
+    "GainTrace",
     "GeneralisedAsync",
     "GivenSnr",
     "HFedAvg",
     "HalfNormalTime",
     "Hinge",
     "Hist",
+    "HoldLast",
     "HyperExponential",
     "HyperExponentialTime",
     "Iid",
     "Impatient",
+    "InTurns",
     "Instantaneous",
     "Kept",
     "KeptNumber",
@@ -233,9 +244,12 @@ __all__ = [
     "Newsgroups20",
     "NextToken",
     "NoFading",
+    "NoiseOnly",
     "Oort",
     "OverTheAir",
     "OwnPaths",
+    "OwnTraces",
+    "PastEnd",
     "Paths",
     "PerClient",
     "PerGroup",
@@ -253,10 +267,13 @@ __all__ = [
     "Qsgd",
     "Radio",
     "RandomK",
+    "RateTrace",
     "RawHfl",
     "Rayleigh",
     "RedividedShares",
+    "RefusePastEnd",
     "Regression",
+    "RepeatTrace",
     "ResourceAware",
     "ResourceBlocks",
     "Restarts",
@@ -275,6 +292,7 @@ __all__ = [
     "Sharing",
     "Signs",
     "Simulation",
+    "SlottedAloha",
     "Solver",
     "SomeClients",
     "Split",
@@ -294,6 +312,8 @@ __all__ = [
     "TopK",
     "Topology",
     "TorchFunction",
+    "TracedDownlink",
+    "TracedUplink",
     "Traffic",
     "TrafficCsv",
     "Trainers",

@@ -26,6 +26,7 @@ from cosim.configuration import ConfigurationError, check_reloads, from_dict, to
 from cosim.data.dataset import Dataset
 from cosim.files import place
 from cosim.folders import alone_in
+from cosim.heavy_tails import remark_on_times
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
@@ -143,7 +144,7 @@ def run(
         cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock, records)
         writer.journal = cloud.journal
         origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
-        origin["sources"] = sources
+        origin["sources"], origin["remark_on_times"] = sources, remark_on_times(system)
         played = cloud.edges[0].rounds.played
         origin["clock"] = "events" if played is None else "arrays"
         origin["records"] = "rounds" if played is not None and not played.keeps_rows else "all"

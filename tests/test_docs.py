@@ -37,6 +37,7 @@ from cosim.configuration.port import Port
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.data.traffic.table_files import read
 from cosim.draws import uniforms
+from cosim.links.traces import table as rate_table
 from cosim.queueing.station import Station
 from cosim.studies.study import Study
 from cosim.units import unit_of
@@ -500,6 +501,24 @@ def test_the_page_of_parts_has_every_port():
     assert {cls.__name__ for cls in ports} <= named
     contracts = set(re.findall(r"`(check_\w+)`", PAGES["parts"]))
     assert contracts == {name for name in cosim.testing.__all__ if name.startswith("check_")}
+
+
+# --- Traces -------------------------------------------------------------------------------------------------
+
+
+def test_recipes_make_traces_that_can_be_read(folder):
+    """By hand: 31,250 bytes in a quarter second, two packets of 1,500 in 0.1 s, means of a second."""
+
+    def rates(name: str, device: str) -> list[float]:
+        return rate_table.read(folder / "traces" / name)[device].rate_bps.tolist()
+
+    assert rates("ns3.csv", "0") == [1e6, 0.0]
+    assert rates("ns3.csv", "1") == [4e5, 8e5]
+    assert rates("sink.csv", "0") == pytest.approx([2.4e5, 0.0, 0.0, 1.2e5])
+    assert rates("sink.csv", "1") == pytest.approx([0.0, 0.0, 0.0, 1.2e5])
+    assert rates("omnetpp.csv", "0") == [4e5, 0.0, 2.5e5]
+    assert rates("uplink.parquet", "A") == [8e6, 8e6, 2e6]
+    assert rates("uplink.parquet", "B") == [1e6, 1e6, 3e6]
 
 
 # --- Randomness ---------------------------------------------------------------------------------------------

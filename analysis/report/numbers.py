@@ -15,6 +15,7 @@ Usage::
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 import attrs
@@ -24,7 +25,8 @@ from analysis.designs import Design, Reading, headlines
 from analysis.fates import Fates
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
-from analysis.report.page import Markup, table
+from analysis.report.page import Markup, paragraph, table
+from cosim.files import read_json
 from cosim.records import Measure
 from cosim.results import Result
 from cosim.units import prefixed
@@ -54,7 +56,9 @@ def numbers(designs: Sequence[Design], fates: AllFates) -> str:
             ", with 95 % intervals (Student's t; of shares on the logit, within 0 and 100 %); where all "
             "runs are equal there is none"
         )
-    parts = [table(caption, ["design", *measures, "runs"], rows)]
+    remarks = {design.name: _remark_on_times(design) for design in designs}
+    parts = [paragraph(f"{name}: {said}", "warning") for name, said in remarks.items() if said]
+    parts.append(table(caption, ["design", *measures, "runs"], rows))
     if differences := _differences(designs, measures):
         caption = (
             f"Differences to {designs[0].name} on the same seeds, with 95 % intervals (paired; each "
@@ -62,6 +66,16 @@ def numbers(designs: Sequence[Design], fates: AllFates) -> str:
         )
         parts.append(table(caption, ["design", *measures, "shared seeds"], differences))
     return "\n".join(parts)
+
+
+def _remark_on_times(design: Design) -> str | None:
+    """What its runs say of means of their times in provenance.json."""
+    for run in design.runs:
+        with suppress(ValueError):
+            said = read_json(run.folder / "provenance.json").get("remark_on_times") if run.folder else None
+            if said:
+                return str(said)
+    return None
 
 
 def number(value: float) -> str:

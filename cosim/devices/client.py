@@ -15,7 +15,7 @@ from cosim.devices.devices import Device
 from cosim.learning.graph.pending import PendingState, PendingUpdate
 from cosim.links.downlink import CellDownlink
 from cosim.links.payload import Payload
-from cosim.links.uplink import Job, Link
+from cosim.links.uplink import Job, Link, Upload
 from cosim.names import codec_of
 from cosim.records import DONE, Fate, Transfer
 from cosim.simulation import Dropped, Interrupt, Process, Simulation, reason_of
@@ -175,10 +175,7 @@ class Client:
         start_s = sim.now_s
         upload = self.link.open(self.name, assignment.payload, tx_power_w, assignment.job)
         try:
-            if upload.granted is not None:
-                yield from sim.spend(self.name, "wait", upload.granted, job=assignment.job.number)
-            sending = sim.spend(self.name, "send", upload.done, send_w, assignment.job.number)
-            return (yield from _within(sim, sending, send_w, most_j))
+            return (yield from self._in_turns(sim, upload, assignment.job.number, send_w, most_j))
         finally:
             upload.close()
             payload_bits = int(assignment.payload.bits)
@@ -197,6 +194,22 @@ class Client:
                     number,
                 )
             )
+
+    def _in_turns(
+        self, sim: Simulation, upload: Upload, job: int, send_w: float, left_j: float | None
+    ) -> Process:
+        """Wait until it is granted and send, as often as its link wants, to its end or that of the energy."""
+        while True:
+            if upload.granted is not None:
+                yield from sim.spend(self.name, "wait", upload.granted, job=job)
+            until, start_s = upload.turn_over or upload.done, sim.now_s
+            sending = sim.spend(self.name, "send", until, send_w, job)
+            sent = yield from _within(sim, sending, send_w, left_j)
+            left_j = _left_j(left_j, sim, start_s, send_w)
+            if until is upload.done or isinstance(sent, Dropped):
+                return sent
+            if left_j == 0.0:
+                return Dropped("energy budget")
 
 
 def _left_j(most_j: float | None, sim: Simulation, since_s: float, power_w: float) -> float | None:

@@ -27,6 +27,7 @@ Usage::
             return SteadyUpload(self.sim, payload.bits, self.rate_bps)
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -82,10 +83,13 @@ class Upload(ABC):
     Attributes:
         done: Comes when all of it has arrived.
         granted: Comes when the client may begin to send; None: it may at once.
+        turn_over: Comes when the client has to stop and wait for `granted` once more, another event by then;
+            None: it may send to the end. It is read when the client begins to send.
     """
 
     done: Event
     granted: Event | None = None
+    turn_over: Event | None = None
 
     @property
     @abstractmethod
@@ -196,7 +200,7 @@ class Link(ABC):
         if self.known is None:
             raise ConfigurationError(
                 f"{asker}: asks for rates and gains beforehand, and of a {type(self).__name__} none are "
-                "known. Usual fix: System.uplink = Radio, or a part that goes without."
+                "known. Usual fix: System.uplink = Radio with FixedShares, or a part that goes without."
             )
         return self.known
 
@@ -253,6 +257,11 @@ class Uplink(Port, ABC):
     def adds_up(self) -> bool:
         """Whether only the mean of a cell's updates arrives; then a protocol that wants each is refused."""
         return False
+
+    @property
+    def finite_moments(self) -> float:
+        """How many moments of the time of an upload are finite (`cosim.heavy_tails`)."""
+        return math.inf
 
     def fit(self, system: Any) -> None:
         """Refuse protocols that wait for what never comes, or want what does not arrive."""

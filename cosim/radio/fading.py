@@ -61,6 +61,18 @@ class Fading(Port, ABC):
         """Whether a channel may change while somebody sends."""
         return False
 
+    def check(self, clients: Sequence[str]) -> None:
+        """Refuse the clients of all cells, before the clock starts.
+
+        Raises:
+            ConfigurationError: Some of them have no channel.
+        """
+
+    @property
+    def finite_moments(self) -> float:
+        """How many moments of 1 over the gain that an upload meets are finite (`cosim.heavy_tails`)."""
+        return math.inf
+
     @abstractmethod
     def of(self, sim: Simulation, client: str) -> BlockFading:
         """The channel of one client."""
@@ -102,6 +114,11 @@ class Rayleigh(Fading):
     def within_uploads(self) -> bool:
         """Where its blocks may end so."""
         return self.redrawn.within_uploads
+
+    @property
+    def finite_moments(self) -> float:
+        """One less than antennas, where a deep fade lasts as long as the upload."""
+        return math.inf if self.within_uploads else self.num_antennas - 1
 
     def of(self, sim: Simulation, client: str) -> BlockFading:
         """The channel of one client."""

@@ -66,12 +66,18 @@ class Radio(Uplink):
         return self.outage_probability > 0.0
 
     @property
+    def finite_moments(self) -> float:
+        """As many as of 1 over the gain, where uploads follow it."""
+        return self.fading.finite_moments if self.sharing.follows_gains else math.inf
+
+    @property
     def adds_up(self) -> bool:
         """Where the clients of a cell share its band so."""
         return self.sharing.adds_up
 
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[RadioLink]":
         """The link of each cell."""
+        self.fading.check([client for cell in cells for client in cell.clients])
         bands, snrs = self.sharing.bands(sim, len(cells)), self.link.of_cells(sim, cells)
         return [
             RadioLink(
@@ -108,9 +114,9 @@ class RadioLink(Link, KnownLink):
         self.num_at_once = band.num_at_once
 
     @property
-    def known(self) -> KnownLink:
-        """The link without the errors of its gains."""
-        return self
+    def known(self) -> KnownLink | None:
+        """The link without the errors of its gains; None: its band does not say beforehand."""
+        return self if self._band.is_known else None
 
     @cached_property
     def _place(self) -> dict[str, int]:

@@ -152,8 +152,13 @@ def test_show_gives_every_field_with_unit_and_source(cosim: Call, name: str) -> 
 
 def test_show_gives_the_kind_of_every_part_and_what_else_it_may_be(cosim: Call) -> None:
     shown = page(cosim("show", "aircomp", "--sharing.kind", "FixedShares", "--num-antennas", "3")[1])
-    assert shown["uplink"] == ["Radio", "", "HIST journal, Section IV-A: by radio", "PublicNetwork"]
-    fixed = "OverTheAir, RedividedShares, ResourceBlocks"
+    assert shown["uplink"] == [
+        "Radio",
+        "",
+        "HIST journal, Section IV-A: by radio",
+        "PublicNetwork, TracedUplink",
+    ]
+    fixed = "OverTheAir, RedividedShares, ResourceBlocks, SlottedAloha"
     assert shown["uplink.sharing"] == ["FixedShares", "", "HIST journal, Section IV-A: fixed shares", fixed]
     assert shown["uplink.fading.num_antennas"] == ["3", "", "chosen here", ""]
     assert shown["protocol.training"] == ["EdgeTraining", "", "", ""]

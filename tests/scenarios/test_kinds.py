@@ -63,7 +63,7 @@ def test_without_such_options_nothing_changes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--uplink.kind", "X"], "must be one of PublicNetwork, Radio"),
+        (["--uplink.kind", "X"], "must be one of PublicNetwork, Radio, TracedUplink"),
         (["--seed.kind", "X"], "--seed.kind: System has no part 'seed'"),
         (["--nothing.at.all.kind", "X"], "System has no part 'nothing'"),
         (

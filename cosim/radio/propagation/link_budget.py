@@ -60,7 +60,7 @@ class LinkBudget(Propagation):
         """Those of each cell."""
         redrawn = self.large_scale_redrawn
         is_by_job = redrawn is None or redrawn.is_by_job
-        return [_BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz, is_by_job) for cell in cells]
+        return [BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz, is_by_job) for cell in cells]
 
     def _gain_of(self, sim: Simulation, cell: Cell) -> Callable[[Job], Gains]:
         """Path gains of a cell's clients in a job, shape (clients,)."""
@@ -85,7 +85,14 @@ class LinkBudget(Propagation):
         return gain
 
 
-class _BudgetedCellSnr(CellSnr):
+class BudgetedCellSnr(CellSnr):
+    """Mean SNRs by received power and noise.
+
+    Args:
+        gain_of: Gives the path gains of the clients in a job, shape (clients,).
+        is_by_job: Whether they follow from the job alone.
+    """
+
     def __init__(self, gain_of: Callable[[Job], Gains], noise_w_per_hz: float, is_by_job: bool) -> None:
         self._gain_of, self._noise_w_per_hz, self._is_by_job = gain_of, noise_w_per_hz, is_by_job
 

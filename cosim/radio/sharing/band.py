@@ -37,9 +37,11 @@ class Band(ABC):
 
     Attributes:
         num_at_once: Clients that may send at the same time, while others wait; None: all.
+        is_known: Whether `share_hz` and `upload_s` say beforehand what an upload will have.
     """
 
     num_at_once: int | None = None
+    is_known: bool = True
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:  # noqa: B027
         """Take note of an edge round of so many clients that begins now and ends by then."""
@@ -83,6 +85,11 @@ class Sharing(Port, ABC):
     def needs_exact_channels(self) -> bool:
         """Whether channels must be known exactly and stay while an upload lasts."""
         return False
+
+    @property
+    def follows_gains(self) -> bool:
+        """Whether an upload lasts the longer the weaker its channel is."""
+        return True
 
     @abstractmethod
     def bands(self, sim: Simulation, num_cells: int) -> Sequence[Band]:

@@ -68,6 +68,11 @@ class OverTheAir(Sharing):
         return True
 
     @property
+    def follows_gains(self) -> bool:
+        """A sum lasts as long over any channels."""
+        return False
+
+    @property
     def symbols_per_s(self) -> float:
         """Symbols on all subcarriers of the band together."""
         return self.bandwidth_hz / self.subcarrier_hz / self.symbol_s

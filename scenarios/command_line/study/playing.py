@@ -13,6 +13,7 @@ from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
 from cosim.configuration import ConfigurationError, kind_of
 from cosim.files import place, shown
+from cosim.heavy_tails import remark_on_times
 from cosim.learning.tasks.task import SUGGESTED
 from cosim.progress import say
 from cosim.running import network_of
@@ -72,6 +73,9 @@ def play(
     for name, own in runs[runs["status"] == "complete"].groupby("name", sort=False):
         if (own["num_updates"] > 0).all() and (own["num_dropped"] == own["num_updates"]).all():
             console.print(f"{name}: every update was dropped. Usual fix: a longer wait.", soft_wrap=True)
+    for design in found:
+        if design.system is not None and (remark := remark_on_times(design.system)):
+            console.print(f"{design.name}: {remark}", soft_wrap=True)
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)

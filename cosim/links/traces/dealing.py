@@ -1,0 +1,117 @@
+"""Dealing: the port of whose trace a client has.
+
+Usage::
+
+    @configuration
+    class FirstForAll(Dealing):
+        \"\"\"Everybody has the first trace.\"\"\"
+
+        def dealt(self, sim, where, devices, clients):
+            return {client: Dealt(devices[0]) for client in clients}
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cosim.configuration import ConfigurationError, Port, configuration, field, not_negative
+from cosim.draws import uniforms
+from cosim.names import by_number
+from cosim.simulation import Simulation
+
+
+class Dealt(NamedTuple):
+    """The trace of a client.
+
+    Attributes:
+        device: What the file calls it.
+        offset_s: Where in it the run begins.
+    """
+
+    device: str
+    offset_s: float = 0.0
+
+
+@configuration
+class Dealing(Port, ABC):
+    """Whose trace a client has."""
+
+    @abstractmethod
+    def dealt(
+        self, sim: Simulation, where: str, devices: Sequence[str], clients: Sequence[str]
+    ) -> Mapping[str, Dealt]:
+        """The trace of each client.
+
+        Args:
+            where: The file, for messages.
+            devices: What is in it, in its order.
+            clients: Of all cells.
+
+        Raises:
+            ConfigurationError: Devices and clients do not go together.
+        """
+
+
+@configuration
+class OwnTraces(Dealing):
+    """Each client's own: the file names devices by the clients' numbers or names."""
+
+    def dealt(
+        self, sim: Simulation, where: str, devices: Sequence[str], clients: Sequence[str]
+    ) -> Mapping[str, Dealt]:
+        """By number."""
+        known = {by_number(client)[1]: client for client in clients}
+        found: dict[str, Dealt] = {}
+        for device in devices:
+            client = known.get(int(device) if device.isdecimal() else by_number(device)[1])
+            if client is None or not (device.isdecimal() or by_number(device) == by_number(client)):
+                raise ConfigurationError(
+                    f"{where}: device {device!r} is no client; those are {clients[0]} to {clients[-1]}, or "
+                    f"their numbers. Usual fix: dealing = InTurns, or num_clients = {len(devices)}."
+                )
+            if client in found:
+                raise ConfigurationError(
+                    f"{where}: devices {found[client].device!r} and {device!r} are both {client}. Usual fix: "
+                    "one name for each."
+                )
+            found[client] = Dealt(device)
+        missing = [client for client in clients if client not in found]
+        if missing:
+            raise ConfigurationError(
+                f"{where}: has no trace for {len(missing)} of {len(clients)} clients, such as {missing[0]}. "
+                "Usual fix: dealing = InTurns, or a device for each."
+            )
+        return found
+
+
+@configuration
+class InTurns(Dealing):
+    """Traces in the order of their names, dealt to the clients in turns, whatever the file calls them.
+
+    Attributes:
+        largest_offset_s: A client begins at a time in its trace that is uniform from 0 to this, so that
+            those who share one do not move as one. [no source]
+    """
+
+    largest_offset_s: float = field(not_negative, default=0.0)
+
+    def dealt(
+        self, sim: Simulation, where: str, devices: Sequence[str], clients: Sequence[str]
+    ) -> Mapping[str, Dealt]:
+        """The n-th trace for the n-th client, and again from the first."""
+        order = sorted(
+            devices, key=lambda name: (not name.isdecimal(), int(name) if name.isdecimal() else 0, name)
+        )
+        return {
+            client: Dealt(order[number % len(order)], self._offset_s(sim, client))
+            for number, client in enumerate(clients)
+        }
+
+    def _offset_s(self, sim: Simulation, client: str) -> float:
+        if not self.largest_offset_s:
+            return 0.0
+        return self.largest_offset_s * float(sim.of_client(client, "trace offset", uniforms))
+
+
+def _numbers_first(device: str) -> tuple[bool, int, str]:
+    return not device.isdecimal(), int(device) if device.isdecimal() else 0, device

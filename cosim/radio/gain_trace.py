@@ -1,0 +1,183 @@
+"""Gain traces: channels whose power gains over time were measured, or computed by a ray tracer.
+
+An npz file with the arrays
+
+| array | shape | |
+|---|---|---|
+| time_s | (rows,) | stamps, the first 0, ascending |
+| gain or gain_db | (rows, clients) or (rows, clients, antennas) | linear power gain, or that in dB |
+
+A gain holds from its stamp to the next, also while somebody sends; the server combines all antennas (maximum
+ratio), so gains add up over them. Where they are those of the whole link, `NoiseOnly` is the link that goes
+with them; where they are around a mean of 1, any other. Bandwidth, power and noise stay those of the radio.
+
+Scope and limitations: one edge server for each client, whose gains the file has; clients go by number. Gains
+have no phases, so sums over the air are refused, as with all channels that change within uploads. Plans know
+the gain of the instant, not those to come. Played by events.
+
+Usage::
+
+    np.savez("street.npz", time_s=time_s, gain_db=gain_db)
+    radio = Radio(link=NoiseOnly(), fading=GainTrace(file="street.npz", past_end=RepeatTrace()))
+
+Validation: tests/radio/test_gain_trace.py.
+"""
+
+import math
+import zipfile
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError, configuration
+from cosim.files import shown
+from cosim.links.traces.course import Course
+from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
+from cosim.links.traces.trace_file import trace_file, unreadable
+from cosim.links.uplink import Job
+from cosim.names import by_number
+from cosim.radio.fading import BlockFading, Fading
+from cosim.radio.redrawn import Block
+from cosim.simulation import Simulation
+
+NAMES = ("time_s", "gain", "gain_db")
+LARGEST = 1e30
+"""As for the numbers of a configuration."""
+
+
+@configuration
+class GainTrace(Fading):
+    """Power gains over time from a file.
+
+    Attributes:
+        file: Its path, npz, or package:path; it must be given. [no source]
+        past_end: What becomes of the gains when their last row is over.
+    """
+
+    file: str = ""
+    past_end: PastEnd = RefusePastEnd()
+
+    @property
+    def within_uploads(self) -> bool:
+        """They may change."""
+        return True
+
+    def files(self) -> tuple[str, ...]:
+        """That of the gains."""
+        return (self.file,)
+
+    def check(self, clients: Sequence[str]) -> None:
+        """Refuse another number of clients than the file has."""
+        where, time_s, gain = self._read()
+        numbers = {by_number(client)[1] for client in clients}
+        if numbers != set(range(gain.shape[1])):
+            raise ConfigurationError(
+                f"{where}: has gains of {gain.shape[1]} clients, and the system has {len(clients)}. Usual "
+                f"fix: num_clients = {gain.shape[1]}."
+            )
+        silent = ~gain.any(axis=(0, 2))
+        if self.past_end.end_s(where, time_s) == math.inf:
+            silent |= ~gain[-1].any(axis=1)
+        if silent.any():
+            raise ConfigurationError(
+                f"{where}: the gain of client {silent.argmax()} stays 0, so nothing that it sends ever "
+                "arrives. Usual fix: past_end = RepeatTrace, or a gain above 0."
+            )
+
+    def of(self, sim: Simulation, client: str) -> BlockFading:
+        """The channel of one client."""
+        where, time_s, gain = self._read()
+        course = Course(time_s, self.past_end.end_s(where, time_s), repeats=self.past_end.repeats)
+        return TracedChannel(sim, where, course, gain[:, by_number(client)[1]])
+
+    def _read(self) -> "Gains":
+        path = trace_file(GainTrace, self.file, (".npz",))
+        found = path.stat()
+        return _read(path, found.st_mtime_ns, found.st_size)
+
+
+class Gains(NamedTuple):
+    """What a file says: its name, stamps (rows,), and linear gains (rows, clients, antennas)."""
+
+    where: str
+    time_s: NDArray[np.float64]
+    gain: NDArray[np.float64]
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, _written: int, _size: int) -> Gains:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            found = {name: np.asarray(arrays[name], dtype=np.float64) for name in NAMES if name in arrays}
+    except (OSError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise unreadable(path, error) from None
+    where = shown(path)
+    if len(found) != 2 or "time_s" not in found:
+        raise ConfigurationError(
+            f"{where}: has {', '.join(found) or 'none'} of the arrays {', '.join(NAMES)}. Usual fix: time_s, "
+            "and either gain or gain_db."
+        )
+    time_s, name = found.pop("time_s"), next(iter(found))
+    gain = found[name][..., None] if found[name].ndim == 2 else found[name]
+    if time_s.ndim != 1 or gain.ndim != 3 or len(time_s) != len(gain) or 0 in gain.shape:
+        raise ConfigurationError(
+            f"{where}: time_s has shape {time_s.shape}, and {name} {found[name].shape}. Usual fix: (rows,), "
+            "and (rows, clients) or (rows, clients, antennas)."
+        )
+    _check(where, "time_s", np.append(time_s[0] != 0.0, ~(np.diff(time_s) > 0.0)), "from 0 on, and ascending")
+    with np.errstate(over="ignore"):
+        gain = 10.0 ** (gain / 10.0) if name == "gain_db" else gain
+    lowest, highest = gain.min(axis=(1, 2)), gain.max(axis=(1, 2))  # NaN where one is
+    fits: NDArray[np.bool_] = (lowest >= 0.0) & (highest <= LARGEST)
+    _check(where, name, np.logical_not(fits), f"finite, 0 or above where linear, and at most {LARGEST:g}")
+    for values in (time_s, gain):
+        values.flags.writeable = False
+    return Gains(where, time_s, gain)
+
+
+def _check(where: str, name: str, is_wrong: NDArray[np.bool_], rule: str) -> None:
+    if is_wrong.any():
+        row = int(is_wrong.argmax())
+        raise ConfigurationError(f"{where}, {name}[{row}]: must be {rule}. Usual fix: leave the row out.")
+
+
+class TracedChannel(BlockFading):
+    """A channel whose blocks are the rows of a trace, counted on where it is repeated.
+
+    Args:
+        where: Which trace it is, for messages.
+        gain: Shape (rows, antennas).
+    """
+
+    def __init__(self, sim: Simulation, where: str, course: Course, gain: NDArray[np.float64]) -> None:
+        self._sim, self._where, self._course, self._gain = sim, where, course, gain
+
+    def block(self, job: Job) -> Block:
+        """The row of this instant."""
+        if self._sim.now_s >= self._course.over_s:
+            raise over(self._where, self._course.over_s)
+        turn, within_s = self._course.turn(self._sim.now_s)
+        return (turn * len(self._gain) + self._course.row(within_s),)
+
+    def end_s(self, block: Block) -> float:
+        """When the next row begins."""
+        turn, row = divmod(block[0], len(self._gain))
+        return self._course.clock_s(turn, self._course.row_end_s(row))
+
+    def after(self, block: Block) -> Block:
+        """The next row."""
+        if not self._course.repeats and block[0] + 1 == len(self._gain):
+            raise over(self._where, self._course.over_s)
+        return (block[0] + 1,)
+
+    def vector(self, block: Block) -> NDArray[np.complex128]:
+        """Amplitudes without phases, shape (antennas,)."""
+        return np.sqrt(self._gain[block[0] % len(self._gain)]).astype(np.complex128)
+
+    def gain(self, block: Block) -> float:
+        """The sum over antennas."""
+        return float(self._gain[block[0] % len(self._gain)].sum())

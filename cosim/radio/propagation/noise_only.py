@@ -1,0 +1,31 @@
+"""Noise only: the mean SNR of a channel whose whole gain comes with its fading, as from a ray tracer."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cosim.configuration import between, configuration, field
+from cosim.links.uplink import Cell
+from cosim.radio.propagation.link_budget import BudgetedCellSnr
+from cosim.radio.propagation.mean_snr import CellSnr, Propagation
+from cosim.simulation import Simulation
+from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
+
+
+@configuration
+class NoiseOnly(Propagation):
+    """A mean SNR by transmit power and noise, at a path gain of 1.
+
+    Attributes:
+        noise_dbm_per_hz: Noise density at the edge server. [no source: thermal noise at 290 K]
+        noise_figure_db: Noise figure of the edge server. [no source]
+    """
+
+    noise_dbm_per_hz: float = field(between(-300.0, 300.0), default=THERMAL_NOISE_DBM_PER_HZ)
+    noise_figure_db: float = field(between(-300.0, 300.0), default=7.0)
+
+    def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
+        """Those of each cell."""
+        noise_w_per_hz = dbm_to_w(self.noise_dbm_per_hz) * db_to_linear(self.noise_figure_db)
+        gains = [np.ones(len(cell.clients)) for cell in cells]
+        return [BudgetedCellSnr(lambda job, own=own: own, noise_w_per_hz, True) for own in gains]

@@ -1,0 +1,245 @@
+"""Slotted ALOHA: random access to the uplink band of one cell, without a scheduler.
+
+Time goes in slots of one length from the start of the run, and the band is m channels of equal width. Whoever
+has something to send does so in each slot with a probability p, in a channel drawn uniformly; so a packet
+that met another one waits a geometric number of slots, which is back-off by probability. A packet that is
+alone in its channel gets through and carries what the client's rate in a channel at the beginning of its slot
+gives in the length of a slot; all others are lost. An upload is over with the slot of its last packet.
+
+The slot of an attempt is drawn by client and the slot of the one before, so nobody's attempts move others';
+the clock has one event for each slot in which somebody sends, and none for the others.
+
+Scope and limitations: everybody learns at the end of a slot whether the packet got through, at no cost; no
+capture, no carrier sensing, one p for packets new and old. Who begins during a slot waits for the next. An
+upload that is cut within a slot has not sent its packet and disturbs the others to the end of the slot.
+Nobody knows beforehand how long an upload takes, so plans that ask are refused. Played by events.
+
+Records written: spans "wait", at no transmit power, and "send", one for each attempt.
+
+Source: Roberts, "ALOHA packet system with and without slots and capture" (1975).
+
+Validation: `cosim validate slotted-aloha`; tests/radio/sharing/test_slotted_aloha.py.
+"""
+
+import math
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+from cosim.configuration import ConfigurationError, at_least, between, configuration, field, positive, refuse
+from cosim.draws import uniforms
+from cosim.links.payload import Payload
+from cosim.links.uplink import Upload
+from cosim.names import by_number
+from cosim.radio.channel import Channel
+from cosim.radio.redrawn import Block
+from cosim.radio.sharing.band import Band, Sharing
+from cosim.simulation import Event, Simulation
+
+MOST_IN_VAIN = 100_000
+"""Slots in a row in which somebody sends and nobody gets through, after which none ever will."""
+_ROUNDING = 1e-9
+
+
+@configuration
+class SlottedAloha(Sharing):
+    """Random access in slots to channels of a band.
+
+    Attributes:
+        bandwidth_hz: Uplink band of one cell. [no source]
+        num_channels: Channels m of equal width. [no source]
+        slot_s: Length of a slot. [no source]
+        transmit_probability: Probability p with which a client that has something to send does so in a slot;
+            with n of them min(1, m / n) is best. [no source]
+    """
+
+    bandwidth_hz: float = field(positive, default=20e6)
+    num_channels: int = field(at_least(1), default=1)
+    slot_s: float = field(positive, default=1e-3)
+    transmit_probability: float = field(positive, between(0.0, 1.0), default=0.1)
+
+    def fit(self, system: Any) -> None:
+        """Refuse protocols that plan times."""
+        if system.protocol.plans_times:
+            kind = type(system.protocol).__name__
+            rule = f"{kind} plans how long uploads take, and with random access nobody knows beforehand"
+            raise refuse("Radio", "sharing", "SlottedAloha", rule, "FixedShares, or a protocol without plans")
+
+    def bands(self, sim: Simulation, num_cells: int) -> "Sequence[AlohaBand]":
+        """The band of each cell."""
+        return [AlohaBand(sim, self) for _ in range(num_cells)]
+
+
+class AlohaUpload(Upload):
+    """An upload, packet by packet.
+
+    Attributes:
+        attempt: The slot in which it sends next.
+    """
+
+    def __init__(
+        self, client: str, channel: Channel, bits: float, block: Block, attempt: int, band: "AlohaBand"
+    ) -> None:
+        self.client, self.attempt, self._band = client, attempt, band
+        self.granted: Event | None = band.event()
+        self.done: Event = band.event()
+        self._bits, self._sent_bits, self._sending_bits, self._arrives_s = float(bits), 0.0, 0.0, 0.0
+        self._channel, self._block = channel, block
+
+    @property
+    def bits_left(self) -> float:
+        """Bits of packets that have not got through."""
+        if self.done.processed:
+            return 0.0
+        arrived = self._sending_bits if self._arrives_s <= self._band.now_s else 0.0
+        return max(0.0, self._bits - self._sent_bits - arrived)
+
+    def close(self) -> None:
+        """End it, also before all its bits are through."""
+        self._band.leave(self)
+
+    def packet_bits(self, channel_hz: float, slot_s: float, begins_s: float) -> float:
+        """What a packet carries that begins now, in the fading block of this instant."""
+        fading = self._channel.fading
+        while fading.end_s(self._block) <= begins_s:
+            self._block = fading.after(self._block)
+        return slot_s * self._channel.rate_bps(channel_hz, self._block)
+
+    def send(self, bits: float, end_s: float) -> None:
+        """Send so many bits until an instant, from now on; none where the packet is lost."""
+        self._sent_bits += self._sending_bits
+        self._sending_bits, self._arrives_s = bits, end_s
+        granted, is_last = self.granted, self._bits - self._sent_bits - bits <= _ROUNDING * bits
+        assert granted is not None
+        ended = self._band.at(end_s)
+        if bits and is_last:
+            self.turn_over = None
+            ended.callbacks.append(lambda _: self._end())  # type: ignore[union-attr]
+        else:
+            self.turn_over, self.granted = ended, self._band.event()
+        granted.succeed()
+
+    @property
+    def sends_last(self) -> bool:
+        """Whether the packet on its way is the last."""
+        return self.turn_over is None
+
+    def _end(self) -> None:
+        if self._band.leave(self):
+            self.done.succeed()
+
+
+class AlohaBand(Band):
+    """The uplink band of one cell under random access."""
+
+    is_known = False
+
+    def __init__(self, sim: Simulation, settings: SlottedAloha) -> None:
+        self._sim, self._settings = sim, settings
+        self._channel_hz = settings.bandwidth_hz / settings.num_channels
+        self._backlogged: dict[str, AlohaUpload] = {}
+        self._attempts: list[tuple[int, tuple[str, int], int, AlohaUpload]] = []
+        self._count = count()
+        self._next = self._last = -1
+        self._in_vain = 0
+        self.event, self.at = sim.event, sim.at
+
+    @property
+    def now_s(self) -> float:
+        """The instant."""
+        return self._sim.now_s
+
+    def share_hz(self, num_clients: int) -> float:
+        """A channel, whoever else sends in it."""
+        return self._channel_hz
+
+    def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> AlohaUpload:
+        """Begin with the next slot."""
+        slot = int(self._sim.now_s // self._settings.slot_s)
+        while self._start_s(slot) < self._sim.now_s or slot <= self._last:
+            slot += 1
+        attempt = self._drawn(client, slot - 1)
+        upload = AlohaUpload(client, channel, payload.bits, block, attempt, self)
+        self._backlogged[client] = upload
+        self._plan(upload)
+        self._wake()
+        return upload
+
+    def leave(self, upload: AlohaUpload) -> bool:
+        """End an upload, also one that has bits left; whether it had not ended yet."""
+        is_there = self._is_backlogged(upload)
+        if is_there:
+            del self._backlogged[upload.client]
+        return is_there
+
+    def _is_backlogged(self, upload: AlohaUpload) -> bool:
+        return self._backlogged.get(upload.client) is upload
+
+    def _start_s(self, slot: int) -> float:
+        return slot * self._settings.slot_s
+
+    def _drawn(self, client: str, slot: int) -> int:
+        """The slot of the next attempt after one."""
+        p, drawn = (
+            self._settings.transmit_probability,
+            self._sim.of_client(client, "back-off", uniforms, slot),
+        )
+        return slot + 1 + (int(math.log1p(-float(drawn)) / math.log1p(-p)) if p < 1.0 else 0)
+
+    def _channel_of(self, upload: AlohaUpload) -> int:
+        drawn = self._sim.of_client(upload.client, "random channel", uniforms, upload.attempt)
+        return int(float(drawn) * self._settings.num_channels)
+
+    def _plan(self, upload: AlohaUpload) -> None:
+        """Put the next attempt of an upload in order."""
+        order = upload.attempt, by_number(upload.client), next(self._count)
+        heappush(self._attempts, (*order, upload))
+
+    def _wake(self) -> None:
+        """Come at the first slot in which somebody sends."""
+        while self._attempts and not self._is_backlogged(self._attempts[0][-1]):
+            heappop(self._attempts)
+        if not self._attempts or self._next == self._attempts[0][0]:
+            return
+        slot = self._next = self._attempts[0][0]
+        comes = self._sim.at(self._start_s(slot))
+        comes.callbacks.append(lambda _: self._soon(slot))  # type: ignore[union-attr]
+
+    def _soon(self, slot: int) -> None:
+        """Begin the slot when the instant is over, so that all who come in it are there, and none who go."""
+        if slot == self._next:
+            over = self._sim.end_of_instant()
+            over.callbacks.append(lambda _: self._begin(slot))  # type: ignore[union-attr]
+
+    def _begin(self, slot: int) -> None:
+        """Let those send whose slot this is, and plan the next one."""
+        if slot != self._next:
+            return
+        self._next, self._last = -1, slot
+        senders: list[AlohaUpload] = []
+        while self._attempts and self._attempts[0][0] == slot:
+            upload = heappop(self._attempts)[-1]
+            if self._is_backlogged(upload):
+                senders.append(upload)
+        channels = [self._channel_of(upload) for upload in senders]
+        start_s, end_s = self._start_s(slot), self._start_s(slot + 1)
+        alone = [channels.count(channel) == 1 for channel in channels]
+        self._in_vain = 0 if any(alone) or not senders else self._in_vain + 1
+        if self._in_vain > MOST_IN_VAIN:
+            raise self._hopeless(len(self._backlogged))
+        for upload, is_alone in zip(senders, alone, strict=True):
+            bits = upload.packet_bits(self._channel_hz, self._settings.slot_s, start_s) if is_alone else 0.0
+            upload.send(bits, end_s)
+            if not upload.sends_last:
+                upload.attempt = self._drawn(upload.client, slot)
+                self._plan(upload)
+        self._wake()
+
+    def _hopeless(self, num_clients: int) -> ConfigurationError:
+        p, num_channels = self._settings.transmit_probability, self._settings.num_channels
+        return ConfigurationError(
+            f"SlottedAloha.transmit_probability = {p:g}: of {num_clients} clients in {num_channels} channels "
+            f"none has got through in {MOST_IN_VAIN:,} slots. Usual fix: "
+            f"{min(1.0, num_channels / num_clients):.3g}, channels over clients."
+        )

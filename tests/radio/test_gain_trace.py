@@ -1,0 +1,124 @@
+"""Gain traces: rates by hand from stamp to stamp, turns and ends, faults of files, the contract."""
+
+import math
+import re
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+import cosim
+from cosim import ConfigurationError, GainTrace, HoldLast, NoiseOnly, RefusePastEnd, RepeatTrace
+from cosim.links.payload import Payload
+from cosim.links.uplink import Cell, Job
+from cosim.simulation import Simulation
+from cosim.testing import check_system, small_system
+
+BAND_HZ, POWER_W = 1e6, 0.2
+NOISE_W = POWER_W / 1e9
+JOB = Job(1, 0, 0)
+QUIET = NoiseOnly(noise_dbm_per_hz=10 * math.log10(NOISE_W / BAND_HZ * 1e3), noise_figure_db=0.0)
+"""An SNR of 1 at a gain of 1e-9: 1 Mbit/s alone."""
+
+
+def saved(folder: Path, **arrays: object) -> str:
+    np.savez(folder / "street.npz", **{name: np.asarray(values) for name, values in arrays.items()})
+    return str(folder / "street.npz")
+
+
+def radio(file: str, **changes: object) -> cosim.Radio:
+    fading = GainTrace(file=file, **{"past_end": HoldLast()} | changes)
+    return cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=BAND_HZ), link=QUIET, fading=fading)
+
+
+def ends_s(uplink: cosim.Radio, bits: list[float], begin_s: float = 0.0) -> list[float]:
+    sim = Simulation(seed=1)
+    names = tuple(f"client-{number:04d}" for number in range(len(bits)))
+    (link,) = uplink.links(sim, [Cell("edge-00", names, np.ones(len(bits)), np.full(len(bits), POWER_W))])
+
+    def sent(name: str, own_bits: float):
+        if begin_s:
+            yield sim.timer(begin_s)
+        upload = link.open(name, Payload(1, own_bits), POWER_W, JOB)
+        yield upload.done
+        return sim.now_s
+
+    return sim.run(sim.together([sent(name, own) for name, own in zip(names, bits, strict=True)]))
+
+
+TIME_S = [0.0, 0.5, 1.0, 3.0]
+GAIN = np.array([[1e-9, 3e-9], [0.0, 1e-9], [3e-9, 7e-9], [1e-9, 1e-9]])
+
+
+@pytest.mark.parametrize("form", ["linear", "db", "antennas"])
+def test_an_upload_goes_through_the_rows_by_hand(tmp_path, form):
+    """1 Mbit: half in 0.5 s at 1 Mbit/s, none for 0.5 s, the rest at 2 Mbit/s; 2 Mbit at 2, 1 and 3."""
+    gain = np.where(GAIN == 0.0, 1e-40, GAIN)
+    arrays = {"linear": {"gain": GAIN}, "db": {"gain_db": 10 * np.log10(gain)}}
+    arrays["antennas"] = {"gain": np.stack([0.25 * GAIN, 0.75 * GAIN], axis=-1)}
+    file = saved(tmp_path, time_s=TIME_S, **arrays[form])
+    assert ends_s(radio(file), [1e6, 2e6]) == pytest.approx([1.25, 1.0 + 0.5 / 3.0], rel=1e-9)
+    assert ends_s(radio(file), [1e6, 1e6], begin_s=2.5) == pytest.approx([2.5 + 0.5, 2.5 + 1 / 3.0], rel=1e-9)
+
+
+def test_rows_repeat_hold_or_are_over(tmp_path):
+    file = saved(tmp_path, time_s=[0.0, 1.0], gain=[[1e-9], [3e-9]])
+    assert ends_s(radio(file), [7e6]) == pytest.approx([1.0 + 3.0], rel=1e-9)
+    assert ends_s(radio(file, past_end=RepeatTrace()), [7e6]) == pytest.approx([4.0 + 0.5 * 2], rel=1e-9)
+    refused = radio(file, past_end=RefusePastEnd())
+    assert ends_s(refused, [3e6 - 1.0]) == pytest.approx([2.0], rel=1e-6)
+    for bits, begin_s in ((3.1e6, 0.0), (1.0, 2.0)):
+        with pytest.raises(ConfigurationError, match=r"street\.npz: is over at 2 s of the run"):
+            ends_s(refused, [bits], begin_s)
+
+
+FAULTS = {
+    "no array": ({"time_s": [0.0]}, "has time_s of the arrays time_s, gain, gain_db"),
+    "both": ({"time_s": [0.0], "gain": [[1.0]], "gain_db": [[1.0]]}, "and either gain or gain_db"),
+    "flat": ({"time_s": [0.0], "gain": [1.0]}, r"time_s has shape \(1,\), and gain \(1,\)"),
+    "rows": ({"time_s": [0.0, 1.0], "gain": [[1.0]]}, r"and gain \(1, 1\)"),
+    "late": ({"time_s": [1.0], "gain": [[1.0]]}, r"time_s\[0\]: must be from 0 on"),
+    "unsorted": (
+        {"time_s": [0.0, 2.0, 1.0], "gain": [[1.0]] * 3},
+        r"time_s\[2\]: must be from 0 on, and asc",
+    ),
+    "gap": ({"time_s": [0.0, 1.0], "gain": [[1.0], [math.nan]]}, r"gain\[1\]: must be finite"),
+    "below 0": ({"time_s": [0.0, 1.0], "gain": [[1.0], [-1.0]]}, r"gain\[1\]: must be finite, 0 or above"),
+    "loud": ({"time_s": [0.0], "gain_db": [[400.0]]}, r"gain_db\[0\]: must be .* at most 1e\+30"),
+    "silent": ({"time_s": [0.0, 1.0], "gain": [[1.0], [0.0]]}, "the gain of client 0 stays 0"),
+    "clients": ({"time_s": [0.0], "gain": [[1.0, 1.0]]}, "has gains of 2 clients, and the system has 1"),
+    "pickled": ({"time_s": [0.0], "gain": np.array([[None]])}, "cannot be read .*allow_pickle"),
+}
+
+
+@pytest.mark.parametrize(("arrays", "said"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_of_a_file_is_one_sentence_before_the_clock_starts(arrays, said, tmp_path):
+    with pytest.raises(ConfigurationError, match=said) as found:
+        ends_s(radio(saved(tmp_path, **arrays)), [1.0])
+    assert re.search("Usual fix: ", str(found.value))
+
+
+def test_other_files(tmp_path):
+    (tmp_path / "torn.npz").write_bytes(b"PK")
+    with pytest.raises(ConfigurationError, match=r"torn\.npz: cannot be read"):
+        ends_s(radio(str(tmp_path / "torn.npz")), [1.0])
+    with pytest.raises(ConfigurationError, match=r"GainTrace\.file = '': must end in \.npz"):
+        ends_s(radio(""), [1.0])
+
+
+def test_the_contract_with_every_sharing(tmp_path):
+    rng = np.random.default_rng(1)
+    file = saved(tmp_path, time_s=0.004 * np.arange(30), gain=1e-9 * rng.exponential(3.0, (30, 5, 2)))
+    sharings = (
+        cosim.FixedShares(bandwidth_hz=BAND_HZ),
+        cosim.RedividedShares(bandwidth_hz=BAND_HZ),
+        cosim.ResourceBlocks(num_blocks=2),
+        cosim.SlottedAloha(bandwidth_hz=1e7),
+    )
+    for sharing in sharings:
+        system = attrs.evolve(small_system(), uplink=attrs.evolve(radio(file), sharing=sharing))
+        fading = attrs.evolve(system.uplink.fading, past_end=RepeatTrace())
+        check_system(attrs.evolve(system, uplink=attrs.evolve(system.uplink, fading=fading)))
+    with pytest.raises(ConfigurationError, match="OverTheAir needs channels that are known and stay"):
+        attrs.evolve(radio(file), sharing=cosim.OverTheAir())

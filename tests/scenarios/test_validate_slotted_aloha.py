@@ -1,0 +1,32 @@
+"""The validation of slotted ALOHA: agrees as it is, and fails where the clock or the theory is another."""
+
+import pytest
+
+from analysis.closed_forms.slotted_aloha import SlottedAlohaLaw
+from cosim.radio.sharing.slotted_aloha import AlohaBand
+from scenarios.validate import slotted_aloha
+from scenarios.validate.slotted_aloha import Options, main
+
+SMALL = Options(num_replications=150, margin=0.13)
+
+
+@pytest.fixture(autouse=True)
+def _two_sizes(monkeypatch):
+    monkeypatch.setattr(slotted_aloha, "SIZES", ((5, 1), (12, 4)))
+
+
+def test_it_agrees_and_catches_the_wrong_theories(capsys):
+    assert main(SMALL) == 0
+    assert "disagrees │ 0 of" not in capsys.readouterr().out
+
+
+def test_another_theory_fails(monkeypatch):
+    wrong = property(lambda law: 0.7 * law.num_clients * law.transmit_probability)
+    monkeypatch.setattr(SlottedAlohaLaw, "mean_successes", wrong)
+    assert main(SMALL) == 1
+
+
+def test_another_clock_fails(monkeypatch):
+    """One in which channels are drawn by the client, for ever."""
+    monkeypatch.setattr(AlohaBand, "_channel_of", lambda band, upload: int(upload.client[-1]) % 2)
+    assert main(SMALL) == 1
