@@ -48,10 +48,10 @@ class Fleet:
             found = self._made[place] = self._make(place)
         return found
 
-    def there(self) -> NDArray[np.bool_] | None:
-        """Who is there at this instant, shape (clients,); None: all always are."""
+    def are_there(self) -> NDArray[np.bool_]:
+        """Who is there at this instant, shape (clients,)."""
         if self.availabilities is None:
-            return None
+            return np.ones(len(self.names), dtype=bool)
         return np.array([one.is_there for one in self.availabilities], dtype=bool)
 
     @cached_property
@@ -134,10 +134,9 @@ class Clients(Sequence[Client]):
     @property
     def present(self) -> "Clients":
         """Those of them who are there at this instant."""
-        there = self.fleet.there()
-        if there is None:
+        if self.fleet.availabilities is None:
             return self
-        own = self.cell_places
+        own, there = self.cell_places, self.fleet.are_there()
         return self if there[own].all() else Clients(self.fleet, own[there[own]])
 
     def some(self, chosen: NDArray[np.int64]) -> "Clients":
