@@ -30,6 +30,7 @@ from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
 from cosim.devices.presence import Always, OnOff, Presence
+from cosim.devices.presence_windows import PresenceWindows
 from cosim.devices.training_time import (
     AsPlanned,
     ExponentialTime,
@@ -243,6 +244,7 @@ __all__ = [
     "PowerOfChoice",
     "PowerRange",
     "Presence",
+    "PresenceWindows",
     "Propagation",
     "ProportionalFair",
     "Protocol",

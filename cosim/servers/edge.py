@@ -62,7 +62,7 @@ class EdgeServer(Server):
         """The clients that are there; where nobody is, waits for the next who comes."""
         while not (present := self.clients.present):
             changes = [one.change() for one in self.clients.fleet.availabilities or ()]
-            yield from sim.spend(self.name, "idle", sim.any_of(changes))
+            yield from sim.spend(self.name, "gather", sim.any_of(changes))
         return present
 
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:

@@ -86,8 +86,8 @@ def test_where_nobody_is_there_the_edge_round_begins_when_the_next_comes(given):
     edge = result.rounds[result.rounds["level"] == "edge"]
     assert edge["start_s"].tolist() == [1.0]
     assert edge["num_participants"].tolist() == [1]
-    idle = result.spans[result.spans["activity"] == "idle"]
-    assert idle[["node", "start_s", "end_s"]].to_numpy().tolist() == [["edge-00", 0.0, 1.0]]
+    gathers = result.spans[result.spans["activity"] == "gather"]
+    assert gathers[["node", "start_s", "end_s"]].to_numpy().tolist() == [["edge-00", 0.0, 1.0]]
     assert result.fates["end_s"].tolist() == [1.0 + 1e-3]
 
 
