@@ -24,11 +24,14 @@ from cosim.data.traffic.cell_traffic import CellTraffic
 from cosim.data.traffic.traffic import Traffic
 from cosim.data.traffic.traffic_csv import TrafficCsv
 from cosim.data.videos.video_requests import VideoRequests
+from cosim.devices.column import Column
 from cosim.devices.cpu import Cpu
 from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
+from cosim.devices.device_table import DeviceTable
 from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
+from cosim.devices.mixture import Mixture
 from cosim.devices.presence import Always, OnOff, Presence
 from cosim.devices.presence_windows import PresenceWindows
 from cosim.devices.training_time import (
@@ -110,6 +113,7 @@ from cosim.servers.starts import ConstantConcurrency, Dispatched, PoissonStarts,
 from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System
+from cosim.topology.table_topology import TableTopology
 from cosim.topology.topology import Topology
 
 __all__ = [
@@ -141,6 +145,7 @@ __all__ = [
     "Clients",
     "Codec",
     "CoherenceTime",
+    "Column",
     "CommonSteps",
     "ConfigurationError",
     "Constant",
@@ -157,6 +162,7 @@ __all__ = [
     "Deterministic",
     "Device",
     "DeviceArrays",
+    "DeviceTable",
     "Devices",
     "Digits",
     "Dirichlet",
@@ -225,6 +231,7 @@ __all__ = [
     "MeanBySamples",
     "Measure",
     "Metric",
+    "Mixture",
     "Momentum",
     "Natural",
     "Never",
@@ -289,6 +296,7 @@ __all__ = [
     "SubmodelSizes",
     "Synthetic",
     "System",
+    "TableTopology",
     "Task",
     "TimeTriggered",
     "TopK",

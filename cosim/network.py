@@ -134,8 +134,10 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
     """The part that has not said how it is played on arrays; None: all have."""
     if not system.protocol.plays_common_rounds:
         return f"System.protocol = {type(system.protocol).__name__}"
-    if any(edge.clients.fleet.availabilities is not None for edge in cloud.edges):
-        return f"{type(system.devices).__name__}.presence"
+    for edge in cloud.edges:
+        for presence in edge.clients.fleet.devices.kinds_of_presence:
+            if not presence.is_always:
+                return f"{type(presence).__name__}, the presence of clients,"
     if system.downlink.takes_time:
         return f"System.downlink = {type(system.downlink).__name__}"
     waiting, payload = system.protocol.waiting, cloud.workload.of().upload
@@ -176,7 +178,7 @@ def _client(
 
 def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availability] | None:
     """Whether each client is there; None: all always are."""
-    if devices.are_always_there:
+    if all(presence.is_always for presence in devices.kinds_of_presence):
         return None
     of_kinds: dict[Presence, list[str]] = {}
     found = []

@@ -93,10 +93,9 @@ class DeviceArrays(Sequence[Device]):
         return [self.presence] * len(self) if isinstance(self.presence, Presence) else self.presence
 
     @property
-    def are_always_there(self) -> bool:
-        """Whether all are, at any time."""
-        kinds = [self.presence] if isinstance(self.presence, Presence) else self.presence
-        return all(kind.is_always for kind in kinds)
+    def kinds_of_presence(self) -> Sequence[Presence]:
+        """All that somebody has, at least once each."""
+        return [self.presence] if isinstance(self.presence, Presence) else self.presence
 
     @property
     def train_w(self) -> NDArray[np.float64]:

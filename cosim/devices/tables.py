@@ -79,6 +79,15 @@ class DeviceRows:
         """Names of the columns."""
         return tuple(map(str, self._frame.columns))
 
+    def by_client(self, clients: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of the rows in the order of the clients, each of which has one row, shape (clients,).
+
+        Raises:
+            ConfigurationError: One has none, or several, or a row is nobody's.
+        """
+        self.check_clients(clients, once=True)
+        return values[np.argsort(self.numbers)]
+
     def check_clients(self, clients: Sequence[str], *, once: bool = False) -> None:
         """Refuse rows of others than these clients, and clients without a row.
 
@@ -102,17 +111,24 @@ class DeviceRows:
                 f"{client_name(int(missing[0]))}. Usual fix: a row for each."
             )
 
-    def values(self, name: str, *, most: float = 1e30) -> NDArray[np.float64]:
-        """A column of numbers from 0 to the largest that may be, shape (rows,).
+    def values(
+        self, name: str, *, least: float = 0.0, most: float = 1e30, gaps: bool = False
+    ) -> NDArray[np.float64]:
+        """A column of numbers from the smallest to the largest that may be, shape (rows,).
+
+        Args:
+            gaps: Whether a row may have none, which becomes a NaN.
 
         Raises:
             ConfigurationError: There is no such column, or something else in it.
         """
         import pandas as pd
 
-        found = pd.to_numeric(self._column(name), errors="coerce").to_numpy(dtype=float, na_value=math.nan)
-        self.check(name, np.isnan(found), "is no number", "fill the gap, or leave the row out")
-        self.check(name, found < 0.0, "is below 0", "check the column")
+        column = self._column(name)
+        found = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
+        is_wrong = np.isnan(found) & ~(gaps & column.isna().to_numpy(dtype=bool))
+        self.check(name, is_wrong, "is no number", "fill the gap, or leave the row out")
+        self.check(name, found < least, f"is below {least:g}", "check the column")
         self.check(name, found > most, f"is above {most:g}", "check the unit")
         return found
 

@@ -115,7 +115,7 @@ def test_who_is_always_there_may_be_played_on_arrays_and_nobody_else():
     system = worlds.one_cell(1e9, evaluation=Never())
     assert cosim.run(system, clock="arrays").summary.time_s > 0.0
     comes = cosim.evolve(system, devices=cosim.evolve(system.devices, presence=cosim.OnOff()))
-    with pytest.raises(ConfigurationError, match=r"DrawnDevices\.presence is played by events only"):
+    with pytest.raises(ConfigurationError, match="OnOff, the presence of clients, is played by events only"):
         cosim.run(comes, clock="arrays")
 
 
