@@ -22,7 +22,7 @@ Usage::
 Scope and limitations: a client comes and goes whatever it does. It keeps its samples, and what it has kept
 from one training to the next, while it is away. Everything with presence is played by events.
 
-Validation: tests/devices/test_presence.py.
+Validation: scenarios/validate/presence.py, against renewal theory; tests/devices/test_presence.py.
 """
 
 import math
