@@ -19,10 +19,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from cosim.configuration import ConfigurationError
+from cosim.records import LEFT
 from cosim.simulation import Dropped, Event, Process, Simulation
-
-LEFT = "left"
-"""The outcome of what a client has left."""
 
 Window = tuple[float, float]
 """From (included) and to (excluded), in s."""

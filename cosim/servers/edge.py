@@ -96,7 +96,7 @@ class EdgeServer(Server):
         Raises:
             ConfigurationError: A waiting rule that returns something else.
         """
-        start_s = sim.now_s
+        start_s, num_present = sim.now_s, len(self.clients.present)
         self.link.begin_round(len(assignments), start_s + waiting.most_s)
         if waiting.upload_s is not None:
             assignments = [
@@ -124,7 +124,7 @@ class EdgeServer(Server):
         self._past[:] = [PastRound(who, job, start_s, np.array(jobs.ends_s), arrived)]
         num_arrived = int(arrived.sum())
         num_wanted = len(assignments) if num_wanted is None else num_wanted
-        self._record(sim, start_s, job, num_wanted, len(assignments), num_arrived)
+        self._record(sim, start_s, job, num_wanted, num_present, len(assignments), num_arrived)
         return outcomes
 
     def common_round(
@@ -168,7 +168,8 @@ class EdgeServer(Server):
         counts, num = played.ending.counts, len(participants)
         ends_s = np.minimum(played.uploads.ends_s, played.ending.end_s)
         self._past[:] = [PastRound(participants, work.job, played.start_s, ends_s, counts)]
-        self._record(sim, played.start_s, work.job, num, num, int(counts.sum()))
+        num_present = len(self.clients)
+        self._record(sim, played.start_s, work.job, num, num_present, num, int(counts.sum()))
         return [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
 
     def _asked(self, sim: Simulation, played: ArrayRound, work: Assignment) -> dict[int, PendingUpdate]:
@@ -191,6 +192,7 @@ class EdgeServer(Server):
         start_s: float,
         job: Job,
         num_wanted: int,
+        num_present: int,
         num_participants: int,
         num_arrived: int,
     ) -> None:
@@ -203,6 +205,7 @@ class EdgeServer(Server):
                 start_s=start_s,
                 end_s=sim.now_s,
                 num_wanted=num_wanted,
+                num_present=num_present,
                 num_participants=num_participants,
                 num_arrived=num_arrived,
             )
