@@ -23,10 +23,10 @@ from typing import NamedTuple
 import attrs
 
 from cosim.configuration import ConfigurationError, configuration
+from cosim.device_rows import DeviceRows, table_of_devices
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.presence import Always, Presence
-from cosim.devices.tables import DeviceRows, table_of_devices
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.names import ClientNames
 from cosim.simulation import Simulation

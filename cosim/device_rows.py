@@ -1,4 +1,4 @@
-"""Tables of devices: csv or Parquet files whose rows name a client in a column `device`.
+"""Device rows: tables of devices, csv or Parquet files whose rows name a client in a column `device`.
 
 That is a client's number, from 0, or its name, such as `client-0003`. Rows come in any order, and other
 columns than those that somebody asks for are passed over. Every fault is an error that names file, row (of a
