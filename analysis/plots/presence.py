@@ -1,5 +1,7 @@
 """Presence: who was there when edge rounds began, and what became of them."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -26,7 +28,11 @@ def presence_picture(axes: Axes, result: Result) -> None:
     """Clients of all cells over time: those there, wanted, taking part, arrived."""
     counts = counts_of(result)
     for place, (words, column) in enumerate(COUNTS.items()):
-        looks = {"color": COLOURS[place], "linestyle": _LINES[place], "drawstyle": "steps-post"}
+        looks: dict[str, Any] = {
+            "color": COLOURS[place],
+            "linestyle": _LINES[place],
+            "drawstyle": "steps-post",
+        }
         axes.plot(counts["start_s"], counts[column], label=words, **looks)
     axes.set_xlabel("beginning of the edge round (s)")
     axes.set_ylabel("clients of all cells")
