@@ -185,7 +185,7 @@ def _spans(table: pd.DataFrame) -> Iterator[tuple[str, Event]]:
 
 
 def _rounds(table: pd.DataFrame) -> Iterator[tuple[str, Event]]:
-    counts = ["num_wanted", "num_participants", "num_arrived"]
+    counts = ["num_wanted", "num_present", "num_participants", "num_arrived"]
     for args in _arguments(
         table, ["level", "node", "global_round", "edge_round", "start_s", "end_s", *counts]
     ):

@@ -24,11 +24,16 @@ from cosim.data.traffic.cell_traffic import CellTraffic
 from cosim.data.traffic.traffic import Traffic
 from cosim.data.traffic.traffic_csv import TrafficCsv
 from cosim.data.videos.video_requests import VideoRequests
+from cosim.devices.column import Column
 from cosim.devices.cpu import Cpu
 from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
+from cosim.devices.device_table import DeviceTable
 from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
+from cosim.devices.mixture import Mixture
+from cosim.devices.presence import Always, OnOff, Presence
+from cosim.devices.presence_windows import PresenceWindows
 from cosim.devices.training_time import (
     AsPlanned,
     ExponentialTime,
@@ -115,6 +120,7 @@ from cosim.servers.starts import ConstantConcurrency, Dispatched, PoissonStarts,
 from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System
+from cosim.topology.table_topology import TableTopology
 from cosim.topology.topology import Topology
 
 __all__ = [
@@ -124,6 +130,7 @@ __all__ = [
     "AfterUpdates",
     "AfterVersions",
     "Algorithm2",
+    "Always",
     "Answers",
     "Arrays",
     "AsPlanned",
@@ -145,6 +152,7 @@ __all__ = [
     "Clients",
     "Codec",
     "CoherenceTime",
+    "Column",
     "CommonSteps",
     "ConfigurationError",
     "Constant",
@@ -163,6 +171,7 @@ __all__ = [
     "Deterministic",
     "Device",
     "DeviceArrays",
+    "DeviceTable",
     "Devices",
     "Digits",
     "Dirichlet",
@@ -238,6 +247,7 @@ __all__ = [
     "Measure",
     "MessagesFirst",
     "Metric",
+    "Mixture",
     "Momentum",
     "Natural",
     "Never",
@@ -245,6 +255,7 @@ __all__ = [
     "NextToken",
     "NoFading",
     "NoiseOnly",
+    "OnOff",
     "Oort",
     "OverTheAir",
     "OwnPaths",
@@ -258,6 +269,8 @@ __all__ = [
     "Polynomial",
     "PowerOfChoice",
     "PowerRange",
+    "Presence",
+    "PresenceWindows",
     "Propagation",
     "ProportionalFair",
     "Protocol",
@@ -307,6 +320,7 @@ __all__ = [
     "SubmodelSizes",
     "Synthetic",
     "System",
+    "TableTopology",
     "Task",
     "TimeTriggered",
     "TopK",

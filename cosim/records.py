@@ -15,6 +15,9 @@ DONE = "done"
 END_OF_RUN = "end of the run"
 """The outcome of what the end of the run has met."""
 
+LEFT = "left"
+"""The outcome of what a client has left."""
+
 NO_JOB = -1
 """The number of no job."""
 
@@ -89,7 +92,8 @@ class Allotment(NamedTuple):
 class Round(NamedTuple):
     """One edge round of a cell, or (level "global", edge_round -1) one global round of the cloud.
 
-    `num_wanted` exceeds `num_participants` where too few clients were able to take part.
+    `num_wanted` exceeds `num_participants` where too few clients were able to take part. Present is who was
+    there when it began; of a global round all cells are.
     """
 
     level: str
@@ -99,6 +103,7 @@ class Round(NamedTuple):
     start_s: float
     end_s: float
     num_wanted: int
+    num_present: int
     num_participants: int
     num_arrived: int
 

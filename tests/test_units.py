@@ -134,6 +134,7 @@ NO_UNIT = {
     },
     "Applied": {"weight"},
     "Dispatched": {"shares"},
+    "Mixture": {"share"},
     "FedAsync": {"share"},
     "FedBuff": {"server_rate"},
     "GeneralisedAsync": {"server_rate"},

@@ -29,6 +29,7 @@ from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
 from analysis.report.numbers import numbers
 from analysis.report.page import Section, page, paragraph
+from analysis.report.presence import presence
 from analysis.report.rounds import rounds
 from analysis.report.sources import configuration, provenance
 from analysis.report.timelines import timelines
@@ -99,6 +100,7 @@ def report(
         Section("factors", "What the fields do", factors(designs)),
         Section("target", "To the target", to_targets(designs, targets, held)),
         Section("edge-rounds", "Edge rounds, without their clients", edge_rounds(designs)),
+        Section("presence", "Who was there", presence(designs)),
         Section("applied", "Versions, staleness, and who contributes", applied(designs)),
         Section("rounds", "Why a round took so long", _of_kept(rounds, designs)),
         Section(

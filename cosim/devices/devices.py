@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import Port, configuration, refuse
 from cosim.devices.cpu import Cpu
+from cosim.devices.presence import Always, Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.simulation import Simulation
 
@@ -29,11 +30,13 @@ class Device:
         cpu: Its processor at the highest frequency.
         tx_power_w: Its highest transmit power.
         training_time: How long its jobs train.
+        presence: When it is there.
     """
 
     cpu: Cpu
     tx_power_w: float
     training_time: TrainingTime = attrs.field(factory=AsPlanned)
+    presence: Presence = attrs.field(factory=Always)
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("cpu.frequency_hz", self.cpu.frequency_hz), ("tx_power_w", self.tx_power_w)):
@@ -53,6 +56,7 @@ class DeviceArrays(Sequence[Device]):
         static_power_w: Powers of busy devices beside computing and sending.
         tx_power_w: Highest transmit powers.
         training_time: How long jobs train, one law for all, or one for each.
+        presence: When they are there, one kind for all, or one for each.
     """
 
     frequency_hz: NDArray[np.float64]
@@ -61,6 +65,7 @@ class DeviceArrays(Sequence[Device]):
     static_power_w: NDArray[np.float64]
     tx_power_w: NDArray[np.float64]
     training_time: TrainingTime | Sequence[TrainingTime]
+    presence: Presence | Sequence[Presence] = attrs.field(factory=Always)
 
     def __attrs_post_init__(self) -> None:
         wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
@@ -79,7 +84,18 @@ class DeviceArrays(Sequence[Device]):
             **columns,
             tx_power_w=np.array([device.tx_power_w for device in devices], dtype=float),
             training_time=[device.training_time for device in devices],
+            presence=[device.presence for device in devices],
         )
+
+    @property
+    def presences(self) -> Sequence[Presence]:
+        """When they are there, one kind for each."""
+        return [self.presence] * len(self) if isinstance(self.presence, Presence) else self.presence
+
+    @property
+    def kinds_of_presence(self) -> Sequence[Presence]:
+        """All that somebody has, at least once each."""
+        return [self.presence] if isinstance(self.presence, Presence) else self.presence
 
     @property
     def train_w(self) -> NDArray[np.float64]:
@@ -98,11 +114,21 @@ class DeviceArrays(Sequence[Device]):
         law: Any = self.training_time
         if not isinstance(law, TrainingTime):
             law = law[place]
+        presence: Any = self.presence
+        if not isinstance(presence, Presence):
+            presence = presence[place]
         cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
         if isinstance(place, slice):
-            return DeviceArrays(**cpu, tx_power_w=self.tx_power_w[place], training_time=law)
+            return DeviceArrays(
+                **cpu, tx_power_w=self.tx_power_w[place], training_time=law, presence=presence
+            )
         values = {name: float(value) for name, value in cpu.items()}
-        return Device(cpu=Cpu(**values), tx_power_w=float(self.tx_power_w[place]), training_time=law)
+        return Device(
+            cpu=Cpu(**values),
+            tx_power_w=float(self.tx_power_w[place]),
+            training_time=law,
+            presence=presence,
+        )
 
 
 _OF_CPU = ("frequency_hz", "capacitance_j_per_hz2", "lowest_frequency_hz", "static_power_w")

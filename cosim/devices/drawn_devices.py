@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
 from cosim.configuration.values import PerGroup, Values, each
 from cosim.devices.devices import DeviceArrays, Devices
+from cosim.devices.presence import Always, Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.devices.transmit_power import SamePower, TransmitPower
 from cosim.draws import Numbers, uniforms
@@ -33,6 +34,7 @@ class DrawnDevices(Devices):
             sending. [no source]
         tx_power: Highest power of a client while it sends.
         training_time: How long a job trains.
+        presence: When a client is there.
     """
 
     min_frequency_hz: Values = field(each(positive), default=PerGroup(values=(1e9, 2e9)))
@@ -42,6 +44,7 @@ class DrawnDevices(Devices):
     static_power_w: float = field(not_negative, default=0.0)
     tx_power: TransmitPower = SamePower()
     training_time: TrainingTime = AsPlanned()
+    presence: Presence = Always()
 
     def __attrs_post_init__(self) -> None:
         slowest_hz = min(self.min_frequency_hz.numbers)
@@ -65,6 +68,7 @@ class DrawnDevices(Devices):
             static_power_w=self.static_power_w * ones,
             tx_power_w=sim.of_clients(numbers, "transmit power", self.tx_power.highest_w),
             training_time=self.training_time,
+            presence=self.presence,
         )
 
 

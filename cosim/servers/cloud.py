@@ -145,9 +145,7 @@ class Cloud(Server):
     ) -> PendingModel:
         """Write down a global round, evaluate its model where it is due; returns the model to go on with."""
         num_edges = len(self.edges)
-        sim.trace.record(
-            Round("global", self.name, global_round, -1, start_s, sim.now_s, num_edges, num_edges, num_edges)
-        )
+        sim.trace.record(Round("global", self.name, global_round, -1, start_s, sim.now_s, *[num_edges] * 4))
         return self.new_version(sim, model, num_global_rounds=global_round)
 
     def new_version(

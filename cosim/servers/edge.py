@@ -58,13 +58,20 @@ class EdgeServer(Server):
         """What became of its last edge round; None: there was none."""
         return self._past[0] if self._past else None
 
+    def gathered(self, sim: Simulation) -> Process:
+        """The clients that are there; where nobody is, waits for the next who comes."""
+        while not (present := self.clients.present):
+            changes = [one.change() for one in self.clients.fleet.availabilities or ()]
+            yield from sim.spend(self.name, "gather", sim.any_of(changes))
+        return present
+
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
-        """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
-        if num_participants is None or num_participants == len(self.clients):
-            return self.clients
+        """Who of those there takes part in the coming edge round: everyone (None), or so many, uniformly."""
+        present = self.clients.present
+        if num_participants is None or num_participants >= len(present):
+            return present
         rng = sim.stream(self.name, "participants")
-        chosen = rng.choice(len(self.clients), size=num_participants, replace=False)
-        return Clients(self.clients.fleet, np.sort(chosen))
+        return present.some(rng.choice(len(present), size=num_participants, replace=False))
 
     def edge_round(
         self,
@@ -89,7 +96,7 @@ class EdgeServer(Server):
         Raises:
             ConfigurationError: A waiting rule that returns something else.
         """
-        start_s = sim.now_s
+        start_s, num_present = sim.now_s, len(self.clients.present)
         self.link.begin_round(len(assignments), start_s + waiting.most_s)
         if waiting.upload_s is not None:
             assignments = [
@@ -118,7 +125,7 @@ class EdgeServer(Server):
         self._past[:] = [PastRound(who, job, start_s, np.array(jobs.ends_s), arrived)]
         num_arrived = int(arrived.sum())
         num_wanted = len(assignments) if num_wanted is None else num_wanted
-        self._record(sim, start_s, job, num_wanted, len(assignments), num_arrived)
+        self._record(sim, start_s, job, num_wanted, num_present, len(assignments), num_arrived)
         return outcomes
 
     def common_round(
@@ -128,11 +135,13 @@ class EdgeServer(Server):
         work: Assignment,
         cycles: NDArray[np.float64],
         waiting: Waiting,
+        num_wanted: int | None = None,
     ) -> Process:
         """An edge round in which all do the same, on arrays where all parts know how.
 
         Args:
             participants: Possibly nobody.
+            num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
             work: What each is assigned, but for its cycles.
             cycles: Of each, shape (participants,).
 
@@ -147,7 +156,7 @@ class EdgeServer(Server):
             assigned = partial(Assignment, **attrs.asdict(work, recurse=False))
             each = zip(participants, cycles.tolist(), strict=True)
             assignments = [(client, assigned(cycles=own)) for client, own in each]
-            outcomes = yield from self.edge_round(sim, assignments, waiting, work.job)
+            outcomes = yield from self.edge_round(sim, assignments, waiting, work.job, num_wanted=num_wanted)
             return [update for update in outcomes if not isinstance(update, Dropped)]
         updates = self._asked(sim, played, work)
         with sim.trace.open_round(played.start_s):
@@ -161,7 +170,8 @@ class EdgeServer(Server):
         counts, num = played.ending.counts, len(participants)
         ends_s = np.minimum(played.uploads.ends_s, played.ending.end_s)
         self._past[:] = [PastRound(participants, work.job, played.start_s, ends_s, counts)]
-        self._record(sim, played.start_s, work.job, num, num, int(counts.sum()))
+        num_present = len(self.clients)
+        self._record(sim, played.start_s, work.job, num, num_present, num, int(counts.sum()))
         return [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
 
     def _asked(self, sim: Simulation, played: ArrayRound, work: Assignment) -> dict[int, PendingUpdate]:
@@ -184,6 +194,7 @@ class EdgeServer(Server):
         start_s: float,
         job: Job,
         num_wanted: int,
+        num_present: int,
         num_participants: int,
         num_arrived: int,
     ) -> None:
@@ -196,6 +207,7 @@ class EdgeServer(Server):
                 start_s=start_s,
                 end_s=sim.now_s,
                 num_wanted=num_wanted,
+                num_present=num_present,
                 num_participants=num_participants,
                 num_arrived=num_arrived,
             )

@@ -12,6 +12,7 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | `check_local_training` | a training rule: nobody's update hangs on who is trained beside him |
 | `check_task` | a task: its loss is a mean, its sums add up over slices of a data set |
 | `check_selection` | a rule that chooses clients |
+| `check_presence` | when clients are there: windows in order, everybody's own |
 | `check_codec` | a codec: bits above 0, more for more values; what arrives follows from the seed |
 | `check_data` | a data set: who holds what, the same in every run, nothing that could be written to |
 
@@ -48,6 +49,7 @@ from cosim.testing.parts import (
     check_data,
     check_downlink,
     check_local_training,
+    check_presence,
     check_protocol,
     check_selection,
     check_task,
@@ -61,6 +63,7 @@ __all__ = [
     "check_data",
     "check_downlink",
     "check_local_training",
+    "check_presence",
     "check_protocol",
     "check_selection",
     "check_system",

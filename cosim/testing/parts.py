@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 
 from cosim.data.data import Data
+from cosim.devices.presence import Presence
 from cosim.learning.codecs.codec import Codec
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
@@ -14,6 +15,7 @@ from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.tasks.task import Task
 from cosim.links.downlink import Downlink
 from cosim.links.uplink import Uplink
+from cosim.names import client_name
 from cosim.protocols.protocol import Protocol
 from cosim.running import network_of, run
 from cosim.selection.selection import Selection
@@ -23,6 +25,7 @@ from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.downloads import check_downloads
 from cosim.testing.laws import broken
+from cosim.testing.presences import check_windows
 from cosim.testing.runs import check_system, small_system
 from cosim.testing.uploads import check_uploads
 
@@ -136,6 +139,21 @@ def check_selection(rule: Selection, system: System | None = None, network: Any 
     system = system or small_system()
     training = attrs.evolve(system.protocol.training, selection=rule)  # type: ignore[attr-defined]
     check_system(attrs.evolve(system, protocol=attrs.evolve(system.protocol, training=training)), network)
+
+
+def check_presence(presence: Presence, system: System | None = None) -> None:
+    """Check that windows are in order and everybody's own, and the laws of runs with a presence.
+
+    Args:
+        system: Whose devices have `presence`, in which it is put; None: the small one.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    system = system or small_system()
+    check_windows(presence, [client_name(number) for number in range(system.num_clients)], system.seed)
+    devices = attrs.evolve(system.devices, presence=presence)  # type: ignore[call-arg]
+    check_system(attrs.evolve(system, devices=devices))
 
 
 def check_local_training(rule: LocalTraining, system: System | None = None, network: Any = None) -> None:

@@ -58,16 +58,15 @@ class Topology:
 
         graph = nx.Graph()
         graph.add_node(CLOUD, kind="cloud", position_m=(0.0, 0.0))
-        client = 0
+        client, distances_m = 0, self.distances_m(cell_sizes, sim)
         for cell, site in enumerate(
             islice(_hexagonal_grid(math.sqrt(3.0) * self.cell_radius_m), len(cell_sizes))
         ):
             edge = edge_name(cell)
             graph.add_node(edge, kind="edge", cell=cell, position_m=site)
             graph.add_edge(CLOUD, edge, distance_m=math.hypot(*site))
-            for _ in range(cell_sizes[cell]):
+            for distance_m in distances_m[cell].tolist():
                 name = client_name(client)
-                distance_m = float(self._distance_m(sim.of_client(name, "position", _pairs)))
                 x_m, y_m = self._offset_m(distance_m, sim.of_client(name, "position", _pairs))
                 graph.add_node(name, kind="client", cell=cell, position_m=(site[0] + x_m, site[1] + y_m))
                 graph.add_edge(edge, name, distance_m=distance_m)

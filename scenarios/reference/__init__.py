@@ -66,6 +66,7 @@ COLUMNS = {
     "num_in_flight": "jobs that had begun and were in no version, nor are in this one",
     "level": "edge or global",
     "num_wanted": "participants that were wanted",
+    "num_present": "clients of the cell that were there when it began",
     "num_participants": "participants that there were",
     "num_arrived": "updates that arrived in time",
     "num_trained": "clients that had trained and begun to send",

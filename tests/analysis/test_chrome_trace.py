@@ -29,7 +29,16 @@ KEYS = {
     "i": {"name", "cat", "ph", "s", "ts", "pid", "tid", "args"},
     "C": {"name", "ph", "ts", "pid", "tid", "args"},
 }
-ROUND = ["global_round", "edge_round", "start_s", "end_s", "num_wanted", "num_participants", "num_arrived"]
+ROUND = [
+    "global_round",
+    "edge_round",
+    "start_s",
+    "end_s",
+    "num_wanted",
+    "num_present",
+    "num_participants",
+    "num_arrived",
+]
 TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
 
 
@@ -53,9 +62,9 @@ def by_hand() -> cosim.Result:
         Transfer("a", "east", 1, 0, 0.010, 0.015, 800, 800.0, True),
         Transfer("b", "east", 1, 0, 0.012, 0.030, 800, 300.0, False),
         Allotment("c", "west", 1, 0, 0.0, True, True, 5, 1e9, 0.1, 0.02, 4.0),
-        Round("edge", "east", 1, 0, 0.0, 0.030, 2, 2, 1),
-        Round("edge", "west", 1, 0, 0.0, 0.030, 2, 1, 0),
-        Round("global", "cloud", 1, -1, 0.0, 0.031, 2, 2, 2),
+        Round("edge", "east", 1, 0, 0.0, 0.030, 2, 2, 2, 1),
+        Round("edge", "west", 1, 0, 0.0, 0.030, 2, 2, 1, 0),
+        Round("global", "cloud", 1, -1, 0.0, 0.031, 2, 2, 2, 2),
         Evaluation(0.0, 0, {"accuracy": 0.1, "loss_nats": 2.3}, cosim.Classification().measures()),
         Evaluation(0.031, 1, {"accuracy": 0.5, "loss_nats": 1.2}, cosim.Classification().measures()),
         seed=7,
@@ -264,7 +273,7 @@ def test_clients_without_an_upload_are_where_the_configuration_puts_them():
 def test_spans_that_overlap_go_to_two_tracks_of_one_name():
     rows = [Span("e", "send", 0.0, 2.0, 0.0, "done"), Span("e", "send", 1.0, 3.0, 0.0, "done")]
     rows += [Span("e", "send", 2.0, 4.0, 0.0, "done")]
-    made = result_of(*rows, Round("edge", "e", 1, 0, 0.0, 4.0, 1, 1, 1))
+    made = result_of(*rows, Round("edge", "e", 1, 0, 0.0, 4.0, 1, 1, 1, 1))
     check_nesting(events(made))
     threads = names(events(made), "thread_name")
     assert Counter(threads.values()) == {"cloud": 1, "cloud rounds": 1, "e": 2, "e rounds": 1}
@@ -274,7 +283,7 @@ def test_spans_that_overlap_go_to_two_tracks_of_one_name():
 
 
 def test_processes_are_the_cloud_then_cells_by_name_then_the_unknown_one():
-    rows = [Round("edge", edge, 1, 0, 0.0, 1.0, 1, 1, 1) for edge in ("zeta", "alpha", "unknown")]
+    rows = [Round("edge", edge, 1, 0, 0.0, 1.0, 1, 1, 1, 1) for edge in ("zeta", "alpha", "unknown")]
     made = events(result_of(*rows, Span("x", "train", 0.0, 1.0, 1.0, "done")))
     order = ["cloud", "alpha", "unknown", "zeta", "unknown cell"]
     assert list(names(made, "process_name").values()) == order

@@ -156,8 +156,8 @@ def by_hand():
         Fate("client-0001", "edge-00", 0, 1, 0, 1.0, 3.0, DONE),
         Fate("client-0002", "edge-01", 0, 1, 0, 1.0, 2.0, DONE),
         Fate("client-0003", "edge-01", 0, 1, 0, 1.0, 4.0, "deadline"),
-        Round("edge", "edge-01", 1, 0, 1.0, 4.0, 2, 2, 1),
-        Round("edge", "edge-00", 1, 0, 1.0, 5.0, 2, 2, 2),
+        Round("edge", "edge-01", 1, 0, 1.0, 4.0, 2, 2, 2, 1),
+        Round("edge", "edge-00", 1, 0, 1.0, 5.0, 2, 2, 2, 2),
         # Edge round 1 begins after half a second in which the edge server compares; 1 is the first, 0 is cut.
         Span("edge-00", "compare", 5.0, 5.5, 0.0, DONE),
         Span("client-0001", "train", 5.5, 6.0, 1.0, DONE, 1),
@@ -165,13 +165,13 @@ def by_hand():
         Span("client-0000", "train", 5.5, 7.0, 1.0, "after the first 1", 1),
         Fate("client-0001", "edge-00", 1, 1, 1, 5.5, 7.0, DONE),
         Fate("client-0000", "edge-00", 1, 1, 1, 5.5, 7.0, "after the first 1"),
-        Round("edge", "edge-00", 1, 1, 5.5, 7.0, 2, 2, 1),
+        Round("edge", "edge-00", 1, 1, 5.5, 7.0, 2, 2, 2, 1),
         Span("edge-01", "collect", 4.0, 6.0, 0.0, DONE),
-        Round("edge", "edge-01", 1, 1, 4.0, 6.0, 0, 0, 0),
+        Round("edge", "edge-01", 1, 1, 4.0, 6.0, 0, 0, 0, 0),
         Span("edge-01", "send", 6.0, 6.5, 0.0, DONE),
         Span("edge-00", "send", 7.0, 8.0, 0.0, DONE),
         Span("cloud", "aggregate", 8.25, 8.75, 0.0, DONE),
-        Round("global", "cloud", 1, -1, 0.0, 9.0, 2, 2, 2),
+        Round("global", "cloud", 1, -1, 0.0, 9.0, 2, 2, 2, 2),
     ]
     for row in rows:
         trace.record(row)

@@ -1,0 +1,48 @@
+"""Column: a number for each client, from a column of a table of devices (`cosim.device_rows`).
+
+Usage: `GivenSnr(snr_db=Column(file="phones.csv", column="snr_db"))`.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from cosim.configuration import configuration
+from cosim.configuration.values import Values
+from cosim.device_rows import table_of_devices
+from cosim.names import ClientNames
+
+
+@configuration
+class Column(Values):
+    """A column of a table, with one row for every client.
+
+    The file is read when the configuration is made.
+
+    Attributes:
+        file: A csv or Parquet file with a column device and others; it must be given. [no source]
+        column: The column, whose unit is that of the field it is for; it must be given. [no source]
+    """
+
+    file: str = ""
+    column: str = ""
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Those of all rows."""
+        return tuple(table_of_devices(Column, self.file).values(self.column, least=-1e30).tolist())
+
+    def files(self) -> tuple[str, ...]:
+        """The table."""
+        return (self.file,)
+
+    def fit(self, system: Any) -> None:
+        """Refuse a table of others than the system's clients."""
+        self.of_clients(system.sizes())
+
+    def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
+        """Everybody's own value."""
+        rows = table_of_devices(Column, self.file)
+        own = rows.by_client(ClientNames(0, sum(cell_sizes)), rows.values(self.column, least=-1e30)).tolist()
+        ends = list(accumulate(cell_sizes))
+        return [own[end - size : end] for end, size in zip(ends, cell_sizes, strict=True)]

@@ -1,0 +1,84 @@
+"""Mixture: clients of two kinds of devices, such as 30 % phones and 70 % sensors.
+
+Three kinds are a mixture whose others are a mixture: of 30 % phones, 50 % sensors and 20 % cameras the others
+are a mixture of 5 / 7 sensors. Both kinds are drawn for every client, each by the client's own name, so a
+client that changes its kind is what it would have been among others of that kind.
+
+Usage::
+
+    phones = DrawnDevices(tx_power=SamePower(power_w=0.2), presence=OnOff())
+    sensors = DrawnDevices(tx_power=SamePower(power_w=0.01))
+    System(devices=Mixture(share=0.3, some=phones, others=sensors))
+
+Scope and limitations: data do not follow the kind. A `DeviceTable` within has a row for every client.
+
+Validation: tests/devices/test_populations.py.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import between, configuration, field, parts_of
+from cosim.devices.devices import DeviceArrays, Devices
+from cosim.devices.drawn_devices import DrawnDevices
+from cosim.devices.presence import Presence
+from cosim.devices.training_time import TrainingTime
+from cosim.draws import Numbers, uniforms
+from cosim.names import ClientNames
+from cosim.simulation import Simulation
+
+
+@configuration
+class Mixture(Devices):
+    """Clients of two kinds.
+
+    Attributes:
+        share: Share of the clients that are of the first kind. [no source]
+        is_exact: Whether so many clients are, rounded to a whole number: those whose draws are the lowest, so
+            that another client or a larger share makes nobody else change its kind but at the limit. Else a
+            client is of the first kind with this probability, whoever else there is. [no source]
+        some: The first kind.
+        others: The second kind.
+    """
+
+    share: float = field(between(0.0, 1.0), default=0.5)
+    is_exact: bool = True
+    some: Devices = DrawnDevices()
+    others: Devices = DrawnDevices()
+
+    def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
+        """Each client's, of its kind."""
+        one, other = (DeviceArrays.of(kind.of_clients(sim, cell_sizes)) for kind in (self.some, self.others))
+        is_one = self.are_some(sim, sum(cell_sizes))
+        columns = {
+            attribute.name: _chosen(is_one, *(getattr(kind, attribute.name) for kind in (one, other)))
+            for attribute in attrs.fields(DeviceArrays)
+        }
+        return DeviceArrays(**columns)
+
+    def are_some(self, sim: Simulation, num_clients: int) -> NDArray[np.bool_]:
+        """Who is of the first kind, shape (clients,)."""
+        depth = sum(isinstance(part, Mixture) for part in parts_of(self))  # mixtures within draw anew
+        drawn = sim.of_clients(Numbers.of(ClientNames(0, num_clients)), f"kind of device {depth}", uniforms)
+        if not self.is_exact:
+            return drawn < self.share
+        is_one = np.zeros(num_clients, dtype=bool)
+        is_one[np.argsort(drawn, kind="stable")[: round(self.share * num_clients)]] = True
+        return is_one
+
+
+def _chosen(is_one: NDArray[np.bool_], one: Any, other: Any) -> Any:
+    """What each client has of two kinds: of arrays, or of parts for all or for each."""
+    if isinstance(one, np.ndarray):
+        return np.where(is_one, one, other)
+    if one == other:
+        return one
+    each = [
+        [value] * len(is_one) if isinstance(value, Presence | TrainingTime) else value
+        for value in (one, other)
+    ]
+    return [first if is_first else second for is_first, first, second in zip(is_one, *each, strict=True)]

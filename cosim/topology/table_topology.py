@@ -1,0 +1,44 @@
+"""Table topology: how far devices stand from their edge server, from a table of devices.
+
+Scope and limitations: distances only; the graph draws the direction in which a client stands from its site.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import configuration, refuse
+from cosim.device_rows import table_of_devices
+from cosim.names import ClientNames
+from cosim.simulation import Simulation
+from cosim.topology.topology import Topology
+
+
+@configuration
+class TableTopology(Topology):
+    """Distances from a table, with one row for every client.
+
+    Attributes:
+        file: A csv or Parquet file with the columns device and distance_m; it must be given. [no source]
+    """
+
+    file: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        usual = Topology().min_distance_m
+        if self.min_distance_m != usual:
+            rule = "the table says how far devices stand"
+            raise refuse("TableTopology", "min_distance_m", self.min_distance_m, rule, usual)
+
+    def files(self) -> tuple[str, ...]:
+        """The table."""
+        return (self.file,)
+
+    def distances_m(self, cell_sizes: Sequence[int], sim: Simulation) -> list[NDArray[np.float64]]:
+        """Everybody's own."""
+        rows = table_of_devices(TableTopology, self.file)
+        rows.check("distance_m", rows.values("distance_m") == 0.0, "is not above 0", "check the column")
+        own = rows.by_client(ClientNames(0, sum(cell_sizes)), rows.values("distance_m"))
+        return [own[first:last] for first, last in pairwise(accumulate(cell_sizes, initial=0))]

@@ -1,0 +1,132 @@
+"""The contract with presence: all of ours keep the laws where clients come and go, and faults are caught."""
+
+import attrs
+import pytest
+import worlds
+
+import cosim
+from cosim import (
+    Clients,
+    ConstantConcurrency,
+    Dispatched,
+    FedAsync,
+    FedBuff,
+    GeneralisedAsync,
+    HFedAvg,
+    OnOff,
+)
+from cosim.testing import BrokenLaw, check_presence, check_system, small_system
+
+SMALL, VERSIONS = small_system(), small_system(plays_rounds=False)
+TRAINING = SMALL.protocol.training
+CLIENTS = Clients(num_local_steps=3, local=cosim.Sgd(batch_size=10))
+RAWHFL = worlds.rawhfl()
+
+
+def choosing(rule: cosim.Selection) -> cosim.System:
+    return attrs.evolve(SMALL, protocol=HFedAvg(training=attrs.evolve(TRAINING, selection=rule)))
+
+
+def asynchronous(kind: type, **knobs: object) -> cosim.System:
+    return attrs.evolve(VERSIONS, protocol=kind(training=CLIENTS, **knobs))
+
+
+SYSTEMS = {
+    "HFedAvg": SMALL,
+    "HIST": attrs.evolve(SMALL, protocol=cosim.Hist(training=TRAINING)),
+    "VHFL": worlds.vhfl(),
+    "RawHFL": RAWHFL,
+    "RawHFL without limits": attrs.evolve(
+        RAWHFL, protocol=attrs.evolve(RAWHFL.protocol, policy=cosim.Unconstrained())
+    ),
+    "RawHFL by Algorithm 2": attrs.evolve(
+        RAWHFL,
+        protocol=attrs.evolve(RAWHFL.protocol, policy=cosim.ResourceAware(solver=cosim.Algorithm2())),
+    ),
+    "over the air": worlds.over_the_air(),
+    "redivided": attrs.evolve(SMALL, uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6))),
+    "blocks": attrs.evolve(SMALL, uplink=cosim.Radio(sharing=cosim.ResourceBlocks(num_blocks=2))),
+    "queues": attrs.evolve(SMALL, uplink=cosim.PublicNetwork()),
+    "FedAsync": asynchronous(FedAsync),
+    "FedBuff": asynchronous(FedBuff, num_updates=2, starts=ConstantConcurrency(num_in_flight=3)),
+    "Poisson": asynchronous(FedBuff, num_updates=2, starts=cosim.PoissonStarts(rate_per_s=50.0)),
+    "dispatched": asynchronous(GeneralisedAsync, starts=Dispatched(num_in_flight=4)),
+    "ticks": asynchronous(cosim.TimeTriggered, period_s=0.05, starts=ConstantConcurrency(num_in_flight=3)),
+    "cells": attrs.evolve(VERSIONS, protocol=FedAsync(training=cosim.Cells(training=TRAINING))),
+    "asynchronous cells": attrs.evolve(
+        SMALL,
+        protocol=HFedAvg(
+            training=cosim.AsynchronousTraining(protocol=FedBuff(training=CLIENTS, num_updates=2))
+        ),
+    ),
+    "Uniform": choosing(cosim.Uniform(num_participants=2)),
+    "BySamples": choosing(cosim.BySamples(num_participants=2)),
+    "RoundRobin": choosing(cosim.RoundRobin(num_participants=2)),
+    "FedCs": choosing(cosim.FedCs()),
+    "DeadlineFeasible": choosing(cosim.DeadlineFeasible(num_participants=2)),
+    "Oort": choosing(cosim.Oort(num_participants=2)),
+    "PowerOfChoice": choosing(cosim.PowerOfChoice(num_participants=1, num_candidates=2)),
+    "ProportionalFair": choosing(cosim.ProportionalFair(num_participants=2)),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_all_of_ours_keep_the_laws_where_clients_come_and_go(name: str) -> None:
+    """Who stays about as long as a job lasts, and is away for half of that, leaves often."""
+    system = SYSTEMS[name]
+    fates = cosim.run(system).fates
+    job_s = float((fates["end_s"] - fates["start_s"]).mean())
+    presence = OnOff(
+        on=cosim.Exponential(rate_per_s=1.0 / job_s), off=cosim.Exponential(rate_per_s=2.0 / job_s)
+    )
+    present = attrs.evolve(system, devices=attrs.evolve(system.devices, presence=presence))
+    assert (cosim.run(present).fates["outcome"] == "left").any()
+    check_system(present)
+
+
+LAWS = {
+    "on and off": OnOff(),
+    "as one has just left": OnOff(off=cosim.Deterministic(duration_s=0.01), start="off"),
+    "two stages": OnOff(on=cosim.HyperExponential(), off=cosim.Erlang()),
+    "always": cosim.Always(),
+}
+
+
+@pytest.mark.parametrize("presence", LAWS.values(), ids=LAWS)
+def test_our_presences_keep_the_laws(presence: cosim.Presence) -> None:
+    check_presence(presence)
+
+
+class Shared(cosim.OnOff):
+    """Draws for everybody from one stream."""
+
+    def windows(self, sim, client):
+        rng, now_s = sim.stream("edge-00", "presence"), 0.0
+        while True:
+            from_s = now_s + rng.random()
+            now_s = from_s + rng.random()
+            yield from_s, now_s
+
+
+class Backwards(cosim.Presence):
+    """Comes before it has left."""
+
+    def windows(self, sim, client):
+        yield from ((0.0, 2.0), (1.0, 3.0))
+
+
+class Pretending(cosim.Always):
+    """Says that it is always there."""
+
+    is_always = True
+
+    def windows(self, sim, client):
+        yield 0.0, 1.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "law"), [(Shared, "own draws"), (Backwards, "order"), (Pretending, "declared")]
+)
+def test_a_presence_that_breaks_a_law_is_caught(kind: type[cosim.Presence], law: str) -> None:
+    with pytest.raises(BrokenLaw, match=f"^{law}"):
+        check_presence(kind())
