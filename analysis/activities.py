@@ -12,6 +12,8 @@ _WORDS = {
     "send": "sending",
     "wait": "waiting to send",
     "collect": "collecting",
+    "idle": "idle",
+    "sleep": "asleep",
 }
 
 

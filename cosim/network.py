@@ -14,6 +14,7 @@ from cosim.data.dataset import Dataset
 from cosim.devices.client import Client
 from cosim.devices.devices import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
+from cosim.devices.rest import Rest, Rests
 from cosim.learning.graph.pending import PendingState
 from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import Cell, Job, Link
@@ -70,6 +71,9 @@ def nodes_of(
             zip(firsts, sizes, _distances_m(system.topology, sizes, sim), strict=False)
         )
     ]
+    rests = None
+    if devices.takes_power_at_rest:
+        rests = sim.rests = Rests(Rest.of(devices), ClientNames(0, len(devices)), sim.trace)
     links, downlinks = system.uplink.links(sim, cells), system.downlink.links(sim, cells)
     _check_number(system.uplink, "links", "links", len(links), "cells", len(cells))
     _check_number(system.downlink, "links", "links", len(downlinks), "cells", len(cells))
@@ -77,7 +81,8 @@ def nodes_of(
     rounds = RoundClock(learns=system.evaluation.learns)
     for cell, first, link, downlink in zip(cells, firsts, links, downlinks, strict=False):
         make = partial(_client, cell, first, devices, link, downlink, held, states)
-        fleet = Fleet(cell.edge, cell.clients, devices[first : first + len(cell.clients)], make)
+        own = slice(first, first + len(cell.clients))
+        fleet = Fleet(cell.edge, cell.clients, devices[own], make, rests and rests.rest[own])
         edges.append(
             EdgeServer(
                 name=cell.edge,
@@ -122,6 +127,8 @@ def nodes_of(
         if part is None:
             kept = keeps_rows(records, num_jobs_of(system))
             rounds.played = PlayedRounds(sim.trace, keeps_rows=kept)
+            if rests is not None:
+                rests.written_by = partial(rounds.played.close, [edge.clients for edge in edges])
     return cloud
 
 

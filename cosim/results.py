@@ -27,7 +27,7 @@ from cosim.files import checksum, place, read_json, shown, write_json, write_tab
 from cosim.job_costs import with_costs
 from cosim.names import CLOUD
 from cosim.provenance import check_version
-from cosim.records import Trace
+from cosim.records import REST, Trace
 from cosim.shown import in_a_line, table
 from cosim.summary import CHECKSUMS, COMPLETE, SUMMARY, Summary, summary_of
 from cosim.tables import TABLES, Tables, file_of, table_of
@@ -143,7 +143,7 @@ class Result:
         """One row per evaluation (`records.Evaluation`), a column for each score.
 
         With `energy_j`, the energy of all clients, and `bits_per_client`, the mean of the bits sent, both up
-        to that time.
+        to that time. Activities count when they end, rest and sleep as they pass.
         """
         return self.tables["evaluations"]
 
@@ -188,10 +188,14 @@ class Result:
         spans, transfers = frames["spans"], frames["transfers"]
         tallies, evaluations = frames["tallies"], frames["evaluations"]
         frames["updates"] = with_costs(frames)
-        tallied_j = tallies["train_j"] + tallies["send_j"]
+        spent = spans
+        if any(row.rest_j for row in trace.evaluations):  # which count what is under way, too
+            spent = spans[~spans["activity"].isin(REST)]
+        worked_j = tallies["train_j"] + tallies["wait_j"] + tallies["send_j"]
         until_s, ends_s = evaluations["time_s"], tallies["end_s"]
-        evaluations["energy_j"] = _total_until(until_s, spans["end_s"], spans["energy_j"])
-        evaluations["energy_j"] += _total_until(until_s, ends_s, tallied_j)
+        evaluations["energy_j"] = _total_until(until_s, spent["end_s"], spent["energy_j"])
+        evaluations["energy_j"] += _total_until(until_s, ends_s, worked_j)
+        evaluations["energy_j"] += [row.rest_j for row in sorted(trace.evaluations, key=lambda e: e.version)]
         sent_bits = _total_until(until_s, transfers["end_s"], transfers["sent_bits"])
         sent_bits += _total_until(until_s, ends_s, tallies["sent_bits"])
         evaluations["bits_per_client"] = sent_bits / num_clients

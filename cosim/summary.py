@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosim.files import read_json
-from cosim.records import DONE, END_OF_RUN, NO_ROUND, Measure, Trace, from_json
+from cosim.records import DONE, END_OF_RUN, NO_ROUND, TALLIED_J, Measure, Trace, from_json
 from cosim.tables import TABLES
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Summary(NamedTuple):
         jobs = fates[(fates["edge_round"] == NO_ROUND) & (fates["outcome"] != END_OF_RUN)]
         num_dropped = int((jobs["outcome"] != DONE).sum())
         num_updates = int(edge_rounds["num_participants"].sum())
-        tallied_j = tallies["train_j"] + tallies["send_j"]
+        tallied_j = tallies[list(TALLIED_J)].sum(axis="columns")
         sent_bits = float(transfers["sent_bits"].sum()) + float(tallies["sent_bits"].sum())
         return cls(
             status=status,

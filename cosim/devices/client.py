@@ -165,7 +165,7 @@ class Client:
             self.states[codec_of(self.name)] = update.next_codec_state
 
     def send(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
-        """Upload until all bits are through or the upload is cut; without power while it waits its turn.
+        """Upload until all bits are through or the upload is cut; idle while it waits for its turn.
 
         Args:
             most_j: Energy after which it stops and returns `Dropped`; None: without limit.
@@ -176,7 +176,12 @@ class Client:
         upload = self.link.open(self.name, assignment.payload, tx_power_w, assignment.job)
         try:
             if upload.granted is not None:
-                yield from sim.spend(self.name, "wait", upload.granted, job=assignment.job.number)
+                idle_w = self.device.idle_w
+                waiting = sim.spend(self.name, "wait", upload.granted, idle_w, assignment.job.number)
+                waited = yield from _within(sim, waiting, idle_w, most_j if idle_w else None)
+                most_j = _left_j(most_j, sim, start_s, idle_w)
+                if isinstance(waited, Dropped) or most_j == 0.0:
+                    return Dropped("energy budget")
             sending = sim.spend(self.name, "send", upload.done, send_w, assignment.job.number)
             return (yield from _within(sim, sending, send_w, most_j))
         finally:

@@ -29,17 +29,34 @@ class Device:
         cpu: Its processor at the highest frequency.
         tx_power_w: Its highest transmit power.
         training_time: How long its jobs train.
+        idle_w: Power between its activities, and while it waits for its turn.
+        sleep_w: Power while it sleeps.
+        sleeps_after_s: How long it idles before it sleeps; None: it never does.
     """
 
     cpu: Cpu
     tx_power_w: float
     training_time: TrainingTime = attrs.field(factory=AsPlanned)
+    idle_w: float = 0.0
+    sleep_w: float = 0.0
+    sleeps_after_s: float | None = None
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("cpu.frequency_hz", self.cpu.frequency_hz), ("tx_power_w", self.tx_power_w)):
             if not 0.0 < value < math.inf:
                 rule = "must be a finite number above 0"
                 raise refuse("Device", name, value, rule, "check the table of devices")
+        for name in ("idle_w", "sleep_w"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                rule = "must be a finite number, 0 or above"
+                raise refuse("Device", name, getattr(self, name), rule, "check the table of devices")
+        if self.sleeps_after_s is not None and not 0.0 <= self.sleeps_after_s < math.inf:
+            rule = "must be a finite number, 0 or above, or None"
+            raise refuse("Device", "sleeps_after_s", self.sleeps_after_s, rule, "None: it never sleeps")
+
+
+_NO_POWER = attrs.Factory(lambda self: np.zeros(len(self)), takes_self=True)
+_NEVER_S = attrs.Factory(lambda self: np.full(len(self), math.inf), takes_self=True)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -53,6 +70,9 @@ class DeviceArrays(Sequence[Device]):
         static_power_w: Powers of busy devices beside computing and sending.
         tx_power_w: Highest transmit powers.
         training_time: How long jobs train, one law for all, or one for each.
+        idle_w: Powers between activities, and while waiting for one's turn.
+        sleep_w: Powers while sleeping.
+        sleeps_after_s: How long each idles before it sleeps; infinite: it never does.
     """
 
     frequency_hz: NDArray[np.float64]
@@ -61,10 +81,15 @@ class DeviceArrays(Sequence[Device]):
     static_power_w: NDArray[np.float64]
     tx_power_w: NDArray[np.float64]
     training_time: TrainingTime | Sequence[TrainingTime]
+    idle_w: NDArray[np.float64] = _NO_POWER
+    sleep_w: NDArray[np.float64] = _NO_POWER
+    sleeps_after_s: NDArray[np.float64] = _NEVER_S
 
     def __attrs_post_init__(self) -> None:
         wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
         wrong |= ~((self.tx_power_w > 0.0) & (self.tx_power_w < math.inf))
+        wrong |= ~((self.idle_w >= 0.0) & (self.idle_w < math.inf))
+        wrong |= ~((self.sleep_w >= 0.0) & (self.sleep_w < math.inf)) | ~(self.sleeps_after_s >= 0.0)
         if wrong.any():
             _ = self[int(wrong.argmax())]  # which says what is wrong
 
@@ -75,11 +100,20 @@ class DeviceArrays(Sequence[Device]):
             return devices
         cpus = [device.cpu for device in devices]
         columns = {name: np.array([getattr(cpu, name) for cpu in cpus], dtype=float) for name in _OF_CPU}
+        columns |= {
+            name: np.array([getattr(device, name) for device in devices], dtype=float) for name in _OF_DEVICE
+        }
+        sleeps_after_s = [device.sleeps_after_s for device in devices]
         return cls(
             **columns,
-            tx_power_w=np.array([device.tx_power_w for device in devices], dtype=float),
             training_time=[device.training_time for device in devices],
+            sleeps_after_s=np.array([math.inf if s is None else s for s in sleeps_after_s], dtype=float),
         )
+
+    @property
+    def takes_power_at_rest(self) -> bool:
+        """Whether any takes power between its activities."""
+        return bool(self.idle_w.any() or self.sleep_w.any())
 
     @property
     def train_w(self) -> NDArray[np.float64]:
@@ -99,13 +133,23 @@ class DeviceArrays(Sequence[Device]):
         if not isinstance(law, TrainingTime):
             law = law[place]
         cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
+        own, sleeps_after_s = (
+            {name: getattr(self, name)[place] for name in _OF_DEVICE},
+            self.sleeps_after_s[place],
+        )
         if isinstance(place, slice):
-            return DeviceArrays(**cpu, tx_power_w=self.tx_power_w[place], training_time=law)
+            return DeviceArrays(**cpu, **own, training_time=law, sleeps_after_s=sleeps_after_s)
         values = {name: float(value) for name, value in cpu.items()}
-        return Device(cpu=Cpu(**values), tx_power_w=float(self.tx_power_w[place]), training_time=law)
+        return Device(
+            cpu=Cpu(**values),
+            **{name: float(value) for name, value in own.items()},
+            training_time=law,
+            sleeps_after_s=None if sleeps_after_s == math.inf else float(sleeps_after_s),
+        )
 
 
 _OF_CPU = ("frequency_hz", "capacitance_j_per_hz2", "lowest_frequency_hz", "static_power_w")
+_OF_DEVICE = ("tx_power_w", "idle_w", "sleep_w")
 
 
 @configuration

@@ -127,10 +127,15 @@ class Clients(Trainers):
         load = cloud.workload.of()
 
         def play(sim: Simulation, flight: Flight) -> Process:
-            yield from sim.spend(client.name, "backhaul", edge.backhaul.backhaul_s(load.download.bits))
+            idle_w = client.device.idle_w
+            yield from sim.spend(
+                client.name, "backhaul", edge.backhaul.backhaul_s(load.download.bits), idle_w
+            )
             update = yield from self._job(sim, cloud, client, flight, NO_ROUND)
             if not isinstance(update, Dropped):
-                yield from sim.spend(client.name, "backhaul", edge.backhaul.backhaul_s(load.upload.bits))
+                yield from sim.spend(
+                    client.name, "backhaul", edge.backhaul.backhaul_s(load.upload.bits), idle_w
+                )
             return update
 
         return play

@@ -11,8 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.records import DONE, Columns, Fate, Row, Span, Tally, Trace, Transfer, Words
+from cosim.devices.fleet import Clients
+from cosim.devices.rest import Stretch
+from cosim.records import (
+    DONE,
+    Columns,
+    Fate,
+    Row,
+    Span,
+    Tally,
+    Trace,
+    Transfer,
+    Words,
+)
 from cosim.servers.array_round import ArrayRound
+from cosim.servers.rested import Rested, spans_of
 
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
 """Those of a tally."""
@@ -28,6 +41,7 @@ class PlayedRounds:
     def __init__(self, trace: Trace, *, keeps_rows: bool) -> None:
         self._trace, self.keeps_rows = trace, keeps_rows
         self._rounds: list[ArrayRound] = []
+        self._at_the_end: list[Rested] = []
         trace.columns = self.columns
 
     def add(self, played: ArrayRound) -> None:
@@ -37,9 +51,25 @@ class PlayedRounds:
         else:
             self._trace.record(_tally(played))
 
+    def close(self, cells: Sequence[Clients], now_s: float) -> None:
+        """Keep the rest of everybody until the end of a run, where devices take power at rest."""
+        for clients in cells:
+            rested = Rested.begun(clients, now_s)
+            assert rested is not None
+            if self.keeps_rows:
+                self._at_the_end.append(rested)
+            else:
+                self._trace.record(rested.tally())
+
     def columns(self) -> dict[type[Row], Columns]:
         """The rows of all rounds, by column."""
-        return _columns(self._rounds) if self._rounds else {}
+        found = _columns(self._rounds) if self._rounds else {}
+        rested = [of.rested for of in self._rounds if of.rested is not None] + self._at_the_end
+        if rested:
+            clients, _ = _names([of.clients for of in rested], [len(of.since_s) for of in rested])
+            at_work = [found[Span]] if Span in found else []
+            found[Span] = _stacked(at_work + spans_of(rested, clients))
+        return found
 
 
 def _tally(played: ArrayRound) -> Tally:
@@ -52,6 +82,8 @@ def _tally(played: ArrayRound) -> Tally:
     send_s = np.where(sends, np.minimum(ends_s, end_s) - waited_s, 0.0)
     upload_s = np.sort((ends_s - trained_s)[arrives])
     num_sent, num_arrived = int(sends.sum()), len(upload_s)
+    idle, sleep = _NO_REST if played.rested is None else played.rested.stretches
+    wait_s = np.where(sends, waited_s - trained_s, 0.0)
     quantiles_s = [upload_s[math.ceil(q * num_arrived) - 1] if num_arrived else math.nan for q in QUANTILES]
     return Tally(
         fleet.edge,
@@ -63,14 +95,22 @@ def _tally(played: ArrayRound) -> Tally:
         num_sent,
         int(counts.sum()),
         train_s.sum(),
-        np.where(sends, waited_s - trained_s, 0.0).sum() if granted_s is not trained_s else 0.0,
+        wait_s.sum(),
         send_s.sum(),
+        idle.lasts_s.sum(),
+        sleep.lasts_s.sum(),
         (fleet.train_w[places] * train_s).sum(),
+        (fleet.devices.idle_w[places] * wait_s).sum(),
         (fleet.send_w[places] * send_s).sum(),
+        idle.energy_j.sum(),
+        sleep.energy_j.sum(),
         num_sent * played.bits,
         (played.bits - played.uploads.bits_left(end_s)).sum(),
         *quantiles_s,
     )
+
+
+_NO_REST = (Stretch(np.zeros(0), np.zeros(0), np.zeros(0)),) * 2
 
 
 def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
@@ -88,8 +128,9 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
     left_bits = all_of([of.uploads.bits_left(of.ending.end_s) for of in rounds])
     train_w = all_of([of.clients.fleet.train_w[of.clients.places] for of in rounds])
     send_w = all_of([of.clients.fleet.send_w[of.clients.places] for of in rounds])
+    idle_w = all_of([of.clients.fleet.devices.idle_w[of.clients.places] for of in rounds])
     bits, number = each([of.bits for of in rounds]), each([of.job.number for of in rounds])
-    clients, edges = _names(rounds, sizes)
+    clients, edges = _names([of.clients for of in rounds], sizes)
     words = [DONE, *dict.fromkeys(of.ending.reason for of in rounds)]
     reason = each([words.index(of.ending.reason) for of in rounds])
     shared = {
@@ -127,7 +168,7 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
             (
                 trained_s,
                 granted_s,
-                0.0 * send_w,
+                idle_w,
                 granted_s < end_s,
             ),  # who is granted at the cut waits no more
             (granted_s, ends_s, send_w, arrives),
@@ -153,26 +194,30 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
     }
 
 
-def _names(rounds: Sequence[ArrayRound], sizes: Sequence[int]) -> tuple[Words, Words]:
+def _names(of: Sequence[Clients], sizes: Sequence[int]) -> tuple[Words, Words]:
     """Client and edge server of each row."""
-    fleets = list({id(of.clients.fleet): of.clients.fleet for of in rounds}.values())
-    firsts = dict(zip(map(id, fleets), np.cumsum([0, *(len(of.names) for of in fleets)]), strict=False))
+    fleets = list({id(clients.fleet): clients.fleet for clients in of}.values())
+    firsts = dict(zip(map(id, fleets), np.cumsum([0, *(len(fleet.names) for fleet in fleets)]), strict=False))
     which = {id(fleet): number for number, fleet in enumerate(fleets)}
-    places = [
-        firsts[id(of.clients.fleet)] + np.arange(len(of.clients.fleet.names))[of.clients.places]
-        for of in rounds
-    ]
-    clients = Words([name for fleet in fleets for name in fleet.names], np.concatenate(places))
-    edges = np.repeat([which[id(of.clients.fleet)] for of in rounds], sizes)
-    return clients, Words([fleet.edge for fleet in fleets], edges)
+    places = [firsts[id(c.fleet)] + np.arange(len(c.fleet.names))[c.places] for c in of]
+    names = Words([name for fleet in fleets for name in fleet.names], np.concatenate(places))
+    edges = np.repeat([which[id(clients.fleet)] for clients in of], sizes)
+    return names, Words([fleet.edge for fleet in fleets], edges)
 
 
 def _stacked(parts: Sequence[Columns]) -> Columns:
-    """Rows one below the other, whose words are the same."""
+    """Rows one below the other."""
     stacked: Columns = {}
     for name, first in parts[0].items():
-        if isinstance(first, Words):
-            stacked[name] = Words(first.words, np.concatenate([of[name].codes for of in parts]))
+        columns = [part[name] for part in parts]
+        if isinstance(first, Words) and all(column.words is first.words for column in columns):
+            stacked[name] = Words(first.words, np.concatenate([column.codes for column in columns]))
+        elif isinstance(first, Words):
+            firsts = np.cumsum([0, *(len(column.words) for column in columns)])
+            codes = [first + column.codes for first, column in zip(firsts, columns, strict=False)]
+            stacked[name] = Words(
+                [word for column in columns for word in column.words], np.concatenate(codes)
+            )
         else:
-            stacked[name] = np.concatenate([of[name] for of in parts])
+            stacked[name] = np.concatenate(columns)
     return stacked

@@ -1,0 +1,171 @@
+"""Rest: the time of a device between its activities, and the power that it takes then.
+
+A device that has nothing to do idles, and after `sleeps_after_s` it sleeps until its next activity. The time
+since its last activity is written down when the next one begins, and at the end of the run for everyone, also
+for those who never took part; so the spans of a device tile the whole run, without gap or overlap. Where no
+device takes power at rest, nothing is written.
+
+Records written: `Span` "idle" and "sleep", of no job.
+
+Scope and limitations: waking and falling asleep take no time and no energy of their own. Energy at rest is
+no part of a job's, nor of a job's energy budget; what a client takes while it waits for its turn is.
+
+Validation: tests/devices/test_rest.py.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.devices.devices import DeviceArrays
+from cosim.links.uplink import Places
+from cosim.names import by_number
+from cosim.records import DONE, REST, Span, Trace
+
+
+class Stretch(NamedTuple):
+    """An activity at rest of many clients; arrays have one shape.
+
+    Attributes:
+        from_s: When it begins.
+        to_s: When it ends; who ends no later than it begins has none of it.
+        energy_j: What it takes; 0 for those.
+    """
+
+    from_s: NDArray[np.float64]
+    to_s: NDArray[np.float64]
+    energy_j: NDArray[np.float64]
+
+    @property
+    def lasts_s(self) -> NDArray[np.float64]:
+        """How long each has it."""
+        return np.maximum(self.to_s - self.from_s, 0.0)
+
+
+class AtRest(NamedTuple):
+    """What some devices do at rest; arrays have shape (devices,), those of `DeviceArrays`."""
+
+    idle_w: NDArray[np.float64]
+    sleep_w: NDArray[np.float64]
+    sleeps_after_s: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, devices: DeviceArrays, places: Places) -> "AtRest":
+        """Those at some places."""
+        return cls(devices.idle_w[places], devices.sleep_w[places], devices.sleeps_after_s[places])
+
+    def stretches(
+        self, since_s: NDArray[np.float64], until_s: float | NDArray[np.float64]
+    ) -> tuple[Stretch, Stretch]:
+        """Idling and sleeping, as `REST` names them, from one time to another; infinite since: none."""
+        asleep_s = np.minimum(since_s + self.sleeps_after_s, until_s)
+        idle_j = self.idle_w * np.maximum(asleep_s - since_s, 0.0)
+        sleep_j = self.sleep_w * np.maximum(until_s - asleep_s, 0.0)
+        return Stretch(since_s, asleep_s, idle_j), Stretch(
+            asleep_s, np.broadcast_to(until_s, asleep_s.shape), sleep_j
+        )
+
+
+@attrs.frozen(eq=False)
+class Rest:
+    """The rest of the clients of a run, or of one of its cells; arrays of shape (clients,).
+
+    Attributes:
+        since_s: When each has ended its last activity, 0 before its first; infinite while it is at work.
+        taken_j: What each has taken at rest, but for the rest that it is at.
+    """
+
+    devices: DeviceArrays
+    since_s: NDArray[np.float64]
+    taken_j: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, devices: DeviceArrays) -> "Rest":
+        """That of devices before anything has happened."""
+        return cls(devices, np.zeros(len(devices)), np.zeros(len(devices)))
+
+    def __getitem__(self, cell: slice) -> "Rest":
+        """That of a cell, which goes on with the run's."""
+        return Rest(self.devices[cell], self.since_s[cell], self.taken_j[cell])
+
+    def begin(self, places: Places, now_s: float) -> NDArray[np.float64]:
+        """Let activities of some begin; returns since when each of them has rested."""
+        since_s = np.array(self.since_s[places])
+        self.taken_j[places] += self._since_j(places, since_s, now_s)
+        self.since_s[places] = np.inf
+        return since_s
+
+    def energy_j(self, now_s: float) -> float:
+        """What all have taken at rest up to now."""
+        return float((self.taken_j + self._since_j(slice(None), self.since_s, now_s)).sum())
+
+    def _since_j(self, places: Places, since_s: NDArray[np.float64], now_s: float) -> NDArray[np.float64]:
+        idle, sleep = AtRest.of(self.devices, places).stretches(since_s, now_s)
+        return idle.energy_j + sleep.energy_j
+
+
+class Rests:
+    """The rest of a run's clients by their names, as a clock tells what they do.
+
+    Args:
+        names: Of all clients, in the order of their numbers.
+
+    Attributes:
+        rest: Theirs.
+        written_by: Writes down everyone's rest at the end of the run, where rounds are played on arrays.
+    """
+
+    def __init__(self, rest: Rest, names: Sequence[str], trace: Trace) -> None:
+        self.rest = rest
+        self.written_by: Callable[[float], None] | None = None
+        self._names, self._trace = names, trace
+        self._places: dict[str, int] = {}
+
+    def begin(self, node: str, now_s: float) -> None:
+        """Let an activity begin; nodes other than clients do not rest."""
+        if (place := self._place(node)) < 0:
+            return
+        rest = self.rest
+        since_s, rest.since_s[place] = rest.since_s.item(place), np.inf
+        if since_s < now_s:
+            self._write(node, place, since_s, now_s)
+
+    def end(self, node: str, now_s: float) -> None:
+        """Let a rest begin."""
+        if (place := self._place(node)) >= 0:
+            self.rest.since_s[place] = now_s
+
+    def energy_j(self, now_s: float) -> float:
+        """What all clients have taken at rest up to now."""
+        return self.rest.energy_j(now_s)
+
+    def _place(self, node: str) -> int:
+        found = self._places.get(node)
+        if found is None:
+            kind, number = by_number(node)
+            found = self._places[node] = number if kind == "client" and number < len(self._names) else -1
+        return found
+
+    def _write(self, node: str, place: int, since_s: float, now_s: float) -> None:
+        devices = self.rest.devices
+        asleep_s = min(since_s + devices.sleeps_after_s.item(place), now_s)
+        spans, taken_j = self._trace.spans, 0.0
+        for activity, from_s, to_s, power_w in (
+            (REST[0], since_s, asleep_s, devices.idle_w.item(place)),
+            (REST[1], asleep_s, now_s, devices.sleep_w.item(place)),
+        ):
+            if to_s > from_s:
+                energy_j = power_w * (to_s - from_s)
+                taken_j += energy_j
+                spans.append(Span(node, activity, from_s, to_s, energy_j, DONE))
+        self.rest.taken_j[place] += taken_j
+
+    def close(self, now_s: float) -> None:
+        """Write down everyone's rest at the end of a run."""
+        if self.written_by is not None:
+            return self.written_by(now_s)
+        for place in np.flatnonzero(self.rest.since_s < now_s).tolist():
+            self.begin(self._names[place], now_s)
