@@ -29,6 +29,8 @@ from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, Cycle
 from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
+from cosim.devices.presence import Always, OnOff, Presence
+from cosim.devices.presence_windows import PresenceWindows
 from cosim.devices.training_time import (
     AsPlanned,
     ExponentialTime,
@@ -117,6 +119,7 @@ __all__ = [
     "AfterUpdates",
     "AfterVersions",
     "Algorithm2",
+    "Always",
     "Answers",
     "Arrays",
     "AsPlanned",
@@ -228,6 +231,7 @@ __all__ = [
     "Newsgroups20",
     "NextToken",
     "NoFading",
+    "OnOff",
     "Oort",
     "OverTheAir",
     "OwnPaths",
@@ -239,6 +243,8 @@ __all__ = [
     "Polynomial",
     "PowerOfChoice",
     "PowerRange",
+    "Presence",
+    "PresenceWindows",
     "Propagation",
     "ProportionalFair",
     "Protocol",

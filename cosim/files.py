@@ -13,6 +13,7 @@ import platform
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,18 @@ def place(path: str | Path) -> Path:
             f"{str(path)!r:.120}: nothing can lie there ({_why(error)}). Usual fix: another path."
         ) from None
     return found
+
+
+def located(text: str) -> Path:
+    """Where a file of a configuration lies: at a path, or as `package:path` within an installed package.
+
+    The package, such as that of `scenarios:walk.csv`, is found without being loaded.
+    """
+    package, _, within = text.partition(":")
+    spec = find_spec(package) if within and package.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        return place(text)
+    return Path(spec.submodule_search_locations[0], within)
 
 
 def shown(path: Path) -> str:

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, Port, overrides
 from cosim.data.dataset import Dataset
+from cosim.devices.availability import Availability, Windows
 from cosim.devices.client import Client
 from cosim.devices.devices import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
+from cosim.devices.presence import Presence
 from cosim.devices.rest import Rest, Rests
 from cosim.learning.graph.pending import PendingState
 from cosim.links.downlink import CellDownlink
@@ -79,10 +81,12 @@ def nodes_of(
     _check_number(system.downlink, "links", "links", len(downlinks), "cells", len(cells))
     edges, states = [], {}
     rounds = RoundClock(learns=system.evaluation.learns)
+    availabilities = _availabilities(sim, devices)
     for cell, first, link, downlink in zip(cells, firsts, links, downlinks, strict=False):
-        make = partial(_client, cell, first, devices, link, downlink, held, states)
         own = slice(first, first + len(cell.clients))
-        fleet = Fleet(cell.edge, cell.clients, devices[own], make, rests and rests.rest[own])
+        there = None if availabilities is None else availabilities[own]
+        make = partial(_client, cell, first, devices, there, link, downlink, held, states)
+        fleet = Fleet(cell.edge, cell.clients, devices[own], there, make, rests and rests.rest[own])
         edges.append(
             EdgeServer(
                 name=cell.edge,
@@ -136,6 +140,8 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
     """The part that has not said how it is played on arrays; None: all have."""
     if not system.protocol.plays_common_rounds:
         return f"System.protocol = {type(system.protocol).__name__}"
+    if any(edge.clients.fleet.availabilities is not None for edge in cloud.edges):
+        return f"{type(system.devices).__name__}.presence"
     if system.downlink.takes_time:
         return f"System.downlink = {type(system.downlink).__name__}"
     waiting, payload = system.protocol.waiting, cloud.workload.of().upload
@@ -154,6 +160,7 @@ def _client(
     cell: Cell,
     first: int,
     devices: DeviceArrays,
+    there: Sequence[Availability] | None,
     link: Link,
     downlink: CellDownlink,
     held: Held,
@@ -168,8 +175,26 @@ def _client(
         downlink=downlink,
         link=link,
         samples_now=lambda: held()[first + place](),
+        availability=None if there is None or there[place].is_always else there[place],
         states=states,
     )
+
+
+def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availability] | None:
+    """Whether each client is there; None: all always are."""
+    if devices.are_always_there:
+        return None
+    of_kinds: dict[Presence, list[str]] = {}
+    found = []
+    for number, presence in enumerate(devices.presences):
+        name = client_name(number)
+        of_kinds.setdefault(presence, []).append(name)
+        whose = f"{type(presence).__name__}.windows of {name}"
+        windows = () if presence.is_always else (Windows(sim, presence.windows(sim, name), whose),)
+        found.append(Availability(sim, windows))
+    for presence, names in of_kinds.items():
+        presence.check(names)
+    return found
 
 
 def _distances_m(topology: Topology, sizes: Sequence[int], sim: Simulation) -> Sequence[NDArray[np.float64]]:

@@ -67,27 +67,39 @@ class SideBySide:
         return sum(branch.has_arrived for branch in self._branches.values())
 
     @property
+    def num_left(self) -> int:
+        """Those that have not ended."""
+        return sum(branch.is_alive for branch in self._branches.values())
+
+    @property
     def ends_s(self) -> list[float]:
         """When each has ended, in the given order; infinite where it has not."""
         return [branch.ended_s for branch in self._branches.values()]
 
-    def wait(self, num_arrived: int | None = None, within_s: float | None = None) -> Process:
+    def wait(
+        self, num_arrived: int | None = None, within_s: float | None = None, until: Event | None = None
+    ) -> Process:
         """Wait until so many have arrived or all have ended, at most so long from now (None: without end).
 
-        Those who arrive at the instant of the last that it waits for have arrived, too.
+        Those who arrive at the instant of the last that it waits for, or of the event, have arrived, too.
+
+        Args:
+            until: An event at which it waits no longer.
 
         Raises:
             ValueError: A time below 0, or not finite.
         """
         if within_s is not None and not 0.0 <= within_s < math.inf:
             raise ValueError(f"to wait within {within_s} s: must be 0 or above and finite, or None")
-        until: Event = self._environment.all_of(self._branches.values())
+        over: Event = self._environment.all_of(self._branches.values())
         if num_arrived is not None:
-            until |= self._arrival(num_arrived)
+            over |= self._arrival(num_arrived)
         if within_s is not None:
-            until |= _Alarm(self._environment, within_s, self._depth)
-        yield from self._until(until)
-        if num_arrived is not None:
+            over |= _Alarm(self._environment, within_s, self._depth)
+        if until is not None:
+            over |= until
+        yield from self._until(over)
+        if num_arrived is not None or (until is not None and until.processed):
             yield from self._end_of_instant()
 
     def under(self, process: Process) -> Process:

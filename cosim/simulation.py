@@ -30,7 +30,7 @@ Records written: `Span`, one per activity that took time.
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappush
 from typing import Any, Protocol
 
@@ -38,6 +38,7 @@ import numpy as np
 import simpy
 from simpy.events import NORMAL
 
+from cosim.configuration import ConfigurationError
 from cosim.draws import Draws
 from cosim.records import DONE, END_OF_RUN, NO_JOB, Span, Trace
 from cosim.side_by_side import (
@@ -101,8 +102,22 @@ class Simulation(Draws):
         return self._environment._now
 
     def run(self, process: Process) -> Any:
-        """Play a process to its end and return its value; what it has started and left is cut then."""
-        return self._environment.run(until=Branch(self._environment, self._to_its_end(process)))
+        """Play a process to its end and return its value; what it has started and left is cut then.
+
+        Raises:
+            ConfigurationError: It waits, and nothing will ever happen any more.
+        """
+        whole = Branch(self._environment, self._to_its_end(process))
+        try:
+            return self._environment.run(until=whole)
+        except RuntimeError as error:
+            if whole.triggered or self._environment.peek() < math.inf:
+                raise
+            raise ConfigurationError(
+                "everybody waits, nothing will ever happen any more, and the run is not "
+                "over. Usual reason: clients that leave and never come back. Usual fix: end = AfterSeconds, "
+                "or devices whose presence goes on."
+            ) from error
 
     def _to_its_end(self, process: Process) -> Process:
         value = yield from process
@@ -193,6 +208,10 @@ class Simulation(Draws):
     def event(self) -> Event:
         """An event of this clock that nothing has triggered yet."""
         return simpy.Event(self._environment)
+
+    def any_of(self, events: Sequence[Event]) -> Event:
+        """An event that comes with the first of some."""
+        return events[0] if len(events) == 1 else self._environment.any_of(events)
 
     def timer(self, delay_s: float) -> Event:
         """An event that comes after a delay, for parts that bend running activities, such as a band."""

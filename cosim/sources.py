@@ -1,8 +1,9 @@
-"""Sources: by what the code of a user's own parts is known again.
+"""Sources: by what the code of a user's own parts, and the files that parts name, are known again.
 
 A run of a user's parts is a run of their code. So `provenance.json` and `study.json` keep a hash of the file
 of each module that a configuration names and that is not ours: those of its classes, with what they derive
-from, and those of functions given as `module:function`. A run that goes on, and a study, refuse others.
+from, and those of functions given as `module:function`. So do they of each file that a part reads because a
+field names it, such as a trace (`Port.files`). A run that goes on, and a study, refuse others.
 
 Scope and limitations: the files as they lie there when a run begins, not what they import in turn. Where a
 module has no file, as a notebook, the hash is null, and nothing is refused.
@@ -18,24 +19,40 @@ from typing import Any
 
 import attrs
 
-from cosim.configuration import ConfigurationError, is_configuration, loaded, module_called, name_of
+from cosim.configuration import (
+    ConfigurationError,
+    is_configuration,
+    kind_of,
+    loaded,
+    module_called,
+    name_of,
+    parts_of,
+)
+from cosim.files import located
 
 Sources = dict[str, dict[str, Any]]
-"""Module -> names of what is used of it (`of`), and the hash of its file (`sha256`)."""
+"""Module -> names of what is used of it (`of`), and the hash of its file (`sha256`).
+
+For a file likewise: its path as the field says it -> the kinds of parts that read it, and its hash.
+"""
 _ROOT = Path(__file__).resolve().parents[1]
 _OURS = tuple(_ROOT / package for package in ("cosim", "models", "analysis", "scenarios"))
 """What the commit stands for."""
 
 
 def sources_of(*configs: Any) -> Sources:
-    """The modules of others that configurations name."""
+    """The modules of others, and the files, that configurations name."""
     used: dict[str, set[str]] = {}
     for config in configs:
         for name in _names(config):
             module, _, of = name.partition(":")
             used.setdefault(module, set()).add(of)
     files = {module: _file(module) for module in sorted(used)}
-    return {
+    read: dict[str, set[str]] = {}
+    for part in (part for config in configs for part in parts_of(config)):
+        for text in part.files():
+            read.setdefault(text, set()).add(kind_of(type(part)))
+    return {text: {"of": sorted(read[text]), "sha256": _hash(located(text))} for text in sorted(read)} | {
         module: {"of": sorted(used[module]), "sha256": _hash(file)}
         for module, file in files.items()
         if module.partition(".")[0] not in sys.stdlib_module_names
@@ -58,10 +75,11 @@ def check_sources(known: Any, found: Sources, where: str) -> None:
         before = known[module].get("sha256") if isinstance(known[module], dict) else None
         now = found[module]["sha256"]
         if before and now and before != now:
-            of = ", ".join(found[module]["of"])
+            of, is_module = ", ".join(found[module]["of"]), module_called(module) is not None
+            what = f"module {module} (of which it takes {of})" if is_module else f"file (which {of} reads)"
             raise ConfigurationError(
-                f"{where}: began with another module {module} (of which it takes {of}): "
-                f"{_file(module)} has changed since. Usual fix: that file as it was, or another folder."
+                f"{where}: began with another {what}: {_file(module) if is_module else module} has changed "
+                "since. Usual fix: that file as it was, or another folder."
             )
 
 

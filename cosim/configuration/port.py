@@ -33,6 +33,10 @@ class Port:
         """How many values each client keeps from one training to its next, for a network of a shape."""
         return 0
 
+    def files(self) -> tuple[str, ...]:
+        """Paths of files that the part reads because its fields name them; a run is known by them again."""
+        return ()
+
 
 def check_fit(system: Any) -> None:
     """Ask every part whether the system fits it, outer ones first.

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from cosim.configuration import ConfigurationError
+from cosim.devices.availability import Availability
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device
 from cosim.learning.graph.pending import PendingState, PendingUpdate
@@ -67,6 +68,7 @@ class Client:
         downlink: What it receives over, with the others of its cell.
         link: What it sends over, with the others of its cell.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
+        availability: Whether it is there; None: it always is.
         states: What each node of the run keeps from one training to its next, by name.
     """
 
@@ -76,6 +78,7 @@ class Client:
     downlink: CellDownlink
     link: Link
     samples_now: Callable[[], np.ndarray]
+    availability: Availability | None = None
     states: dict[str, PendingState] = attrs.field(factory=dict)
 
     @property
@@ -98,9 +101,9 @@ class Client:
 
         Writes its `Fate` when it has ended.
         """
-        start_s = sim.now_s
+        start_s, job = sim.now_s, self._job(sim, assignment)
         try:
-            outcome = yield from self._job(sim, assignment)
+            outcome = yield from job if self.availability is None else self.availability.within(job)
         except Interrupt as cut:
             outcome = reason_of(cut)
         became = outcome.reason if isinstance(outcome, Dropped) else DONE

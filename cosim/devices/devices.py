@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import Port, configuration, refuse
 from cosim.devices.cpu import Cpu
+from cosim.devices.presence import Always, Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.simulation import Simulation
 
@@ -32,6 +33,7 @@ class Device:
         idle_w: Power between its activities, and while it waits for its turn.
         sleep_w: Power while it sleeps.
         sleeps_after_s: How long it idles before it sleeps; None: it never does.
+        presence: When it is there.
     """
 
     cpu: Cpu
@@ -40,6 +42,7 @@ class Device:
     idle_w: float = 0.0
     sleep_w: float = 0.0
     sleeps_after_s: float | None = None
+    presence: Presence = attrs.field(factory=Always)
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("cpu.frequency_hz", self.cpu.frequency_hz), ("tx_power_w", self.tx_power_w)):
@@ -73,6 +76,7 @@ class DeviceArrays(Sequence[Device]):
         idle_w: Powers between activities, and while waiting for one's turn.
         sleep_w: Powers while sleeping.
         sleeps_after_s: How long each idles before it sleeps; infinite: it never does.
+        presence: When they are there, one kind for all, or one for each.
     """
 
     frequency_hz: NDArray[np.float64]
@@ -84,6 +88,7 @@ class DeviceArrays(Sequence[Device]):
     idle_w: NDArray[np.float64] = _NO_POWER
     sleep_w: NDArray[np.float64] = _NO_POWER
     sleeps_after_s: NDArray[np.float64] = _NEVER_S
+    presence: Presence | Sequence[Presence] = attrs.field(factory=Always)
 
     def __attrs_post_init__(self) -> None:
         wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
@@ -108,12 +113,24 @@ class DeviceArrays(Sequence[Device]):
             **columns,
             training_time=[device.training_time for device in devices],
             sleeps_after_s=np.array([math.inf if s is None else s for s in sleeps_after_s], dtype=float),
+            presence=[device.presence for device in devices],
         )
 
     @property
     def takes_power_at_rest(self) -> bool:
         """Whether any takes power between its activities."""
         return bool(self.idle_w.any() or self.sleep_w.any())
+
+    @property
+    def presences(self) -> Sequence[Presence]:
+        """When they are there, one kind for each."""
+        return [self.presence] * len(self) if isinstance(self.presence, Presence) else self.presence
+
+    @property
+    def are_always_there(self) -> bool:
+        """Whether all are, at any time."""
+        kinds = [self.presence] if isinstance(self.presence, Presence) else self.presence
+        return all(kind.is_always for kind in kinds)
 
     @property
     def train_w(self) -> NDArray[np.float64]:
@@ -132,19 +149,25 @@ class DeviceArrays(Sequence[Device]):
         law: Any = self.training_time
         if not isinstance(law, TrainingTime):
             law = law[place]
+        presence: Any = self.presence
+        if not isinstance(presence, Presence):
+            presence = presence[place]
         cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
         own, sleeps_after_s = (
             {name: getattr(self, name)[place] for name in _OF_DEVICE},
             self.sleeps_after_s[place],
         )
         if isinstance(place, slice):
-            return DeviceArrays(**cpu, **own, training_time=law, sleeps_after_s=sleeps_after_s)
+            return DeviceArrays(
+                **cpu, **own, training_time=law, sleeps_after_s=sleeps_after_s, presence=presence
+            )
         values = {name: float(value) for name, value in cpu.items()}
         return Device(
             cpu=Cpu(**values),
             **{name: float(value) for name, value in own.items()},
             training_time=law,
             sleeps_after_s=None if sleeps_after_s == math.inf else float(sleeps_after_s),
+            presence=presence,
         )
 
 

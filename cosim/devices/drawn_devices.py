@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
 from cosim.configuration.values import PerGroup, Values, each
 from cosim.devices.devices import DeviceArrays, Devices
+from cosim.devices.presence import Always, Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.devices.transmit_power import SamePower, TransmitPower
 from cosim.draws import Numbers, uniforms
@@ -38,6 +39,7 @@ class DrawnDevices(Devices):
         sleep_w: Power of a device that sleeps. [no source]
         sleeps_after_s: How long a device idles before it sleeps, until its next activity; none: it never
             sleeps. [no source]
+        presence: When a client is there.
     """
 
     min_frequency_hz: Values = field(each(positive), default=PerGroup(values=(1e9, 2e9)))
@@ -50,6 +52,7 @@ class DrawnDevices(Devices):
     idle_w: float = field(not_negative, default=0.0)
     sleep_w: float = field(not_negative, default=0.0)
     sleeps_after_s: float | None = field(not_negative, default=None)
+    presence: Presence = Always()
 
     def __attrs_post_init__(self) -> None:
         if self.sleep_w and self.sleeps_after_s is None:
@@ -82,6 +85,7 @@ class DrawnDevices(Devices):
             idle_w=self.idle_w * ones,
             sleep_w=self.sleep_w * ones,
             sleeps_after_s=(math.inf if self.sleeps_after_s is None else self.sleeps_after_s) * ones,
+            presence=self.presence,
         )
 
 

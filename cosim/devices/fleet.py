@@ -7,6 +7,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.devices.availability import Availability
 from cosim.devices.client import Client
 from cosim.devices.devices import DeviceArrays
 from cosim.devices.rest import Rest
@@ -24,6 +25,9 @@ class Fleet:
         names: In the order of their numbers.
         make: Gives the client at a place of this order.
         rest: Theirs between their activities; None: they take no power then.
+
+    Attributes:
+        availabilities: Whether each is there, in this order; None: all always are.
     """
 
     def __init__(
@@ -31,10 +35,12 @@ class Fleet:
         edge: str,
         names: Sequence[str],
         devices: DeviceArrays,
+        availabilities: Sequence[Availability] | None,
         make: Callable[[int], Client],
         rest: Rest | None = None,
     ) -> None:
         self.edge, self.names, self.devices, self.rest = edge, names, devices, rest
+        self.availabilities = availabilities
         self._make = make
         self._made: dict[int, Client] = {}
 
@@ -44,6 +50,12 @@ class Fleet:
         if found is None:
             found = self._made[place] = self._make(place)
         return found
+
+    def are_there(self) -> NDArray[np.bool_]:
+        """Who is there at this instant, shape (clients,)."""
+        if self.availabilities is None:
+            return np.ones(len(self.names), dtype=bool)
+        return np.array([one.is_there for one in self.availabilities], dtype=bool)
 
     @cached_property
     def numbers(self) -> Numbers:
@@ -116,6 +128,23 @@ class Clients(Sequence[Client]):
         if isinstance(place, slice):
             return tuple(self.fleet.client(int(one)) for one in self._order[place])
         return self.fleet.client(int(self._order[place]))
+
+    @property
+    def cell_places(self) -> NDArray[np.int64]:
+        """Theirs in the fleet, ascending, shape (clients,)."""
+        return np.arange(len(self.fleet.names))[self.places]
+
+    @property
+    def present(self) -> "Clients":
+        """Those of them who are there at this instant."""
+        if self.fleet.availabilities is None:
+            return self
+        own, there = self.cell_places, self.fleet.are_there()
+        return self if there[own].all() else Clients(self.fleet, own[there[own]])
+
+    def some(self, chosen: NDArray[np.int64]) -> "Clients":
+        """Those at these places among them, each once, in any order."""
+        return Clients(self.fleet, np.sort(self.cell_places[chosen]))
 
     @classmethod
     def of(cls, fleet: Fleet, clients: Sequence[Client]) -> "Clients":

@@ -3,6 +3,8 @@
 The edge server gets a model from the cloud, plays E edge rounds of H local steps with its clients, replaces
 its model by the mean of what arrived (HIST journal paper, eqs. 5 and 6), and sends the last one back.
 
+Where nobody is there an edge round begins when the next client comes.
+
 Scope and limitations: if nothing arrived the edge model stays, and the round's record has num_arrived 0.
 """
 
@@ -149,11 +151,13 @@ class EdgeTraining(CellTraining):
 
         yield from edge.receive(sim, load.download.bits)
         for edge_round in range(self.num_edge_rounds):
+            present = yield from edge.gathered(sim)
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
             steps_of = partial(self.steps_of, sim, job=job, step_cycles=step_cycles)
             coming = ComingRound(
                 cloud=cloud,
                 edge=edge,
+                clients=present,
                 model=model,
                 job=job,
                 payload=load.upload,
@@ -166,8 +170,14 @@ class EdgeTraining(CellTraining):
             work = Assignment(
                 job=job, request=request, cycles=0.0, download=load.download, payload=load.upload
             )
+            too_few = max(0, self.selection.most(len(edge.clients)) - len(present))
             updates = yield from edge.common_round(
-                sim, participants, work, cycles_of(participants, steps), self.waiting
+                sim,
+                participants,
+                work,
+                cycles_of(participants, steps),
+                self.waiting,
+                len(participants) + too_few,
             )
             if updates and edge.rounds.learns:
                 received = edge.received(sim, self.server, model, updates, job)

@@ -10,6 +10,8 @@ Scope and limitations: a plan counts on the share of the band that a cell's plan
 each (fixed and redivided sharing), and baselines on a resource block at once; where fewer take part they end
 earlier than planned, where blocks are fewer than clients later.
 
+Who is away when a plan is made has no link for it, so it is not able.
+
 Records written: `Allotment`, one per client and edge round.
 """
 
@@ -177,9 +179,10 @@ class Planner:
             last = next(reversed(self._plans.values()), None)
             if job.edge_round == 0:
                 self._plans.clear()  # all cells have ended the last global round
+            there = np.concatenate([edge.clients.fleet.are_there() for edge in self._cloud.edges])
             problem = attrs.evolve(
                 self._fixed,
-                snr_per_w=self._terms.known_snr_per_w(self._cloud, job),
+                snr_per_w=self._terms.known_snr_per_w(self._cloud, job) * there,
                 is_repeated=self._fixed.is_repeated if last is None else last.is_selected,
             )
             self._plans[job] = self._solve(problem)

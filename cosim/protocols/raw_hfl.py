@@ -12,7 +12,8 @@ The paper's baselines are values of `policy`: H-FedAvg-M1 and -M2 (`CommonSteps`
 
 Scope and limitations: cells weigh the same, and so do the clients of a cell that were planned. A client stops
 when its energy budget is spent. If nothing arrived the edge model stays (num_arrived 0); a cell with too few
-able clients takes those that it has (num_participants below num_wanted).
+able clients takes those that it has (num_participants below num_wanted), and where nobody is there an edge
+round passes without anybody.
 
 Source: RawHFL paper, Sections III-A and V.
 """

@@ -99,7 +99,12 @@ class Clients(Trainers):
     def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
         """The clients of the cells, through their edge servers."""
         return [
-            Trainee(name=client.name, edge=edge.name, play=self._through(cloud, edge, client))
+            Trainee(
+                name=client.name,
+                edge=edge.name,
+                play=self._through(cloud, edge, client),
+                availability=client.availability,
+            )
             for edge in edges
             for client in self._ready(edge, starts)
         ]
@@ -113,7 +118,10 @@ class Clients(Trainers):
             return lambda sim, flight: self._job(sim, cloud, client, flight, global_round())
 
         clients = self._ready(edge, starts)
-        return [Trainee(name=client.name, edge=edge.name, play=play(client)) for client in clients]
+        return [
+            Trainee(name=one.name, edge=edge.name, play=play(one), availability=one.availability)
+            for one in clients
+        ]
 
     def _ready(self, edge: EdgeServer, starts: Starts) -> Sequence[Client]:
         """The clients of a cell, whose band is shared by those who may send at the same time."""

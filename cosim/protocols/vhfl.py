@@ -6,9 +6,11 @@ epochs on these outputs and their own features, then upload weights and, per sam
 to the outputs. The server waits T_p for each upload, takes the mean of the weights that arrived (eq. 10) and
 moves its own model along the gradients that came with them (eq. 17; `vertical` in `cosim.learning`).
 
-What is late is lost; its packets stay in the network. Weights of clients are their numbers of samples,
-renormalised over those that arrived (eq. 10 is N / K times a part of weights that add up to 1, which is right
-on average only); if none arrived both models stay, and the round's record says so (num_arrived 0).
+Clients that are away are not drawn; where all are, a global round begins when the next one comes. What is
+late, or of a client that has left, is lost; its packets stay in the network. Weights of clients are their
+numbers of samples, renormalised over those that arrived (eq. 10 is N / K times a part of weights that add up
+to 1, which is right on average only); if none arrived both models stay, and the round's record says so
+(num_arrived 0).
 
 With a network that has no server's part this is horizontal federated learning in local epochs.
 
@@ -91,10 +93,12 @@ class Vhfl(Protocol):
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
         """Whoever may send trains and sends; returns the next model, the server's part included."""
         (server,) = cloud.edges
+        yield from server.gathered(sim)
         senders = server.participants(sim, self.num_senders)
+        num_wanted = len(server.clients) if self.num_senders is None else self.num_senders
         job = Job.of_round(number, 0, 1)
         assignments = [(client, self.assignment(cloud, client, model, job)) for client in senders]
-        outcomes = yield from server.edge_round(sim, assignments, self.waiting, job)
+        outcomes = yield from server.edge_round(sim, assignments, self.waiting, job, num_wanted=num_wanted)
         return self.moved(model, outcomes)
 
     def moved(self, model: PendingModel, outcomes: Sequence[PendingUpdate | Dropped]) -> PendingModel:

@@ -2,8 +2,8 @@
 
 Usage, in a rule (`selection`)::
 
-    losses = coming.losses(edge.clients)
-    done_s = coming.training_s(edge.clients) + coming.upload_s(edge.clients)
+    losses = coming.losses(coming.clients)
+    done_s = coming.training_s(coming.clients) + coming.upload_s(coming.clients)
     if coming.last is not None:
         slow = coming.last.durations_s > 1.0
 """
@@ -34,6 +34,7 @@ class ComingRound:
     """An edge round that is about to begin.
 
     Attributes:
+        clients: Those of the cell that are there, in the order of their numbers.
         model: What the cell is going to train.
         job: Which rounds they are, and the number of the clients' jobs.
         payload: What an upload carries.
@@ -42,6 +43,7 @@ class ComingRound:
 
     cloud: Cloud
     edge: EdgeServer
+    clients: Clients
     model: PendingModel
     job: Job
     payload: Payload
@@ -110,13 +112,15 @@ class ComingRound:
     def chosen(self, sim: Simulation, choice: "Iterable[Client] | Process", rule: str) -> Process:
         """The clients that a rule chooses, in the order of their numbers.
 
+        Who has left while the rule has waited is not among them.
+
         Args:
             choice: What the rule returns: clients, or a process that returns them.
             rule: Its name.
 
         Raises:
-            ConfigurationError: Clients of elsewhere, or one twice; nobody, though no time has passed, so that
-                nobody would be chosen for ever.
+            ConfigurationError: Clients of elsewhere, or one twice; nobody, or somebody who is away, though no
+                time has passed, so that nobody would be chosen for ever.
         """
         asked_s, edge = sim.now_s, self.edge
         clients: Any = choice
@@ -125,17 +129,17 @@ class ComingRound:
         if isinstance(clients, str) or not isinstance(clients, Iterable):
             raise ConfigurationError(
                 f"{rule}.participants returned {clients!r:.80}: must be clients of {edge.name}. Usual fix: "
-                "return a list of some of edge.clients."
+                "return a list of some of coming.clients."
             )
         if isinstance(clients, Clients) and clients.fleet is edge.clients.fleet and len(clients):
-            return clients
+            return self._there(clients, rule, waited=sim.now_s > asked_s)
         found: tuple[Client, ...] = tuple(clients)
         chosen = set(map(id, found))
         if len(chosen) < len(found) or not chosen.issubset(map(id, edge.clients)):
             names = [client.name if isinstance(client, Client) else repr(client) for client in found]
             raise ConfigurationError(
                 f"{rule}.participants chose {', '.join(names)[:200]} in {edge.name}: must be clients of this "
-                "cell, each once. Usual fix: choose among edge.clients."
+                "cell, each once. Usual fix: choose among coming.clients."
             )
         if not found and sim.now_s == asked_s:
             raise ConfigurationError(
@@ -143,7 +147,19 @@ class ComingRound:
                 "nobody would ever be chosen. Usual fix: choose somebody, or wait in the rule "
                 "(yield from sim.spend(edge.name, 'idle', 1.0))."
             )
-        return Clients.of(edge.clients.fleet, sorted(found, key=lambda client: by_number(client.name)))
+        ordered = Clients.of(edge.clients.fleet, sorted(found, key=lambda client: by_number(client.name)))
+        return self._there(ordered, rule, waited=sim.now_s > asked_s)
+
+    def _there(self, chosen: Clients, rule: str, *, waited: bool) -> Clients:
+        """Those of the chosen who are there."""
+        present = chosen.present
+        if len(present) < len(chosen) and not waited:
+            away = sorted({client.name for client in chosen} - {client.name for client in present})
+            raise ConfigurationError(
+                f"{rule}.participants chose {', '.join(away)[:200]} in {self.edge.name}, who are away. Usual "
+                "fix: choose among coming.clients."
+            )
+        return present
 
 
 def _events_of(process: Any, rule: str) -> Process:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cosim.configuration import configuration, field, positive
 from cosim.devices.fleet import Clients
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import Selection, SomeClients, places
+from cosim.selection.selection import Selection, SomeClients
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
@@ -37,20 +37,18 @@ class FedCs(Selection):
 
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """The most that fit; asks for the channels of every client."""
-        train_s = coming.training_s(edge.clients)
+        clients, train_s = coming.clients, coming.training_s(coming.clients)
         num_at_once = edge.link.known_to("FedCs").num_at_once
         if num_at_once is None:
-            return places(edge, self._side_by_side(train_s, edge, coming))
-        upload_s = coming.upload_s(edge.clients)
-        return places(edge, np.array(one_by_one(train_s, upload_s, num_at_once, self.round_s)))
+            return clients.some(self._side_by_side(train_s, coming))
+        upload_s = coming.upload_s(clients)
+        return clients.some(np.array(one_by_one(train_s, upload_s, num_at_once, self.round_s)))
 
-    def _side_by_side(
-        self, train_s: NDArray[np.float64], edge: EdgeServer, coming: ComingRound
-    ) -> NDArray[np.int64]:
+    def _side_by_side(self, train_s: NDArray[np.float64], coming: ComingRound) -> NDArray[np.int64]:
         """Bisection over how many share the band: the more there are, the later each of them ends."""
 
         def fastest(num: int) -> tuple[NDArray[np.int64], bool]:
-            ends_s = train_s + coming.upload_s(edge.clients, among=num)
+            ends_s = train_s + coming.upload_s(coming.clients, among=num)
             first = np.argsort(ends_s, kind="stable")[:num]
             return first, bool(ends_s[first[-1]] <= self.round_s)
 
@@ -97,10 +95,10 @@ class DeadlineFeasible(SomeClients):
 
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """A draw, or all in time where they are fewer; asks for the channel of every client."""
-        uploads_s = coming.upload_s(edge.clients, among=self.num_participants)
-        ends_s = coming.training_s(edge.clients) + uploads_s
+        clients, num = coming.clients, min(self.num_participants, len(coming.clients))
+        ends_s = coming.training_s(clients) + coming.upload_s(clients, among=num)
         able = np.flatnonzero(ends_s <= self.round_s)
         if len(able) == 0:
             able = np.array([np.argmin(ends_s)])
         rng = sim.stream(edge.name, "participants", coming.job.number)
-        return places(edge, rng.permutation(able)[: self.num_participants])
+        return clients.some(rng.permutation(able)[:num])

@@ -5,7 +5,7 @@ import numpy as np
 from cosim.configuration import configuration
 from cosim.devices.fleet import Clients
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import SomeClients, drawn, places
+from cosim.selection.selection import SomeClients, drawn
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
@@ -15,7 +15,8 @@ class Uniform(SomeClients):
     """Drawn uniformly.
 
     Attributes:
-        num_participants: Clients of a cell that take part in an edge round. [HIST journal, Section VI-B: n']
+        num_participants: Clients of a cell that take part in an edge round, or all that are there where they
+            are fewer. [HIST journal, Section VI-B: n']
     """
 
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
@@ -32,8 +33,8 @@ class BySamples(SomeClients):
 
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """A draw; asks every client for its samples."""
-        rng = sim.stream(edge.name, "participants", coming.job.number)
-        return places(edge, drawn(rng, coming.num_samples(edge.clients), self.num_participants))
+        rng, clients = sim.stream(edge.name, "participants", coming.job.number), coming.clients
+        return clients.some(drawn(rng, coming.num_samples(clients), self.num_participants))
 
 
 @configuration
@@ -41,6 +42,7 @@ class RoundRobin(SomeClients):
     """In turns, by number. [Yang et al., arXiv 1908.06287, Section II-C]"""
 
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
-        """The next."""
-        first = coming.job.number * self.num_participants
-        return places(edge, np.arange(first, first + self.num_participants) % len(edge.clients))
+        """The next who are there."""
+        first, clients = coming.job.number * self.num_participants, coming.clients
+        turns = (clients.cell_places - first) % len(edge.clients)
+        return clients.some(np.argsort(turns)[: self.num_participants])

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from cosim.configuration import at_least, between, configuration, field, not_negative, positive
 from cosim.devices.fleet import Clients
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import SomeClients, drawn, places
+from cosim.selection.selection import SomeClients, drawn
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
@@ -97,7 +97,7 @@ class Oort(SomeClients):
         """A draw; asks those drawn for their samples and losses."""
         memory = edge.kept.setdefault(self, Memory.of(len(edge.clients), self.wanted_s))
         self._observe(memory, coming)
-        chosen = places(edge, self._choice(sim, edge, coming, memory))
+        chosen = Clients(edge.clients.fleet, np.sort(self._choice(sim, edge, coming, memory)))
         memory.asked[chosen.places] = coming.num_samples(chosen) * coming.losses(chosen)
         return chosen
 
@@ -124,15 +124,18 @@ class Oort(SomeClients):
         rng = sim.stream(edge.name, "participants", coming.job.number)
         now = len(memory.arrived) + 1
         is_new = np.isnan(memory.utility)
-        known, unknown = np.flatnonzero(~is_new), np.flatnonzero(is_new)
+        there = coming.clients.cell_places
+        known, unknown = there[~is_new[there]], there[is_new[there]]
+        num = min(self.num_participants, len(there))
         share = max(self.least_exploration, self.exploration * self.exploration_decay ** (now - 1))
-        num_new = min(round(share * self.num_participants), len(unknown))
-        num_best = min(self.num_participants - num_new, len(known))
-        num_new = self.num_participants - num_best
+        num_new = min(round(share * num), len(unknown))
+        num_best = min(num - num_new, len(known))
+        num_new = num - num_best
         worth = memory.worth(now, self.slowness_penalty)[known]
         best = np.empty(0, dtype=np.int64)
         if num_best:
             least = CUT_OFF * np.sort(worth)[-num_best]
             best = known[drawn(rng, np.where(worth >= least, worth, 0.0), num_best)]
-        new = unknown[drawn(rng, 1.0 / coming.training_s(places(edge, unknown)), num_new)]
+        speeds = 1.0 / coming.training_s(Clients(edge.clients.fleet, unknown))
+        new = unknown[drawn(rng, speeds, num_new)]
         return np.concatenate([best, new])

@@ -17,7 +17,7 @@ import numpy as np
 from cosim.configuration import at_least, configuration, field, refuse
 from cosim.devices.fleet import Clients
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import SomeClients, drawn, places
+from cosim.selection.selection import SomeClients, drawn
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
@@ -51,8 +51,7 @@ class PowerOfChoice(SomeClients):
 
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """Those; asks every client for its samples, and candidates for losses."""
-        rng = sim.stream(edge.name, "participants", coming.job.number)
-        candidates = np.sort(drawn(rng, coming.num_samples(edge.clients), self.num_candidates))
-        losses = coming.losses(places(edge, candidates))
-        worst = np.argsort(-losses, kind="stable")[: self.num_participants]
-        return places(edge, candidates[worst])
+        rng, clients = sim.stream(edge.name, "participants", coming.job.number), coming.clients
+        candidates = clients.some(drawn(rng, coming.num_samples(clients), self.num_candidates))
+        losses = coming.losses(candidates)
+        return candidates.some(np.argsort(-losses, kind="stable")[: self.num_participants])

@@ -1,6 +1,7 @@
 """Proportional fair selection: clients whose channels are good, for them.
 
-Those of the largest SNR at the beginning of the round over their own mean SNR so far, this round included. Of
+Those of the largest SNR at the beginning of the round over their own mean SNR so far, in the rounds at whose
+beginning they were there, this one included. Of
 equals it draws, so a channel that never changes makes it uniform.
 
 Scope and limitations: needs an uplink of which something is known, and channels that are redrawn (fading by
@@ -18,16 +19,16 @@ from numpy.typing import NDArray
 from cosim.configuration import configuration
 from cosim.devices.fleet import Clients
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import SomeClients, places
+from cosim.selection.selection import SomeClients
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
 
 class _Known(NamedTuple):
-    """Mean SNR so far, shape (clients,), and of how many rounds."""
+    """Mean SNR so far, and of how many rounds, shape (cell's clients,)."""
 
     mean: NDArray[np.float64]
-    num_rounds: int
+    num_rounds: NDArray[np.int64]
 
 
 @configuration
@@ -36,10 +37,10 @@ class ProportionalFair(SomeClients):
 
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """The best now, for them; asks for the channel of every client."""
-        snr = coming.known_snr(edge.clients)
-        before = edge.kept.get(self, _Known(snr, 0))
-        num_rounds = before.num_rounds + 1
-        mean = before.mean + (snr - before.mean) / num_rounds
-        edge.kept[self] = _Known(mean, num_rounds)
-        chance = sim.stream(edge.name, "participants", coming.job.number).random(len(snr))
-        return places(edge, np.lexsort((chance, -snr / mean))[: self.num_participants])
+        clients, num = coming.clients, len(edge.clients)
+        snr, own = coming.known_snr(clients), clients.cell_places
+        known = edge.kept.setdefault(self, _Known(np.zeros(num), np.zeros(num, dtype=np.int64)))
+        known.num_rounds[own] += 1
+        known.mean[own] += (snr - known.mean[own]) / known.num_rounds[own]
+        chance = sim.stream(edge.name, "participants", coming.job.number).random(num)[own]
+        return clients.some(np.lexsort((chance, -snr / known.mean[own]))[: self.num_participants])

@@ -1,7 +1,8 @@
 """Selection: the port of who of a cell takes part in an edge round.
 
 A rule is given the clock, the edge server and the edge round that is about to begin (`coming_round`). It
-returns clients of the cell, or is a process that lets time pass and then returns them. What it wants to
+returns some of the clients that are there (`coming.clients`), or is a process that lets time pass and then
+returns them. What it wants to
 remember it keeps in `edge.kept[self]`: a run that is resumed replays its rounds, and comes to the same.
 
 Usage::
@@ -11,11 +12,12 @@ Usage::
         \"\"\"Those with the fastest processors.\"\"\"
 
         def participants(self, sim, edge, coming):
-            ranked = sorted(edge.clients, key=lambda client: -client.cpu.frequency_hz)
+            ranked = sorted(coming.clients, key=lambda client: -client.cpu.frequency_hz)
             return ranked[: self.num_participants]
 
-A rule that returns `Clients` of `edge.clients.fleet` by their places asks no client one by one, which counts
-in large cells.
+A rule that returns `coming.clients.some(places)` asks no client one by one, which counts in large cells.
+Where fewer are there than a rule wants, those take part; where nobody is, the edge round begins when the next
+one comes.
 
 Validation: tests/selection, each rule by hand; tests/test_clocks.py: the same on both clocks.
 """
@@ -65,11 +67,11 @@ class Selection(Port, ABC):
 
 @configuration
 class Everyone(Selection):
-    """All clients of the cell."""
+    """All clients of the cell that are there."""
 
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """All."""
-        return edge.clients
+        return coming.clients
 
 
 @configuration
@@ -77,7 +79,8 @@ class SomeClients(Selection, ABC):
     """Base of the rules that choose so many.
 
     Attributes:
-        num_participants: Clients of a cell that take part in an edge round. [no source]
+        num_participants: Clients of a cell that take part in an edge round, or all that are there where they
+            are fewer. [no source]
     """
 
     num_participants: int = field(at_least(1), default=5)
@@ -94,11 +97,6 @@ class SomeClients(Selection, ABC):
     def most(self, num_clients: int) -> int:
         """So many."""
         return self.num_participants
-
-
-def places(edge: EdgeServer, chosen: NDArray[np.int64]) -> Clients:
-    """The clients of a cell at these places, each once, in any order."""
-    return Clients(edge.clients.fleet, np.sort(chosen))
 
 
 def drawn(rng: np.random.Generator, weights: NDArray[Any], num: int) -> NDArray[np.int64]:

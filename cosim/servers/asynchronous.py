@@ -2,7 +2,8 @@
 
 It stands at the cloud or at an edge, and what it hands its model to are clients or whole cells (`Trainee`).
 Whoever starts gets the newest version of its model. At the end of every instant at which somebody has
-reported, the updates are applied in the order of numbers, each as the rule has it, and then others start.
+reported, come or left, the updates are applied in the order of numbers, each as the rule has it, and then
+others start. A job that is given to somebody who is away waits for him.
 
 Records written: `Version`, one per version, and `Applied`, one per update that is in one.
 
@@ -16,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 import attrs
 
+from cosim.devices.availability import Availability
 from cosim.learning.graph.combinations import Change
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.names import by_number
@@ -53,11 +55,18 @@ class Trainee:
     Attributes:
         edge: The edge server of its cell; itself, where it is one.
         play: Does a job; returns an update or a model, as it reaches the server, or `Dropped`.
+        availability: Whether it is there; None: it always is.
     """
 
     name: str
     edge: str
     play: Callable[[Simulation, Flight], Process]
+    availability: Availability | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is there at this instant."""
+        return self.availability is None or self.availability.is_there
 
 
 class Arrival(NamedTuple):
@@ -114,7 +123,7 @@ class AsynchronousServer:
 
     Attributes:
         names: Of the trainees.
-        idle: Those without a job.
+        idle: Those that are there and have no job.
         version: Of the model.
         version_s: When it was made.
         num_applied: Updates in its versions.
@@ -133,7 +142,8 @@ class AsynchronousServer:
         self.name, self.model, self.version = name, model, 0
         self.version_s, self.num_applied = sim.now_s, 0
         self.names = [trainee.name for trainee in trainees]
-        self.idle = Idle(self.names, sim.stream(name, "starts"))
+        there = [trainee.name for trainee in trainees if trainee.is_there]
+        self.idle = Idle(there, sim.stream(name, "starts"))
         self._sim, self._rule, self._new_version, self._living = sim, rule, new_version, living
         self._trainees: Mapping[str, Trainee] = {trainee.name: trainee for trainee in trainees}
         self._places = {trainee: place for place, trainee in enumerate(self.names)}
@@ -144,8 +154,14 @@ class AsynchronousServer:
         self._arrived: deque[Flight] = deque()
         self._waiting: list[Flight] = []
         self._reported: list[str] = []
+        self._changed: list[str] = []
         self._num_calls = 0
         self._is_tick = self._is_released = self._is_stopped = self._has_begun = False
+
+    @property
+    def num_at_work(self) -> int:
+        """Those who have a job, or wait for the next tick after one."""
+        return len(self._queues) + len(self._reported)
 
     def serve(self, is_over: Callable[[], bool]) -> Process:
         """Apply what arrives and let others start, until it is over; returns the model.
@@ -200,6 +216,8 @@ class AsynchronousServer:
         """Do the jobs of one, first come first served, until there is none."""
         queue = self._queues[trainee.name]
         while queue:
+            while not trainee.is_there:
+                yield trainee.availability.change()  # type: ignore[union-attr]
             flight = queue.popleft()
             flight.result = yield from outcome_of(trainee.play(self._sim, flight))
             flight.arrival_s = self._sim.now_s
@@ -283,17 +301,41 @@ class AsynchronousServer:
             self._has_begun = True
             if rule.period_s is not None:
                 sim.start(self._ticks(rule.period_s))
+            for trainee in self._trainees.values():
+                if trainee.availability is not None:
+                    sim.start(self._comings_and_goings(trainee.name, trainee.availability))
             rule.starts.begin(sim, self)
         if rule.period_s is None or self._is_released:
             reported, self._reported = self._reported, []
             for name in reported:
-                if name not in self._queues:
+                if name not in self._queues and self._trainees[name].is_there:
                     self.idle.add(name)
             rule.starts.replace(sim, self, reported)
         self._is_released = False
+        if came := self._came():
+            rule.starts.came(sim, self, came)
         for _ in range(self._num_calls):
             self._num_calls -= 1
             rule.starts.called(sim, self)
+
+    def _comings_and_goings(self, name: str, availability: Availability) -> Process:
+        """Take note of when somebody comes or leaves."""
+        while True:
+            yield availability.change()
+            self._changed.append(name)
+            self._inbox.ring()
+
+    def _came(self) -> list[str]:
+        """Those who have come and are idle now; forgets who has left."""
+        changed, self._changed = set(self._changed), []
+        came = []
+        for name in sorted(changed - self._queues.keys() - set(self._reported), key=by_number):
+            if not self._trainees[name].is_there:
+                self.idle.take(name)
+            elif name not in self.idle:
+                self.idle.add(name)
+                came.append(name)
+        return came
 
     def _ticks(self, period_s: float) -> Process:
         start_s, number = self._sim.now_s, 0

@@ -58,13 +58,20 @@ class EdgeServer(Server):
         """What became of its last edge round; None: there was none."""
         return self._past[0] if self._past else None
 
+    def gathered(self, sim: Simulation) -> Process:
+        """The clients that are there; where nobody is, waits for the next who comes."""
+        while not (present := self.clients.present):
+            changes = [one.change() for one in self.clients.fleet.availabilities or ()]
+            yield from sim.spend(self.name, "gather", sim.any_of(changes))
+        return present
+
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
-        """Who takes part in the coming edge round: everyone (None), or so many drawn uniformly."""
-        if num_participants is None or num_participants == len(self.clients):
-            return self.clients
+        """Who of those there takes part in the coming edge round: everyone (None), or so many, uniformly."""
+        present = self.clients.present
+        if num_participants is None or num_participants >= len(present):
+            return present
         rng = sim.stream(self.name, "participants")
-        chosen = rng.choice(len(self.clients), size=num_participants, replace=False)
-        return Clients(self.clients.fleet, np.sort(chosen))
+        return present.some(rng.choice(len(present), size=num_participants, replace=False))
 
     def edge_round(
         self,
@@ -127,11 +134,13 @@ class EdgeServer(Server):
         work: Assignment,
         cycles: NDArray[np.float64],
         waiting: Waiting,
+        num_wanted: int | None = None,
     ) -> Process:
         """An edge round in which all do the same, on arrays where all parts know how.
 
         Args:
             participants: Possibly nobody.
+            num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
             work: What each is assigned, but for its cycles.
             cycles: Of each, shape (participants,).
 
@@ -146,7 +155,7 @@ class EdgeServer(Server):
             assigned = partial(Assignment, **attrs.asdict(work, recurse=False))
             each = zip(participants, cycles.tolist(), strict=True)
             assignments = [(client, assigned(cycles=own)) for client, own in each]
-            outcomes = yield from self.edge_round(sim, assignments, waiting, work.job)
+            outcomes = yield from self.edge_round(sim, assignments, waiting, work.job, num_wanted=num_wanted)
             return [update for update in outcomes if not isinstance(update, Dropped)]
         updates = self._asked(sim, played, work)
         try:

@@ -29,7 +29,7 @@ class PastRound(NamedTuple):
     @property
     def places(self) -> NDArray[np.int64]:
         """Theirs in the cell."""
-        return np.arange(len(self.clients.fleet.names))[self.clients.places]
+        return self.clients.cell_places
 
     @property
     def durations_s(self) -> NDArray[np.float64]:

@@ -2,6 +2,9 @@
 
 The server asks at its beginning, and at the end of every instant at which somebody has reported, after the
 versions that were made then. Who is drawn, is drawn from a stream of the server's name.
+
+Idle is who is there and has no job. A client that leaves in the middle of a job has reported; it is idle when
+it is back.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +19,7 @@ from cosim.simulation import Process, Simulation
 
 
 class Idle:
-    """Those who have nothing to do, by name.
+    """Those who are there and have nothing to do, by name.
 
     Drawing one does not hang on how many there are.
     """
@@ -27,6 +30,9 @@ class Idle:
 
     def __len__(self) -> int:
         return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
 
     def add(self, name: str) -> None:
         """Take one in, unless it is there."""
@@ -40,7 +46,9 @@ class Idle:
         return self.take(self._names[int(self._rng.integers(len(self._names)))])
 
     def take(self, name: str) -> str:
-        """Take this one out."""
+        """Take this one out, if it is in."""
+        if name not in self._places:
+            return name
         place, last = self._places.pop(name), self._names.pop()
         if last != name:
             self._names[place], self._places[last] = last, place
@@ -62,11 +70,19 @@ class Starter(Protocol):
 
     @property
     def idle(self) -> Idle:
-        """Those of them without one."""
+        """Those of them who are there and have none."""
+        ...
+
+    @property
+    def num_at_work(self) -> int:
+        """How many of them have one, or have reported and are not replaced yet."""
         ...
 
     def start(self, name: str) -> None:
-        """Let one begin a job from the newest version, or queue it behind the job that it has."""
+        """Let one begin a job from the newest version, or queue it behind the job that it has.
+
+        The job of who is away waits for it, and keeps its version.
+        """
         ...
 
     def call(self) -> None:
@@ -94,7 +110,10 @@ class Starts(Port, ABC):
         """Let those begin who begin with the run, or start a process that calls."""
 
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
-        """Let others begin for those who have reported, who are idle again."""
+        """Let others begin for those who have reported, who are idle again unless they have left."""
+
+    def came(self, sim: Simulation, server: Starter, came: Sequence[str]) -> None:
+        """Let those begin who have come back and are idle, or others; unless a rule says so, nobody."""
 
     def called(self, sim: Simulation, server: Starter) -> None:
         """Answer a call of the rule's own process."""
@@ -102,21 +121,28 @@ class Starts(Port, ABC):
 
 @configuration
 class Restarts(Starts):
-    """Everyone, and everyone again as soon as it has reported."""
+    """Everyone, and everyone again as soon as it has reported, or is back."""
 
     def begin(self, sim: Simulation, server: Starter) -> None:
         """Everyone."""
         self.replace(sim, server, server.names)
 
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
-        """Those who have reported."""
+        """Those who have reported and are there."""
         for name in reported:
-            server.start(server.idle.take(name))
+            if name in server.idle:
+                server.start(server.idle.take(name))
+
+    def came(self, sim: Simulation, server: Starter, came: Sequence[str]) -> None:
+        """Those who have come."""
+        self.replace(sim, server, came)
 
 
 @configuration
 class ConstantConcurrency(Starts):
     """Always so many: who has reported is replaced by one drawn from those idle, itself among them.
+
+    Where nobody is idle, because others are away, a place stays open until one comes.
 
     Attributes:
         num_in_flight: M clients that are at work at any time. [FedBuff, Section 3: a knob of its own]
@@ -137,14 +163,17 @@ class ConstantConcurrency(Starts):
         return min(self.num_in_flight, num_clients)
 
     def begin(self, sim: Simulation, server: Starter) -> None:
-        """So many."""
-        for _ in range(self.num_in_flight):
+        """So many, or all that are there."""
+        while server.num_at_work < self.num_in_flight and len(server.idle):
             server.start(server.idle.drawn())
 
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
-        """One for each."""
-        for _ in reported:
-            server.start(server.idle.drawn())
+        """One for each place that is open."""
+        self.begin(sim, server)
+
+    def came(self, sim: Simulation, server: Starter, came: Sequence[str]) -> None:
+        """One for each place that is open."""
+        self.begin(sim, server)
 
 
 @configuration
@@ -176,6 +205,8 @@ class PoissonStarts(Starts):
 @configuration
 class Dispatched(Starts):
     """Always so many jobs, each given to one drawn with its probability, where it may have to queue.
+
+    Who is away is drawn as often; the job waits for it.
 
     Attributes:
         num_in_flight: Jobs m, those that queue among them. [no source]

@@ -58,7 +58,9 @@ class Told:
 
         names = ("losses", "num_samples", "training_s", "upload_s", "known_snr")
         job = Job.of_round(1 + self.round, 0, 1)
-        coming = SimpleNamespace(job=job, last=self.last, **{name: of(name) for name in names})
+        coming = SimpleNamespace(
+            job=job, last=self.last, clients=self.edge.clients, **{name: of(name) for name in names}
+        )
         clients = self.rule.participants(self.sim, self.edge, coming)
         self.chosen, self.job = clients, job
         self.round += 1
@@ -132,9 +134,9 @@ class SharedBand:
 def test_fedcs_side_by_side_is_the_most_that_fit(round_s, expected):
     """Training 3, 1, 3, 0.5, 9, 9 s, n uploads n s: one ends at 1.5, two at 3, three at 6, four at 7."""
     train_s, rule = np.array([3.0, 1.0, 3.0, 0.5, 9.0, 9.0]), FedCs(round_s=round_s)
-    edge = SimpleNamespace(clients=worlds.built(SYSTEM)[2].edges[0].clients)
-    edge.link = SimpleNamespace(known_to=lambda asker: SharedBand)
+    edge = SimpleNamespace(link=SimpleNamespace(known_to=lambda asker: SharedBand))
     coming = SimpleNamespace(
+        clients=worlds.built(SYSTEM)[2].edges[0].clients,
         training_s=lambda clients: train_s,
         upload_s=lambda clients, among: np.full(len(clients), float(among)),
     )

@@ -1,0 +1,139 @@
+"""Availability: whether a client is there, from instant to instant.
+
+It is there while every one of its causes lets it be: its presence, and others such as a battery. A cause is
+asked at an instant of the clock and says what is so now; of the future it gives an event, so it need not
+know it, and what the client does may change it.
+
+Who leaves at the very instant in which its job ends has ended: the cut comes after all else of an instant, as
+a deadline does, and before the deadlines around the job. Who comes back at an instant is there at it.
+
+Usage, in a process::
+
+    outcome = yield from client.availability.within(job)
+    while not client.availability.is_there:
+        yield client.availability.change()
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+
+from cosim.configuration import ConfigurationError
+from cosim.simulation import Dropped, Event, Process, Simulation
+
+LEFT = "left"
+"""The outcome of what a client has left."""
+
+Window = tuple[float, float]
+"""From (included) and to (excluded), in s."""
+
+
+class Cause(ABC):
+    """Something on which it depends whether a client is there.
+
+    Attributes:
+        reason: Outcome of what it cuts.
+    """
+
+    reason: str
+
+    @property
+    @abstractmethod
+    def is_there(self) -> bool:
+        """Whether it lets the client be there at this instant."""
+
+    @abstractmethod
+    def change(self) -> Event:
+        """An event at the next change of `is_there`, or before; it may never come."""
+
+
+class Windows(Cause):
+    """A presence, as the windows of time in which a client is there.
+
+    Args:
+        windows: One after the other; each is asked for when the one before is over.
+        whose: Part and client, for errors.
+    """
+
+    reason = LEFT
+
+    def __init__(self, sim: Simulation, windows: Iterable[Window], whose: str) -> None:
+        self._sim, self._whose = sim, whose
+        self._windows: Iterator[Window] = iter(windows)
+        self._from_s, self._to_s = 0.0, 0.0
+        self._event: Event | None = None
+        self._event_s = -math.inf
+
+    @property
+    def is_there(self) -> bool:
+        """By the window of this instant or the next."""
+        now_s = self._sim.now_s
+        while self._to_s <= now_s:
+            self._from_s, self._to_s = self._next()
+        return self._from_s <= now_s
+
+    def change(self) -> Event:
+        """At the end of this window, or the beginning of the next."""
+        next_s = self._to_s if self.is_there else self._from_s
+        if self._event is None or self._event_s != next_s:
+            self._event_s = next_s
+            self._event = self._sim.at(next_s) if next_s < math.inf else self._sim.event()
+        return self._event
+
+    def _next(self) -> Window:
+        """The next window.
+
+        Raises:
+            ConfigurationError: It begins before the last has ended, or has no length.
+        """
+        from_s, to_s = next(self._windows, (math.inf, math.inf))
+        if not (self._to_s <= from_s < to_s or from_s == math.inf):
+            raise ConfigurationError(
+                f"{self._whose}: a window from {from_s} s to {to_s} s after one that ends at {self._to_s} s. "
+                "Each must begin at or after the end of the one before, and end after it begins. Usual fix: "
+                "sort and join them."
+            )
+        return from_s, to_s
+
+
+class Availability:
+    """Whether a client is there.
+
+    Args:
+        causes: Each must let it be; nothing: it always is.
+    """
+
+    def __init__(self, sim: Simulation, causes: Sequence[Cause] = ()) -> None:
+        self._sim, self._causes = sim, tuple(causes)
+
+    @property
+    def is_always(self) -> bool:
+        """Whether nothing can take it away."""
+        return not self._causes
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is there at this instant."""
+        return all(cause.is_there for cause in self._causes)
+
+    def change(self) -> Event:
+        """An event at or before the next change, after which `is_there` is asked anew."""
+        return self._sim.any_of([cause.change() for cause in self._causes])
+
+    def within(self, job: Process) -> Process:
+        """Play a job as long as the client is there; returns its value, or `Dropped`."""
+        if not self._causes:
+            return (yield from job)
+        if not self.is_there:
+            job.close()
+            return Dropped(self._reason)
+        jobs = self._sim.side_by_side({0: job})
+        while self.is_there and jobs.num_left:
+            yield from jobs.wait(until=self.change())
+        (outcome,) = yield from jobs.cut(self._reason)
+        return outcome
+
+    @property
+    def _reason(self) -> str:
+        """Why it is not there."""
+        return next((cause.reason for cause in self._causes if not cause.is_there), LEFT)

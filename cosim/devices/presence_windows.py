@@ -1,0 +1,83 @@
+"""Presence windows: when devices are there, from a table.
+
+| column | |
+|---|---|
+| device | a client's number, from 0, or its name |
+| from_s | when it comes; it is there from this instant on |
+| to_s | when it leaves; inf: never |
+
+Rows come in any order. Windows of a device that overlap or meet are joined. After its last window a device
+does not come back, unless the table has a period. Every client has a row, and every row is a client's.
+
+Scope and limitations: whole tables in memory (`tables`).
+
+Validation: tests/devices/test_presence_windows.py.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import count
+
+import numpy as np
+
+from cosim.configuration import configuration, field, positive
+from cosim.devices.availability import Window
+from cosim.devices.presence import Presence
+from cosim.devices.tables import DeviceRows, table_of_devices
+from cosim.names import by_number
+from cosim.simulation import Simulation
+
+
+@configuration
+class PresenceWindows(Presence):
+    """In the windows of a table.
+
+    Attributes:
+        file: A csv or Parquet file with the columns device, from_s and to_s; it must be given. [no source]
+        period_s: After which the windows come again, such as 86400 for every day; none: they do not. [no
+            source]
+    """
+
+    file: str = ""
+    period_s: float | None = field(positive, default=None)
+
+    def files(self) -> tuple[str, ...]:
+        """The table."""
+        return (self.file,)
+
+    def check(self, clients: Sequence[str]) -> None:
+        """Refuse a table that is not of these clients, or whose windows are longer than its period."""
+        rows = table_of_devices(PresenceWindows, self.file)
+        rows.check_clients(clients)
+        _windows(rows)
+        if self.period_s is not None:
+            beyond = rows.values("to_s", most=math.inf) > self.period_s
+            rows.check("to_s", beyond, f"is above period_s = {self.period_s:g}", "a longer period, or none")
+
+    def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
+        """Those of its rows."""
+        own = _windows(table_of_devices(PresenceWindows, self.file))[by_number(client)[1]]
+        if self.period_s is None:
+            yield from own
+            return
+        for turn in count():
+            start_s = turn * self.period_s
+            for from_s, to_s in own:
+                yield start_s + from_s, start_s + to_s
+
+
+@lru_cache(maxsize=4)
+def _windows(rows: DeviceRows) -> dict[int, list[Window]]:
+    """Windows of each client of a table, by its number, in order and joined."""
+    from_s, to_s = rows.values("from_s"), rows.values("to_s", most=math.inf)
+    rows.check("to_s", to_s <= from_s, "is not after from_s", "the end of the window, after it begins")
+    found: dict[int, list[Window]] = {}
+    for row in np.lexsort((from_s, rows.numbers)).tolist():
+        own = found.setdefault(int(rows.numbers[row]), [])
+        window = float(from_s[row]), float(to_s[row])
+        if own and window[0] <= own[-1][1]:
+            own[-1] = own[-1][0], max(own[-1][1], window[1])
+        else:
+            own.append(window)
+    return found
