@@ -1,6 +1,6 @@
 """Network: the nodes of a system, on a clock."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, Port, overrides
 from cosim.data.dataset import Dataset
-from cosim.devices.availability import Availability, Windows
+from cosim.devices.availability import Availability, Cause, Windows
+from cosim.devices.charge import Charge
 from cosim.devices.client import Client
 from cosim.devices.devices import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
@@ -74,14 +75,15 @@ def nodes_of(
         )
     ]
     rests = None
-    if devices.takes_power_at_rest:
-        rests = sim.rests = Rests(Rest.of(devices), ClientNames(0, len(devices)), sim.trace)
+    if devices.takes_power_at_rest or devices.have_batteries:
+        charges = _charges(sim, devices)
+        rests = sim.rests = Rests(Rest.of(devices), ClientNames(0, len(devices)), sim.trace, charges)
     links, downlinks = system.uplink.links(sim, cells), system.downlink.links(sim, cells)
     _check_number(system.uplink, "links", "links", len(links), "cells", len(cells))
     _check_number(system.downlink, "links", "links", len(downlinks), "cells", len(cells))
     edges, states = [], {}
     rounds = RoundClock(learns=system.evaluation.learns)
-    availabilities = _availabilities(sim, devices)
+    availabilities = _availabilities(sim, devices, {} if rests is None else rests.charges)
     for cell, first, link, downlink in zip(cells, firsts, links, downlinks, strict=False):
         own = slice(first, first + len(cell.clients))
         there = None if availabilities is None else availabilities[own]
@@ -141,7 +143,8 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
     if not system.protocol.plays_common_rounds:
         return f"System.protocol = {type(system.protocol).__name__}"
     if any(edge.clients.fleet.availabilities is not None for edge in cloud.edges):
-        return f"{type(system.devices).__name__}.presence"
+        has_battery = any(edge.clients.fleet.devices.have_batteries for edge in cloud.edges)
+        return f"{type(system.devices).__name__}.{'battery' if has_battery else 'presence'}"
     if system.downlink.takes_time:
         return f"System.downlink = {type(system.downlink).__name__}"
     waiting, payload = system.protocol.waiting, cloud.workload.of().upload
@@ -180,7 +183,19 @@ def _client(
     )
 
 
-def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availability] | None:
+def _charges(sim: Simulation, devices: DeviceArrays) -> dict[str, Charge]:
+    """What the batteries of those who have one hold, by name."""
+    found = {}
+    at_rest = devices.idle_w.tolist(), devices.sleep_w.tolist(), devices.sleeps_after_s.tolist()
+    for number, (battery, *own) in enumerate(zip(devices.batteries, *at_rest, strict=True)):
+        if battery is not None:
+            found[client_name(number)] = Charge(sim, battery, *own)
+    return found
+
+
+def _availabilities(
+    sim: Simulation, devices: DeviceArrays, charges: Mapping[str, Charge]
+) -> Sequence[Availability] | None:
     """Whether each client is there; None: all always are."""
     if devices.are_always_there:
         return None
@@ -190,8 +205,12 @@ def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availabi
         name = client_name(number)
         of_kinds.setdefault(presence, []).append(name)
         whose = f"{type(presence).__name__}.windows of {name}"
-        windows = () if presence.is_always else (Windows(sim, presence.windows(sim, name), whose),)
-        found.append(Availability(sim, windows))
+        causes: list[Cause] = []
+        if not presence.is_always:
+            causes.append(Windows(sim, presence.windows(sim, name), whose))
+        if name in charges:
+            causes.append(charges[name])
+        found.append(Availability(sim, causes))
     for presence, names in of_kinds.items():
         presence.check(names)
     return found

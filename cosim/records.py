@@ -19,7 +19,7 @@ DONE = "done"
 END_OF_RUN = "end of the run"
 """The outcome of what the end of the run has met."""
 
-REST = ("idle", "sleep")
+REST = ("idle", "sleep", "empty")
 """Activities of a client between its others, where devices take power then."""
 
 NO_JOB = -1

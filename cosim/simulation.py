@@ -61,8 +61,8 @@ Interrupt = simpy.Interrupt
 class Rests(Protocol):
     """What nodes do between their activities, as the clock tells what they do."""
 
-    def begin(self, node: str, now_s: float) -> None:
-        """Let an activity begin."""
+    def begin(self, node: str, now_s: float, power_w: float) -> None:
+        """Let an activity begin, which takes a power."""
         ...
 
     def end(self, node: str, now_s: float) -> None:
@@ -152,7 +152,7 @@ class Simulation(Draws):
             until = simpy.Timeout(self._environment, until)
         start_s = self._environment._now
         if self.rests is not None:
-            self.rests.begin(node, start_s)
+            self.rests.begin(node, start_s, power_w)
         try:
             value = yield until
         except simpy.Interrupt as cut:

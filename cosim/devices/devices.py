@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, configuration, refuse
+from cosim.devices.battery import Battery
 from cosim.devices.cpu import Cpu
 from cosim.devices.presence import Always, Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
@@ -34,6 +35,7 @@ class Device:
         sleep_w: Power while it sleeps.
         sleeps_after_s: How long it idles before it sleeps; None: it never does.
         presence: When it is there.
+        battery: What it takes its energy from; None: it has no end.
     """
 
     cpu: Cpu
@@ -43,6 +45,7 @@ class Device:
     sleep_w: float = 0.0
     sleeps_after_s: float | None = None
     presence: Presence = attrs.field(factory=Always)
+    battery: Battery | None = None
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("cpu.frequency_hz", self.cpu.frequency_hz), ("tx_power_w", self.tx_power_w)):
@@ -77,6 +80,7 @@ class DeviceArrays(Sequence[Device]):
         sleep_w: Powers while sleeping.
         sleeps_after_s: How long each idles before it sleeps; infinite: it never does.
         presence: When they are there, one kind for all, or one for each.
+        battery: What they take their energy from, one kind for all, or one for each.
     """
 
     frequency_hz: NDArray[np.float64]
@@ -89,6 +93,7 @@ class DeviceArrays(Sequence[Device]):
     sleep_w: NDArray[np.float64] = _NO_POWER
     sleeps_after_s: NDArray[np.float64] = _NEVER_S
     presence: Presence | Sequence[Presence] = attrs.field(factory=Always)
+    battery: Battery | Sequence[Battery | None] | None = None
 
     def __attrs_post_init__(self) -> None:
         wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
@@ -114,6 +119,7 @@ class DeviceArrays(Sequence[Device]):
             training_time=[device.training_time for device in devices],
             sleeps_after_s=np.array([math.inf if s is None else s for s in sleeps_after_s], dtype=float),
             presence=[device.presence for device in devices],
+            battery=[device.battery for device in devices],
         )
 
     @property
@@ -130,7 +136,17 @@ class DeviceArrays(Sequence[Device]):
     def are_always_there(self) -> bool:
         """Whether all are, at any time."""
         kinds = [self.presence] if isinstance(self.presence, Presence) else self.presence
-        return all(kind.is_always for kind in kinds)
+        return all(kind.is_always for kind in kinds) and not self.have_batteries
+
+    @property
+    def batteries(self) -> Sequence[Battery | None]:
+        """What they take their energy from, one for each."""
+        return self.battery if isinstance(self.battery, Sequence) else [self.battery] * len(self)
+
+    @property
+    def have_batteries(self) -> bool:
+        """Whether any has one."""
+        return any(self.battery) if isinstance(self.battery, Sequence) else self.battery is not None
 
     @property
     def train_w(self) -> NDArray[np.float64]:
@@ -152,6 +168,7 @@ class DeviceArrays(Sequence[Device]):
         presence: Any = self.presence
         if not isinstance(presence, Presence):
             presence = presence[place]
+        battery: Any = self.battery[place] if isinstance(self.battery, Sequence) else self.battery
         cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
         own, sleeps_after_s = (
             {name: getattr(self, name)[place] for name in _OF_DEVICE},
@@ -159,7 +176,12 @@ class DeviceArrays(Sequence[Device]):
         )
         if isinstance(place, slice):
             return DeviceArrays(
-                **cpu, **own, training_time=law, sleeps_after_s=sleeps_after_s, presence=presence
+                **cpu,
+                **own,
+                training_time=law,
+                sleeps_after_s=sleeps_after_s,
+                presence=presence,
+                battery=battery,
             )
         values = {name: float(value) for name, value in cpu.items()}
         return Device(
@@ -168,6 +190,7 @@ class DeviceArrays(Sequence[Device]):
             training_time=law,
             sleeps_after_s=None if sleeps_after_s == math.inf else float(sleeps_after_s),
             presence=presence,
+            battery=battery,
         )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
 from cosim.configuration.values import PerGroup, Values, each
+from cosim.devices.battery import Battery
 from cosim.devices.devices import DeviceArrays, Devices
 from cosim.devices.presence import Always, Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
@@ -40,6 +41,7 @@ class DrawnDevices(Devices):
         sleeps_after_s: How long a device idles before it sleeps, until its next activity; none: it never
             sleeps. [no source]
         presence: When a client is there.
+        battery: What a client takes its energy from; none: it has no end.
     """
 
     min_frequency_hz: Values = field(each(positive), default=PerGroup(values=(1e9, 2e9)))
@@ -53,6 +55,7 @@ class DrawnDevices(Devices):
     sleep_w: float = field(not_negative, default=0.0)
     sleeps_after_s: float | None = field(not_negative, default=None)
     presence: Presence = Always()
+    battery: Battery | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.sleep_w and self.sleeps_after_s is None:
@@ -86,6 +89,7 @@ class DrawnDevices(Devices):
             sleep_w=self.sleep_w * ones,
             sleeps_after_s=(math.inf if self.sleeps_after_s is None else self.sleeps_after_s) * ones,
             presence=self.presence,
+            battery=self.battery,
         )
 
 

@@ -5,7 +5,9 @@ since its last activity is written down when the next one begins, and at the end
 for those who never took part; so the spans of a device tile the whole run, without gap or overlap. Where no
 device takes power at rest, nothing is written.
 
-Records written: `Span` "idle" and "sleep", of no job.
+A client whose battery is empty (`cosim.devices.charge`) is absent, and takes none.
+
+Records written: `Span` "idle", "sleep" and "empty", of no job.
 
 Scope and limitations: waking and falling asleep take no time and no energy of their own. Energy at rest is
 no part of a job's, nor of a job's energy budget; what a client takes while it waits for its turn is.
@@ -13,13 +15,15 @@ no part of a job's, nor of a job's energy budget; what a client takes while it w
 Validation: tests/devices/test_rest.py.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.devices.charge import Charge
 from cosim.devices.devices import DeviceArrays
 from cosim.links.uplink import Places
 from cosim.names import by_number
@@ -112,31 +116,59 @@ class Rests:
 
     Args:
         names: Of all clients, in the order of their numbers.
+        charges: Of those that have a battery, by name.
 
     Attributes:
         rest: Theirs.
         written_by: Writes down everyone's rest at the end of the run, where rounds are played on arrays.
     """
 
-    def __init__(self, rest: Rest, names: Sequence[str], trace: Trace) -> None:
-        self.rest = rest
+    def __init__(self, rest: Rest, names: Sequence[str], trace: Trace, charges: Mapping[str, Charge]) -> None:
+        self.rest, self.charges = rest, charges
         self.written_by: Callable[[float], None] | None = None
         self._names, self._trace = names, trace
         self._places: dict[str, int] = {}
+        self._empty_since_s: dict[str, float] = {}
+        for node, charge in charges.items():
+            charge.on_change = partial(self.turn, node)
+            if not charge.is_there:
+                self.turn(node, False, 0.0)
 
-    def begin(self, node: str, now_s: float) -> None:
+    def begin(self, node: str, now_s: float, power_w: float) -> None:
         """Let an activity begin; nodes other than clients do not rest."""
         if (place := self._place(node)) < 0:
             return
-        rest = self.rest
-        since_s, rest.since_s[place] = rest.since_s.item(place), np.inf
-        if since_s < now_s:
-            self._write(node, place, since_s, now_s)
+        if node in self.charges:
+            self.charges[node].begin(power_w)
+        self._write(node, place, now_s)
 
     def end(self, node: str, now_s: float) -> None:
         """Let a rest begin."""
-        if (place := self._place(node)) >= 0:
+        if (place := self._place(node)) < 0:
+            return
+        if node in self.charges:
+            self.charges[node].end()
+        if node not in self._empty_since_s:
             self.rest.since_s[place] = now_s
+
+    def turn(self, node: str, is_there: bool, now_s: float) -> None:
+        """Let the battery of a client be empty, or have charged."""
+        place = self._place(node)
+        if is_there:
+            self._write_empty(node, now_s)
+            self.rest.since_s[place] = now_s
+        else:
+            self._write(node, place, now_s)
+            self._empty_since_s[node] = now_s
+
+    def close(self, now_s: float) -> None:
+        """Write down everyone's rest at the end of a run."""
+        if self.written_by is not None:
+            return self.written_by(now_s)
+        for place in np.flatnonzero(self.rest.since_s < now_s).tolist():
+            self._write(self._names[place], place, now_s)
+        for node in [*self._empty_since_s]:
+            self._write_empty(node, now_s)
 
     def energy_j(self, now_s: float) -> float:
         """What all clients have taken at rest up to now."""
@@ -149,10 +181,13 @@ class Rests:
             found = self._places[node] = number if kind == "client" and number < len(self._names) else -1
         return found
 
-    def _write(self, node: str, place: int, since_s: float, now_s: float) -> None:
-        devices = self.rest.devices
+    def _write(self, node: str, place: int, now_s: float) -> None:
+        """Write down the rest of a client, which is over."""
+        rest, devices, taken_j = self.rest, self.rest.devices, 0.0
+        since_s, rest.since_s[place] = rest.since_s.item(place), np.inf
+        if since_s >= now_s:
+            return
         asleep_s = min(since_s + devices.sleeps_after_s.item(place), now_s)
-        spans, taken_j = self._trace.spans, 0.0
         for activity, from_s, to_s, power_w in (
             (REST[0], since_s, asleep_s, devices.idle_w.item(place)),
             (REST[1], asleep_s, now_s, devices.sleep_w.item(place)),
@@ -160,12 +195,10 @@ class Rests:
             if to_s > from_s:
                 energy_j = power_w * (to_s - from_s)
                 taken_j += energy_j
-                spans.append(Span(node, activity, from_s, to_s, energy_j, DONE))
-        self.rest.taken_j[place] += taken_j
+                self._trace.spans.append(Span(node, activity, from_s, to_s, energy_j, DONE))
+        rest.taken_j[place] += taken_j
 
-    def close(self, now_s: float) -> None:
-        """Write down everyone's rest at the end of a run."""
-        if self.written_by is not None:
-            return self.written_by(now_s)
-        for place in np.flatnonzero(self.rest.since_s < now_s).tolist():
-            self.begin(self._names[place], now_s)
+    def _write_empty(self, node: str, now_s: float) -> None:
+        since_s = self._empty_since_s.pop(node)
+        if since_s < now_s:
+            self._trace.spans.append(Span(node, REST[2], since_s, now_s, 0.0, DONE))
