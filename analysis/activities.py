@@ -14,6 +14,7 @@ _WORDS = {
     "collect": "collecting",
     "idle": "idle",
     "sleep": "asleep",
+    "empty": "battery empty",
 }
 
 

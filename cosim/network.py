@@ -21,6 +21,7 @@ from cosim.devices.rest import Rest, Rests
 from cosim.learning.graph.pending import PendingState
 from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import Cell, Job, Link
+from cosim.memory import check_memory
 from cosim.names import ClientNames, client_name, edge_name
 from cosim.needs import RecordsKind, keeps_rows, num_jobs_of
 from cosim.servers.cloud import Cloud, VersionReport
@@ -118,6 +119,7 @@ def nodes_of(
     )
     cloud.workload.check(edge.clients.fleet for edge in edges)
     system.protocol.check(cloud)
+    check_memory(system, cloud)
     if clock != "events" or records == "rounds":
         part = needs_events(system, cloud)
         if part is not None and clock == "arrays":

@@ -36,6 +36,7 @@ class Device:
         sleeps_after_s: How long it idles before it sleeps; None: it never does.
         presence: When it is there.
         battery: What it takes its energy from; None: it has no end.
+        memory_bits: What must hold all that training takes (`cosim.memory`); None: unlimited.
     """
 
     cpu: Cpu
@@ -46,12 +47,16 @@ class Device:
     sleeps_after_s: float | None = None
     presence: Presence = attrs.field(factory=Always)
     battery: Battery | None = None
+    memory_bits: float | None = None
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("cpu.frequency_hz", self.cpu.frequency_hz), ("tx_power_w", self.tx_power_w)):
             if not 0.0 < value < math.inf:
                 rule = "must be a finite number above 0"
                 raise refuse("Device", name, value, rule, "check the table of devices")
+        if self.memory_bits is not None and not 0.0 < self.memory_bits < math.inf:
+            rule = "must be a finite number above 0, or None"
+            raise refuse("Device", "memory_bits", self.memory_bits, rule, "None: unlimited")
         for name in ("idle_w", "sleep_w"):
             if not 0.0 <= getattr(self, name) < math.inf:
                 rule = "must be a finite number, 0 or above"
@@ -62,7 +67,7 @@ class Device:
 
 
 _NO_POWER = attrs.Factory(lambda self: np.zeros(len(self)), takes_self=True)
-_NEVER_S = attrs.Factory(lambda self: np.full(len(self), math.inf), takes_self=True)
+_ENDLESS = attrs.Factory(lambda self: np.full(len(self), math.inf), takes_self=True)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -81,6 +86,7 @@ class DeviceArrays(Sequence[Device]):
         sleeps_after_s: How long each idles before it sleeps; infinite: it never does.
         presence: When they are there, one kind for all, or one for each.
         battery: What they take their energy from, one kind for all, or one for each.
+        memory_bits: What must hold all that training takes; infinite: unlimited.
     """
 
     frequency_hz: NDArray[np.float64]
@@ -91,15 +97,17 @@ class DeviceArrays(Sequence[Device]):
     training_time: TrainingTime | Sequence[TrainingTime]
     idle_w: NDArray[np.float64] = _NO_POWER
     sleep_w: NDArray[np.float64] = _NO_POWER
-    sleeps_after_s: NDArray[np.float64] = _NEVER_S
+    sleeps_after_s: NDArray[np.float64] = _ENDLESS
     presence: Presence | Sequence[Presence] = attrs.field(factory=Always)
     battery: Battery | Sequence[Battery | None] | None = None
+    memory_bits: NDArray[np.float64] = _ENDLESS
 
     def __attrs_post_init__(self) -> None:
         wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
         wrong |= ~((self.tx_power_w > 0.0) & (self.tx_power_w < math.inf))
         wrong |= ~((self.idle_w >= 0.0) & (self.idle_w < math.inf))
         wrong |= ~((self.sleep_w >= 0.0) & (self.sleep_w < math.inf)) | ~(self.sleeps_after_s >= 0.0)
+        wrong |= ~(self.memory_bits > 0.0)
         if wrong.any():
             _ = self[int(wrong.argmax())]  # which says what is wrong
 
@@ -113,11 +121,13 @@ class DeviceArrays(Sequence[Device]):
         columns |= {
             name: np.array([getattr(device, name) for device in devices], dtype=float) for name in _OF_DEVICE
         }
-        sleeps_after_s = [device.sleeps_after_s for device in devices]
+        columns |= {
+            name: np.array([math.inf if (own := getattr(of, name)) is None else own for of in devices])
+            for name in _OR_NONE
+        }
         return cls(
             **columns,
             training_time=[device.training_time for device in devices],
-            sleeps_after_s=np.array([math.inf if s is None else s for s in sleeps_after_s], dtype=float),
             presence=[device.presence for device in devices],
             battery=[device.battery for device in devices],
         )
@@ -170,16 +180,14 @@ class DeviceArrays(Sequence[Device]):
             presence = presence[place]
         battery: Any = self.battery[place] if isinstance(self.battery, Sequence) else self.battery
         cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
-        own, sleeps_after_s = (
-            {name: getattr(self, name)[place] for name in _OF_DEVICE},
-            self.sleeps_after_s[place],
-        )
+        own = {name: getattr(self, name)[place] for name in _OF_DEVICE}
+        ends = {name: getattr(self, name)[place] for name in _OR_NONE}
         if isinstance(place, slice):
             return DeviceArrays(
                 **cpu,
                 **own,
                 training_time=law,
-                sleeps_after_s=sleeps_after_s,
+                **ends,
                 presence=presence,
                 battery=battery,
             )
@@ -188,14 +196,20 @@ class DeviceArrays(Sequence[Device]):
             cpu=Cpu(**values),
             **{name: float(value) for name, value in own.items()},
             training_time=law,
-            sleeps_after_s=None if sleeps_after_s == math.inf else float(sleeps_after_s),
+            sleeps_after_s=_or_none(ends["sleeps_after_s"]),
+            memory_bits=_or_none(ends["memory_bits"]),
             presence=presence,
             battery=battery,
         )
 
 
+def _or_none(value: float) -> float | None:
+    return None if value == math.inf else float(value)
+
+
 _OF_CPU = ("frequency_hz", "capacitance_j_per_hz2", "lowest_frequency_hz", "static_power_w")
 _OF_DEVICE = ("tx_power_w", "idle_w", "sleep_w")
+_OR_NONE = ("sleeps_after_s", "memory_bits")
 
 
 @configuration

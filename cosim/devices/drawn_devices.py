@@ -42,6 +42,7 @@ class DrawnDevices(Devices):
             sleeps. [no source]
         presence: When a client is there.
         battery: What a client takes its energy from; none: it has no end.
+        memory_bits: Memory of a device, which must hold all that training takes; none: unlimited. [no source]
     """
 
     min_frequency_hz: Values = field(each(positive), default=PerGroup(values=(1e9, 2e9)))
@@ -56,6 +57,7 @@ class DrawnDevices(Devices):
     sleeps_after_s: float | None = field(not_negative, default=None)
     presence: Presence = Always()
     battery: Battery | None = None
+    memory_bits: float | None = field(positive, default=None)
 
     def __attrs_post_init__(self) -> None:
         if self.sleep_w and self.sleeps_after_s is None:
@@ -90,6 +92,7 @@ class DrawnDevices(Devices):
             sleeps_after_s=(math.inf if self.sleeps_after_s is None else self.sleeps_after_s) * ones,
             presence=self.presence,
             battery=self.battery,
+            memory_bits=(math.inf if self.memory_bits is None else self.memory_bits) * ones,
         )
 
 
