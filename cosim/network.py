@@ -78,7 +78,12 @@ def nodes_of(
     rests = None
     if devices.takes_power_at_rest or devices.have_batteries:
         charges = _charges(sim, devices)
-        rests = sim.rests = Rests(Rest.of(devices), ClientNames(0, len(devices)), sim.trace, charges)
+        rests = sim.rests = Rests(
+            Rest.of(devices, counts=system.evaluation.learns),
+            ClientNames(0, len(devices)),
+            sim.trace,
+            charges,
+        )
     links, downlinks = system.uplink.links(sim, cells), system.downlink.links(sim, cells)
     _check_number(system.uplink, "links", "links", len(links), "cells", len(cells))
     _check_number(system.downlink, "links", "links", len(downlinks), "cells", len(cells))

@@ -79,31 +79,38 @@ class Rest:
 
     Attributes:
         since_s: When each has ended its last activity, 0 before its first; infinite while it is at work.
-        taken_j: What each has taken at rest, but for the rest that it is at.
+        taken_j: What each has taken at rest, but for the rest that it is at; None: nobody asks.
     """
 
     devices: DeviceArrays
     since_s: NDArray[np.float64]
-    taken_j: NDArray[np.float64]
+    taken_j: NDArray[np.float64] | None
 
     @classmethod
-    def of(cls, devices: DeviceArrays) -> "Rest":
-        """That of devices before anything has happened."""
-        return cls(devices, np.zeros(len(devices)), np.zeros(len(devices)))
+    def of(cls, devices: DeviceArrays, *, counts: bool) -> "Rest":
+        """That of devices before anything has happened.
+
+        Args:
+            counts: Whether somebody asks what is taken on the way (`energy_j`), as evaluations do.
+        """
+        return cls(devices, np.zeros(len(devices)), np.zeros(len(devices)) if counts else None)
 
     def __getitem__(self, cell: slice) -> "Rest":
         """That of a cell, which goes on with the run's."""
-        return Rest(self.devices[cell], self.since_s[cell], self.taken_j[cell])
+        taken_j = None if self.taken_j is None else self.taken_j[cell]
+        return Rest(self.devices[cell], self.since_s[cell], taken_j)
 
     def begin(self, places: Places, now_s: float) -> NDArray[np.float64]:
         """Let activities of some begin; returns since when each of them has rested."""
         since_s = np.array(self.since_s[places])
-        self.taken_j[places] += self._since_j(places, since_s, now_s)
+        if self.taken_j is not None:
+            self.taken_j[places] += self._since_j(places, since_s, now_s)
         self.since_s[places] = np.inf
         return since_s
 
     def energy_j(self, now_s: float) -> float:
-        """What all have taken at rest up to now."""
+        """What all have taken at rest up to now, where it counts that."""
+        assert self.taken_j is not None
         return float((self.taken_j + self._since_j(slice(None), self.since_s, now_s)).sum())
 
     def _since_j(self, places: Places, since_s: NDArray[np.float64], now_s: float) -> NDArray[np.float64]:
@@ -196,7 +203,8 @@ class Rests:
                 energy_j = power_w * (to_s - from_s)
                 taken_j += energy_j
                 self._trace.spans.append(Span(node, activity, from_s, to_s, energy_j, DONE))
-        rest.taken_j[place] += taken_j
+        if rest.taken_j is not None:
+            rest.taken_j[place] += taken_j
 
     def _write_empty(self, node: str, now_s: float) -> None:
         since_s = self._empty_since_s.pop(node)
