@@ -12,6 +12,9 @@ _WORDS = {
     "send": "sending",
     "wait": "waiting to send",
     "collect": "collecting",
+    "idle": "idle",
+    "sleep": "asleep",
+    "empty": "battery empty",
 }
 
 

@@ -5,7 +5,8 @@ A client-round is one client's local round: it trains, then it sends, and both a
 for together. "hist" is `cosim run hist` without learning, from its configuration to its tables: fading,
 rates, the shared band, payloads, transfers, rounds, sorting; by events, and on arrays. "40 cells" are as
 large, "1,000 in a cell" is one with fading and a deadline; "drawn" has a deadline and takes two thirds, or
-half, of the clients in turn; "rounds" keeps no rows of clients. All are measured in turn, in one process, by
+half, of the clients in turn; "rounds" keeps no rows of clients; "resting" has devices that
+idle. All are measured in turn, in one process, by
 its processor time.
 
     python benchmarks/clock.py
@@ -72,6 +73,12 @@ def drawn(system: cosim.System, num_participants: int) -> cosim.System:
     return cosim.evolve(system, protocol=cosim.evolve(system.protocol, training=training))
 
 
+def resting(system: cosim.System) -> cosim.System:
+    """With devices that take power between their activities."""
+    devices = cosim.evolve(system.devices, idle_w=0.3, sleep_w=0.01, sleeps_after_s=60.0)
+    return cosim.evolve(system, devices=devices)
+
+
 def large_cell(num_edge_rounds: int, sharing: Sharing) -> cosim.System:
     """1,000 clients in one cell."""
     waiting = cosim.Deadline(after_s=60.0)
@@ -106,6 +113,8 @@ def main() -> None:
         "bare": lambda: bare(num_edge_rounds, base.num_clients // base.num_cells),
         "hist": lambda: timing_only(fixed),
         "hist, arrays": lambda: timing_only(fixed, "arrays"),
+        "hist, resting": lambda: timing_only(resting(fixed)),
+        "hist, resting, arrays": lambda: timing_only(resting(fixed), "arrays"),
         "hist, redivided": lambda: timing_only(redivided),
         "40 cells, arrays": lambda: timing_only(many, "arrays"),
         "... drawn": lambda: timing_only(drawn(many, 10), "arrays"),
@@ -113,6 +122,8 @@ def main() -> None:
         "... redivided": lambda: timing_only(large_cell(5, cosim.RedividedShares())),
         "... on arrays": lambda: timing_only(fixed_cell, "arrays"),
         "... rounds": lambda: timing_only(fixed_cell, "arrays", "rounds"),
+        "... on arrays, resting": lambda: timing_only(resting(fixed_cell), "arrays"),
+        "... rounds, resting": lambda: timing_only(resting(fixed_cell), "arrays", "rounds"),
         "... rounds, drawn": lambda: timing_only(drawn(fixed_cell, 500), "arrays", "rounds"),
         "... redivided, arrays": lambda: timing_only(redivided_cell, "arrays", "rounds"),
         "... over the air": lambda: timing_only(large_cell(50, cosim.OverTheAir()), "arrays", "rounds"),

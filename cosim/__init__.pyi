@@ -24,6 +24,7 @@ from cosim.data.traffic.cell_traffic import CellTraffic
 from cosim.data.traffic.traffic import Traffic
 from cosim.data.traffic.traffic_csv import TrafficCsv
 from cosim.data.videos.video_requests import VideoRequests
+from cosim.devices.battery import Battery
 from cosim.devices.column import Column
 from cosim.devices.cpu import Cpu
 from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
@@ -139,6 +140,7 @@ __all__ = [
     "AtLeast",
     "AuthoredText",
     "BFloat16",
+    "Battery",
     "BySamples",
     "CellDownlink",
     "CellIid",

@@ -1,6 +1,6 @@
 """Network: the nodes of a system, on a clock."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, Port, overrides
 from cosim.data.dataset import Dataset
-from cosim.devices.availability import Availability, Windows
+from cosim.devices.availability import Availability, Cause, Windows
+from cosim.devices.charge import Charge
 from cosim.devices.client import Client
 from cosim.devices.devices import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence
+from cosim.devices.rest import Rest, Rests
 from cosim.learning.graph.pending import PendingState
 from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import Cell, Job, Link
+from cosim.memory import check_memory
 from cosim.names import ClientNames, client_name, edge_name
 from cosim.needs import RecordsKind, keeps_rows, num_jobs_of
 from cosim.servers.cloud import Cloud, VersionReport
@@ -72,17 +75,26 @@ def nodes_of(
             zip(firsts, sizes, _distances_m(system.topology, sizes, sim), strict=False)
         )
     ]
+    rests = None
+    if devices.takes_power_at_rest or devices.have_batteries:
+        charges = _charges(sim, devices)
+        rests = sim.rests = Rests(
+            Rest.of(devices, counts=system.evaluation.learns),
+            ClientNames(0, len(devices)),
+            sim.trace,
+            charges,
+        )
     links, downlinks = system.uplink.links(sim, cells), system.downlink.links(sim, cells)
     _check_number(system.uplink, "links", "links", len(links), "cells", len(cells))
     _check_number(system.downlink, "links", "links", len(downlinks), "cells", len(cells))
     edges, states = [], {}
     rounds = RoundClock(learns=system.evaluation.learns)
-    availabilities = _availabilities(sim, devices)
+    availabilities = _availabilities(sim, devices, {} if rests is None else rests.charges)
     for cell, first, link, downlink in zip(cells, firsts, links, downlinks, strict=False):
-        last = first + len(cell.clients)
-        there = None if availabilities is None else availabilities[first:last]
+        own = slice(first, first + len(cell.clients))
+        there = None if availabilities is None else availabilities[own]
         make = partial(_client, cell, first, devices, there, link, downlink, held, states)
-        fleet = Fleet(cell.edge, cell.clients, devices[first:last], there, make)
+        fleet = Fleet(cell.edge, cell.clients, devices[own], there, make, rests and rests.rest[own])
         edges.append(
             EdgeServer(
                 name=cell.edge,
@@ -112,6 +124,7 @@ def nodes_of(
     )
     cloud.workload.check(edge.clients.fleet for edge in edges)
     system.protocol.check(cloud)
+    check_memory(system, cloud)
     if clock != "events" or records == "rounds":
         part = needs_events(system, cloud)
         if part is not None and clock == "arrays":
@@ -127,6 +140,8 @@ def nodes_of(
         if part is None:
             kept = keeps_rows(records, num_jobs_of(system))
             rounds.played = PlayedRounds(sim.trace, keeps_rows=kept)
+            if rests is not None:
+                rests.written_by, rounds.played.cells = rounds.played, [edge.clients for edge in edges]
     return cloud
 
 
@@ -138,6 +153,8 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
         for presence in edge.clients.fleet.devices.kinds_of_presence:
             if not presence.is_always:
                 return f"{type(presence).__name__}, the presence of clients,"
+        if edge.clients.fleet.devices.have_batteries:
+            return f"{type(system.devices).__name__}.battery"
     if system.downlink.takes_time:
         return f"System.downlink = {type(system.downlink).__name__}"
     waiting, payload = system.protocol.waiting, cloud.workload.of().upload
@@ -176,9 +193,21 @@ def _client(
     )
 
 
-def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availability] | None:
+def _charges(sim: Simulation, devices: DeviceArrays) -> dict[str, Charge]:
+    """What the batteries of those who have one hold, by name."""
+    found = {}
+    at_rest = devices.idle_w.tolist(), devices.sleep_w.tolist(), devices.sleeps_after_s.tolist()
+    for number, (battery, *own) in enumerate(zip(devices.batteries, *at_rest, strict=True)):
+        if battery is not None:
+            found[client_name(number)] = Charge(sim, battery, *own)
+    return found
+
+
+def _availabilities(
+    sim: Simulation, devices: DeviceArrays, charges: Mapping[str, Charge]
+) -> Sequence[Availability] | None:
     """Whether each client is there; None: all always are."""
-    if all(presence.is_always for presence in devices.kinds_of_presence):
+    if not charges and all(presence.is_always for presence in devices.kinds_of_presence):
         return None
     of_kinds: dict[Presence, list[str]] = {}
     found = []
@@ -186,8 +215,12 @@ def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availabi
         name = client_name(number)
         of_kinds.setdefault(presence, []).append(name)
         whose = f"{type(presence).__name__}.windows of {name}"
-        windows = () if presence.is_always else (Windows(sim, presence.windows(sim, name), whose),)
-        found.append(Availability(sim, windows))
+        causes: list[Cause] = []
+        if not presence.is_always:
+            causes.append(Windows(sim, presence.windows(sim, name), whose))
+        if name in charges:
+            causes.append(charges[name])
+        found.append(Availability(sim, causes))
     for presence, names in of_kinds.items():
         presence.check(names)
     return found

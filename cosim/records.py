@@ -17,6 +17,8 @@ END_OF_RUN = "end of the run"
 
 LEFT = "left"
 """The outcome of what a client has left."""
+REST = ("idle", "sleep", "empty")
+"""Activities of a client between its others, where devices take power then."""
 
 NO_JOB = -1
 """The number of no job."""
@@ -112,7 +114,9 @@ class Tally(NamedTuple):
     """One edge round in numbers, in a run that keeps no rows of its clients.
 
     Times and energies are sums over clients. Quantiles of the time from a client's training to the end of its
-    upload are over those whose upload has ended, an order statistic each; NaN where none has.
+    upload are over those whose upload has ended, an order statistic each; NaN where none has. Rest (idle,
+    sleep) is that of the participants since their last activity; where devices take power at rest, a last row
+    of each cell, of no round, has everyone's until the end of the run.
     """
 
     edge: str
@@ -126,14 +130,23 @@ class Tally(NamedTuple):
     train_s: float
     wait_s: float
     send_s: float
+    idle_s: float
+    sleep_s: float
     train_j: float
+    wait_j: float
     send_j: float
+    idle_j: float
+    sleep_j: float
     payload_bits: int
     sent_bits: float
     upload_p10_s: float
     upload_p50_s: float
     upload_p90_s: float
     upload_max_s: float
+
+
+WORKED_J, RESTED_J = ("train_j", "wait_j", "send_j"), ("idle_j", "sleep_j")
+"""Energies of a tally, at work and at rest."""
 
 
 class Applied(NamedTuple):
@@ -220,13 +233,14 @@ class Evaluation(NamedTuple):
     """What a task reports of a version of the global model.
 
     The version is the global round where there are rounds; 0 is before the first. In the table each score is
-    a column.
+    a column. Rest is what all clients had taken between their activities when the version was made.
     """
 
     time_s: float
     version: int
     scores: Mapping[str, float]
     measures: Mapping[str, Measure]
+    rest_j: float = 0.0
 
     @property
     def headline(self) -> str:

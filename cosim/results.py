@@ -142,7 +142,7 @@ class Result:
         """One row per evaluation (`records.Evaluation`), a column for each score.
 
         With `energy_j`, the energy of all clients, and `bits_per_client`, the mean of the bits sent, both up
-        to that time.
+        to that time. Activities count when they end, rest and sleep as they pass.
         """
         return self.tables["evaluations"]
 

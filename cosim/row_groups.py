@@ -61,15 +61,13 @@ class RowGroups:
             raise self._failure
         last, totals, _ = self._read()
         evaluations = self._trace.evaluations
+        spent = totals.at_evaluations
+        found = (
+            [own.worked_j + row.rest_j for own, row in zip(spent, evaluations, strict=False)],
+            [own.sent_bits / self._num_clients for own in spent],
+        )
         last["evaluations"] = table_of("evaluations", evaluations).assign(
-            **{
-                column: [value(spent) for spent in totals.at_evaluations]
-                for column, value in zip(
-                    AT_EVALUATIONS,
-                    (lambda spent: spent.energy_j, lambda spent: spent.sent_bits / self._num_clients),
-                    strict=True,
-                )
-            }
+            **dict(zip(AT_EVALUATIONS, found, strict=True))
         )
         summary = Summary.of(totals, evaluations, self._num_clients, status, time_s)
         if self.folder is None:

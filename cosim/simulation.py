@@ -32,7 +32,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappush
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import simpy
@@ -59,12 +59,35 @@ __all__ = ["Dropped", "Event", "Interrupt", "Process", "SideBySide", "Simulation
 Interrupt = simpy.Interrupt
 
 
+class Rests(Protocol):
+    """What nodes do between their activities, as the clock tells what they do."""
+
+    def begin(self, node: str, now_s: float, power_w: float) -> None:
+        """Let an activity begin, which takes a power."""
+        ...
+
+    def end(self, node: str, now_s: float) -> None:
+        """Let it end."""
+        ...
+
+    def close(self, now_s: float) -> None:
+        """Let the run end."""
+        ...
+
+    def energy_j(self, now_s: float) -> float:
+        """What all have taken between their activities up to now."""
+        ...
+
+
 class Simulation(Draws):
     """One run's clock, draws and trace.
 
     Args:
         seed: Names the run's randomness, any whole number.
         shuffle_ties: None keeps simultaneous events in insertion order; a number orders them at random.
+
+    Attributes:
+        rests: Keeps what nodes do between their activities; None: nobody asks.
     """
 
     def __init__(self, seed: int, *, shuffle_ties: int | None = None) -> None:
@@ -72,6 +95,7 @@ class Simulation(Draws):
         self.trace = Trace()
         self._environment = _Clock() if shuffle_ties is None else _Shuffled(shuffle_ties)
         self._loose = Loose(self._environment)
+        self.rests: Rests | None = None
 
     @property
     def now_s(self) -> float:
@@ -99,6 +123,8 @@ class Simulation(Draws):
     def _to_its_end(self, process: Process) -> Process:
         value = yield from process
         yield from self._loose.cut(END_OF_RUN)
+        if self.rests is not None:
+            self.rests.close(self.now_s)
         return value
 
     def start(self, process: Process) -> None:
@@ -126,6 +152,8 @@ class Simulation(Draws):
                 return None
             until = simpy.Timeout(self._environment, until)
         start_s = self._environment._now
+        if self.rests is not None:
+            self.rests.begin(node, start_s, power_w)
         try:
             value = yield until
         except simpy.Interrupt as cut:
@@ -138,6 +166,8 @@ class Simulation(Draws):
         self, node: str, activity: str, start_s: float, power_w: float, outcome: str, job: int
     ) -> None:
         end_s = self._environment._now
+        if self.rests is not None:
+            self.rests.end(node, end_s)
         if end_s > start_s:
             energy_j = power_w * (end_s - start_s)
             self.trace.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))

@@ -10,24 +10,31 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.records import DONE, END_OF_RUN, NO_ROUND
+from cosim.records import DONE, END_OF_RUN, NO_ROUND, REST, RESTED_J, WORKED_J
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class Spent(NamedTuple):
-    """What clients and servers had spent by a time, by rows of clients and by tallies."""
+    """What clients and servers had spent by a time, at work and at rest, by rows of clients and by tallies."""
 
     spans_j: float = 0.0
+    rest_j: float = 0.0
     tallied_j: float = 0.0
+    tallied_rest_j: float = 0.0
     transfers_bits: float = 0.0
     tallied_bits: float = 0.0
 
     @property
+    def worked_j(self) -> float:
+        """Of all, but for what clients take at rest."""
+        return self.spans_j + self.tallied_j
+
+    @property
     def energy_j(self) -> float:
         """Of all."""
-        return self.spans_j + self.tallied_j
+        return self.worked_j + self.rest_j + self.tallied_rest_j
 
     @property
     def sent_bits(self) -> float:
@@ -57,20 +64,19 @@ class Totals(NamedTuple):
         Args:
             times_s: Of the evaluations among them, rising; each at the end of a stretch.
         """
-        tallies, rounds, fates = tables["tallies"], tables["rounds"], tables["fates"]
+        spans, transfers, tallies = tables["spans"], tables["transfers"], tables["tallies"]
+        rounds, fates, at_rest = tables["rounds"], tables["fates"], spans["activity"].isin(REST)
+        worked_j, rest_j = (sum(tallies[column] for column in columns) for columns in (WORKED_J, RESTED_J))
+        amounts = (
+            (spans["end_s"], spans["energy_j"].where(~at_rest, 0.0)),
+            (spans["end_s"], spans["energy_j"].where(at_rest, 0.0)),
+            (tallies["end_s"], worked_j),
+            (tallies["end_s"], rest_j),
+            (transfers["end_s"], transfers["sent_bits"]),
+            (tallies["end_s"], tallies["sent_bits"]),
+        )
         runs = [
-            _running(start, tables[name]["end_s"], amount, times_s)
-            for start, name, amount in zip(
-                self.spent,
-                ("spans", "tallies", "transfers", "tallies"),
-                (
-                    tables["spans"]["energy_j"],
-                    tallies["train_j"] + tallies["send_j"],
-                    tables["transfers"]["sent_bits"],
-                    tallies["sent_bits"],
-                ),
-                strict=True,
-            )
+            _running(start, *amount, times_s) for start, amount in zip(self.spent, amounts, strict=True)
         ]
         *evaluated, spent = (Spent(*map(float, row)) for row in zip(*runs, strict=True))
         edge_rounds = rounds[rounds["level"] == "edge"]

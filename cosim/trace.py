@@ -105,6 +105,8 @@ class Trace:
     Attributes:
         num_arrived: Updates of clients that have arrived in edge rounds, or were applied.
         many: Rows that are kept many at a time; None: there are none.
+        before_group: Records what ended by an instant and is not recorded yet; asked before rows are handed
+            over.
     """
 
     def __init__(self) -> None:
@@ -129,6 +131,7 @@ class Trace:
         }
         self.num_arrived = 0
         self.many: ManyAtOnce | None = None
+        self.before_group: Callable[[float], None] = lambda until_s: None
         self._ended: list[_Ended] = []
         self._num_handed_over = 0
         self._open_rounds: dict[object, float] = {}
@@ -194,6 +197,7 @@ class Trace:
         until_s, num_by_then = self._ended[num_whole - 1]
         if num_by_then - self._num_handed_over < self._group_rows:
             return
+        self.before_group(until_s)
         self._receiver(until_s)
 
     def forget(self, until_s: float) -> None:

@@ -72,6 +72,15 @@ training_times = st.sampled_from(
     ]
 )
 
+at_rest = st.sampled_from(
+    [
+        {},
+        {"idle_w": 0.3},
+        {"idle_w": 0.3, "sleeps_after_s": 0.02},
+        {"idle_w": 0.3, "sleep_w": 0.01, "sleeps_after_s": 0.05},
+        {"sleep_w": 0.01, "sleeps_after_s": 0.0},
+    ]
+)
 local_steps = st.one_of(
     st.builds(cosim.SameSteps, num_local_steps=st.integers(1, 4)),
     st.sampled_from(
@@ -138,7 +147,9 @@ def systems(draw) -> cosim.System:
         data=cosim.Synthetic(split=cosim.Sampled(num_samples=10)),
         uplink=radio,
         devices=cosim.DrawnDevices(
-            static_power_w=draw(st.sampled_from([0.0, 0.3])), training_time=draw(training_times)
+            static_power_w=draw(st.sampled_from([0.0, 0.3])),
+            training_time=draw(training_times),
+            **draw(at_rest),
         ),
         cycles=draw(
             st.sampled_from([cosim.CyclesPerStep(), cosim.CyclesPerBit(), cosim.CyclesPerOperation()])

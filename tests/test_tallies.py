@@ -27,6 +27,7 @@ def waiting(rule: cosim.Waiting) -> cosim.HFedAvg:
     return cosim.HFedAvg(training=attrs.evolve(TRAINING, num_edge_rounds=2, waiting=rule))
 
 
+DOZING = cosim.DrawnDevices(idle_w=0.5, sleep_w=0.1, sleeps_after_s=1e-3)
 SYSTEMS = {
     "all arrive": timed(),
     "some late": timed(protocol=waiting(cosim.Deadline(after_s=2e-3))),
@@ -35,12 +36,18 @@ SYSTEMS = {
     "over the air": timed(uplink=cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=2e5))),
     "redivided": timed(uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=2e5))),
     "cut by the end": timed(end=cosim.AfterSeconds(duration_s=0.12)),
+    "at rest": timed(devices=DOZING, protocol=waiting(cosim.Deadline(after_s=2e-3))),
+    "at rest, one of them": timed(
+        devices=DOZING,
+        protocol=cosim.HFedAvg(training=attrs.evolve(TRAINING, selection=cosim.Uniform(num_participants=1))),
+        end=cosim.AfterSeconds(duration_s=0.012),
+    ),
 }
 
 
 def tallied(result: Result) -> pd.DataFrame:
     """Tallies by the rows of all clients, an edge round after the other."""
-    rows = []
+    rows, rests = [], rests_of(result)
     clients = result.fates.merge(
         result.spans.pivot_table(
             index=["node", "job"], columns="activity", values=["energy_j", "start_s", "end_s"], aggfunc="sum"
@@ -62,6 +69,9 @@ def tallied(result: Result) -> pd.DataFrame:
         at = {
             q: upload_s[math.ceil(q * len(upload_s)) - 1] if upload_s else math.nan for q in (0.1, 0.5, 0.9)
         }
+        rest = _rest(
+            rests[rests.set_index(["client", "job"]).index.isin(own.set_index(["client", "job"]).index)]
+        )
         rows.append(
             {
                 "edge": edge,
@@ -73,7 +83,9 @@ def tallied(result: Result) -> pd.DataFrame:
                 "num_trained": len(sent),
                 "num_arrived": (own["outcome"] == "done").sum(),
                 **{f"{name}_s": own[f"{name}_s"].sum() for name in ("train", "wait", "send")},
-                **{f"{name}_j": own[f"{name}_energy_j"].sum() for name in ("train", "send")},
+                **{name: rest[name] for name in ("idle_s", "sleep_s")},
+                **{f"{name}_j": own[f"{name}_energy_j"].sum() for name in ("train", "wait", "send")},
+                **{name: rest[name] for name in ("idle_j", "sleep_j")},
                 "payload_bits": sent["payload_bits"].sum(),
                 "sent_bits": sent["sent_bits"].sum(),
                 "upload_p10_s": at[0.1],
@@ -82,7 +94,45 @@ def tallied(result: Result) -> pd.DataFrame:
                 "upload_max_s": upload_s[-1] if upload_s else math.nan,
             }
         )
+    at_the_end = rests[rests["job"].isna()]
+    edges = result.rounds.loc[result.rounds["level"] == "edge", "node"].unique() if len(rests) else []
+    cell_of = cells(result) if len(rests) else {}
+    for edge in edges:
+        own = at_the_end[at_the_end["client"].map(cell_of) == edge]
+        rows.append(
+            dict.fromkeys(rows[0], 0.0)
+            | {"edge": edge, "global_round": -1, "edge_round": -1}
+            | {"start_s": own["start_s"].min(), "end_s": result.summary.time_s}
+            | dict.fromkeys([name for name in rows[0] if name.startswith("upload_")], math.nan)
+            | _rest(own)
+        )
     return pd.DataFrame(rows).sort_values(["end_s", "edge"], ignore_index=True)
+
+
+def cells(result: Result) -> dict[str, str]:
+    """Client -> edge server, cells of three and two."""
+    sizes = cosim.System(num_cells=2, num_clients=5).sizes()
+    names = sorted(result.spans.loc[result.spans["node"].str.startswith("client"), "node"].unique())
+    return dict(zip(names, np.repeat(["edge-00", "edge-01"], sizes), strict=True))
+
+
+def rests_of(result: Result) -> pd.DataFrame:
+    """Spans at rest with the job that ended them, none at the end of the run."""
+    spans = result.spans[result.spans["activity"].isin(["idle", "sleep"])].sort_values("end_s")
+    jobs = (
+        result.fates[["client", "job", "start_s"]].rename(columns={"start_s": "end_s"}).sort_values("end_s")
+    )
+    spans = spans.rename(columns={"node": "client"}).drop(columns="job")
+    return pd.merge_asof(spans, jobs, on="end_s", by="client", direction="forward")
+
+
+def _rest(rests: pd.DataFrame) -> dict[str, float]:
+    lasts_s = rests["end_s"] - rests["start_s"]
+    found = {}
+    for activity in ("idle", "sleep"):
+        own = rests["activity"] == activity
+        found |= {f"{activity}_s": lasts_s[own].sum(), f"{activity}_j": rests["energy_j"][own].sum()}
+    return found
 
 
 def assert_equal(found: pd.DataFrame, wanted: pd.DataFrame) -> None:

@@ -37,6 +37,7 @@ NO_UNIT = {
     "Adam": {"beta1", "beta2", "epsilon", "weight_decay"},
     "AirEdgeRoundLatency": {"fraction"},
     "Algorithm2": {"penalty"},
+    "Battery": {"initial_share", "returns_at_share"},
     "Check": {"margin", "theory"},
     "ClosedNetwork": {"shares"},
     "Convergence": {
@@ -73,7 +74,7 @@ NO_UNIT = {
     "KeptShare": {"share"},
     "LatencyOptimal": {"largest"},
     "Law": {"stretch"},
-    "Load": {"fraction"},
+    "Load": {"fraction", "num_parameters", "num_values"},
     "LocalStep": {"fraction"},
     "LocalTraining": {"learning_rate"},
     "LogNormalTime": {"spread"},

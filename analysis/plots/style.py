@@ -32,6 +32,9 @@ _KNOWN: dict[str, Looks] = {
     "waiting to send": {"facecolor": "#ffffff", "edgecolor": "#4a4a4a", "hatch": "...."},
     "collecting": {"facecolor": "#ffffff", "edgecolor": "#4a4a4a", "hatch": "||||"},
     BACKHAUL: {"facecolor": "#e08e0b", "edgecolor": "#4a4a4a", "hatch": "xxxx"},
+    "idle": {"facecolor": "#ffffff", "edgecolor": "#b0b0b0", "hatch": "...."},
+    "asleep": {"facecolor": "#eeeeee", "edgecolor": "#b0b0b0", "hatch": "----"},
+    "battery empty": {"facecolor": "#4a4a4a", "edgecolor": "#ffffff", "hatch": "xx"},
     IDLE: {"facecolor": "#dddddd", "edgecolor": "none"},
 }
 _HATCHES = ("\\\\\\\\", "++", "oo", "--", "**", "\\\\", "xx")

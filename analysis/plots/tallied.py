@@ -4,6 +4,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -11,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from analysis.activities import in_words
 from analysis.plots.bars import stacked
 from analysis.plots.style import COLOURS, legend_above, looks_of
+from cosim.records import NO_ROUND, REST
 from cosim.results import Result
 
 _NUM_STEPS = 1_000
@@ -31,9 +33,14 @@ def tallied_overview(result: Result) -> Figure:
     return figure
 
 
+def edge_rounds_of(result: Result) -> pd.DataFrame:
+    """Tallies but for the rest of everyone at the end of a run, which is no round."""
+    return result.tallies[result.tallies["edge_round"] != NO_ROUND]
+
+
 def times_picture(axes: Axes, result: Result) -> None:
     """Distributions over edge rounds: how long they last, and quantiles of their uploads."""
-    told = result.tallies
+    told = edge_rounds_of(result)
     curves = {
         "edge round": told["end_s"] - told["start_s"],
         "slowest upload in it": told["upload_max_s"],
@@ -61,7 +68,9 @@ def times_picture(axes: Axes, result: Result) -> None:
 def energy_picture(axes: Axes, result: Result) -> None:
     """Energy by activity, each fifth of the run beneath the one before."""
     told, columns = result.tallies, {"train": "train_j", "send": "send_j"}
-    last_s, num_parts = told["end_s"].max(), min(_NUM_PARTS, told["global_round"].nunique())
+    columns |= {name: f"{name}_j" for name in ("wait", *REST[:2]) if told[f"{name}_j"].any()}
+    num_rounds = edge_rounds_of(result)["global_round"].nunique()
+    last_s, num_parts = told["end_s"].max(), min(_NUM_PARTS, num_rounds)
     part = np.ceil(told["end_s"] / last_s * num_parts).clip(1, num_parts)
     scale, unit = (1e3, "kJ") if result.summary.energy_j >= 1e4 else (1.0, "J")
     words = {activity: in_words(activity) for activity in columns}
@@ -78,7 +87,7 @@ def energy_picture(axes: Axes, result: Result) -> None:
 
 def late_picture(axes: Axes, result: Result) -> None:
     """Share of updates that do not count, by global round: median edge round, and nine tenths of them."""
-    told = result.tallies
+    told = edge_rounds_of(result)
     late = 100.0 * (1.0 - told["num_arrived"] / told["num_participants"].clip(lower=1))
     by_round = late.groupby(told["global_round"])
     rounds = np.array(sorted(by_round.groups))

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.designs import Design, Reading, seed_of
-from analysis.plots.tallied import late_picture, times_picture
+from analysis.plots.tallied import edge_rounds_of, late_picture, times_picture
 from analysis.report.numbers import cell, in_small_units, is_share, number
 from analysis.report.page import details, table
 from analysis.report.pictures import PANEL, panels, picture
@@ -32,13 +32,13 @@ def edge_rounds(designs: Sequence[Design]) -> str:
     if not told:
         return ""
     columns: dict[str, Reading] = {
-        "edge rounds": lambda run: len(run.tallies),
-        "median edge round (s)": lambda run: _quantile(_lasted_s(run.tallies), 0.5),
-        "longest (s)": lambda run: float(_lasted_s(run.tallies).max()),
+        "edge rounds": lambda run: len(edge_rounds_of(run)),
+        "median edge round (s)": lambda run: _quantile(_lasted_s(edge_rounds_of(run)), 0.5),
+        "longest (s)": lambda run: float(_lasted_s(edge_rounds_of(run)).max()),
         "half of the uploads in it (s)": lambda run: _quantile(run.tallies["upload_p50_s"], 0.5),
         "slowest upload in it (s)": lambda run: _quantile(run.tallies["upload_max_s"], 0.5),
         "waiting to send (s per update)": lambda run: _per_update(run, "wait_s"),
-        "updates that do not count (%)": lambda run: _late_percent(run.tallies),
+        "updates that do not count (%)": lambda run: _late_percent(edge_rounds_of(run)),
     }
     columns = in_small_units(columns, told)
     rows = [
@@ -70,12 +70,12 @@ def _pictures(design: Design, place: int) -> str:
             size=(PANEL[0], PANEL[1] + 0.3),
         ),
     ]
-    return panels(drawn, f"{design.name}, seed {seed_of(run)}: {len(run.tallies):,} edge rounds.")
+    return panels(drawn, f"{design.name}, seed {seed_of(run)}: {len(edge_rounds_of(run)):,} edge rounds.")
 
 
 def _cells(design: Design) -> str:
     """Cells of the first counted run, those with the longest edge rounds."""
-    told = design.counted[0].tallies
+    told = edge_rounds_of(design.counted[0])
     by_cell = told.assign(lasted_s=_lasted_s(told)).groupby("edge")
     found = by_cell[["num_participants", "num_arrived", "train_j", "send_j"]].sum()
     found["rounds"], found["mean_s"], found["longest_s"] = (

@@ -33,6 +33,20 @@ class Port:
         """How many values each client keeps from one training to its next, for a network of a shape."""
         return 0
 
+    @property
+    def samples_at_once(self) -> int:
+        """Samples whose activations a client holds while it trains."""
+        return 0
+
+    def training_values(self, num_parameters: int, num_values: int) -> int:
+        """How many values a client holds while it trains, beside weights, gradients and activations.
+
+        Args:
+            num_parameters: That it trains.
+            num_values: Those, and running statistics.
+        """
+        return 0
+
     def files(self) -> tuple[str, ...]:
         """Paths of files that the part reads because its fields name them; a run is known by them again."""
         return ()

@@ -168,7 +168,7 @@ class Client:
             self.states[codec_of(self.name)] = update.next_codec_state
 
     def send(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
-        """Upload until all bits are through or the upload is cut; without power while it waits its turn.
+        """Upload until all bits are through or the upload is cut; idle while it waits for its turn.
 
         Args:
             most_j: Energy after which it stops and returns `Dropped`; None: without limit.
@@ -202,9 +202,14 @@ class Client:
         self, sim: Simulation, upload: Upload, job: int, send_w: float, left_j: float | None
     ) -> Process:
         """Wait until it is granted and send, as often as its link wants, to its end or that of the energy."""
+        idle_w = self.device.idle_w
         while True:
             if upload.granted is not None:
-                yield from sim.spend(self.name, "wait", upload.granted, job=job)
+                start_s, waiting = sim.now_s, sim.spend(self.name, "wait", upload.granted, idle_w, job)
+                waited = yield from _within(sim, waiting, idle_w, left_j if idle_w else None)
+                left_j = _left_j(left_j, sim, start_s, idle_w)
+                if isinstance(waited, Dropped) or left_j == 0.0:
+                    return Dropped("energy budget")
             until, start_s = upload.turn_over or upload.done, sim.now_s
             sending = sim.spend(self.name, "send", until, send_w, job)
             sent = yield from _within(sim, sending, send_w, left_j)

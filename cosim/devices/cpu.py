@@ -3,8 +3,8 @@
 A client's processor runs at a frequency f up to its own highest one: cycles take cycles / f seconds and
 0.5 zeta cycles f^2 joules (RawHFL paper, eqs. 10 and 11).
 
-Scope and limitations: a client runs at its highest frequency unless a protocol asks for another; idle
-processors take no power.
+Scope and limitations: a client runs at its highest frequency unless a protocol asks for another; what a
+device takes between its activities is `cosim.devices.rest`'s.
 """
 
 import attrs

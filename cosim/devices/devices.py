@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, configuration, refuse
+from cosim.devices.battery import Battery
 from cosim.devices.cpu import Cpu
 from cosim.devices.presence import Always, Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
@@ -30,19 +31,43 @@ class Device:
         cpu: Its processor at the highest frequency.
         tx_power_w: Its highest transmit power.
         training_time: How long its jobs train.
+        idle_w: Power between its activities, and while it waits for its turn.
+        sleep_w: Power while it sleeps.
+        sleeps_after_s: How long it idles before it sleeps; None: it never does.
         presence: When it is there.
+        battery: What it takes its energy from; None: it has no end.
+        memory_bits: What must hold all that training takes (`cosim.memory`); None: unlimited.
     """
 
     cpu: Cpu
     tx_power_w: float
     training_time: TrainingTime = attrs.field(factory=AsPlanned)
+    idle_w: float = 0.0
+    sleep_w: float = 0.0
+    sleeps_after_s: float | None = None
     presence: Presence = attrs.field(factory=Always)
+    battery: Battery | None = None
+    memory_bits: float | None = None
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("cpu.frequency_hz", self.cpu.frequency_hz), ("tx_power_w", self.tx_power_w)):
             if not 0.0 < value < math.inf:
                 rule = "must be a finite number above 0"
                 raise refuse("Device", name, value, rule, "check the table of devices")
+        if self.memory_bits is not None and not 0.0 < self.memory_bits < math.inf:
+            rule = "must be a finite number above 0, or None"
+            raise refuse("Device", "memory_bits", self.memory_bits, rule, "None: unlimited")
+        for name in ("idle_w", "sleep_w"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                rule = "must be a finite number, 0 or above"
+                raise refuse("Device", name, getattr(self, name), rule, "check the table of devices")
+        if self.sleeps_after_s is not None and not 0.0 <= self.sleeps_after_s < math.inf:
+            rule = "must be a finite number, 0 or above, or None"
+            raise refuse("Device", "sleeps_after_s", self.sleeps_after_s, rule, "None: it never sleeps")
+
+
+_NO_POWER = attrs.Factory(lambda self: np.zeros(len(self)), takes_self=True)
+_ENDLESS = attrs.Factory(lambda self: np.full(len(self), math.inf), takes_self=True)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -56,7 +81,12 @@ class DeviceArrays(Sequence[Device]):
         static_power_w: Powers of busy devices beside computing and sending.
         tx_power_w: Highest transmit powers.
         training_time: How long jobs train, one law for all, or one for each.
+        idle_w: Powers between activities, and while waiting for one's turn.
+        sleep_w: Powers while sleeping.
+        sleeps_after_s: How long each idles before it sleeps; infinite: it never does.
         presence: When they are there, one kind for all, or one for each.
+        battery: What they take their energy from, one kind for all, or one for each.
+        memory_bits: What must hold all that training takes; infinite: unlimited.
     """
 
     frequency_hz: NDArray[np.float64]
@@ -65,11 +95,19 @@ class DeviceArrays(Sequence[Device]):
     static_power_w: NDArray[np.float64]
     tx_power_w: NDArray[np.float64]
     training_time: TrainingTime | Sequence[TrainingTime]
+    idle_w: NDArray[np.float64] = _NO_POWER
+    sleep_w: NDArray[np.float64] = _NO_POWER
+    sleeps_after_s: NDArray[np.float64] = _ENDLESS
     presence: Presence | Sequence[Presence] = attrs.field(factory=Always)
+    battery: Battery | Sequence[Battery | None] | None = None
+    memory_bits: NDArray[np.float64] = _ENDLESS
 
     def __attrs_post_init__(self) -> None:
         wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
         wrong |= ~((self.tx_power_w > 0.0) & (self.tx_power_w < math.inf))
+        wrong |= ~((self.idle_w >= 0.0) & (self.idle_w < math.inf))
+        wrong |= ~((self.sleep_w >= 0.0) & (self.sleep_w < math.inf)) | ~(self.sleeps_after_s >= 0.0)
+        wrong |= ~(self.memory_bits > 0.0)
         if wrong.any():
             _ = self[int(wrong.argmax())]  # which says what is wrong
 
@@ -80,12 +118,24 @@ class DeviceArrays(Sequence[Device]):
             return devices
         cpus = [device.cpu for device in devices]
         columns = {name: np.array([getattr(cpu, name) for cpu in cpus], dtype=float) for name in _OF_CPU}
+        columns |= {
+            name: np.array([getattr(device, name) for device in devices], dtype=float) for name in _OF_DEVICE
+        }
+        columns |= {
+            name: np.array([math.inf if (own := getattr(of, name)) is None else own for of in devices])
+            for name in _OR_NONE
+        }
         return cls(
             **columns,
-            tx_power_w=np.array([device.tx_power_w for device in devices], dtype=float),
             training_time=[device.training_time for device in devices],
             presence=[device.presence for device in devices],
+            battery=[device.battery for device in devices],
         )
+
+    @property
+    def takes_power_at_rest(self) -> bool:
+        """Whether any takes power between its activities."""
+        return bool(self.idle_w.any() or self.sleep_w.any())
 
     @property
     def presences(self) -> Sequence[Presence]:
@@ -96,6 +146,20 @@ class DeviceArrays(Sequence[Device]):
     def kinds_of_presence(self) -> Sequence[Presence]:
         """All that somebody has, at least once each."""
         return [self.presence] if isinstance(self.presence, Presence) else self.presence
+    def are_always_there(self) -> bool:
+        """Whether all are, at any time."""
+        kinds = [self.presence] if isinstance(self.presence, Presence) else self.presence
+        return all(kind.is_always for kind in kinds) and not self.have_batteries
+
+    @property
+    def batteries(self) -> Sequence[Battery | None]:
+        """What they take their energy from, one for each."""
+        return self.battery if isinstance(self.battery, Sequence) else [self.battery] * len(self)
+
+    @property
+    def have_batteries(self) -> bool:
+        """Whether any has one."""
+        return any(self.battery) if isinstance(self.battery, Sequence) else self.battery is not None
 
     @property
     def train_w(self) -> NDArray[np.float64]:
@@ -117,21 +181,38 @@ class DeviceArrays(Sequence[Device]):
         presence: Any = self.presence
         if not isinstance(presence, Presence):
             presence = presence[place]
+        battery: Any = self.battery[place] if isinstance(self.battery, Sequence) else self.battery
         cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
+        own = {name: getattr(self, name)[place] for name in _OF_DEVICE}
+        ends = {name: getattr(self, name)[place] for name in _OR_NONE}
         if isinstance(place, slice):
             return DeviceArrays(
-                **cpu, tx_power_w=self.tx_power_w[place], training_time=law, presence=presence
+                **cpu,
+                **own,
+                training_time=law,
+                **ends,
+                presence=presence,
+                battery=battery,
             )
         values = {name: float(value) for name, value in cpu.items()}
         return Device(
             cpu=Cpu(**values),
-            tx_power_w=float(self.tx_power_w[place]),
+            **{name: float(value) for name, value in own.items()},
             training_time=law,
+            sleeps_after_s=_or_none(ends["sleeps_after_s"]),
+            memory_bits=_or_none(ends["memory_bits"]),
             presence=presence,
+            battery=battery,
         )
 
 
+def _or_none(value: float) -> float | None:
+    return None if value == math.inf else float(value)
+
+
 _OF_CPU = ("frequency_hz", "capacitance_j_per_hz2", "lowest_frequency_hz", "static_power_w")
+_OF_DEVICE = ("tx_power_w", "idle_w", "sleep_w")
+_OR_NONE = ("sleeps_after_s", "memory_bits")
 
 
 @configuration

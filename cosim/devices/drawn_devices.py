@@ -3,6 +3,7 @@
 Scope and limitations: the highest frequency of a client is drawn once and stays.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
 from cosim.configuration.values import PerGroup, Values, each
+from cosim.devices.battery import Battery
 from cosim.devices.devices import DeviceArrays, Devices
 from cosim.devices.presence import Always, Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
@@ -34,7 +36,13 @@ class DrawnDevices(Devices):
             sending. [no source]
         tx_power: Highest power of a client while it sends.
         training_time: How long a job trains.
+        idle_w: Power of a device between its activities, and while it waits for its turn to send. [no source]
+        sleep_w: Power of a device that sleeps. [no source]
+        sleeps_after_s: How long a device idles before it sleeps, until its next activity; none: it never
+            sleeps. [no source]
         presence: When a client is there.
+        battery: What a client takes its energy from; none: it has no end.
+        memory_bits: Memory of a device, which must hold all that training takes; none: unlimited. [no source]
     """
 
     min_frequency_hz: Values = field(each(positive), default=PerGroup(values=(1e9, 2e9)))
@@ -44,9 +52,20 @@ class DrawnDevices(Devices):
     static_power_w: float = field(not_negative, default=0.0)
     tx_power: TransmitPower = SamePower()
     training_time: TrainingTime = AsPlanned()
+    idle_w: float = field(not_negative, default=0.0)
+    sleep_w: float = field(not_negative, default=0.0)
+    sleeps_after_s: float | None = field(not_negative, default=None)
     presence: Presence = Always()
+    battery: Battery | None = None
+    memory_bits: float | None = field(positive, default=None)
 
     def __attrs_post_init__(self) -> None:
+        if self.sleep_w and self.sleeps_after_s is None:
+            rule = "no device sleeps, since sleeps_after_s is none"
+            raise refuse("DrawnDevices", "sleep_w", self.sleep_w, rule, "sleeps_after_s = 1.0")
+        if self.sleeps_after_s is not None and not self.idle_w and not self.sleep_w:
+            rule = "devices take no power at rest, idling or asleep"
+            raise refuse("DrawnDevices", "sleeps_after_s", self.sleeps_after_s, rule, "idle_w = 0.5")
         slowest_hz = min(self.min_frequency_hz.numbers)
         if self.lowest_frequency_hz > slowest_hz:
             rule = f"above min_frequency_hz = {slowest_hz:g}, the highest of some clients"
@@ -68,7 +87,12 @@ class DrawnDevices(Devices):
             static_power_w=self.static_power_w * ones,
             tx_power_w=sim.of_clients(numbers, "transmit power", self.tx_power.highest_w),
             training_time=self.training_time,
+            idle_w=self.idle_w * ones,
+            sleep_w=self.sleep_w * ones,
+            sleeps_after_s=(math.inf if self.sleeps_after_s is None else self.sleeps_after_s) * ones,
             presence=self.presence,
+            battery=self.battery,
+            memory_bits=(math.inf if self.memory_bits is None else self.memory_bits) * ones,
         )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cosim.devices.availability import Availability
 from cosim.devices.client import Client
 from cosim.devices.devices import DeviceArrays
+from cosim.devices.rest import Rest
 from cosim.devices.training_time import TrainingTime
 from cosim.draws import Numbers
 from cosim.links.uplink import Places
@@ -23,6 +24,7 @@ class Fleet:
         edge: Name of its edge server.
         names: In the order of their numbers.
         make: Gives the client at a place of this order.
+        rest: Theirs between their activities; None: they take no power then.
 
     Attributes:
         availabilities: Whether each is there, in this order; None: all always are.
@@ -35,8 +37,9 @@ class Fleet:
         devices: DeviceArrays,
         availabilities: Sequence[Availability] | None,
         make: Callable[[int], Client],
+        rest: Rest | None = None,
     ) -> None:
-        self.edge, self.names, self.devices = edge, names, devices
+        self.edge, self.names, self.devices, self.rest = edge, names, devices, rest
         self.availabilities = availabilities
         self._make = make
         self._made: dict[int, Client] = {}

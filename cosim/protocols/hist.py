@@ -11,6 +11,8 @@ hidden layers) is whole in every cell and averaged over cells.
 Source: HIST journal paper, Section II; conference paper, Section III.
 """
 
+from collections.abc import Sequence
+
 from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.learning.graph.combinations import assemble, submodel
 from cosim.learning.graph.pending import PendingModel
@@ -19,6 +21,7 @@ from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hierarchical import Hierarchical
 from cosim.protocols.submodel_sizes import EqualSizes, SubmodelSizes
 from cosim.servers.cloud import Cloud
+from cosim.servers.workload import Load
 from cosim.simulation import Process, Simulation
 
 
@@ -66,6 +69,10 @@ class Hist(Hierarchical):
                 "cells. Usual fix: one for each."
             )
         return parts
+
+    def loads(self, cloud: Cloud) -> Sequence[Load]:
+        """The part of each cell."""
+        return [cloud.workload.of(part) for part in self.parts(Simulation(seed=0), cloud, 0)]
 
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
         """Every cell trains its part; returns what they make together."""

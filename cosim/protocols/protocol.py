@@ -22,6 +22,7 @@ from typing import ClassVar
 from cosim.configuration import Port, configuration
 from cosim.servers.cloud import Cloud
 from cosim.servers.waiting import WaitForAll, Waiting
+from cosim.servers.workload import Load
 from cosim.simulation import Process, Simulation
 
 
@@ -58,6 +59,10 @@ class Protocol(Port, ABC):
     def plans_times(self) -> bool:
         """Whether it plans how long jobs take; then a downlink that takes time is refused."""
         return False
+
+    def loads(self, cloud: Cloud) -> Sequence[Load]:
+        """What the clients of each cell train, of the first global round where that changes."""
+        return [cloud.workload.of()] * len(cloud.edges)
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot play, before the clock starts.

@@ -135,10 +135,10 @@ class Clients(Trainers):
         load = cloud.workload.of()
 
         def play(sim: Simulation, flight: Flight) -> Process:
-            yield from sim.spend(client.name, "backhaul", edge.backhaul.backhaul_s(load.download.bits))
+            yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.download.bits))
             update = yield from self._job(sim, cloud, client, flight, NO_ROUND)
             if not isinstance(update, Dropped):
-                yield from sim.spend(client.name, "backhaul", edge.backhaul.backhaul_s(load.upload.bits))
+                yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.upload.bits))
             return update
 
         return play
@@ -159,6 +159,18 @@ class Clients(Trainers):
                 upload_deadline_s=self.upload_deadline_s,
             ),
         )
+
+
+def _backhaul(sim: Simulation, client: Client, lasts_s: float) -> Process:
+    """Let a model travel between cloud and edge while the client idles, or is away."""
+    end_s = sim.now_s + lasts_s
+    idling = sim.spend(client.name, "backhaul", lasts_s, client.device.idle_w)
+    if client.availability is None:
+        yield from idling
+        return
+    yield from client.availability.within(idling)
+    if sim.now_s < end_s:
+        yield sim.at(end_s)
 
 
 @configuration

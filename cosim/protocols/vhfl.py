@@ -33,6 +33,7 @@ from cosim.links.uplink import Job
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
 from cosim.servers.waiting import WaitForAll, Waiting
+from cosim.servers.workload import Load
 from cosim.simulation import Dropped, Process, Simulation
 
 
@@ -85,6 +86,10 @@ class Vhfl(Protocol):
                 "System.model: has no server's part, so clients would see the server's features. Usual fix: "
                 "global_features = false, or a vertical network."
             )
+
+    def loads(self, cloud: Cloud) -> Sequence[Load]:
+        """The clients' part."""
+        return [cloud.workload.of_clients_part(0)]
 
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """Global rounds until the run is over; returns the global model."""

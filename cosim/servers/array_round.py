@@ -15,6 +15,7 @@ from cosim.configuration import overrides
 from cosim.devices.fleet import Clients
 from cosim.links.payload import Payload
 from cosim.links.uplink import Job, Link, Uploads
+from cosim.servers.rested import Rested
 from cosim.servers.waiting import Ending, Waiting
 from cosim.simulation import Simulation
 
@@ -28,9 +29,10 @@ class ArrayRound:
         trained_s: When each would end its training.
         uploads: What each would send then.
         ending: How the round ends.
+        rested: What they did before it; None: they take no power then.
     """
 
-    __slots__ = ("bits", "clients", "ending", "job", "start_s", "trained_s", "uploads")
+    __slots__ = ("bits", "clients", "ending", "job", "rested", "start_s", "trained_s", "uploads")
 
     def __init__(
         self,
@@ -41,8 +43,9 @@ class ArrayRound:
         trained_s: NDArray[np.float64],
         uploads: Uploads,
         ending: Ending,
+        rested: Rested | None,
     ) -> None:
-        self.clients, self.job, self.bits = clients, job, bits
+        self.clients, self.job, self.bits, self.rested = clients, job, bits, rested
         self.start_s, self.trained_s, self.uploads, self.ending = start_s, trained_s, uploads, ending
 
     @classmethod
@@ -73,11 +76,17 @@ class ArrayRound:
         ending = waiting.ending(now_s, uploads.ends_s)
         if ending is None:
             return None
-        return cls(clients, job, int(payload.bits), now_s, trained_s, uploads, ending)
+        rested = Rested.begun(clients, now_s)
+        return cls(clients, job, int(payload.bits), now_s, trained_s, uploads, ending, rested)
 
     def cut(self, now_s: float, reason: str) -> None:
         """Note that the round is cut from outside."""
         self.ending = Ending(now_s, self.uploads.ends_s <= now_s, reason)
+
+    def let_rest(self) -> None:
+        """Let the rest of those begin who have ended, or were cut with the round."""
+        if (rest := self.clients.fleet.rest) is not None:
+            rest.since_s[self.clients.places] = np.minimum(self.uploads.ends_s, self.ending.end_s)
 
     @property
     def has_trained(self) -> NDArray[np.bool_]:

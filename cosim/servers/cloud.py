@@ -49,10 +49,14 @@ class VersionReport(NamedTuple):
 
 @attrs.define
 class _Standing:
-    """How far a run has come: its last version, and the last that was evaluated."""
+    """How far a run has come.
+
+    Its last version and what clients had taken at rest by then, and the last that was evaluated.
+    """
 
     last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel()))
     evaluated: Progress | None = None
+    rest_j: float = 0.0
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -173,6 +177,8 @@ class Cloud(Server):
         if known and progress.version == known.version:
             known.settle(self.learner, model, self.states, others, self._asked)
         standing.last = VersionReport(progress, None, model, dict(self.states), others)
+        if sim.rests is not None and self.evaluation.learns:
+            standing.rest_j = sim.rests.energy_j(sim.now_s)
         last = standing.evaluated
         if last is None or self.is_over or self.evaluation.is_due(progress, last):
             self._evaluate(sim)
@@ -192,7 +198,7 @@ class Cloud(Server):
         else:
             self.learner.compute(model, *states.values(), *living.values())
             scores, measures = self.learner.evaluate(model), self.learner.measures
-            evaluation = Evaluation(progress.time_s, progress.version, scores, measures)
+            evaluation = Evaluation(progress.time_s, progress.version, scores, measures, standing.rest_j)
         sim.trace.record(evaluation)
         trained = self.learner.trained(self._asked)
         standing.last = standing.last._replace(evaluation=evaluation, trained=trained)

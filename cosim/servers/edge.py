@@ -184,6 +184,7 @@ class EdgeServer(Server):
     def _ended(self, played: ArrayRound, updates: Mapping[int, PendingUpdate]) -> None:
         """Write down what has happened in a round, and keep what the trainings leave that have ended."""
         assert self.rounds.played is not None
+        played.let_rest()
         self.rounds.played.add(played)
         for place in np.flatnonzero(played.has_trained).tolist() if updates else ():
             played.clients[place].keep(updates[place])

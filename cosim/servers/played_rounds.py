@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.devices.fleet import Clients
+from cosim.devices.rest import Stretch
 from cosim.records import DONE, ROWS_OF_A_JOB, Fate, Row, Span, Tally, Transfer
 from cosim.servers.array_round import ArrayRound
+from cosim.servers.rested import Rested, spans_of
 from cosim.trace import Columns, Trace, Words
 
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
@@ -24,12 +27,17 @@ class PlayedRounds:
 
     Args:
         keeps_rows: Whether rows of clients are kept; else a `Tally` of each round.
+
+    Attributes:
+        cells: The clients of each cell, where devices take power at rest.
     """
 
     def __init__(self, trace: Trace, *, keeps_rows: bool) -> None:
         self._trace, self.keeps_rows = trace, keeps_rows
         self._rounds: list[ArrayRound] = []
         self._num_jobs, self._forgotten_s = 0, -math.inf
+        self._rested: list[Rested] = []
+        self.cells: Sequence[Clients] = ()
         trace.many = self
 
     def add(self, played: ArrayRound) -> None:
@@ -40,6 +48,21 @@ class PlayedRounds:
         else:
             self._trace.record(_tally(played))
 
+    def close(self, now_s: float) -> None:
+        """Keep the rest of everybody until the end of a run, where devices take power at rest."""
+        for clients in self.cells:
+            rested = Rested.begun(clients, now_s)
+            assert rested is not None
+            if self.keeps_rows:
+                self._rested.append(rested)
+            else:
+                self._trace.record(rested.tally())
+
+    def fall_asleep(self, until_s: float) -> None:
+        """Keep the idling of those who fell asleep by then, and are still at rest."""
+        if self.keeps_rows:
+            self._rested += [Rested.fallen_asleep(clients, until_s) for clients in self.cells]
+
     @property
     def num_rows(self) -> int:
         """About how many rows it has."""
@@ -48,9 +71,12 @@ class PlayedRounds:
     def columns(self, until_s: float = math.inf) -> dict[type[Row], Columns]:
         """The rows that ended by then, by column."""
         rounds = [of for of in self._rounds if of.start_s <= until_s]
-        if not rounds:
-            return {}
-        found = _columns(rounds)
+        found = _columns(rounds) if rounds else {}
+        rested = [of.rested for of in rounds if of.rested is not None] + self._rested
+        if rested:
+            clients, _ = _names([of.clients for of in rested], [len(of.since_s) for of in rested])
+            at_work = [found[Span]] if Span in found else []
+            found[Span] = _stacked(at_work + spans_of(rested, clients))
         for kind, columns in found.items():
             ends_s = columns["end_s"]
             which = (self._forgotten_s < ends_s) & (ends_s <= until_s)
@@ -62,6 +88,7 @@ class PlayedRounds:
         """Let go of the rows that ended by then; nothing that ended so early may be added later."""
         self._rounds = [of for of in self._rounds if of.ending.end_s > until_s]
         self._num_jobs = sum(len(of.trained_s) for of in self._rounds)
+        self._rested = [of for of in self._rested if of.until_s > until_s]
         self._forgotten_s = until_s
 
 
@@ -75,6 +102,8 @@ def _tally(played: ArrayRound) -> Tally:
     send_s = np.where(sends, np.minimum(ends_s, end_s) - waited_s, 0.0)
     upload_s = np.sort((ends_s - trained_s)[arrives])
     num_sent, num_arrived = int(sends.sum()), len(upload_s)
+    idle, sleep = _NO_REST if played.rested is None else played.rested.stretches
+    wait_s = np.where(sends, waited_s - trained_s, 0.0)
     quantiles_s = [upload_s[math.ceil(q * num_arrived) - 1] if num_arrived else math.nan for q in QUANTILES]
     return Tally(
         fleet.edge,
@@ -86,14 +115,22 @@ def _tally(played: ArrayRound) -> Tally:
         num_sent,
         int(counts.sum()),
         train_s.sum(),
-        np.where(sends, waited_s - trained_s, 0.0).sum() if granted_s is not trained_s else 0.0,
+        wait_s.sum(),
         send_s.sum(),
+        idle.lasts_s.sum(),
+        sleep.lasts_s.sum(),
         (fleet.train_w[places] * train_s).sum(),
+        (fleet.devices.idle_w[places] * wait_s).sum(),
         (fleet.send_w[places] * send_s).sum(),
+        idle.energy_j.sum(),
+        sleep.energy_j.sum(),
         num_sent * played.bits,
         (played.bits - played.uploads.bits_left(end_s)).sum(),
         *quantiles_s,
     )
+
+
+_NO_REST = (Stretch(np.zeros(0), np.zeros(0), np.zeros(0)),) * 2
 
 
 def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
@@ -111,8 +148,9 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
     left_bits = all_of([of.uploads.bits_left(of.ending.end_s) for of in rounds])
     train_w = all_of([of.clients.fleet.train_w[of.clients.places] for of in rounds])
     send_w = all_of([of.clients.fleet.send_w[of.clients.places] for of in rounds])
+    idle_w = all_of([of.clients.fleet.devices.idle_w[of.clients.places] for of in rounds])
     bits, number = each([of.bits for of in rounds]), each([of.job.number for of in rounds])
-    clients, edges = _names(rounds, sizes)
+    clients, edges = _names([of.clients for of in rounds], sizes)
     words = [DONE, *dict.fromkeys(of.ending.reason for of in rounds)]
     reason = each([words.index(of.ending.reason) for of in rounds])
     shared = {
@@ -150,7 +188,7 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
             (
                 trained_s,
                 granted_s,
-                0.0 * send_w,
+                idle_w,
                 granted_s < end_s,
             ),  # who is granted at the cut waits no more
             (granted_s, ends_s, send_w, arrives),
@@ -176,26 +214,30 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
     }
 
 
-def _names(rounds: Sequence[ArrayRound], sizes: Sequence[int]) -> tuple[Words, Words]:
+def _names(of: Sequence[Clients], sizes: Sequence[int]) -> tuple[Words, Words]:
     """Client and edge server of each row."""
-    fleets = list({id(of.clients.fleet): of.clients.fleet for of in rounds}.values())
-    firsts = dict(zip(map(id, fleets), np.cumsum([0, *(len(of.names) for of in fleets)]), strict=False))
+    fleets = list({id(clients.fleet): clients.fleet for clients in of}.values())
+    firsts = dict(zip(map(id, fleets), np.cumsum([0, *(len(fleet.names) for fleet in fleets)]), strict=False))
     which = {id(fleet): number for number, fleet in enumerate(fleets)}
-    places = [
-        firsts[id(of.clients.fleet)] + np.arange(len(of.clients.fleet.names))[of.clients.places]
-        for of in rounds
-    ]
-    clients = Words([name for fleet in fleets for name in fleet.names], np.concatenate(places))
-    edges = np.repeat([which[id(of.clients.fleet)] for of in rounds], sizes)
-    return clients, Words([fleet.edge for fleet in fleets], edges)
+    places = [firsts[id(c.fleet)] + np.arange(len(c.fleet.names))[c.places] for c in of]
+    names = Words([name for fleet in fleets for name in fleet.names], np.concatenate(places))
+    edges = np.repeat([which[id(clients.fleet)] for clients in of], sizes)
+    return names, Words([fleet.edge for fleet in fleets], edges)
 
 
 def _stacked(parts: Sequence[Columns]) -> Columns:
-    """Rows one below the other, whose words are the same."""
+    """Rows one below the other."""
     stacked: Columns = {}
     for name, first in parts[0].items():
-        if isinstance(first, Words):
-            stacked[name] = Words(first.words, np.concatenate([of[name].codes for of in parts]))
+        columns = [part[name] for part in parts]
+        if isinstance(first, Words) and all(column.words is first.words for column in columns):
+            stacked[name] = Words(first.words, np.concatenate([column.codes for column in columns]))
+        elif isinstance(first, Words):
+            firsts = np.cumsum([0, *(len(column.words) for column in columns)])
+            codes = [first + column.codes for first, column in zip(firsts, columns, strict=False)]
+            stacked[name] = Words(
+                [word for column in columns for word in column.words], np.concatenate(codes)
+            )
         else:
-            stacked[name] = np.concatenate([of[name] for of in parts])
+            stacked[name] = np.concatenate(columns)
     return stacked

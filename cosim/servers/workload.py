@@ -42,6 +42,9 @@ class Load:
         coding_cycles: Cycles that coding the upload takes.
         fraction: Part of the model's trained parameters that it trains.
         sample_flops: Counts the operations of training it on one sample.
+        num_values: Values that are trained, and running statistics.
+        num_parameters: Those that are trained.
+        activation_bits: Counts what training holds for the backward pass of one sample.
         costs: What a local step costs.
     """
 
@@ -50,6 +53,9 @@ class Load:
     coding_cycles: float
     fraction: float
     sample_flops: Callable[[], int]
+    num_values: float
+    num_parameters: float
+    activation_bits: Callable[[], int]
     costs: "Costs"
 
     def step_cycles(self, client: Client, batch_size: int) -> float:
@@ -117,7 +123,9 @@ class Workload:
         num_beside = sum(map(math.prod, (companions or {}).values()))
         num_values = self.shape.num_values(part) + num_beside
         fraction = self.shape.num_parameters(part) / self.shape.num_parameters()
-        return self._load(num_values, fraction, lambda: self.flops.of(part))
+        own = self.shape.num_values(part), self.shape.num_parameters(part)
+        counts = lambda: self.flops.of(part), lambda: self.flops.activation_bits(part)
+        return self._load(num_values, fraction, *own, *counts)
 
     def of_clients_part(self, num_samples: int) -> Load:
         """Of the clients' part of a network in two parts, with so many samples.
@@ -127,7 +135,9 @@ class Workload:
         """
         num_beside = num_samples * self.shape.num_central_outputs
         num_values = self.shape.num_local_parameters + num_beside
-        return self._load(num_values, 1.0, self.flops.of_clients_part)
+        num_own, flops = self.shape.num_local_parameters, self.flops
+        counts = flops.of_clients_part, flops.activation_bits_of_clients_part
+        return self._load(num_values, 1.0, num_own, num_own, *counts)
 
     def by_units(self, group: str) -> tuple[Load, Load]:
         """Of what no group of units cuts, and of a unit of this group with what of the others goes with it.
@@ -159,13 +169,24 @@ class Workload:
                     "rule or value."
                 )
 
-    def _load(self, num_values: int, fraction: float, sample_flops: Callable[[], int]) -> Load:
+    def _load(
+        self,
+        num_sent: int,
+        fraction: float,
+        num_values: int,
+        num_parameters: int,
+        sample_flops: Callable[[], int],
+        activation_bits: Callable[[], int],
+    ) -> Load:
         return Load(
-            download=self.codec.model_payload(num_values),
-            upload=self.codec.payload(num_values),
-            coding_cycles=self.codec.cycles(num_values),
+            download=self.codec.model_payload(num_sent),
+            upload=self.codec.payload(num_sent),
+            coding_cycles=self.codec.cycles(num_sent),
             fraction=fraction,
             sample_flops=sample_flops,
+            num_values=num_values,
+            num_parameters=num_parameters,
+            activation_bits=activation_bits,
             costs=self.costs,
         )
 
@@ -176,6 +197,9 @@ class Workload:
             coding_cycles=0.0,
             fraction=num_parameters / self.shape.num_parameters(),
             sample_flops=_unknown,
+            num_values=num_values,
+            num_parameters=num_parameters,
+            activation_bits=_unknown,
             costs=self.costs,
         )
 

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from cosim.names import by_number
-from cosim.records import DONE, NO_JOB, NO_ROUND
+from cosim.records import DONE, NO_JOB, NO_ROUND, REST
 from cosim.results import Result
+from cosim.summary import COMPLETE
 
 Law = Callable[[Result], None]
 
@@ -55,7 +56,7 @@ def time_passes(result: Result) -> None:
 
 
 def energy_adds_up(result: Result) -> None:
-    """Energy is finite, not negative, not spent while waiting, and the run's is the sum of the spans."""
+    """Energy is finite, not negative, waiting takes that of an idle client, and the sum is the run's."""
     spans = result.spans
     _all(
         spans,
@@ -65,10 +66,34 @@ def energy_adds_up(result: Result) -> None:
         "a power below 0, or one that is not a number",
     )
     waiting = spans[spans["activity"] == "wait"]
-    _all(waiting, waiting["energy_j"] == 0.0, "energy", "waiting takes none", "a power given to sim.spend")
+    takes = waiting["energy_j"] > 0.0
+    if not _rests(spans).any():
+        _all(waiting, ~takes, "energy", "waiting takes none", "a power given to sim.spend")
     if not np.isclose(spans["energy_j"].sum(), result.summary.energy_j, rtol=1e-12):
         where = f"the spans have {spans['energy_j'].sum()} J, the summary has {result.summary.energy_j} J"
         raise broken("energy", where, "a summary of its own")
+
+
+def _rests(spans: pd.DataFrame) -> "pd.Series[bool]":
+    """Which are of clients at rest."""
+    return spans["activity"].isin(REST) & spans["node"].str.startswith("client")
+
+
+def rest_fills_the_gaps(result: Result) -> None:
+    """Where devices take power at rest, the activities of each client tile the whole run."""
+    spans, end_s = result.spans, result.summary.time_s
+    if result.summary.status != COMPLETE or not _rests(spans).any():
+        return
+    clients = spans[spans["node"].str.startswith("client")].sort_values(["node", "start_s"])
+    num_clients = result.config["system"]["num_clients"]
+    if clients["node"].nunique() != num_clients:
+        where = f"{clients['node'].nunique()} of {num_clients} clients have activities"
+        raise broken("rest", where, "names other than those of the run's clients")
+    reason = "time that a client spends by other ways than sim.spend"
+    begins = clients["start_s"] == clients.groupby("node")["end_s"].shift(fill_value=0.0)
+    _all(clients, begins, "rest", "an activity must begin where the one before has ended", reason)
+    last = clients.groupby("node").tail(1)
+    _all(last, last["end_s"] == end_s, "rest", f"the last activity must end with the run, at {end_s}", reason)
 
 
 def bits_are_conserved(result: Result) -> None:
@@ -201,6 +226,7 @@ def _arrived(result: Result) -> pd.DataFrame:
 LAWS: tuple[Law, ...] = (
     time_passes,
     energy_adds_up,
+    rest_fills_the_gaps,
     bits_are_conserved,
     drops_are_counted,
     jobs_tell_all,

@@ -58,6 +58,10 @@ class ErrorFeedback(Codec):
         """Ask the codec."""
         self.codec.check(shape)
 
+    def training_values(self, num_parameters: int, num_values: int) -> int:
+        """What it has left out."""
+        return num_values
+
     def kept_values(self, shape: NetworkShape) -> int:
         """One for each that an update has; those of companions are not counted."""
         return shape.num_values()

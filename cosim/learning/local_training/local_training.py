@@ -79,6 +79,11 @@ class LocalTraining(Port):
     batch_size: int = field(at_least(1), default=50)
     learning_rate: float = field(positive, default=0.05)
 
+    @property
+    def samples_at_once(self) -> int:
+        """A mini-batch."""
+        return self.batch_size
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "train" in vars(cls) and "program" not in vars(cls):
@@ -175,6 +180,10 @@ class Proximal(Sgd):
     """
 
     mu: float = field(not_negative, default=0.005)
+
+    def training_values(self, num_parameters: int, num_values: int) -> int:
+        """Where it started."""
+        return num_parameters if self.mu else 0
 
     def program(self) -> "Program":
         """Many clients in one program."""

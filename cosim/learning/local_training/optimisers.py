@@ -37,6 +37,10 @@ class Momentum(Sgd):
     nesterov: bool = False
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
+    def training_values(self, num_parameters: int, num_values: int) -> int:
+        """A sum for each parameter."""
+        return num_parameters if self.momentum else 0
+
     def kept_values(self, shape: NetworkShape) -> int:
         """A sum for each parameter."""
         return shape.num_parameters() if self.keeps_state else 0
@@ -80,6 +84,10 @@ class Adam(LocalTraining):
     beta2: float = field(between(0.0, 0.999999), default=0.999)
     epsilon: float = field(positive, default=1e-8)
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def training_values(self, num_parameters: int, num_values: int) -> int:
+        """Two means for each parameter."""
+        return 2 * num_parameters
 
     def kept_values(self, shape: NetworkShape) -> int:
         """Two means for each parameter."""

@@ -47,6 +47,10 @@ class Scaffold(Sgd):
         """The server's variate."""
         return {f"variate {name}": size for name, size in shape.parameters.items()}
 
+    def training_values(self, num_parameters: int, num_values: int) -> int:
+        """Its own variate, and the server's."""
+        return 2 * num_parameters
+
     def kept_values(self, shape: NetworkShape) -> int:
         """The client's."""
         return shape.num_parameters()

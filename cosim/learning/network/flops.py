@@ -1,4 +1,4 @@
-"""Floating-point operations of training, as torch counts them on tensors without values.
+"""Floating-point operations and activations of training, as torch counts them on tensors without values.
 
 Scope and limitations: matrix products and convolutions, each multiplication and each addition once;
 normalisation, activations and pooling are left out. A product that no gradient needs (with respect to the
@@ -38,6 +38,7 @@ class TrainingFlops:
         self._num_local_features = dataset.num_features - dataset.num_global_features
         self._known: dict[tuple[tuple[int, ...], ...], int] = {}
         self._known_local: int | None = None
+        self._known_bits: dict[tuple[tuple[int, ...], ...], int] = {}
 
     def of(self, part: Part | None = None) -> int:
         """Operations of matrix products and convolutions, forwards and back, for one sample.
@@ -60,13 +61,30 @@ class TrainingFlops:
         if not self._shape.num_central_outputs:
             return self.of()
         if self._known_local is None:
-            local = self._network.get_submodule(LOCAL.removesuffix("."))
-            num_inputs = self._shape.num_central_outputs + self._num_local_features
-            x_1D = np.empty((1, num_inputs), dtype=self._x_1D.dtype)
-            tensors = self._shape.tensors.items()
-            shapes = {name.removeprefix(LOCAL): size for name, size in tensors if name.startswith(LOCAL)}
-            self._known_local = training_flops(local, shapes, x_1D, wants_input_gradient=True)
+            self._known_local = training_flops(*self._clients_part(), wants_input_gradient=True)
         return self._known_local
+
+    def activation_bits(self, part: Part | None = None) -> int:
+        """Bits that training holds for the backward pass of one sample, of a part or of the whole (None)."""
+        shapes = self._shape.tensors if part is None else self._shape.cut(part)
+        sizes = tuple(shapes.values())
+        if sizes not in self._known_bits:
+            self._known_bits[sizes] = activation_bits(self._network, shapes, self._x_1D)
+        return self._known_bits[sizes]
+
+    def activation_bits_of_clients_part(self) -> int:
+        """The same for the clients' part of a network in two parts, or for the whole one."""
+        if not self._shape.num_central_outputs:
+            return self.activation_bits()
+        return activation_bits(*self._clients_part())
+
+    def _clients_part(self) -> tuple[nn.Module, Shapes, NDArray[Any]]:
+        """The clients' part, its tensors' shapes and a sample of it."""
+        local = self._network.get_submodule(LOCAL.removesuffix("."))
+        num_inputs = self._shape.num_central_outputs + self._num_local_features
+        tensors = self._shape.tensors.items()
+        shapes = {name.removeprefix(LOCAL): size for name, size in tensors if name.startswith(LOCAL)}
+        return local, shapes, np.empty((1, num_inputs), dtype=self._x_1D.dtype)
 
 
 def training_flops(
@@ -87,6 +105,38 @@ def training_flops(
         wanted = [values for values in (samples, *(tensors[name] for name in shapes)) if values.requires_grad]
         torch.autograd.grad(outputs.sum(), wanted, allow_unused=True)
     return counter.get_total_flops()
+
+
+def activation_bits(network: nn.Module, shapes: Shapes, x_BD: NDArray[Any]) -> int:
+    """Bits that a forward pass leaves for the backward one: the samples, and what torch saves of them.
+
+    Args:
+        network: Its forward pass.
+        shapes: Tensor name -> shape, of the whole network or of a part.
+        x_BD: Samples; their values do not matter.
+    """
+    bits_of: dict[int, int] = {}
+    kept = []  # so that no other takes the place of one that is counted
+
+    def note(values: torch.Tensor) -> None:
+        storage = values.untyped_storage()
+        kept.append(storage)
+        bits_of[storage._cdata] = 8 * storage.nbytes()
+
+    def saved(values: torch.Tensor) -> torch.Tensor:
+        note(values)
+        return values
+
+    with torch.enable_grad(), _no_values(network):
+        tensors = _tensors(network, shapes)
+        samples = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype)
+        note(samples)
+        with torch.autograd.graph.saved_tensors_hooks(saved, lambda values: values):
+            outputs = functional_call(network, tensors, (samples,))
+        note(outputs)
+        for values in tensors.values():
+            bits_of.pop(values.untyped_storage()._cdata, None)
+    return sum(bits_of.values())
 
 
 def output_shape(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
