@@ -93,7 +93,7 @@ class Fates:
             energy_j=_sums_j(of[has_ended], energy_j[has_ended], len(jobs)),
         )
         spent_j = _by_pair(fate, activity[own], words, energy_j)
-        tallied_j = {(UNKNOWN, name): float(told[f"{name}_j"].sum()) for name in ("send", "train")}
+        tallied_j = {(UNKNOWN, name): float(told[f"{name}_j"].sum()) for name in ("receive", "send", "train")}
         return cls(spent_j=spent_j | {pair: own for pair, own in tallied_j.items() if own}, attempts=attempts)
 
     @property

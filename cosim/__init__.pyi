@@ -59,7 +59,7 @@ from cosim.learning.tasks.metric import Answers, Metric
 from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1
 from cosim.learning.tasks.next_token import NextToken
 from cosim.learning.tasks.task import Classification, Regression, Task
-from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
+from cosim.links.downlink import CellDownlink, Downlink, Instantaneous
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, SteadyUploads, Uplink, Upload, Uploads
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.asynchronous_training import AsynchronousTraining
@@ -80,6 +80,8 @@ from cosim.queueing.network import PublicNetwork
 from cosim.queueing.paths import OwnPaths, Paths, SharedPath
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
 from cosim.queueing.start import EmptyStart, Start, StationaryStart
+from cosim.radio.downlink.broadcast import Broadcast
+from cosim.radio.downlink.unicast import Unicast
 from cosim.radio.fading import Fading, NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.large_scale import LargeScale
@@ -125,6 +127,7 @@ __all__ = [
     "AtLeast",
     "AuthoredText",
     "BFloat16",
+    "Broadcast",
     "BySamples",
     "CellDownlink",
     "CellIid",
@@ -159,7 +162,6 @@ __all__ = [
     "Dirichlet",
     "Dispatched",
     "Downlink",
-    "Download",
     "DrawnDevices",
     "DrawnSteps",
     "Dropped",
@@ -295,6 +297,7 @@ __all__ = [
     "TransmitPower",
     "Uncompressed",
     "Unconstrained",
+    "Unicast",
     "Uniform",
     "Uplink",
     "Upload",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cosim.records import NO_JOB
+from cosim.records import NO_JOB, UP
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +25,8 @@ def with_costs(tables: "dict[str, pd.DataFrame]") -> "pd.DataFrame":
     given = pd.MultiIndex.from_frame(jobs[["client", "job"]])
     in_cells = pd.MultiIndex.from_arrays([jobs["edge"], jobs["global_round"] - 1])
     wanted = pd.MultiIndex.from_frame(updates[["client", "job"]])
-    found = {}
-    for column, rows in (("sent_bits", tables["transfers"]), ("energy_j", spans)):
+    transfers, found = tables["transfers"], {}
+    for column, rows in (("sent_bits", transfers[transfers["direction"] == UP]), ("energy_j", spans)):
         of_jobs = rows.groupby(["client", "job"])[column].sum()
         of_cells = of_jobs.reindex(given, fill_value=0.0).set_axis(in_cells).groupby(level=[0, 1]).sum()
         of_client, of_cell = (of.reindex(wanted).fillna(0.0).to_numpy() for of in (of_jobs, of_cells))

@@ -19,6 +19,9 @@ DONE = "done"
 END_OF_RUN = "end of the run"
 """The outcome of what the end of the run has met."""
 
+UP, DOWN = "up", "down"
+"""The directions of a transfer: from a client to its edge server, and back."""
+
 NO_JOB = -1
 """The number of no job."""
 
@@ -43,7 +46,7 @@ class Span(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """One upload: the bits of its payload, and the bits that had been sent when it ended."""
+    """One upload or download: the bits of its payload, and the bits that had come through when it ended."""
 
     client: str
     edge: str
@@ -55,6 +58,7 @@ class Transfer(NamedTuple):
     sent_bits: float
     arrived: bool
     job: int = NO_JOB
+    direction: str = UP
 
 
 class Fate(NamedTuple):
@@ -107,8 +111,9 @@ class Round(NamedTuple):
 class Tally(NamedTuple):
     """One edge round in numbers, in a run that keeps no rows of its clients.
 
-    Times and energies are sums over clients. Quantiles of the time from a client's training to the end of its
-    upload are over those whose upload has ended, an order statistic each; NaN where none has.
+    What is sent are uploads, what is received are downloads. Times and energies are sums over clients.
+    Quantiles of the time from a client's training to the end of its upload are over those whose upload has
+    ended, an order statistic each; NaN where none has.
     """
 
     edge: str
@@ -130,6 +135,9 @@ class Tally(NamedTuple):
     upload_p50_s: float
     upload_p90_s: float
     upload_max_s: float
+    receive_s: float
+    receive_j: float
+    received_bits: float
 
 
 class Applied(NamedTuple):

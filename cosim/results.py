@@ -27,10 +27,10 @@ from cosim.files import checksum, place, read_json, shown, write_json, write_tab
 from cosim.job_costs import with_costs
 from cosim.names import CLOUD
 from cosim.provenance import check_version
-from cosim.records import Trace
+from cosim.records import UP, Trace
 from cosim.shown import in_a_line, table
 from cosim.summary import CHECKSUMS, COMPLETE, SUMMARY, Summary, summary_of
-from cosim.tables import TABLES, Tables, file_of, table_of
+from cosim.tables import TABLES, Tables, file_of, of_direction, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,8 +102,13 @@ class Result:
 
     @property
     def transfers(self) -> "pd.DataFrame":
-        """One row per upload (`records.Transfer`)."""
+        """One row per upload and download (`records.Transfer`)."""
         return self.tables["transfers"]
+
+    @property
+    def uploads(self) -> "pd.DataFrame":
+        """Those of the transfers that go up."""
+        return of_direction(self.transfers, UP)
 
     @property
     def fates(self) -> "pd.DataFrame":
@@ -185,14 +190,14 @@ class Result:
         frames: dict[str, Any] = {
             name: table_of(name, getattr(trace, name), columns.get(kind)) for name, kind in TABLES.items()
         }
-        spans, transfers = frames["spans"], frames["transfers"]
+        spans, uploads = frames["spans"], of_direction(frames["transfers"], UP)
         tallies, evaluations = frames["tallies"], frames["evaluations"]
         frames["updates"] = with_costs(frames)
-        tallied_j = tallies["train_j"] + tallies["send_j"]
+        tallied_j = tallies["receive_j"] + tallies["train_j"] + tallies["send_j"]
         until_s, ends_s = evaluations["time_s"], tallies["end_s"]
         evaluations["energy_j"] = _total_until(until_s, spans["end_s"], spans["energy_j"])
         evaluations["energy_j"] += _total_until(until_s, ends_s, tallied_j)
-        sent_bits = _total_until(until_s, transfers["end_s"], transfers["sent_bits"])
+        sent_bits = _total_until(until_s, uploads["end_s"], uploads["sent_bits"])
         sent_bits += _total_until(until_s, ends_s, tallies["sent_bits"])
         evaluations["bits_per_client"] = sent_bits / num_clients
         summary = Summary.of(trace, frames, num_clients, status, time_s)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosim.files import read_json
-from cosim.records import DONE, END_OF_RUN, NO_ROUND, Measure, Trace, from_json
-from cosim.tables import TABLES
+from cosim.records import DONE, DOWN, END_OF_RUN, NO_ROUND, UP, Measure, Trace, from_json
+from cosim.tables import TABLES, of_direction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,8 @@ class Summary(NamedTuple):
 
     `scores` are those of the last evaluation by column, `measures` what they mean; both are empty without
     one. Updates are the clients' of all rounds that have ended, and of jobs that belong to none.
-    `bits_per_client` counts what was really sent, dropped uploads included.
+    `bits_per_client` counts what was really sent, dropped uploads included; `received_bits_per_client` what
+    clients have really received.
     """
 
     status: str
@@ -33,6 +34,7 @@ class Summary(NamedTuple):
     num_updates: int
     num_dropped: int
     bits_per_client: float
+    received_bits_per_client: float
 
     @classmethod
     def of(
@@ -44,14 +46,16 @@ class Summary(NamedTuple):
         time_s: float,
     ) -> "Summary":
         """That of a trace, and of the tables of its rows."""
-        spans, transfers, rounds = tables["spans"], tables["transfers"], tables["rounds"]
+        spans, rounds = tables["spans"], tables["rounds"]
         tallies, fates = tables["tallies"], tables["fates"]
         edge_rounds, global_rounds = (rounds[rounds["level"] == level] for level in ("edge", "global"))
         jobs = fates[(fates["edge_round"] == NO_ROUND) & (fates["outcome"] != END_OF_RUN)]
         num_dropped = int((jobs["outcome"] != DONE).sum())
         num_updates = int(edge_rounds["num_participants"].sum())
-        tallied_j = tallies["train_j"] + tallies["send_j"]
-        sent_bits = float(transfers["sent_bits"].sum()) + float(tallies["sent_bits"].sum())
+        tallied_j = tallies["receive_j"] + tallies["train_j"] + tallies["send_j"]
+        up, down = (of_direction(tables["transfers"], way)["sent_bits"] for way in (UP, DOWN))
+        sent_bits = float(up.sum()) + float(tallies["sent_bits"].sum())
+        received_bits = float(down.sum()) + float(tallies["received_bits"].sum())
         return cls(
             status=status,
             num_global_rounds=len(global_rounds),
@@ -62,6 +66,7 @@ class Summary(NamedTuple):
             num_updates=num_updates + len(jobs),
             num_dropped=num_dropped + num_updates - int(edge_rounds["num_arrived"].sum()),
             bits_per_client=sent_bits / num_clients,
+            received_bits_per_client=received_bits / num_clients,
         )
 
     @property

@@ -45,7 +45,7 @@ TABLES = {
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
 _ORDER = {
     "spans": ["start_s", "node", "end_s"],
-    "transfers": ["start_s", "client"],
+    "transfers": ["start_s", "client", "direction"],
     "fates": ["start_s", "client"],
     "plans": ["time_s", "client"],
     "rounds": ["end_s", "level", "node"],
@@ -84,6 +84,12 @@ def table_of(name: str, rows: list[Any], columns: Columns | None = None) -> "pd.
         for column, values in found.items()
     }
     return pd.DataFrame(frame, columns=list(dtypes))
+
+
+def of_direction(transfers: "pd.DataFrame", direction: str) -> "pd.DataFrame":
+    """The transfers that go one way; all of them, where none goes the other."""
+    is_of = (transfers["direction"] == direction).to_numpy()
+    return transfers if is_of.all() else transfers[is_of]
 
 
 def _numbers_of(singles: Sequence[Any], many: NDArray[Any] | None, dtype: str) -> NDArray[Any]:

@@ -61,6 +61,8 @@ def times_picture(axes: Axes, result: Result) -> None:
 def energy_picture(axes: Axes, result: Result) -> None:
     """Energy by activity, each fifth of the run beneath the one before."""
     told, columns = result.tallies, {"train": "train_j", "send": "send_j"}
+    if told["receive_j"].any():
+        columns = {"receive": "receive_j"} | columns
     last_s, num_parts = told["end_s"].max(), min(_NUM_PARTS, told["global_round"].nunique())
     part = np.ceil(told["end_s"] / last_s * num_parts).clip(1, num_parts)
     scale, unit = (1e3, "kJ") if result.summary.energy_j >= 1e4 else (1.0, "J")

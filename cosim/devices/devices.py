@@ -29,11 +29,13 @@ class Device:
         cpu: Its processor at the highest frequency.
         tx_power_w: Its highest transmit power.
         training_time: How long its jobs train.
+        receive_w: Power while it receives, beside the static one.
     """
 
     cpu: Cpu
     tx_power_w: float
     training_time: TrainingTime = attrs.field(factory=AsPlanned)
+    receive_w: float = 0.0
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("cpu.frequency_hz", self.cpu.frequency_hz), ("tx_power_w", self.tx_power_w)):
@@ -53,6 +55,7 @@ class DeviceArrays(Sequence[Device]):
         static_power_w: Powers of busy devices beside computing and sending.
         tx_power_w: Highest transmit powers.
         training_time: How long jobs train, one law for all, or one for each.
+        receive_w: Powers while they receive, beside the static ones.
     """
 
     frequency_hz: NDArray[np.float64]
@@ -61,6 +64,7 @@ class DeviceArrays(Sequence[Device]):
     static_power_w: NDArray[np.float64]
     tx_power_w: NDArray[np.float64]
     training_time: TrainingTime | Sequence[TrainingTime]
+    receive_w: NDArray[np.float64]
 
     def __attrs_post_init__(self) -> None:
         wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
@@ -79,6 +83,7 @@ class DeviceArrays(Sequence[Device]):
             **columns,
             tx_power_w=np.array([device.tx_power_w for device in devices], dtype=float),
             training_time=[device.training_time for device in devices],
+            receive_w=np.array([device.receive_w for device in devices], dtype=float),
         )
 
     @property
@@ -100,9 +105,15 @@ class DeviceArrays(Sequence[Device]):
             law = law[place]
         cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
         if isinstance(place, slice):
-            return DeviceArrays(**cpu, tx_power_w=self.tx_power_w[place], training_time=law)
-        values = {name: float(value) for name, value in cpu.items()}
-        return Device(cpu=Cpu(**values), tx_power_w=float(self.tx_power_w[place]), training_time=law)
+            return DeviceArrays(
+                **cpu, tx_power_w=self.tx_power_w[place], training_time=law, receive_w=self.receive_w[place]
+            )
+        return Device(
+            cpu=Cpu(**{name: float(value) for name, value in cpu.items()}),
+            tx_power_w=float(self.tx_power_w[place]),
+            training_time=law,
+            receive_w=float(self.receive_w[place]),
+        )
 
 
 _OF_CPU = ("frequency_hz", "capacitance_j_per_hz2", "lowest_frequency_hz", "static_power_w")

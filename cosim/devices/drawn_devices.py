@@ -31,6 +31,7 @@ class DrawnDevices(Devices):
         lowest_frequency_hz: Lowest frequency that a protocol may ask of a device; 0: any. [no source]
         static_power_w: Power that a device draws while it receives, trains or sends, beside computing and
             sending. [no source]
+        receive_w: Power that a device draws while it receives, beside the static one. [no source]
         tx_power: Highest power of a client while it sends.
         training_time: How long a job trains.
     """
@@ -40,6 +41,7 @@ class DrawnDevices(Devices):
     capacitance_j_per_hz2: float = field(not_negative, default=2e-28)
     lowest_frequency_hz: float = field(not_negative, default=0.0)
     static_power_w: float = field(not_negative, default=0.0)
+    receive_w: float = field(not_negative, default=0.0)
     tx_power: TransmitPower = SamePower()
     training_time: TrainingTime = AsPlanned()
 
@@ -65,6 +67,7 @@ class DrawnDevices(Devices):
             static_power_w=self.static_power_w * ones,
             tx_power_w=sim.of_clients(numbers, "transmit power", self.tx_power.highest_w),
             training_time=self.training_time,
+            receive_w=self.receive_w * ones,
         )
 
 

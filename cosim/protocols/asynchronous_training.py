@@ -52,6 +52,11 @@ class AsynchronousTraining(CellTraining):
         """As its server waits."""
         return self.protocol.waiting
 
+    @property
+    def plays_edge_rounds(self) -> bool:
+        """One by one."""
+        return False
+
     def fit(self, system: Any) -> None:
         """Refuse turns that never end, cells of cells, and more in flight than the smallest cell has."""
         if self.turn.counts_rounds:

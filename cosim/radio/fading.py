@@ -61,6 +61,11 @@ class Fading(Port, ABC):
         """Whether a channel may change while somebody sends."""
         return False
 
+    @property
+    def num_antennas(self) -> int:
+        """Antennas of an edge server."""
+        return 1
+
     @abstractmethod
     def of(self, sim: Simulation, client: str) -> BlockFading:
         """The channel of one client."""

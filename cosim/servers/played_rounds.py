@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.records import DONE, Columns, Fate, Row, Span, Tally, Trace, Transfer, Words
+from cosim.links.uplink import Uploads
+from cosim.records import DONE, DOWN, UP, Columns, Fate, Row, Span, Tally, Trace, Transfer, Words
 from cosim.servers.array_round import ArrayRound
 
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
@@ -47,7 +48,8 @@ def _tally(played: ArrayRound) -> Tally:
     (end_s, counts, _), trained_s, ends_s = played.ending, played.trained_s, played.uploads.ends_s
     granted_s = trained_s if played.uploads.granted_s is None else played.uploads.granted_s
     sends, arrives = trained_s <= end_s, ends_s <= end_s
-    train_s = np.minimum(trained_s, end_s) - played.start_s
+    begins_s = np.minimum(played.begins_s, end_s)
+    train_s = np.minimum(trained_s, end_s) - begins_s
     waited_s = np.minimum(granted_s, end_s)
     send_s = np.where(sends, np.minimum(ends_s, end_s) - waited_s, 0.0)
     upload_s = np.sort((ends_s - trained_s)[arrives])
@@ -67,10 +69,23 @@ def _tally(played: ArrayRound) -> Tally:
         send_s.sum(),
         (fleet.train_w[places] * train_s).sum(),
         (fleet.send_w[places] * send_s).sum(),
-        num_sent * played.bits,
-        (played.bits - played.uploads.bits_left(end_s)).sum(),
+        num_sent * played.upload_bits,
+        (played.upload_bits - played.uploads.bits_left(end_s)).sum(),
         *quantiles_s,
+        *_received(played),
     )
+
+
+def _received(played: ArrayRound) -> tuple[float, float, float]:
+    """Time, energy and bits of its downloads."""
+    if played.received is None:
+        return 0.0, 0.0, 0.0
+    fleet, downloads, end_s = played.clients.fleet, played.received, played.ending.end_s
+    granted_s = played.start_s if downloads.granted_s is None else np.minimum(downloads.granted_s, end_s)
+    receive_s = np.minimum(downloads.ends_s, end_s) - granted_s
+    received_j = fleet.receive_w[played.clients.places] * receive_s
+    bits = played.download_bits - downloads.bits_left(end_s)
+    return float(receive_s.sum()), float(received_j.sum()), float(bits.sum())
 
 
 def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
@@ -84,61 +99,78 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
         return np.concatenate(arrays)
 
     start_s, end_s = each([of.start_s for of in rounds]), each([of.ending.end_s for of in rounds])
+    begins_s = all_of([of.begins_s for of in rounds])
     trained_s, ends_s = all_of([of.trained_s for of in rounds]), all_of([of.uploads.ends_s for of in rounds])
-    left_bits = all_of([of.uploads.bits_left(of.ending.end_s) for of in rounds])
     train_w = all_of([of.clients.fleet.train_w[of.clients.places] for of in rounds])
     send_w = all_of([of.clients.fleet.send_w[of.clients.places] for of in rounds])
-    bits, number = each([of.bits for of in rounds]), each([of.job.number for of in rounds])
+    number = each([of.job.number for of in rounds])
     clients, edges = _names(rounds, sizes)
     words = [DONE, *dict.fromkeys(of.ending.reason for of in rounds)]
     reason = each([words.index(of.ending.reason) for of in rounds])
     shared = {
+        "client": clients,
         "edge": edges,
         "global_round": each([of.job.global_round for of in rounds]),
         "edge_round": each([of.job.edge_round for of in rounds]),
         "job": number,
     }
-    sends, arrives = trained_s <= end_s, ends_s <= end_s
-    until_s = np.minimum(ends_s, end_s)
     counts = all_of([of.ending.counts for of in rounds])
     fates = shared | {
-        "client": clients,
         "start_s": start_s,
-        "end_s": until_s,
+        "end_s": np.minimum(ends_s, end_s),
         "outcome": Words(words, np.where(counts, 0, reason)),
     }
-    sent = {
-        "client": clients,
-        "start_s": trained_s,
-        "end_s": until_s,
-        "payload_bits": bits,
-        "sent_bits": bits - left_bits,
-        "arrived": arrives,
-    }
-    spans, activities = [], ["train", "wait", "send"]
-    granted_s = trained_s
-    if any(of.uploads.granted_s is not None for of in rounds):
-        granted_s = all_of(
-            [of.trained_s if of.uploads.granted_s is None else of.uploads.granted_s for of in rounds]
-        )
-    for activity, (from_s, to_s, power_w, is_done) in enumerate(
+
+    def carried(
+        opens_s: NDArray[np.float64], ways: Sequence[Uploads], bits: Sequence[int], direction: str
+    ) -> Columns:
+        """Rows of uploads or downloads, of who would open none, too."""
+        done_s, payload_bits = all_of([way.ends_s for way in ways]), each(bits)
+        ended_s = [of.ending.end_s for of in rounds]
+        left_bits = all_of([way.bits_left(cut_s) for way, cut_s in zip(ways, ended_s, strict=True)])
+        return shared | {
+            "start_s": opens_s,
+            "end_s": np.minimum(done_s, end_s),
+            "payload_bits": payload_bits,
+            "sent_bits": payload_bits - left_bits,
+            "arrived": done_s <= end_s,
+            "direction": Words([direction], np.zeros(len(done_s), dtype=np.int64)),
+        }
+
+    uploads = [of.uploads for of in rounds]
+    sends = trained_s <= end_s
+    sent = carried(trained_s, uploads, [of.upload_bits for of in rounds], UP)
+    transfers = [{name: values[sends] for name, values in sent.items()}]
+    waited_s = _granted_s(uploads, trained_s)
+    activities = [
+        ("train", begins_s, trained_s, train_w, sends),
         (
-            (start_s, trained_s, train_w, sends),
-            (
-                trained_s,
-                granted_s,
-                0.0 * send_w,
-                granted_s < end_s,
-            ),  # who is granted at the cut waits no more
-            (granted_s, ends_s, send_w, arrives),
-        )
-    ):
+            "wait",
+            trained_s,
+            waited_s,
+            0.0 * send_w,
+            waited_s < end_s,
+        ),  # who is granted at the cut waits no more
+        ("send", waited_s, ends_s, send_w, ends_s <= end_s),
+    ]
+    downloads = [of.received for of in rounds if of.received is not None]
+    if downloads:
+        received_s = all_of([way.ends_s for way in downloads])
+        receive_w = all_of([of.clients.fleet.receive_w[of.clients.places] for of in rounds])
+        transfers.append(carried(start_s, downloads, [of.download_bits for of in rounds], DOWN))
+        waited_s = _granted_s(downloads, start_s)
+        activities += [
+            ("wait", start_s, waited_s, 0.0 * receive_w, waited_s < end_s),
+            ("receive", waited_s, received_s, receive_w, received_s <= end_s),
+        ]
+    spans = []
+    for activity, from_s, to_s, power_w, is_done in activities:
         stop_s = np.minimum(to_s, end_s)
         which = np.flatnonzero(stop_s > from_s)
         spans.append(
             {
                 "node": clients[which],
-                "activity": Words(activities, np.full(len(which), activity)),
+                "activity": Words([activity], np.zeros(len(which), dtype=np.int64)),
                 "start_s": from_s[which],
                 "end_s": stop_s[which],
                 "energy_j": (power_w * (stop_s - from_s))[which],
@@ -146,11 +178,18 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
                 "job": number[which],
             }
         )
-    return {
-        Span: _stacked(spans),
-        Transfer: {name: values[sends] for name, values in (shared | sent).items()},
-        Fate: fates,
-    }
+    return {Span: _stacked(spans), Transfer: _stacked(transfers), Fate: fates}
+
+
+def _granted_s(ways: Sequence[Uploads], opens_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """When each may begin to send or to receive."""
+    if all(way.granted_s is None for way in ways):
+        return opens_s
+    ends = np.cumsum([len(way.ends_s) for way in ways])[:-1]
+    opened = np.split(opens_s, ends)
+    return np.concatenate(
+        [own_s if way.granted_s is None else way.granted_s for way, own_s in zip(ways, opened, strict=True)]
+    )
 
 
 def _names(rounds: Sequence[ArrayRound], sizes: Sequence[int]) -> tuple[Words, Words]:
@@ -168,11 +207,18 @@ def _names(rounds: Sequence[ArrayRound], sizes: Sequence[int]) -> tuple[Words, W
 
 
 def _stacked(parts: Sequence[Columns]) -> Columns:
-    """Rows one below the other, whose words are the same."""
+    """Rows one below the other; words are the same list, or few."""
+    if len(parts) == 1:
+        return parts[0]
     stacked: Columns = {}
     for name, first in parts[0].items():
-        if isinstance(first, Words):
-            stacked[name] = Words(first.words, np.concatenate([of[name].codes for of in parts]))
+        values = [of[name] for of in parts]
+        if not isinstance(first, Words):
+            stacked[name] = np.concatenate(values)
+        elif all(of.words is first.words for of in values):
+            stacked[name] = Words(first.words, np.concatenate([of.codes for of in values]))
         else:
-            stacked[name] = np.concatenate([of[name] for of in parts])
+            words = list(dict.fromkeys(word for of in values for word in of.words))
+            recoded = [np.array([words.index(word) for word in of.words])[of.codes] for of in values]
+            stacked[name] = Words(words, np.concatenate(recoded))
     return stacked
