@@ -25,13 +25,13 @@ class BroadcastLatency:
     """How long a broadcast lasts.
 
     Attributes:
-        bits: s, of the model.
+        model_bits: s.
         bandwidth_hz: b, of the downlink.
         snr: Mean SNR of every client in it, linear, shape (clients,).
         num_antennas: M, of the edge server.
     """
 
-    bits: float
+    model_bits: float
     bandwidth_hz: float
     snr: NDArray[np.float64]
     num_antennas: int
@@ -39,12 +39,12 @@ class BroadcastLatency:
     def at_most(self, lasts_s: float) -> float:
         """Probability that it lasts at most so long."""
         with np.errstate(over="ignore"):
-            needed = np.expm1(np.log(2.0) * self.bits / (self.bandwidth_hz * lasts_s))
+            needed = np.expm1(np.log(2.0) * self.model_bits / (self.bandwidth_hz * lasts_s))
         return float(np.prod(gammaincc(self.num_antennas, self.num_antennas * needed / self.snr)))
 
     def quantile_s(self, probability: float) -> float:
         """Time within which it ends with a probability above 0 and below 1."""
-        typical_s = self.bits / (self.bandwidth_hz * np.log2(1.0 + float(self.snr.min())))
+        typical_s = self.model_bits / (self.bandwidth_hz * np.log2(1.0 + float(self.snr.min())))
 
         def excess(log_s: float) -> float:
             return self.at_most(typical_s * float(np.exp(log_s))) - probability

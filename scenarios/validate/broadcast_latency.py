@@ -92,7 +92,7 @@ def predict(system: cosim.System, bits: float) -> BroadcastLatency:
     assert isinstance(downlink.link, cosim.GivenSnr)
     (levels_db,) = downlink.link.snr_db.of_clients(system.sizes())
     return BroadcastLatency(
-        bits=bits,
+        model_bits=bits,
         bandwidth_hz=downlink.bandwidth_hz,
         snr=np.array([db_to_linear(level_db) for level_db in levels_db]),
         num_antennas=downlink.fading.num_antennas,

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.closed_forms.broadcast_latency import BroadcastLatency
 
-LAW = BroadcastLatency(bits=4096.0, bandwidth_hz=1e5, snr=np.array([1.0, 1.0, 10.0]), num_antennas=1)
+LAW = BroadcastLatency(model_bits=4096.0, bandwidth_hz=1e5, snr=np.array([1.0, 1.0, 10.0]), num_antennas=1)
 
 
 def test_the_weakest_of_exponential_gains_is_exponential():
@@ -20,14 +20,14 @@ def test_the_weakest_of_exponential_gains_is_exponential():
 @pytest.mark.parametrize("probability", [1e-3, 0.5, 0.999])
 def test_quantiles_are_the_inverse(num_antennas, probability):
     law = BroadcastLatency(
-        bits=LAW.bits, bandwidth_hz=LAW.bandwidth_hz, snr=LAW.snr, num_antennas=num_antennas
+        model_bits=LAW.model_bits, bandwidth_hz=LAW.bandwidth_hz, snr=LAW.snr, num_antennas=num_antennas
     )
     assert law.at_most(law.quantile_s(probability)) == pytest.approx(probability, rel=1e-8)
 
 
 def test_draws_of_its_own_agree():
     rng, num = np.random.default_rng(7), 20_000
-    law = BroadcastLatency(bits=4096.0, bandwidth_hz=1e5, snr=np.array([1.0, 3.0]), num_antennas=4)
+    law = BroadcastLatency(model_bits=4096.0, bandwidth_hz=1e5, snr=np.array([1.0, 3.0]), num_antennas=4)
     h = rng.standard_normal((num, 2, 4, 2)) / math.sqrt(2.0)
     snr = law.snr * (h**2).sum(axis=(2, 3)) / 4
     lasts_s = 4096.0 / (1e5 * np.log2(1.0 + snr)).min(axis=1)

@@ -172,7 +172,5 @@ class Assigned:
 
 def test_a_protocol_that_does_not_say_what_it_does_is_told_at_its_first_job():
     protocol = cosim.HFedAvg(training=OneByOne(local=cosim.Sgd(batch_size=5)))
-    with pytest.raises(
-        ConfigurationError, match=r"client-000\d wants what the others of its cell
-    ):
+    with pytest.raises(ConfigurationError, match=r"client-000\d wants what the others of its cell"):
         timed(small_system(), downlink=STILL, protocol=protocol)
