@@ -13,10 +13,12 @@ is exponential with n times the rate.
 Conditions: block fading that stays while the broadcast lasts, exact channels, no beam, no retransmissions.
 """
 
+import math
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 from scipy.special import gammaincc
 
 
@@ -47,6 +49,6 @@ class BroadcastLatency:
         typical_s = self.model_bits / (self.bandwidth_hz * np.log2(1.0 + float(self.snr.min())))
 
         def excess(log_s: float) -> float:
-            return self.at_most(typical_s * float(np.exp(log_s))) - probability
+            return self.at_most(typical_s * math.exp(log_s)) - probability
 
-        return typical_s * float(np.exp(brentq(excess, -20.0, 40.0, xtol=1e-13)))
+        return typical_s * math.exp(root_scalar(excess, bracket=(-20.0, 40.0), xtol=1e-13).root)

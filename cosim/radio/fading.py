@@ -100,7 +100,7 @@ class Rayleigh(Fading):
         redrawn: When the channel changes. [HIST journal, Section IV-A: every global round]
     """
 
-    num_antennas: int = field(at_least(1), default=10)
+    num_antennas: int = field(at_least(1), default=10)  # pyright: ignore[reportIncompatibleMethodOverride]
     redrawn: Redrawn = EveryGlobalRound()
 
     @property

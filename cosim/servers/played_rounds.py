@@ -54,7 +54,9 @@ def _tally(played: ArrayRound) -> Tally:
     send_s = np.where(sends, np.minimum(ends_s, end_s) - waited_s, 0.0)
     upload_s = np.sort((ends_s - trained_s)[arrives])
     num_sent, num_arrived = int(sends.sum()), len(upload_s)
-    quantiles_s = [upload_s[math.ceil(q * num_arrived) - 1] if num_arrived else math.nan for q in QUANTILES]
+    p10_s, p50_s, p90_s, max_s = (
+        float(upload_s[math.ceil(q * num_arrived) - 1]) if num_arrived else math.nan for q in QUANTILES
+    )
     return Tally(
         fleet.edge,
         job.global_round,
@@ -71,7 +73,10 @@ def _tally(played: ArrayRound) -> Tally:
         (fleet.send_w[places] * send_s).sum(),
         num_sent * played.upload_bits,
         (played.upload_bits - played.uploads.bits_left(end_s)).sum(),
-        *quantiles_s,
+        p10_s,
+        p50_s,
+        p90_s,
+        max_s,
         *_received(played),
     )
 

@@ -124,7 +124,7 @@ class BroadcastLink(CellDownlink):
         """The slowest's rate, of at least one."""
         snr = self._link.snrs(places, self._powers_w, job)
         if snr is None:
-            each = np.arange(len(self._clients))[places].tolist()
-            of = [self._link.snr_per_w(self._clients[place], self._bandwidth_hz, job) for place in each]
-            snr = self._power_w * np.array(of)
+            names = [self._clients[place] for place in map(int, np.arange(len(self._clients))[places])]
+            each = [self._link.snr_per_w(name, self._bandwidth_hz, job) for name in names]
+            snr = self._power_w * np.array(each)
         return float(self._bandwidth_hz * bps_per_hz(float(snr.min()) / self._num_antennas))
