@@ -60,6 +60,7 @@ from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1
 from cosim.learning.tasks.next_token import NextToken
 from cosim.learning.tasks.task import Classification, Regression, Task
 from cosim.links.downlink import CellDownlink, Downlink, Instantaneous
+from cosim.links.model_codec import BFloat16Model, Float16Model, ModelCodec
 from cosim.links.uplink import KnownLink, Link, SteadyUpload, SteadyUploads, Uplink, Upload, Uploads
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.asynchronous_training import AsynchronousTraining
@@ -127,6 +128,7 @@ __all__ = [
     "AtLeast",
     "AuthoredText",
     "BFloat16",
+    "BFloat16Model",
     "Broadcast",
     "BySamples",
     "CellDownlink",
@@ -196,6 +198,7 @@ __all__ = [
     "FixedShares",
     "FlatCodec",
     "Float16",
+    "Float16Model",
     "Fractions",
     "GeneralisedAsync",
     "GivenSnr",
@@ -224,6 +227,7 @@ __all__ = [
     "MeanBySamples",
     "Measure",
     "Metric",
+    "ModelCodec",
     "Momentum",
     "Natural",
     "Never",

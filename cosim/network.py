@@ -102,6 +102,7 @@ def nodes_of(
             codec=system.codec,
             costs=Costs(sim, system.cycles),
             in_parameters=system.cycles.in_parameters,
+            model_codec=system.downlink.model_codec,
         ),
         evaluation=system.evaluation,
         listener=listener,

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.links.model_codec import ModelCodec
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, Places, Upload, Uploads
 from cosim.simulation import Simulation
@@ -83,6 +84,11 @@ class Downlink(Port, ABC):
         return True
 
     @property
+    def model_codec(self) -> ModelCodec | None:
+        """What models are on their way down; None: they arrive as they are, with bits by `System.codec`."""
+        return None
+
+    @property
     def counts_in_round(self) -> bool:
         """Whether an edge round's deadline, its first so many and energy budgets count the downloads.
 
@@ -93,6 +99,11 @@ class Downlink(Port, ABC):
     def fit(self, system: Any) -> None:
         """Refuse protocols whose plans would not know of downloads, and those without rounds to count in."""
         own, protocol = type(self).__name__, type(system.protocol).__name__
+        if self.model_codec is not None and not system.protocol.sends_all_the_same:
+            raise ConfigurationError(
+                f"System.downlink = {own}: {type(self.model_codec).__name__} changes models, and {protocol} "
+                "sends more than a model. Usual fix: leave model_codec out."
+            )
         if self.takes_time and self.counts_in_round and system.protocol.plans_times:
             raise ConfigurationError(
                 f"System.downlink = {own}: {protocol} plans how long jobs take, and no plan knows how long a "

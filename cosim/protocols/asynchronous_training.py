@@ -84,7 +84,7 @@ class AsynchronousTraining(CellTraining):
     ) -> Process:
         """One turn of a cell; returns its model as it reaches the cloud."""
         load = cloud.workload.of(part)
-        yield from edge.receive(sim, load.download.bits)
+        yield from edge.receive(sim, load.model.bits)
         if self not in edge.kept:
             edge.kept[self] = self._begun(sim, cloud, edge, model)
         cell: _Cell = edge.kept[self]
@@ -92,7 +92,7 @@ class AsynchronousTraining(CellTraining):
         cell.server.take(model)
         model = yield from cell.server.serve(self._is_over(sim, cell.server))
         cloud.living[edge.name] = model
-        yield from edge.send(sim, load.download.bits)
+        yield from edge.send(sim, load.model.bits)
         del cloud.living[edge.name]
         return model
 

@@ -135,7 +135,7 @@ class Clients(Trainers):
         load = cloud.workload.of()
 
         def play(sim: Simulation, flight: Flight) -> Process:
-            yield from sim.spend(client.name, "backhaul", edge.backhaul.backhaul_s(load.download.bits))
+            yield from sim.spend(client.name, "backhaul", edge.backhaul.backhaul_s(load.model.bits))
             update = yield from self._job(sim, cloud, client, flight, NO_ROUND)
             if not isinstance(update, Dropped):
                 yield from sim.spend(client.name, "backhaul", edge.backhaul.backhaul_s(load.upload.bits))
@@ -147,7 +147,7 @@ class Clients(Trainers):
         self, sim: Simulation, cloud: Cloud, client: Client, flight: Flight, global_round: int
     ) -> Process:
         """What a client does between its edge server's download and upload."""
-        load = cloud.workload.of()
+        load, flight.start = cloud.workload.of(), cloud.sent_down(flight.start)
         return client.local_round(
             sim,
             Assignment(
