@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 
 from cosim.files import replace
-from cosim.records import Round, Span, Transfer
+from cosim.records import DOWN, UP, Round, Span, Transfer
 from cosim.results import Result
 from cosim.tables import TABLES
 
@@ -171,10 +171,11 @@ def _rounds_of(node: str) -> str:
 def _drops(transfers: pd.DataFrame) -> Iterator[tuple[str, Event]]:
     told = ["edge", "job", "global_round", "edge_round", "payload_bits", "sent_bits"]
     dropped = transfers[~transfers["arrived"].astype(bool)]
-    for client, end_s, args in zip(
-        dropped["client"], dropped["end_s"], _arguments(dropped, told), strict=True
+    names = dropped["direction"].map({UP: "upload", DOWN: "download"})
+    for client, end_s, name, args in zip(
+        dropped["client"], dropped["end_s"], names, _arguments(dropped, told), strict=True
     ):
-        what = {"name": "dropped upload", "cat": "drop", "ph": "i", "s": "t"}
+        what = {"name": f"dropped {name}", "cat": "drop", "ph": "i", "s": "t"}
         yield client, {**what, "ts": _us(end_s), "args": args}
 
 
@@ -260,9 +261,8 @@ def _load(result: Result, cells: dict[str, str], pids: dict[str, int]) -> Iterat
         if node != cells[node]:
             spent[cells[node]].append((end_s, energy_j))
     uploads: dict[str, list[tuple[float, int]]] = {cell: [] for cell in pids}
-    for client, *ends_s in zip(
-        *(result.transfers[name] for name in ("client", "start_s", "end_s")), strict=True
-    ):
+    sent = result.uploads
+    for client, *ends_s in zip(*(sent[name] for name in ("client", "start_s", "end_s")), strict=True):
         uploads[cells[client]] += zip(ends_s, (1, -1), strict=True)
     for cell, pid in pids.items():
         if cell != CLOUD or spent[cell] or uploads[cell]:

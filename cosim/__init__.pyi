@@ -65,7 +65,8 @@ from cosim.learning.tasks.metric import Answers, Metric
 from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1
 from cosim.learning.tasks.next_token import NextToken
 from cosim.learning.tasks.task import Classification, Regression, Task
-from cosim.links.downlink import CellDownlink, Downlink, Download, Instantaneous
+from cosim.links.downlink import CellDownlink, Downlink, Instantaneous
+from cosim.links.model_codec import BFloat16Model, Float16Model, ModelCodec
 from cosim.links.traces.dealing import Dealing, Dealt, InTurns, OwnTraces
 from cosim.links.traces.past_end import HoldLast, PastEnd, RefusePastEnd, RepeatTrace
 from cosim.links.traces.rate_trace import RateTrace, TracedDownlink, TracedUplink
@@ -90,6 +91,8 @@ from cosim.queueing.network import PublicNetwork
 from cosim.queueing.paths import OwnPaths, Paths, SharedPath
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
 from cosim.queueing.start import EmptyStart, Start, StationaryStart
+from cosim.radio.downlink.broadcast import Broadcast
+from cosim.radio.downlink.unicast import Unicast
 from cosim.radio.fading import Fading, NoFading, Rayleigh
 from cosim.radio.gain_trace import GainTrace
 from cosim.radio.propagation.given_snr import GivenSnr
@@ -140,7 +143,9 @@ __all__ = [
     "AtLeast",
     "AuthoredText",
     "BFloat16",
+    "BFloat16Model",
     "Battery",
+    "Broadcast",
     "BySamples",
     "CellDownlink",
     "CellIid",
@@ -180,7 +185,6 @@ __all__ = [
     "Discipline",
     "Dispatched",
     "Downlink",
-    "Download",
     "DrawnDevices",
     "DrawnSteps",
     "Dropped",
@@ -216,6 +220,7 @@ __all__ = [
     "FixedShares",
     "FlatCodec",
     "Float16",
+    "Float16Model",
     "Fractions",
     "GainTrace",
     "GeneralisedAsync",
@@ -250,6 +255,7 @@ __all__ = [
     "MessagesFirst",
     "Metric",
     "Mixture",
+    "ModelCodec",
     "Momentum",
     "Natural",
     "Never",
@@ -337,6 +343,7 @@ __all__ = [
     "TransmitPower",
     "Uncompressed",
     "Unconstrained",
+    "Unicast",
     "Uniform",
     "Uplink",
     "Upload",

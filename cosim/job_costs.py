@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from cosim.names import CLOUD
-from cosim.records import DONE, NO_JOB, NO_ROUND
+from cosim.records import DONE, NO_JOB, NO_ROUND, UP
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,8 @@ class JobCosts:
 
         spans = tables["spans"][tables["spans"]["job"] != NO_JOB].rename(columns={"node": "client"})
         spent = spans[[*_KEY, "energy_j"]].assign(sent_bits=0.0)
-        sent = tables["transfers"][[*_KEY, "sent_bits"]].assign(energy_j=0.0)
+        transfers = tables["transfers"]
+        sent = transfers.loc[transfers["direction"] == UP, [*_KEY, "sent_bits"]].assign(energy_j=0.0)
         of_clients = _sums([self.of_clients, spent, sent])
         # From now on of jobs: their edges, rounds and ends where they have ended.
         ended = tables["fates"][[*_KEY, "edge", "global_round", "edge_round", "end_s", "outcome"]]

@@ -23,6 +23,9 @@ MOST_ROWS = 10_000_000
 MUCH_GIB = 1.0
 """Memory for what clients keep that is said before a run starts."""
 
+ROWS_OF_A_DOWNLOAD = 2
+"""A span and a transfer, where models take time on their way down."""
+
 _GIB = 2.0**30
 _BASE_BYTES = 0.35e9
 _BYTES_OF_A_CLIENT = {"arrays": 450.0, "events": 8_000.0}
@@ -75,10 +78,16 @@ def num_jobs_of(system: Any) -> int | None:
     return None if num_rounds is None or per_round is None else num_rounds * per_round
 
 
-def keeps_rows(records: RecordsKind, num_jobs: int | None) -> bool:
+def rows_of_a_job(system: Any) -> int:
+    """Rows that a local round of a client writes in a system."""
+    return ROWS_OF_A_JOB + ROWS_OF_A_DOWNLOAD * system.downlink.takes_time
+
+
+def keeps_rows(records: RecordsKind, system: Any) -> bool:
     """Whether rows of clients are kept, where they need not be."""
     if records == "auto":
-        return num_jobs is None or ROWS_OF_A_JOB * num_jobs <= MOST_ROWS
+        num_jobs = num_jobs_of(system)
+        return num_jobs is None or rows_of_a_job(system) * num_jobs <= MOST_ROWS
     return records == "all"
 
 
@@ -105,7 +114,7 @@ def needs_of(
             memory.
     """
     num_jobs, num_rounds = num_jobs_of(system), system.end.most_rounds or 0
-    num_kept = (num_jobs or 0) if keeps_rows else 0
+    num_kept = (num_jobs or 0) * rows_of_a_job(system) / ROWS_OF_A_JOB if keeps_rows else 0
     of_rounds = _BYTES_OF_A_ROUND * num_rounds * len(system.sizes())
     of_clients = _BYTES_OF_A_CLIENT[clock] * system.num_clients
     num_open, open_rounds = num_kept, of_rounds

@@ -23,7 +23,8 @@ from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import Cell, Job, Link
 from cosim.memory import check_memory
 from cosim.names import ClientNames, client_name, edge_name
-from cosim.needs import RecordsKind, keeps_rows, num_jobs_of
+from cosim.needs import RecordsKind, keeps_rows
+from cosim.servers.array_round import downloads_of
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer, RoundClock
 from cosim.servers.played_rounds import PlayedRounds
@@ -100,6 +101,8 @@ def nodes_of(
                 name=cell.edge,
                 clients=Clients(fleet),
                 link=link,
+                downlink=downlink if system.downlink.takes_time else None,
+                receives_first=not system.downlink.counts_in_round,
                 backhaul=system.topology,
                 states=states,
                 rounds=rounds,
@@ -116,6 +119,7 @@ def nodes_of(
             codec=system.codec,
             costs=Costs(sim, system.cycles),
             in_parameters=system.cycles.in_parameters,
+            model_codec=system.downlink.model_codec,
         ),
         evaluation=system.evaluation,
         listener=listener,
@@ -138,8 +142,7 @@ def nodes_of(
                 "fix: records = 'all', or clock = 'auto'."
             )
         if part is None:
-            kept = keeps_rows(records, num_jobs_of(system))
-            rounds.played = PlayedRounds(sim.trace, keeps_rows=kept)
+            rounds.played = PlayedRounds(sim.trace, keeps_rows=keeps_rows(records, system))
             if rests is not None:
                 rests.written_by, rounds.played.cells = rounds.played, [edge.clients for edge in edges]
     return cloud
@@ -155,16 +158,21 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
                 return f"{type(presence).__name__}, the presence of clients,"
         if edge.clients.fleet.devices.have_batteries:
             return f"{type(system.devices).__name__}.battery"
-    if system.downlink.takes_time:
-        return f"System.downlink = {type(system.downlink).__name__}"
     waiting, payload = system.protocol.waiting, cloud.workload.of().upload
     if not overrides(waiting, "ending", "wait"):
         return f"{type(waiting).__name__}, the rule of waiting,"
-    nobody, nothing = np.empty(0, dtype=np.int64), np.empty(0)
+    nobody, nothing, job = np.empty(0, dtype=np.int64), np.empty(0), Job(1, 0, 0)
     for edge in cloud.edges:
+        if edge.downlink is not None and (
+            downloads_of(edge.downlink, 0.0, Clients(edge.clients.fleet, nobody), payload, job) is None
+        ):
+            return f"System.downlink = {type(system.downlink).__name__}"
+        if edge.downlink is not None and edge.receives_first and not edge.downlink.ends_together:
+            if edge.clients.fleet.rest is not None:
+                return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
         tx_power_w = edge.clients.fleet.devices.tx_power_w
         offers = overrides(edge.link, "uploads", "open")
-        if not offers or edge.link.uploads(nobody, nothing, payload, tx_power_w, Job(1, 0, 0)) is None:
+        if not offers or edge.link.uploads(nobody, nothing, payload, tx_power_w, job) is None:
             return f"System.uplink = {type(system.uplink).__name__}"
     return None
 

@@ -17,8 +17,12 @@ END_OF_RUN = "end of the run"
 
 LEFT = "left"
 """The outcome of what a client has left."""
+
 REST = ("idle", "sleep", "empty")
 """Activities of a client between its others, where devices take power then."""
+
+UP, DOWN = "up", "down"
+"""The directions of a transfer: from a client to its edge server, and back."""
 
 NO_JOB = -1
 """The number of no job."""
@@ -47,7 +51,7 @@ class Span(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """One upload: the bits of its payload, and the bits that had been sent when it ended."""
+    """One upload or download: the bits of its payload, and the bits that had come through when it ended."""
 
     client: str
     edge: str
@@ -59,6 +63,7 @@ class Transfer(NamedTuple):
     sent_bits: float
     arrived: bool
     job: int = NO_JOB
+    direction: str = UP
 
 
 class Fate(NamedTuple):
@@ -113,10 +118,11 @@ class Round(NamedTuple):
 class Tally(NamedTuple):
     """One edge round in numbers, in a run that keeps no rows of its clients.
 
-    Times and energies are sums over clients. Quantiles of the time from a client's training to the end of its
-    upload are over those whose upload has ended, an order statistic each; NaN where none has. Rest (idle,
-    sleep) is that of the participants since their last activity; where devices take power at rest, a last row
-    of each cell, of no round, has everyone's until the end of the run.
+    What is sent are uploads, what is received are downloads. Times and energies are sums over clients.
+    Quantiles of the time from a client's training to the end of its upload are over those whose upload has
+    ended, an order statistic each; NaN where none has. Rest (idle, sleep) is that of the participants since
+    their last activity; where devices take power at rest, a last row of each cell, of no round, has
+    everyone's until the end of the run.
     """
 
     edge: str
@@ -143,9 +149,12 @@ class Tally(NamedTuple):
     upload_p50_s: float
     upload_p90_s: float
     upload_max_s: float
+    receive_s: float
+    receive_j: float
+    received_bits: float
 
 
-WORKED_J, RESTED_J = ("train_j", "wait_j", "send_j"), ("idle_j", "sleep_j")
+WORKED_J, RESTED_J = ("receive_j", "train_j", "wait_j", "send_j"), ("idle_j", "sleep_j")
 """Energies of a tally, at work and at rest."""
 
 

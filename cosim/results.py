@@ -26,10 +26,11 @@ from cosim.configuration import ConfigurationError
 from cosim.files import checksum, place, read_json, shown
 from cosim.names import CLOUD
 from cosim.provenance import check_version
+from cosim.records import UP
 from cosim.row_groups import RowGroups
 from cosim.shown import in_a_line, table
 from cosim.summary import COMPLETE, SUMMARY, Summary, summary_of
-from cosim.tables import TABLES, Tables, file_of
+from cosim.tables import TABLES, Tables, file_of, of_direction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,8 +102,13 @@ class Result:
 
     @property
     def transfers(self) -> "pd.DataFrame":
-        """One row per upload (`records.Transfer`)."""
+        """One row per upload and download (`records.Transfer`)."""
         return self.tables["transfers"]
+
+    @property
+    def uploads(self) -> "pd.DataFrame":
+        """Those of the transfers that go up."""
+        return of_direction(self.transfers, UP)
 
     @property
     def fates(self) -> "pd.DataFrame":

@@ -194,6 +194,27 @@ class Loose:
             yield self._environment.all_of(cut)
 
 
+class Barrier:
+    """A place where processes wait for each other.
+
+    Attributes:
+        opens: Comes when all have come, or been cut on their way (`leave` tells).
+    """
+
+    def __init__(self, environment: simpy.Environment, num_processes: int) -> None:
+        self.opens, self._num_processes = environment.event(), num_processes
+        self._left: set[str] = set()
+        if not num_processes:
+            self.opens.succeed()
+
+    def leave(self, name: str) -> None:
+        """Do not wait for this one any more, said once or again."""
+        if name not in self._left:
+            self._left.add(name)
+            if len(self._left) == self._num_processes:
+                self.opens.succeed()
+
+
 def end_of_own_instant(environment: simpy.Environment) -> Event:
     """An event that comes when all else of this instant is over, but for the alarms around who asks."""
     return _Alarm(environment, 0.0, _depth(environment))

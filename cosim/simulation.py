@@ -31,6 +31,7 @@ Records written: `Span`, one per activity that took time.
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from heapq import heappush
 from typing import Any, Protocol
 
@@ -42,6 +43,7 @@ from cosim.configuration import ConfigurationError
 from cosim.draws import Draws
 from cosim.records import DONE, END_OF_RUN, NO_JOB, Span
 from cosim.side_by_side import (
+    Barrier,
     Branch,
     Dropped,
     Event,
@@ -54,7 +56,17 @@ from cosim.side_by_side import (
 )
 from cosim.trace import Trace
 
-__all__ = ["Dropped", "Event", "Interrupt", "Process", "SideBySide", "Simulation", "outcome_of", "reason_of"]
+__all__ = [
+    "Barrier",
+    "Dropped",
+    "Event",
+    "Interrupt",
+    "Process",
+    "SideBySide",
+    "Simulation",
+    "outcome_of",
+    "reason_of",
+]
 
 Interrupt = simpy.Interrupt
 
@@ -101,6 +113,12 @@ class Simulation(Draws):
     def now_s(self) -> float:
         """Simulated time since the start."""
         return self._environment._now
+
+    def apart(self, purpose: str) -> "Simulation":
+        """The same clock and trace with draws of its own, so that a part may be used twice in a run."""
+        other = copy(self)
+        Draws.__init__(other, self.key(purpose, "draws"))
+        return other
 
     def run(self, process: Process) -> Any:
         """Play a process to its end and return its value; what it has started and left is cut then.
@@ -205,6 +223,10 @@ class Simulation(Draws):
     def side_by_side(self, processes: Mapping[Any, Process]) -> SideBySide:
         """Start named processes that run side by side until they have ended or are cut."""
         return SideBySide(self._environment, processes)
+
+    def barrier(self, num_processes: int) -> Barrier:
+        """A place where so many processes wait for each other."""
+        return Barrier(self._environment, num_processes)
 
     def event(self) -> Event:
         """An event of this clock that nothing has triggered yet."""

@@ -19,7 +19,8 @@ class Summary(NamedTuple):
 
     `scores` are those of the last evaluation by column, `measures` what they mean; both are empty without
     one. Updates are the clients' of all rounds that have ended, and of jobs that belong to none.
-    `bits_per_client` counts what was really sent, dropped uploads included.
+    `bits_per_client` counts what was really sent, dropped uploads included; `received_bits_per_client` what
+    clients have really received.
     """
 
     status: str
@@ -31,6 +32,7 @@ class Summary(NamedTuple):
     num_updates: int
     num_dropped: int
     bits_per_client: float
+    received_bits_per_client: float
 
     @classmethod
     def of(
@@ -48,6 +50,7 @@ class Summary(NamedTuple):
             num_updates=totals.num_updates,
             num_dropped=totals.num_dropped,
             bits_per_client=totals.spent.sent_bits / num_clients,
+            received_bits_per_client=totals.spent.received_bits / num_clients,
         )
 
     @property

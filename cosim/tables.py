@@ -36,7 +36,7 @@ TABLES: dict[str, type[Row]] = {
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
 _ORDER = {
     "spans": ["node", "start_s", "end_s"],
-    "transfers": ["client", "start_s"],
+    "transfers": ["client", "start_s", "direction"],
     "fates": ["client", "start_s", "job"],
     "plans": ["client", "time_s"],
     "rounds": ["level", "node", "end_s"],
@@ -84,6 +84,12 @@ def table_of(
         for column, values in found.items()
     }
     return pd.DataFrame(frame, columns=list(dtypes))
+
+
+def of_direction(transfers: "pd.DataFrame", direction: str) -> "pd.DataFrame":
+    """The transfers that go one way; all of them, where none goes the other."""
+    is_of = (transfers["direction"] == direction).to_numpy()
+    return transfers if is_of.all() else transfers[is_of]
 
 
 def _numbers_of(singles: Sequence[Any], many: NDArray[Any] | None, dtype: str) -> NDArray[Any]:

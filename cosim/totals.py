@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.records import DONE, END_OF_RUN, NO_ROUND, REST, RESTED_J, WORKED_J
+from cosim.records import DONE, END_OF_RUN, NO_ROUND, REST, RESTED_J, UP, WORKED_J
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class Spent(NamedTuple):
-    """What clients and servers had spent by a time, at work and at rest, by rows of clients and by tallies."""
+    """What clients and servers had spent by a time, at work and at rest, by rows and by tallies."""
 
     spans_j: float = 0.0
     rest_j: float = 0.0
     tallied_j: float = 0.0
     tallied_rest_j: float = 0.0
-    transfers_bits: float = 0.0
-    tallied_bits: float = 0.0
+    uploads_bits: float = 0.0
+    tallied_up_bits: float = 0.0
+    downloads_bits: float = 0.0
+    tallied_down_bits: float = 0.0
 
     @property
     def worked_j(self) -> float:
@@ -39,7 +41,12 @@ class Spent(NamedTuple):
     @property
     def sent_bits(self) -> float:
         """Of all clients."""
-        return self.transfers_bits + self.tallied_bits
+        return self.uploads_bits + self.tallied_up_bits
+
+    @property
+    def received_bits(self) -> float:
+        """Of all clients."""
+        return self.downloads_bits + self.tallied_down_bits
 
 
 class Totals(NamedTuple):
@@ -66,18 +73,19 @@ class Totals(NamedTuple):
         """
         spans, transfers, tallies = tables["spans"], tables["transfers"], tables["tallies"]
         rounds, fates, at_rest = tables["rounds"], tables["fates"], spans["activity"].isin(REST)
+        is_upload = transfers["direction"] == UP
         worked_j, rest_j = (sum(tallies[column] for column in columns) for columns in (WORKED_J, RESTED_J))
         amounts = (
             (spans["end_s"], spans["energy_j"].where(~at_rest, 0.0)),
             (spans["end_s"], spans["energy_j"].where(at_rest, 0.0)),
             (tallies["end_s"], worked_j),
             (tallies["end_s"], rest_j),
-            (transfers["end_s"], transfers["sent_bits"]),
+            (transfers["end_s"], transfers["sent_bits"].where(is_upload, 0.0)),
             (tallies["end_s"], tallies["sent_bits"]),
+            (transfers["end_s"], transfers["sent_bits"].where(~is_upload, 0.0)),
+            (tallies["end_s"], tallies["received_bits"]),
         )
-        runs = [
-            _running(start, *amount, times_s) for start, amount in zip(self.spent, amounts, strict=True)
-        ]
+        runs = [_running(start, *amount, times_s) for start, amount in zip(self.spent, amounts, strict=True)]
         *evaluated, spent = (Spent(*map(float, row)) for row in zip(*runs, strict=True))
         edge_rounds = rounds[rounds["level"] == "edge"]
         jobs = fates[(fates["edge_round"] == NO_ROUND) & (fates["outcome"] != END_OF_RUN)]

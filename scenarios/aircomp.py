@@ -60,7 +60,7 @@ def report(result: Result) -> Table:
     cell_of = {client_name(number): edge for number, edge in enumerate(edges)}
     cells = own.assign(edge=own["node"].map(cell_of), duration_s=own["end_s"] - own["start_s"])
     rounds = result.rounds[result.rounds["level"] == "edge"].groupby("node")
-    bits = result.transfers.groupby("edge")["payload_bits"].mean()
+    bits = result.uploads.groupby("edge")["payload_bits"].mean()
     values = bits / result.config["system"]["codec"]["bits_per_parameter"]
     table = Table(title="An edge round, mean over clients and rounds", title_justify="left")
     for heading in ("cell", "training", "waiting", "sending", "values", "arrived"):

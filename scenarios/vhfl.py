@@ -102,7 +102,7 @@ def report(result: Result) -> Table | str:
         f"{success_rate * num_senders:.3f} of {num_senders}",
     )
     # Paths are independent of each other, one client's uploads are not.
-    of_clients = result.transfers.groupby("client")["arrived"].agg(["mean", "count"])
+    of_clients = result.uploads.groupby("client")["arrived"].agg(["mean", "count"])
     if len(of_clients) < MIN_PATHS or of_clients["count"].min() < MIN_UPLOADS:
         needed = f"no interval: {MIN_PATHS} paths of {MIN_UPLOADS} uploads needed"
         table.add_row(*row, needed, "too noisy")

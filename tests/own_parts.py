@@ -328,7 +328,7 @@ class CableDownLink(cosim.CellDownlink):
 
     def open(self, client, payload, job):
         """Begin."""
-        return cosim.Download(self.sim.timer(payload.bits / self.rate_bps))
+        return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
 
 
 class Broadcast(cosim.Downlink):
@@ -348,8 +348,8 @@ class BroadcastLink(cosim.CellDownlink):
     def open(self, client, payload, job):
         """Listen to what the first has begun."""
         if job not in self.begun:
-            self.begun = {job: self.sim.timer(payload.bits / 1e6)}
-        return cosim.Download(self.begun[job])
+            self.begun = {job: cosim.SteadyUpload(self.sim, payload.bits, 1e6)}
+        return self.begun[job]
 
 
 class Kappa(cosim.Metric):

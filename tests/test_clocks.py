@@ -103,6 +103,27 @@ selections = st.sampled_from(
     ]
 )
 
+downlinks = st.one_of(
+    st.just(cosim.Instantaneous()),
+    st.builds(
+        cosim.Broadcast,
+        bandwidth_hz=st.sampled_from([2e5, 1e6]),
+        link=st.sampled_from([cosim.GivenSnr(), cosim.GivenSnr(snr_db=cosim.PerGroup(values=(3.0,)))]),
+        fading=fadings,
+        counts_in_round=st.booleans(),
+    ),
+    st.builds(
+        cosim.Unicast,
+        sharing=st.sampled_from(
+            [cosim.FixedShares(bandwidth_hz=1e6), cosim.RedividedShares(bandwidth_hz=3.3e5)]
+        ),
+        link=st.sampled_from([cosim.LinkBudget(), cosim.LinkBudget(noise_figure_db=20.0)]),
+        tx_power_w=st.just(1.0),
+        fading=fadings,
+        counts_in_round=st.booleans(),
+    ),
+)
+
 
 @st.composite
 def systems(draw) -> cosim.System:
@@ -137,6 +158,9 @@ def systems(draw) -> cosim.System:
     if not loses:
         sizes_of = cosim.LatencyOptimal()
         protocols.append(cosim.Hist(training=training, submodel_sizes=sizes_of))
+    protocol, downlink = draw(st.sampled_from(protocols)), draw(downlinks)
+    if protocol.plans_times and downlink.takes_time:
+        downlink = attrs.evolve(downlink, counts_in_round=False)
     cut = cosim.AfterSeconds(duration_s=2 * seconds)
     return cosim.System(
         seed=draw(st.integers(0, 10_000)),
@@ -145,16 +169,18 @@ def systems(draw) -> cosim.System:
         num_clients=sum(sizes),
         model="relu-12-8-4",
         data=cosim.Synthetic(split=cosim.Sampled(num_samples=10)),
+        downlink=downlink,
         uplink=radio,
         devices=cosim.DrawnDevices(
             static_power_w=draw(st.sampled_from([0.0, 0.3])),
+            receive_w=draw(st.sampled_from([0.0, 0.1])),
             training_time=draw(training_times),
             **draw(at_rest),
         ),
         cycles=draw(
             st.sampled_from([cosim.CyclesPerStep(), cosim.CyclesPerBit(), cosim.CyclesPerOperation()])
         ),
-        protocol=draw(st.sampled_from(protocols)),
+        protocol=protocol,
         end=draw(st.sampled_from([cosim.AfterRounds(num_global_rounds=2), cut])),
         evaluation=cosim.EveryVersions() if learns else Never(),
     )

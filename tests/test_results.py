@@ -33,6 +33,7 @@ def evaluated(scores: list[float], higher_is_better: bool = True) -> Result:
         num_updates=0,
         num_dropped=0,
         bits_per_client=0.0,
+        received_bits_per_client=0.0,
     )
     tables = {name: pd.DataFrame() for name in TABLES} | {"evaluations": evaluations}
     return Result(config={}, summary=summary, tables=tables)

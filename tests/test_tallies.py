@@ -28,6 +28,7 @@ def waiting(rule: cosim.Waiting) -> cosim.HFedAvg:
 
 
 DOZING = cosim.DrawnDevices(idle_w=0.5, sleep_w=0.1, sleeps_after_s=1e-3)
+RECEIVING = cosim.DrawnDevices(receive_w=0.5)
 SYSTEMS = {
     "all arrive": timed(),
     "some late": timed(protocol=waiting(cosim.Deadline(after_s=2e-3))),
@@ -35,6 +36,12 @@ SYSTEMS = {
     "first two": timed(protocol=waiting(cosim.FirstK(num_updates=2))),
     "over the air": timed(uplink=cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=2e5))),
     "redivided": timed(uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=2e5))),
+    "broadcast": timed(downlink=cosim.Broadcast(bandwidth_hz=1e5), devices=RECEIVING),
+    "unicast, some late": timed(
+        downlink=cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=1e5)),
+        devices=RECEIVING,
+        protocol=waiting(cosim.Deadline(after_s=6e-3)),
+    ),
     "cut by the end": timed(end=cosim.AfterSeconds(duration_s=0.12)),
     "at rest": timed(devices=DOZING, protocol=waiting(cosim.Deadline(after_s=2e-3))),
     "at rest, one of them": timed(
@@ -56,14 +63,15 @@ def tallied(result: Result) -> pd.DataFrame:
         right_on=["node", "job"],
         how="left",
     )
-    for activity in ("train", "wait", "send"):
+    for activity in ("receive", "train", "wait", "send"):
         names = [f"{activity}_{value}" for value in ("start_s", "end_s", "energy_j")]
         clients = clients.reindex(columns=[*clients.columns, *(n for n in names if n not in clients)])
         clients[f"{activity}_s"] = clients[names[1]] - clients[names[0]]
     for (edge, global_round, edge_round), own in clients.groupby(["edge", "global_round", "edge_round"]):
-        sent = result.transfers[
+        carried = result.transfers[
             (result.transfers["edge"] == edge) & (result.transfers["job"] == own["job"].iloc[0])
         ]
+        sent, received = (carried[carried["direction"] == way] for way in ("up", "down"))
         arrived = sent[sent["arrived"]]
         upload_s = sorted(arrived["end_s"] - arrived["start_s"])
         at = {
@@ -92,6 +100,9 @@ def tallied(result: Result) -> pd.DataFrame:
                 "upload_p50_s": at[0.5],
                 "upload_p90_s": at[0.9],
                 "upload_max_s": upload_s[-1] if upload_s else math.nan,
+                "receive_s": own["receive_s"].sum(),
+                "receive_j": own["receive_energy_j"].sum(),
+                "received_bits": received["sent_bits"].sum(),
             }
         )
     at_the_end = rests[rests["job"].isna()]

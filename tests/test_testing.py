@@ -71,7 +71,21 @@ def test_our_splits_keep_the_laws(split: cosim.Split) -> None:
     check_data(cosim.Synthetic(split=split))
 
 
-@pytest.mark.parametrize("downlink", [cosim.Instantaneous(), own_parts.Broadcast()])
+DOWNLINKS = [
+    cosim.Instantaneous(),
+    own_parts.Broadcast(),
+    cosim.Broadcast(bandwidth_hz=2e5),
+    cosim.Broadcast(bandwidth_hz=2e5, counts_in_round=False),
+    cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5), link=cosim.LinkBudget(), tx_power_w=20.0),
+    cosim.Unicast(
+        sharing=cosim.RedividedShares(bandwidth_hz=2e5),
+        fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=0.004)),
+    ),
+    cosim.Unicast(sharing=cosim.ResourceBlocks(num_blocks=1, block_hz=2e5), counts_in_round=False),
+]
+
+
+@pytest.mark.parametrize("downlink", DOWNLINKS, ids=str)
 def test_downlinks_keep_the_laws(downlink: cosim.Downlink) -> None:
     check_downlink(downlink)
 
@@ -312,14 +326,29 @@ class Down(cosim.Downlink):
         return [type(self).link(sim, 1e6) for _ in cells]
 
 
+def never(download: cosim.Upload, sim: cosim.Simulation) -> cosim.Upload:
+    """A download that is never done."""
+    download.done = sim.event()
+    return download
+
+
 class FasterDown(own_parts.CableDownLink):
     def open(self, client, payload, job):
-        return cosim.Download(self.sim.timer(1.0 / payload.bits))
+        return cosim.SteadyUpload(self.sim, 1.0 / payload.bits, 1.0)
 
 
 class LostDown(own_parts.CableDownLink):
     def open(self, client, payload, job):
-        return cosim.Download(self.sim.event())
+        return never(super().open(client, payload, job), self.sim)
+
+
+class LeakyDown(own_parts.CableDownLink):
+    """Forgets what had come when it is cut."""
+
+    def open(self, client, payload, job):
+        download = super().open(client, payload, job)
+        download.close = lambda: setattr(download, "_bits", 2 * payload.bits)
+        return download
 
 
 class StuckDown(own_parts.CableDownLink):
@@ -329,9 +358,10 @@ class StuckDown(own_parts.CableDownLink):
 
     def open(self, client, payload, job):
         if self.line is not None and not self.line.processed:
-            return cosim.Download(self.sim.event())
-        self.line = self.sim.timer(payload.bits / self.rate_bps)
-        return cosim.Download(self.line)
+            return never(super().open(client, payload, job), self.sim)
+        download = super().open(client, payload, job)
+        self.line = download.done
+        return download
 
 
 class SuddenDown(own_parts.CableDownLink):
@@ -343,6 +373,7 @@ DOWNLOADS = {
     own_parts.CableDownLink: None,
     FasterDown: "more bits: ",
     LostDown: "whole: ",
+    LeakyDown: "bits: ",
     StuckDown: "cut: ",
     SuddenDown: "declared: takes_time is True",
 }

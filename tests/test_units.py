@@ -159,6 +159,7 @@ OTHER_UNIT = {
     "PerGroup.values": "that of the field they are for",
     "AtTarget.bits_per_client": "bits, and a mean over clients",
     "Summary.bits_per_client": "bits, and a mean over clients",
+    "Summary.received_bits_per_client": "likewise",
     "ToTarget.horizon": "that of what the runs took",
 }
 """Numbers that say their unit, though not by a suffix."""

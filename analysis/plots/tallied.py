@@ -68,6 +68,8 @@ def times_picture(axes: Axes, result: Result) -> None:
 def energy_picture(axes: Axes, result: Result) -> None:
     """Energy by activity, each fifth of the run beneath the one before."""
     told, columns = result.tallies, {"train": "train_j", "send": "send_j"}
+    if told["receive_j"].any():
+        columns = {"receive": "receive_j"} | columns
     columns |= {name: f"{name}_j" for name in ("wait", *REST[:2]) if told[f"{name}_j"].any()}
     num_rounds = edge_rounds_of(result)["global_round"].nunique()
     last_s, num_parts = told["end_s"].max(), min(_NUM_PARTS, num_rounds)

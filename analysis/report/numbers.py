@@ -145,6 +145,7 @@ def measures_of(designs: Sequence[Design]) -> dict[str, Reading]:
         "energy (J)": lambda run: run.summary.energy_j,
         "dropped updates (%)": _dropped_percent,
         "sent per client (Mbit)": lambda run: run.summary.bits_per_client / 1e6,
+        "received per client (Mbit)": lambda run: run.summary.received_bits_per_client / 1e6 or None,
     }
     known = {
         name: {value for design in designs for value in design.values(measure)}

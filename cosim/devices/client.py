@@ -18,14 +18,14 @@ from cosim.links.downlink import CellDownlink
 from cosim.links.payload import Payload
 from cosim.links.uplink import Job, Link, Upload
 from cosim.names import codec_of
-from cosim.records import DONE, Fate, Transfer
-from cosim.simulation import Dropped, Interrupt, Process, Simulation, reason_of
+from cosim.records import DONE, DOWN, UP, Fate, Transfer
+from cosim.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of
 
 
-def _whole_bits(_assignment: Any, _attribute: Any, payload: Payload) -> None:
+def _whole_bits(_assignment: Any, attribute: Any, payload: Payload) -> None:
     if payload.bits != int(payload.bits):
         raise ConfigurationError(
-            f"Assignment.payload has {payload.bits:g} bits: must be a whole number. Usual fix: "
+            f"Assignment.{attribute.name} has {payload.bits:g} bits: must be a whole number. Usual fix: "
             "cloud.workload, or Codec.payload, which rounds up."
         )
 
@@ -49,7 +49,7 @@ class Assignment:
     job: Job
     request: "Request"
     cycles: float
-    download: Payload
+    download: Payload = attrs.field(validator=_whole_bits)
     payload: Payload = attrs.field(validator=_whole_bits)
     upload_deadline_s: float | None = None
     frequency_hz: float | None = None
@@ -92,20 +92,33 @@ class Client:
         return self.device.tx_power_w
 
     @property
+    def receive_w(self) -> float:
+        """Its power while it receives."""
+        return self.device.receive_w + self.cpu.static_power_w
+
+    @property
     def samples(self) -> np.ndarray:
         """The samples of this instant, indices into the training set, read-only."""
         return self.samples_now()
 
-    def local_round(self, sim: Simulation, assignment: Assignment) -> Process:
+    def local_round(
+        self, sim: Simulation, assignment: Assignment, received: Barrier | None = None
+    ) -> Process:
         """Download, train, upload: what one client does in one edge round; returns its update, or `Dropped`.
 
         Writes its `Fate` when it has ended.
+
+        Args:
+            received: Where it waits until others have received, too, before its energy counts; None: it does
+                not wait.
         """
-        start_s, job = sim.now_s, self._job(sim, assignment)
+        start_s, job = sim.now_s, self._job(sim, assignment, received)
         try:
             outcome = yield from job if self.availability is None else self.availability.within(job)
         except Interrupt as cut:
             outcome = reason_of(cut)
+        if received is not None:
+            received.leave(self.name)
         became = outcome.reason if isinstance(outcome, Dropped) else DONE
         global_round, edge_round, number = assignment.job
         sim.trace.fates.append(
@@ -113,12 +126,16 @@ class Client:
         )
         return outcome
 
-    def _job(self, sim: Simulation, assignment: Assignment) -> Process:
+    def _job(self, sim: Simulation, assignment: Assignment, received: Barrier | None) -> Process:
         """Receive, train, send, stopping where the energy is spent."""
-        left_j, start_s = assignment.energy_budget_j, sim.now_s
-        received = yield from self.receive(sim, assignment, left_j)
-        left_j = _left_j(left_j, sim, start_s, self.cpu.static_power_w)
-        if isinstance(received, Dropped) or left_j == 0.0:
+        left_j = assignment.energy_budget_j
+        if received is None:
+            left_j = yield from self.receive(sim, assignment, left_j)
+        else:
+            yield from self.receive(sim, assignment)
+            received.leave(self.name)
+            yield received.opens
+        if isinstance(left_j, Dropped) or left_j == 0.0:
             return Dropped("energy budget")
         train_w, start_s = self.cpu.at(assignment.frequency_hz).power_w, sim.now_s
         update = yield from _within(sim, self.train(sim, assignment), train_w, left_j)
@@ -133,20 +150,18 @@ class Client:
         return sent if isinstance(sent, Dropped) else update
 
     def receive(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
-        """Download what is to be trained; it takes the device's static power.
+        """Download what is to be trained; idle while it waits for its turn.
 
         Args:
-            most_j: Energy after which it stops and returns `Dropped`; None: without limit.
+            most_j: Energy after which it stops; None: without limit.
+
+        Returns:
+            What is left of the energy, or `Dropped`.
         """
         download = self.downlink.open(self.name, assignment.download, assignment.job)
         if download is None:
-            return None
-        receive_w = self.cpu.static_power_w
-        receiving = sim.spend(self.name, "receive", download.done, receive_w, assignment.job.number)
-        try:
-            return (yield from _within(sim, receiving, receive_w, most_j))
-        finally:
-            download.close()
+            return most_j
+        return (yield from self._carry(sim, download, assignment, DOWN, self.receive_w, most_j))
 
     def train(self, sim: Simulation, assignment: Assignment) -> Process:
         """Ask for the learning now, let the time it takes pass."""
@@ -175,13 +190,28 @@ class Client:
         """
         tx_power_w = self.tx_power_w if assignment.tx_power_w is None else assignment.tx_power_w
         send_w = tx_power_w + self.cpu.static_power_w
-        start_s = sim.now_s
         upload = self.link.open(self.name, assignment.payload, tx_power_w, assignment.job)
+        return (yield from self._carry(sim, upload, assignment, UP, send_w, most_j))
+
+    def _carry(
+        self,
+        sim: Simulation,
+        upload: Upload,
+        assignment: Assignment,
+        direction: str,
+        power_w: float,
+        most_j: float | None,
+    ) -> Process:
+        """Wait until it is done or cut, and write its row; returns the energy that is left, or `Dropped`."""
+        activity, payload = (
+            ("send", assignment.payload) if direction == UP else ("receive", assignment.download)
+        )
+        start_s = sim.now_s
         try:
-            return (yield from self._in_turns(sim, upload, assignment.job.number, send_w, most_j))
+            return (yield from self._in_turns(sim, upload, assignment.job.number, activity, power_w, most_j))
         finally:
             upload.close()
-            payload_bits = int(assignment.payload.bits)
+            payload_bits = int(payload.bits)
             global_round, edge_round, number = assignment.job
             sim.trace.transfers.append(
                 Transfer(
@@ -195,13 +225,20 @@ class Client:
                     payload_bits - upload.bits_left,
                     upload.done.processed,
                     number,
+                    direction,
                 )
             )
 
     def _in_turns(
-        self, sim: Simulation, upload: Upload, job: int, send_w: float, left_j: float | None
+        self,
+        sim: Simulation,
+        upload: Upload,
+        job: int,
+        activity: str,
+        power_w: float,
+        left_j: float | None,
     ) -> Process:
-        """Wait until it is granted and send, as often as its link wants, to its end or that of the energy."""
+        """Wait until it is granted and carry, as often as its link wants, to its or the energy's end."""
         idle_w = self.device.idle_w
         while True:
             if upload.granted is not None:
@@ -211,11 +248,13 @@ class Client:
                 if isinstance(waited, Dropped) or left_j == 0.0:
                     return Dropped("energy budget")
             until, start_s = upload.turn_over or upload.done, sim.now_s
-            sending = sim.spend(self.name, "send", until, send_w, job)
-            sent = yield from _within(sim, sending, send_w, left_j)
-            left_j = _left_j(left_j, sim, start_s, send_w)
-            if until is upload.done or isinstance(sent, Dropped):
-                return sent
+            carrying = sim.spend(self.name, activity, until, power_w, job)
+            carried = yield from _within(sim, carrying, power_w, left_j)
+            left_j = _left_j(left_j, sim, start_s, power_w)
+            if isinstance(carried, Dropped):
+                return carried
+            if until is upload.done:
+                return left_j
             if left_j == 0.0:
                 return Dropped("energy budget")
 

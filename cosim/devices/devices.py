@@ -37,6 +37,7 @@ class Device:
         presence: When it is there.
         battery: What it takes its energy from; None: it has no end.
         memory_bits: What must hold all that training takes (`cosim.memory`); None: unlimited.
+        receive_w: Power while it receives, beside the static one.
     """
 
     cpu: Cpu
@@ -48,6 +49,7 @@ class Device:
     presence: Presence = attrs.field(factory=Always)
     battery: Battery | None = None
     memory_bits: float | None = None
+    receive_w: float = 0.0
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("cpu.frequency_hz", self.cpu.frequency_hz), ("tx_power_w", self.tx_power_w)):
@@ -57,7 +59,7 @@ class Device:
         if self.memory_bits is not None and not 0.0 < self.memory_bits < math.inf:
             rule = "must be a finite number above 0, or None"
             raise refuse("Device", "memory_bits", self.memory_bits, rule, "None: unlimited")
-        for name in ("idle_w", "sleep_w"):
+        for name in ("receive_w", "idle_w", "sleep_w"):
             if not 0.0 <= getattr(self, name) < math.inf:
                 rule = "must be a finite number, 0 or above"
                 raise refuse("Device", name, getattr(self, name), rule, "check the table of devices")
@@ -87,6 +89,7 @@ class DeviceArrays(Sequence[Device]):
         presence: When they are there, one kind for all, or one for each.
         battery: What they take their energy from, one kind for all, or one for each.
         memory_bits: What must hold all that training takes; infinite: unlimited.
+        receive_w: Powers while they receive, beside the static ones.
     """
 
     frequency_hz: NDArray[np.float64]
@@ -101,13 +104,14 @@ class DeviceArrays(Sequence[Device]):
     presence: Presence | Sequence[Presence] = attrs.field(factory=Always)
     battery: Battery | Sequence[Battery | None] | None = None
     memory_bits: NDArray[np.float64] = _ENDLESS
+    receive_w: NDArray[np.float64] = _NO_POWER
 
     def __attrs_post_init__(self) -> None:
         wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
         wrong |= ~((self.tx_power_w > 0.0) & (self.tx_power_w < math.inf))
-        wrong |= ~((self.idle_w >= 0.0) & (self.idle_w < math.inf))
-        wrong |= ~((self.sleep_w >= 0.0) & (self.sleep_w < math.inf)) | ~(self.sleeps_after_s >= 0.0)
-        wrong |= ~(self.memory_bits > 0.0)
+        for power_w in (self.receive_w, self.idle_w, self.sleep_w):
+            wrong |= ~((power_w >= 0.0) & (power_w < math.inf))
+        wrong |= ~(self.sleeps_after_s >= 0.0) | ~(self.memory_bits > 0.0)
         if wrong.any():
             _ = self[int(wrong.argmax())]  # which says what is wrong
 
@@ -146,10 +150,6 @@ class DeviceArrays(Sequence[Device]):
     def kinds_of_presence(self) -> Sequence[Presence]:
         """All that somebody has, at least once each."""
         return [self.presence] if isinstance(self.presence, Presence) else self.presence
-    def are_always_there(self) -> bool:
-        """Whether all are, at any time."""
-        kinds = [self.presence] if isinstance(self.presence, Presence) else self.presence
-        return all(kind.is_always for kind in kinds) and not self.have_batteries
 
     @property
     def batteries(self) -> Sequence[Battery | None]:
@@ -211,7 +211,7 @@ def _or_none(value: float) -> float | None:
 
 
 _OF_CPU = ("frequency_hz", "capacitance_j_per_hz2", "lowest_frequency_hz", "static_power_w")
-_OF_DEVICE = ("tx_power_w", "idle_w", "sleep_w")
+_OF_DEVICE = ("tx_power_w", "receive_w", "idle_w", "sleep_w")
 _OR_NONE = ("sleeps_after_s", "memory_bits")
 
 

@@ -34,6 +34,7 @@ class DrawnDevices(Devices):
         lowest_frequency_hz: Lowest frequency that a protocol may ask of a device; 0: any. [no source]
         static_power_w: Power that a device draws while it receives, trains or sends, beside computing and
             sending. [no source]
+        receive_w: Power that a device draws while it receives, beside the static one. [no source]
         tx_power: Highest power of a client while it sends.
         training_time: How long a job trains.
         idle_w: Power of a device between its activities, and while it waits for its turn to send. [no source]
@@ -50,6 +51,7 @@ class DrawnDevices(Devices):
     capacitance_j_per_hz2: float = field(not_negative, default=2e-28)
     lowest_frequency_hz: float = field(not_negative, default=0.0)
     static_power_w: float = field(not_negative, default=0.0)
+    receive_w: float = field(not_negative, default=0.0)
     tx_power: TransmitPower = SamePower()
     training_time: TrainingTime = AsPlanned()
     idle_w: float = field(not_negative, default=0.0)
@@ -93,6 +95,7 @@ class DrawnDevices(Devices):
             presence=self.presence,
             battery=self.battery,
             memory_bits=(math.inf if self.memory_bits is None else self.memory_bits) * ones,
+            receive_w=self.receive_w * ones,
         )
 
 

@@ -77,6 +77,11 @@ class Fleet:
         """Their powers while they send."""
         return self.devices.tx_power_w + self.devices.static_power_w
 
+    @cached_property
+    def receive_w(self) -> NDArray[np.float64]:
+        """Their powers while they receive."""
+        return self.devices.receive_w + self.devices.static_power_w
+
     def training_s(
         self, sim: Simulation, places: Places, cycles: NDArray[np.float64], job: int
     ) -> NDArray[np.float64]:

@@ -1,10 +1,11 @@
 """Downlink: the port of the ways on which models travel from edge servers to their clients.
 
-A downlink gives each cell a link. A client opens a download on it, receives until it is done, and closes it,
-also where a deadline cuts it off.
+A downlink gives each cell a link. A client opens a download on it, waits without power until it is granted,
+receives until it is done, and closes it, also where a deadline cuts it off. A download is an `Upload` that
+goes the other way.
 
-Scope and limitations: a client that receives takes its static power. No plan knows how long a download takes,
-so protocols that plan are refused.
+Scope and limitations: a client that receives takes its receiving and its static power; what servers take is
+not counted. No plan knows how long a download takes, so protocols that plan are refused where it counts.
 
 Usage::
 
@@ -26,39 +27,57 @@ Usage::
             self.sim, self.rate_bps = sim, rate_bps
 
         def open(self, client, payload, job):
-            return Download(self.sim.timer(payload.bits / self.rate_bps))
+            return SteadyUpload(self.sim, payload.bits, self.rate_bps)
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.links.model_codec import ModelCodec
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job
-from cosim.simulation import Event, Simulation
-
-
-class Download:
-    """A download on its way.
-
-    Attributes:
-        done: Comes when all of it has arrived.
-    """
-
-    def __init__(self, done: Event) -> None:
-        self.done = done
-
-    def close(self) -> None:
-        """End it, done or not, and free what it holds."""
+from cosim.links.uplink import Cell, Job, Places, Upload, Uploads
+from cosim.simulation import Simulation
 
 
 class CellDownlink(ABC):
-    """What the clients of a cell receive over."""
+    """What the clients of a cell receive over.
+
+    Attributes:
+        ends_together: Whether those of an edge round have their models at the same instant; a class says so.
+    """
+
+    ends_together: ClassVar[bool] = False
+
+    def begin_round(self, num_clients: int, places: Places | None = None) -> None:  # noqa: B027
+        """Take note that so many clients receive from now on, for an edge round or one by one.
+
+        Args:
+            places: Those of an edge round among the clients of the cell, ascending, who all open their
+                downloads at this instant; None: whoever comes.
+        """
 
     @abstractmethod
-    def open(self, client: str, payload: Payload, job: Job) -> Download | None:
+    def open(self, client: str, payload: Payload, job: Job) -> Upload | None:
         """Begin a download at this instant; None: all of it is there."""
+
+    def downloads(
+        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+    ) -> Uploads | None:
+        """The downloads of the edge round that has begun as arrays, where their ends follow from begins.
+
+        To the last bit those of `open`, if none is closed before it is done but all at once at the end of the
+        round. None: the round is played by events.
+
+        Args:
+            places: The participants' among the clients of the cell, ascending.
+            begins_s: When each opens its download, shape (participants,): this instant.
+        """
+        return None
 
 
 @configuration
@@ -67,16 +86,40 @@ class Downlink(Port, ABC):
 
     @property
     def takes_time(self) -> bool:
-        """Whether a download lasts; then protocols that plan how long jobs take are refused."""
+        """Whether a download lasts."""
+        return True
+
+    @property
+    def model_codec(self) -> ModelCodec | None:
+        """What models are on their way down; None: they arrive as they are, with bits by `System.codec`."""
+        return None
+
+    @property
+    def counts_in_round(self) -> bool:
+        """Whether an edge round's deadline, its first so many and energy budgets count the downloads.
+
+        Else all participants have received before the round's clock starts, and who has waits for the others.
+        """
         return True
 
     def fit(self, system: Any) -> None:
-        """Refuse protocols whose plans would not know of downloads."""
-        if self.takes_time and system.protocol.plans_times:
+        """Refuse protocols whose plans would not know of downloads, and those without rounds to count in."""
+        own, protocol = type(self).__name__, type(system.protocol).__name__
+        if self.model_codec is not None and not system.protocol.sends_all_the_same:
             raise ConfigurationError(
-                f"System.downlink = {type(self).__name__}: {type(system.protocol).__name__} plans how long "
-                "jobs take, and no plan knows how long a download does. Usual fix: downlink = "
-                "Instantaneous, or a protocol that does not plan."
+                f"System.downlink = {own}: {type(self.model_codec).__name__} changes models, and {protocol} "
+                "sends more than a model. Usual fix: leave model_codec out."
+            )
+        if self.takes_time and self.counts_in_round and system.protocol.plans_times:
+            raise ConfigurationError(
+                f"System.downlink = {own}: {protocol} plans how long jobs take, and no plan knows how long a "
+                "download does. Usual fix: counts_in_round = false, so that a round begins when all have "
+                "received; downlink = Instantaneous; or a protocol that does not plan."
+            )
+        if not self.counts_in_round and not system.protocol.plays_edge_rounds:
+            raise ConfigurationError(
+                f"System.downlink = {own}: with counts_in_round = false clients of an edge round wait for "
+                f"each other, and {protocol} gives them jobs one by one. Usual fix: leave it out."
             )
 
     @abstractmethod

@@ -78,7 +78,7 @@ class Cell(NamedTuple):
 
 
 class Upload(ABC):
-    """An upload on its way.
+    """An upload on its way, or a download, which goes the other way.
 
     Attributes:
         done: Comes when all of it has arrived.
@@ -120,7 +120,7 @@ class SteadyUpload(Upload):
     @property
     def bits_left(self) -> float:
         """What has not been sent by now."""
-        return 0.0 if self.done.processed else self._bits - self._rate_bps * self.sent_s
+        return 0.0 if self.done.processed else max(0.0, self._bits - self._rate_bps * self.sent_s)
 
 
 class Uploads(ABC):

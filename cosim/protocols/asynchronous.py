@@ -49,6 +49,11 @@ class Asynchronous(Protocol, ABC):
         return self.training.plays_common_rounds
 
     @property
+    def plays_edge_rounds(self) -> bool:
+        """As those who train: clients do not."""
+        return self.training.plays_edge_rounds
+
+    @property
     def period_s(self) -> float | None:
         """Time between versions; None: `is_due` says when."""
         return None

@@ -52,6 +52,11 @@ class AsynchronousTraining(CellTraining):
         """As its server waits."""
         return self.protocol.waiting
 
+    @property
+    def plays_edge_rounds(self) -> bool:
+        """One by one."""
+        return False
+
     def fit(self, system: Any) -> None:
         """Refuse turns that never end, cells of cells, and more in flight than the smallest cell has."""
         if self.turn.counts_rounds:
@@ -79,7 +84,7 @@ class AsynchronousTraining(CellTraining):
     ) -> Process:
         """One turn of a cell; returns its model as it reaches the cloud."""
         load = cloud.workload.of(part)
-        yield from edge.receive(sim, load.download.bits)
+        yield from edge.receive(sim, load.model.bits)
         if self not in edge.kept:
             edge.kept[self] = self._begun(sim, cloud, edge, model)
         cell: _Cell = edge.kept[self]
@@ -87,7 +92,7 @@ class AsynchronousTraining(CellTraining):
         cell.server.take(model)
         model = yield from cell.server.serve(self._is_over(sim, cell.server))
         cloud.living[edge.name] = model
-        yield from edge.send(sim, load.download.bits)
+        yield from edge.send(sim, load.model.bits)
         del cloud.living[edge.name]
         return model
 

@@ -30,6 +30,11 @@ class CellTraining(Port, ABC):
         """Whether its edge rounds are `EdgeServer.common_round`, which may be played on arrays."""
         return False
 
+    @property
+    def plays_edge_rounds(self) -> bool:
+        """Whether clients get their jobs in edge rounds, all at once, and not one by one."""
+        return True
+
     def num_jobs(self, num_clients: int) -> int | None:
         """Local rounds of so many clients of a cell in a global round, at most; None: nobody knows before."""
         return None

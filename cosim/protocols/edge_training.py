@@ -125,7 +125,7 @@ class EdgeTraining(CellTraining):
             cycles = load.cycles(client, num_steps, self.local.batch_size)
             upload_s = link.upload_s(client.name, load.upload, client.tx_power_w, num_clients, job)
             slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
-        backhaul_s = 2 * (edge.backhaul.backhaul_s(load.download.bits) - edge.backhaul.backhaul_s(0))
+        backhaul_s = 2 * (edge.backhaul.backhaul_s(load.model.bits) - edge.backhaul.backhaul_s(0))
         return self.num_edge_rounds * slowest_s + backhaul_s
 
     def play(
@@ -149,10 +149,10 @@ class EdgeTraining(CellTraining):
         def cycles_of(clients: Clients, steps: NDArray[np.int64]) -> NDArray[np.float64]:
             return steps * step_cycles[clients.places] + load.coding_cycles
 
-        yield from edge.receive(sim, load.download.bits)
+        yield from edge.receive(sim, load.model.bits)
         for edge_round in range(self.num_edge_rounds):
             present = yield from edge.gathered(sim)
-            job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
+            job, model = Job.of_round(global_round, edge_round, self.num_edge_rounds), cloud.sent_down(model)
             steps_of = partial(self.steps_of, sim, job=job, step_cycles=step_cycles)
             coming = ComingRound(
                 cloud=cloud,
@@ -183,7 +183,7 @@ class EdgeTraining(CellTraining):
                 received = edge.received(sim, self.server, model, updates, job)
                 model = edge.moved(sim, self.server, model, received, job.number)
                 cloud.living[edge.name] = model
-        yield from edge.send(sim, load.download.bits)
+        yield from edge.send(sim, load.model.bits)
         cloud.living.pop(edge.name, None)
         return model
 

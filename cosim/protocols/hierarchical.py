@@ -34,6 +34,11 @@ class Hierarchical(Protocol, ABC):
         """As its cells do."""
         return self.training.plays_common_rounds
 
+    @property
+    def plays_edge_rounds(self) -> bool:
+        """As its cells do."""
+        return self.training.plays_edge_rounds
+
     def jobs_per_round(self, cell_sizes: Sequence[int]) -> int | None:
         """Those of all cells."""
         found = [self.training.num_jobs(size) for size in cell_sizes]

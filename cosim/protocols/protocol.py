@@ -64,6 +64,16 @@ class Protocol(Port, ABC):
         """What the clients of each cell train, of the first global round where that changes."""
         return [cloud.workload.of()] * len(cloud.edges)
 
+    @property
+    def plays_edge_rounds(self) -> bool:
+        """Whether clients get their jobs in edge rounds, all at once, and not one by one."""
+        return True
+
+    @property
+    def sends_all_the_same(self) -> bool:
+        """Whether the clients of an edge round get the same model; else a broadcast is refused."""
+        return True
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot play, before the clock starts.
 

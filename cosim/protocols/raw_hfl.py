@@ -137,10 +137,10 @@ class RawHfl(Protocol):
     ) -> Process:
         """One cell's global round; returns the edge model as it reaches the cloud."""
         load = cloud.workload.of()
-        yield from edge.receive(sim, load.download.bits)
+        yield from edge.receive(sim, load.model.bits)
         for edge_round in range(self.num_edge_rounds):
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
-            shares = planner.shares(edge, job)
+            shares, model = planner.shares(edge, job), cloud.sent_down(model)
             assignments = [
                 (share.client, self.assignment(cloud, share, model, load, job)) for share in shares
             ]
@@ -157,7 +157,7 @@ class RawHfl(Protocol):
                 planner.count(share.client, arrived)
             if updates:
                 model = accumulate(model, updates, coefficients)
-        yield from edge.send(sim, load.download.bits)
+        yield from edge.send(sim, load.model.bits)
         return model
 
     def assignment(

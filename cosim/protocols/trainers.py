@@ -49,6 +49,11 @@ class Trainers(Port, ABC):
         """Whether edge rounds are `EdgeServer.common_round`, which may be played on arrays."""
         return False
 
+    @property
+    def plays_edge_rounds(self) -> bool:
+        """Whether clients get their jobs in edge rounds, all at once, and not one by one."""
+        return False
+
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot play, before the clock starts."""
 
@@ -125,7 +130,10 @@ class Clients(Trainers):
 
     def _ready(self, edge: EdgeServer, starts: Starts) -> Sequence[Client]:
         """The clients of a cell, whose band is shared by those who may send at the same time."""
-        edge.link.begin_round(starts.most_at_once(len(edge.clients)), float("inf"))
+        num_at_once = starts.most_at_once(len(edge.clients))
+        edge.link.begin_round(num_at_once, float("inf"))
+        if edge.downlink is not None:
+            edge.downlink.begin_round(num_at_once)
         return edge.clients
 
     def _through(
@@ -135,7 +143,7 @@ class Clients(Trainers):
         load = cloud.workload.of()
 
         def play(sim: Simulation, flight: Flight) -> Process:
-            yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.download.bits))
+            yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.model.bits))
             update = yield from self._job(sim, cloud, client, flight, NO_ROUND)
             if not isinstance(update, Dropped):
                 yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.upload.bits))
@@ -147,7 +155,7 @@ class Clients(Trainers):
         self, sim: Simulation, cloud: Cloud, client: Client, flight: Flight, global_round: int
     ) -> Process:
         """What a client does between its edge server's download and upload."""
-        load = cloud.workload.of()
+        load, flight.start = cloud.workload.of(), cloud.sent_down(flight.start)
         return client.local_round(
             sim,
             Assignment(
@@ -197,6 +205,11 @@ class Cells(Trainers):
     def plays_common_rounds(self) -> bool:
         """As its cells do."""
         return self.training.plays_common_rounds
+
+    @property
+    def plays_edge_rounds(self) -> bool:
+        """As its cells do."""
+        return self.training.plays_edge_rounds
 
     def check(self, cloud: Cloud) -> None:
         """Refuse a network that the clients cannot train, before the clock starts."""

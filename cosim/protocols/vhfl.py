@@ -56,6 +56,11 @@ class Vhfl(Protocol):
     num_needed: int | None = field(at_least(1), default=None)
     waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
 
+    @property
+    def sends_all_the_same(self) -> bool:
+        """The server's outputs are those for a client's own samples."""
+        return False
+
     def fit(self, system: Any) -> None:
         """Refuse rounds that its rule of waiting does not go with."""
         self.waiting.fit_round(self.num_senders or min(system.sizes()))

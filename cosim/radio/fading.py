@@ -73,6 +73,11 @@ class Fading(Port, ABC):
         """How many moments of 1 over the gain that an upload meets are finite (`cosim.heavy_tails`)."""
         return math.inf
 
+    @property
+    def num_antennas(self) -> int:
+        """Antennas of an edge server."""
+        return 1
+
     @abstractmethod
     def of(self, sim: Simulation, client: str) -> BlockFading:
         """The channel of one client."""
@@ -107,7 +112,7 @@ class Rayleigh(Fading):
         redrawn: When the channel changes. [HIST journal, Section IV-A: every global round]
     """
 
-    num_antennas: int = field(at_least(1), default=10)
+    num_antennas: int = field(at_least(1), default=10)  # pyright: ignore[reportIncompatibleMethodOverride]
     redrawn: Redrawn = EveryGlobalRound()
 
     @property

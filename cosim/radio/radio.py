@@ -78,20 +78,33 @@ class Radio(Uplink):
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[RadioLink]":
         """The link of each cell."""
         self.fading.check([client for cell in cells for client in cell.clients])
+        errors = GainErrors(sim, self.csi_error_db, self.outage_probability)
         bands, snrs = self.sharing.bands(sim, len(cells)), self.link.of_cells(sim, cells)
-        return [
-            RadioLink(
-                cell.clients,
-                band,
-                snr,
-                partial(self.fading.of, sim),
-                partial(self.fading.gains_by_job, sim, cell.clients)
-                if overrides(self.fading, "gains_by_job", "of")
-                else lambda: None,
-                GainErrors(sim, self.csi_error_db, self.outage_probability),
-            )
-            for cell, band, snr in zip(cells, bands, snrs, strict=True)
-        ]
+        return links_of(sim, cells, bands, snrs, self.fading, errors)
+
+
+def links_of(
+    sim: Simulation,
+    cells: Sequence[Cell],
+    bands: Sequence[Band],
+    snrs: Sequence[CellSnr],
+    fading: Fading,
+    errors: GainErrors,
+) -> "list[RadioLink]":
+    """The link of each cell, with the draws of a simulation for its fading."""
+    return [
+        RadioLink(
+            cell.clients,
+            band,
+            snr,
+            partial(fading.of, sim),
+            partial(fading.gains_by_job, sim, cell.clients)
+            if overrides(fading, "gains_by_job", "of")
+            else lambda: None,
+            errors,
+        )
+        for cell, band, snr in zip(cells, bands, snrs, strict=True)
+    ]
 
 
 class RadioLink(Link, KnownLink):
@@ -182,21 +195,39 @@ class RadioLink(Link, KnownLink):
         job: Job,
     ) -> Uploads | None:
         """As the band knows them, where fading and mean SNR follow from the job."""
-        gains = self._gains
-        if self._on_arrays is None:
-            self._on_arrays = (
-                gains is not None and self._mean_snr.of_all(tx_power_w, 1.0, 1.0, job) is not None
-            )
-        if gains is None or not self._on_arrays:
+        if not self._is_on_arrays(tx_power_w, job):
             return None
 
         def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:
-            factors = self._errors.factors(self._numbers, job)
-            snr = self._mean_snr.of_all(tx_power_w, factors, bandwidth_hz, job)
-            assert snr is not None
-            return bandwidth_hz * bps_per_hz((snr * gains(job))[places])
+            return bandwidth_hz * bps_per_hz(self._snrs(tx_power_w, bandwidth_hz, job)[places])
 
         return self._band.uploads(begins_s, payload, Rates(rates_bps, self._mean_snr.is_flat))
+
+    def snrs(self, places: Places, tx_power_w: NDArray[np.float64], job: Job) -> NDArray[np.float64] | None:
+        """SNR of some clients in the whole band, shape (participants,); None: not known as arrays.
+
+        Args:
+            tx_power_w: Power of each client of the cell, shape (clients,).
+        """
+        if not self._is_on_arrays(tx_power_w, job):
+            return None
+        return self._snrs(tx_power_w, self._band.share_hz(1), job)[places]
+
+    def _is_on_arrays(self, tx_power_w: NDArray[np.float64], job: Job) -> bool:
+        """Whether fading and mean SNR follow from the job, and are written for arrays."""
+        if self._on_arrays is None:
+            self._on_arrays = (
+                self._gains is not None and self._mean_snr.of_all(tx_power_w, 1.0, 1.0, job) is not None
+            )
+        return self._on_arrays
+
+    def _snrs(self, tx_power_w: NDArray[np.float64], bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
+        """SNR of every client in a bandwidth, shape (clients,)."""
+        factors = self._errors.factors(self._numbers, job)
+        snr, gains = self._mean_snr.of_all(tx_power_w, factors, bandwidth_hz, job), self._gains
+        assert snr is not None
+        assert gains is not None
+        return snr * gains(job)
 
     def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
         """Noise on the mean of what these clients have sent."""

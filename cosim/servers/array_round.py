@@ -1,9 +1,10 @@
 """Array round: an edge round played as arrays, bit for bit as its events would have it.
 
-Where downloads take no time, a link knows its uploads as arrays (`Link.uploads`) and the rule of waiting says
-from everybody's end when the round ends (`Waiting.ending`), an edge round is a recurrence: training ends at
-start + cycles / frequency, an upload where the link says, and who has not ended with the round is cut. The
-sums and products are those of `Client` and `Simulation.spend`, in their order.
+Where the links know their downloads and uploads as arrays (`CellDownlink.downloads`, `Link.uploads`) and the
+rule of waiting says from everybody's end when the round ends (`Waiting.ending`), an edge round is a
+recurrence: a download ends where its link says, training cycles / frequency later, an upload where its link
+says, and who has not ended with the round is cut. The sums and products are those of `Client` and
+`Simulation.spend`, in their order.
 
 Scope and limitations: all participants train and send the same, without energy budgets and upload deadlines.
 """
@@ -12,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import overrides
+from cosim.devices.client import Assignment
 from cosim.devices.fleet import Clients
+from cosim.links.downlink import CellDownlink
 from cosim.links.payload import Payload
 from cosim.links.uplink import Job, Link, Uploads
 from cosim.servers.rested import Rested
@@ -25,28 +28,46 @@ class ArrayRound:
 
     Attributes:
         clients: Who takes part.
-        bits: Of an upload.
-        trained_s: When each would end its training.
+        download_bits: Of a download.
+        upload_bits: Of an upload.
+        received: What each would receive first; None: models are there at once.
+        begins_s: When each would begin its training.
+        trained_s: When each would end it.
         uploads: What each would send then.
         ending: How the round ends.
         rested: What they did before it; None: they take no power then.
     """
 
-    __slots__ = ("bits", "clients", "ending", "job", "rested", "start_s", "trained_s", "uploads")
+    __slots__ = (
+        "begins_s",
+        "clients",
+        "download_bits",
+        "ending",
+        "job",
+        "received",
+        "rested",
+        "start_s",
+        "trained_s",
+        "upload_bits",
+        "uploads",
+    )
 
     def __init__(
         self,
         clients: Clients,
-        job: Job,
-        bits: int,
+        work: Assignment,
         start_s: float,
+        received: Uploads | None,
+        begins_s: NDArray[np.float64],
         trained_s: NDArray[np.float64],
         uploads: Uploads,
         ending: Ending,
         rested: Rested | None,
     ) -> None:
-        self.clients, self.job, self.bits, self.rested = clients, job, bits, rested
-        self.start_s, self.trained_s, self.uploads, self.ending = start_s, trained_s, uploads, ending
+        self.clients, self.job, self.rested = clients, work.job, rested
+        self.download_bits, self.upload_bits = int(work.download.bits), int(work.payload.bits)
+        self.start_s, self.received, self.begins_s = start_s, received, begins_s
+        self.trained_s, self.uploads, self.ending = trained_s, uploads, ending
 
     @classmethod
     def begun(
@@ -54,30 +75,40 @@ class ArrayRound:
         sim: Simulation,
         link: Link,
         clients: Clients,
-        job: Job,
-        payload: Payload,
+        work: Assignment,
         cycles: NDArray[np.float64],
         waiting: Waiting,
+        received: Uploads | None = None,
+        *,
+        receives_first: bool = False,
     ) -> "ArrayRound | None":
         """An edge round that begins now; None: it must be played by events.
 
         Args:
-            link: Whose round has begun.
-            payload: Of an upload.
+            link: Whose round begins.
+            work: What each is assigned, but for its cycles.
             cycles: Of each participant.
+            received: What each receives first (`downloads_of`); None: models are there at once.
+            receives_first: Whether all have received before the round's clock starts.
         """
         if not (overrides(link, "uploads", "open") and overrides(waiting, "ending", "wait")):
             return None
-        fleet, now_s = clients.fleet, sim.now_s
-        trained_s = now_s + fleet.training_s(sim, clients.places, cycles, job.number)
-        uploads = link.uploads(clients.places, trained_s, payload, fleet.devices.tx_power_w, job)
+        fleet, now_s, job = clients.fleet, sim.now_s, work.job
+        at_once_s = np.broadcast_to(now_s, len(clients))
+        clock_s, begins_s = now_s, at_once_s if received is None else received.ends_s
+        if receives_first:
+            clock_s = float(begins_s.max(initial=now_s))
+            begins_s = np.broadcast_to(clock_s, len(clients))
+        link.begin_round(len(clients), clock_s + waiting.most_s)
+        trained_s = begins_s + fleet.training_s(sim, clients.places, cycles, job.number)
+        uploads = link.uploads(clients.places, trained_s, work.payload, fleet.devices.tx_power_w, job)
         if uploads is None:
             return None
-        ending = waiting.ending(now_s, uploads.ends_s)
+        ending = waiting.ending(clock_s, uploads.ends_s)
         if ending is None:
             return None
         rested = Rested.begun(clients, now_s)
-        return cls(clients, job, int(payload.bits), now_s, trained_s, uploads, ending, rested)
+        return cls(clients, work, now_s, received, begins_s, trained_s, uploads, ending, rested)
 
     def cut(self, now_s: float, reason: str) -> None:
         """Note that the round is cut from outside."""
@@ -92,3 +123,13 @@ class ArrayRound:
     def has_trained(self) -> NDArray[np.bool_]:
         """Whose training ends with the round or before."""
         return self.trained_s <= self.ending.end_s
+
+
+def downloads_of(
+    downlink: CellDownlink, now_s: float, clients: Clients, payload: Payload, job: Job
+) -> Uploads | None:
+    """Downloads of an edge round that begins now, as arrays; None: it must be played by events."""
+    if not overrides(downlink, "downloads", "open"):
+        return None
+    downlink.begin_round(len(clients), clients.places)
+    return downlink.downloads(clients.places, np.full(len(clients), now_s), payload, job)

@@ -9,8 +9,10 @@ from weakref import WeakValueDictionary
 import attrs
 
 from cosim.checkpoint import Checkpoint
+from cosim.configuration import ConfigurationError
 from cosim.devices.client import Assignment, Client, Request
 from cosim.journal import Journal
+from cosim.learning.graph.combinations import ReceivedModel
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
@@ -113,6 +115,11 @@ class Cloud(Server):
             model = self.close_round(sim, number, start_s, (yield from one_round(model, number)))
         return model
 
+    def sent_down(self, model: PendingModel) -> PendingModel:
+        """A model as clients receive it, from which their edge server goes on, too."""
+        codec = self.workload.model_codec
+        return model if codec is None or not self.evaluation.learns else ReceivedModel(model, codec)
+
     def request(
         self, start: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
     ) -> Request:
@@ -121,13 +128,24 @@ class Cloud(Server):
         Where nothing is learned one update stands for all, since nobody will read it.
 
         Args:
+            start: As it was `sent_down`.
             num_steps: Of all, or what gives those of a client by its name.
+
+        Raises:
+            ConfigurationError: A model that was not sent down, though that changes it.
         """
         codec = self.workload.codec if self.workload.codec.changes_values else None
         update = partial(PendingUpdate, start=start, training=training, codec=codec)
         if not self.evaluation.learns:
             stand_in = cache(partial(update, num_steps=1, client=self.name, samples=[0], key=0))
             return lambda sim, client, assignment: stand_in()
+
+        if self.workload.model_codec is not None and not isinstance(start, ReceivedModel):
+            raise ConfigurationError(
+                "Cloud.request: clients start from a model that no downlink has sent, and "
+                f"{type(self.workload.model_codec).__name__} changes those. Usual fix: model = "
+                "cloud.sent_down(model) before a round."
+            )
 
         def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
             key = sim.key(client.name, "mini-batches", assignment.job.number)

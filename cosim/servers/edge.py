@@ -13,14 +13,15 @@ from cosim.devices.fleet import Clients
 from cosim.learning.graph.combinations import noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.server_updates.server_update import ServerUpdate
+from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import Job, Link
 from cosim.records import Round
-from cosim.servers.array_round import ArrayRound
+from cosim.servers.array_round import ArrayRound, downloads_of
 from cosim.servers.past_round import PastRound
 from cosim.servers.played_rounds import PlayedRounds
 from cosim.servers.server import Server
 from cosim.servers.waiting import Waiting
-from cosim.simulation import Dropped, Interrupt, Process, Simulation, reason_of
+from cosim.simulation import Barrier, Dropped, Interrupt, Process, SideBySide, Simulation, reason_of
 from cosim.topology.topology import Topology
 
 
@@ -45,12 +46,16 @@ class EdgeServer(Server):
         clients: In the order of their numbers.
         link: What they send over.
         rounds: How edge rounds are played; one for all cells of a run.
+        downlink: What they receive over; None: models are with them at once.
+        receives_first: Whether all participants have received before a round's clock starts.
     """
 
     clients: Clients
     link: Link
     backhaul: Topology
     rounds: RoundClock
+    downlink: CellDownlink | None = None
+    receives_first: bool = False
     _past: list[PastRound] = attrs.field(factory=list, init=False)
 
     @property
@@ -97,17 +102,22 @@ class EdgeServer(Server):
             ConfigurationError: A waiting rule that returns something else.
         """
         start_s, num_present = sim.now_s, len(self.clients.present)
-        self.link.begin_round(len(assignments), start_s + waiting.most_s)
+        who = Clients.of(self.clients.fleet, [client for client, _ in assignments])
+        received = sim.barrier(len(assignments)) if self.receives_first else None
+        if received is None:
+            self.link.begin_round(len(assignments), start_s + waiting.most_s)
+        if self.downlink is not None:
+            self.downlink.begin_round(len(assignments), who.places)
         if waiting.upload_s is not None:
             assignments = [
                 (client, attrs.evolve(assignment, upload_deadline_s=waiting.upload_s))
                 for client, assignment in assignments
             ]
         jobs = sim.side_by_side(
-            {client.name: client.local_round(sim, assignment) for client, assignment in assignments}
+            {client.name: client.local_round(sim, assignment, received) for client, assignment in assignments}
         )
         with sim.trace.open_round(start_s):
-            outcomes = yield from jobs.under(waiting.wait(sim, self, jobs))
+            outcomes = yield from jobs.under(self._waited(sim, waiting, jobs, received))
             if not isinstance(outcomes, list) or len(outcomes) != len(jobs):
                 raise ConfigurationError(
                     f"{type(waiting).__name__}.wait returned {outcomes!r:.80}: must be what became of each "
@@ -121,12 +131,20 @@ class EdgeServer(Server):
                 }
             )
         arrived = np.array([not isinstance(outcome, Dropped) for outcome in outcomes], dtype=bool)
-        who = Clients.of(self.clients.fleet, [client for client, _ in assignments])
         self._past[:] = [PastRound(who, job, start_s, np.array(jobs.ends_s), arrived)]
         num_arrived = int(arrived.sum())
         num_wanted = len(assignments) if num_wanted is None else num_wanted
         self._record(sim, start_s, job, num_wanted, num_present, len(assignments), num_arrived)
         return outcomes
+
+    def _waited(
+        self, sim: Simulation, waiting: Waiting, jobs: SideBySide, received: Barrier | None
+    ) -> Process:
+        """Wait as a rule has it, from when all have received where they do so first."""
+        if received is not None:
+            yield received.opens
+            self.link.begin_round(len(jobs), sim.now_s + waiting.most_s)
+        return (yield from waiting.wait(sim, self, jobs))
 
     def common_round(
         self,
@@ -150,8 +168,7 @@ class EdgeServer(Server):
         """
         played = None
         if self.rounds.played is not None:
-            self.link.begin_round(len(participants), sim.now_s + waiting.most_s)
-            played = ArrayRound.begun(sim, self.link, participants, work.job, work.payload, cycles, waiting)
+            played = self._array_round(sim, participants, work, cycles, waiting)
         if played is None:
             assigned = partial(Assignment, **attrs.asdict(work, recurse=False))
             each = zip(participants, cycles.tolist(), strict=True)
@@ -173,6 +190,31 @@ class EdgeServer(Server):
         num_present = len(self.clients)
         self._record(sim, played.start_s, work.job, num, num_present, num, int(counts.sum()))
         return [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
+
+    def _array_round(
+        self,
+        sim: Simulation,
+        participants: Clients,
+        work: Assignment,
+        cycles: NDArray[np.float64],
+        waiting: Waiting,
+    ) -> ArrayRound | None:
+        """A round that begins now; None: it is played by events."""
+        received = None
+        if self.downlink is not None:
+            received = downloads_of(self.downlink, sim.now_s, participants, work.download, work.job)
+            if received is None:
+                return None
+        return ArrayRound.begun(
+            sim,
+            self.link,
+            participants,
+            work,
+            cycles,
+            waiting,
+            received,
+            receives_first=self.receives_first,
+        )
 
     def _asked(self, sim: Simulation, played: ArrayRound, work: Assignment) -> dict[int, PendingUpdate]:
         """Place -> update of those whose training ends with a round or before, where it is read."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from cosim.devices.fleet import Clients
 from cosim.devices.rest import Stretch
-from cosim.records import DONE, ROWS_OF_A_JOB, Fate, Row, Span, Tally, Transfer
+from cosim.links.uplink import Uploads
+from cosim.records import DONE, DOWN, ROWS_OF_A_JOB, UP, Fate, Row, Span, Tally, Transfer
 from cosim.servers.array_round import ArrayRound
 from cosim.servers.rested import Rested, spans_of
 from cosim.trace import Columns, Trace, Words
@@ -97,14 +98,17 @@ def _tally(played: ArrayRound) -> Tally:
     (end_s, counts, _), trained_s, ends_s = played.ending, played.trained_s, played.uploads.ends_s
     granted_s = trained_s if played.uploads.granted_s is None else played.uploads.granted_s
     sends, arrives = trained_s <= end_s, ends_s <= end_s
-    train_s = np.minimum(trained_s, end_s) - played.start_s
+    begins_s = np.minimum(played.begins_s, end_s)
+    train_s = np.minimum(trained_s, end_s) - begins_s
     waited_s = np.minimum(granted_s, end_s)
     send_s = np.where(sends, np.minimum(ends_s, end_s) - waited_s, 0.0)
     upload_s = np.sort((ends_s - trained_s)[arrives])
     num_sent, num_arrived = int(sends.sum()), len(upload_s)
     idle, sleep = _NO_REST if played.rested is None else played.rested.stretches
     wait_s = np.where(sends, waited_s - trained_s, 0.0)
-    quantiles_s = [upload_s[math.ceil(q * num_arrived) - 1] if num_arrived else math.nan for q in QUANTILES]
+    p10_s, p50_s, p90_s, max_s = (
+        float(upload_s[math.ceil(q * num_arrived) - 1]) if num_arrived else math.nan for q in QUANTILES
+    )
     return Tally(
         fleet.edge,
         job.global_round,
@@ -124,13 +128,29 @@ def _tally(played: ArrayRound) -> Tally:
         (fleet.send_w[places] * send_s).sum(),
         idle.energy_j.sum(),
         sleep.energy_j.sum(),
-        num_sent * played.bits,
-        (played.bits - played.uploads.bits_left(end_s)).sum(),
-        *quantiles_s,
+        num_sent * played.upload_bits,
+        (played.upload_bits - played.uploads.bits_left(end_s)).sum(),
+        p10_s,
+        p50_s,
+        p90_s,
+        max_s,
+        *_received(played),
     )
 
 
 _NO_REST = (Stretch(np.zeros(0), np.zeros(0), np.zeros(0)),) * 2
+
+
+def _received(played: ArrayRound) -> tuple[float, float, float]:
+    """Time, energy and bits of its downloads."""
+    if played.received is None:
+        return 0.0, 0.0, 0.0
+    fleet, downloads, end_s = played.clients.fleet, played.received, played.ending.end_s
+    granted_s = played.start_s if downloads.granted_s is None else np.minimum(downloads.granted_s, end_s)
+    receive_s = np.minimum(downloads.ends_s, end_s) - granted_s
+    received_j = fleet.receive_w[played.clients.places] * receive_s
+    bits = played.download_bits - downloads.bits_left(end_s)
+    return float(receive_s.sum()), float(received_j.sum()), float(bits.sum())
 
 
 def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
@@ -144,62 +164,79 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
         return np.concatenate(arrays)
 
     start_s, end_s = each([of.start_s for of in rounds]), each([of.ending.end_s for of in rounds])
+    begins_s = all_of([of.begins_s for of in rounds])
     trained_s, ends_s = all_of([of.trained_s for of in rounds]), all_of([of.uploads.ends_s for of in rounds])
-    left_bits = all_of([of.uploads.bits_left(of.ending.end_s) for of in rounds])
     train_w = all_of([of.clients.fleet.train_w[of.clients.places] for of in rounds])
     send_w = all_of([of.clients.fleet.send_w[of.clients.places] for of in rounds])
     idle_w = all_of([of.clients.fleet.devices.idle_w[of.clients.places] for of in rounds])
-    bits, number = each([of.bits for of in rounds]), each([of.job.number for of in rounds])
+    number = each([of.job.number for of in rounds])
     clients, edges = _names([of.clients for of in rounds], sizes)
     words = [DONE, *dict.fromkeys(of.ending.reason for of in rounds)]
     reason = each([words.index(of.ending.reason) for of in rounds])
     shared = {
+        "client": clients,
         "edge": edges,
         "global_round": each([of.job.global_round for of in rounds]),
         "edge_round": each([of.job.edge_round for of in rounds]),
         "job": number,
     }
-    sends, arrives = trained_s <= end_s, ends_s <= end_s
-    until_s = np.minimum(ends_s, end_s)
     counts = all_of([of.ending.counts for of in rounds])
     fates = shared | {
-        "client": clients,
         "start_s": start_s,
-        "end_s": until_s,
+        "end_s": np.minimum(ends_s, end_s),
         "outcome": Words(words, np.where(counts, 0, reason)),
     }
-    sent = {
-        "client": clients,
-        "start_s": trained_s,
-        "end_s": until_s,
-        "payload_bits": bits,
-        "sent_bits": bits - left_bits,
-        "arrived": arrives,
-    }
-    spans, activities = [], ["train", "wait", "send"]
-    granted_s = trained_s
-    if any(of.uploads.granted_s is not None for of in rounds):
-        granted_s = all_of(
-            [of.trained_s if of.uploads.granted_s is None else of.uploads.granted_s for of in rounds]
-        )
-    for activity, (from_s, to_s, power_w, is_done) in enumerate(
+
+    def carried(
+        opens_s: NDArray[np.float64], ways: Sequence[Uploads], bits: Sequence[int], direction: str
+    ) -> Columns:
+        """Rows of uploads or downloads, of who would open none, too."""
+        done_s, payload_bits = all_of([way.ends_s for way in ways]), each(bits)
+        ended_s = [of.ending.end_s for of in rounds]
+        left_bits = all_of([way.bits_left(cut_s) for way, cut_s in zip(ways, ended_s, strict=True)])
+        return shared | {
+            "start_s": opens_s,
+            "end_s": np.minimum(done_s, end_s),
+            "payload_bits": payload_bits,
+            "sent_bits": payload_bits - left_bits,
+            "arrived": done_s <= end_s,
+            "direction": Words([direction], np.zeros(len(done_s), dtype=np.int64)),
+        }
+
+    uploads = [of.uploads for of in rounds]
+    sends = trained_s <= end_s
+    sent = carried(trained_s, uploads, [of.upload_bits for of in rounds], UP)
+    transfers = [{name: values[sends] for name, values in sent.items()}]
+    waited_s = _granted_s(uploads, trained_s)
+    activities = [
+        ("train", begins_s, trained_s, train_w, sends),
         (
-            (start_s, trained_s, train_w, sends),
-            (
-                trained_s,
-                granted_s,
-                idle_w,
-                granted_s < end_s,
-            ),  # who is granted at the cut waits no more
-            (granted_s, ends_s, send_w, arrives),
-        )
-    ):
+            "wait",
+            trained_s,
+            waited_s,
+            idle_w,
+            waited_s < end_s,
+        ),  # who is granted at the cut waits no more
+        ("send", waited_s, ends_s, send_w, ends_s <= end_s),
+    ]
+    downloads = [of.received for of in rounds if of.received is not None]
+    if downloads:
+        received_s = all_of([way.ends_s for way in downloads])
+        receive_w = all_of([of.clients.fleet.receive_w[of.clients.places] for of in rounds])
+        transfers.append(carried(start_s, downloads, [of.download_bits for of in rounds], DOWN))
+        waited_s = _granted_s(downloads, start_s)
+        activities += [
+            ("wait", start_s, waited_s, idle_w, waited_s < end_s),
+            ("receive", waited_s, received_s, receive_w, received_s <= end_s),
+        ]
+    spans = []
+    for activity, from_s, to_s, power_w, is_done in activities:
         stop_s = np.minimum(to_s, end_s)
         which = np.flatnonzero(stop_s > from_s)
         spans.append(
             {
                 "node": clients[which],
-                "activity": Words(activities, np.full(len(which), activity)),
+                "activity": Words([activity], np.zeros(len(which), dtype=np.int64)),
                 "start_s": from_s[which],
                 "end_s": stop_s[which],
                 "energy_j": (power_w * (stop_s - from_s))[which],
@@ -207,11 +244,18 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
                 "job": number[which],
             }
         )
-    return {
-        Span: _stacked(spans),
-        Transfer: {name: values[sends] for name, values in (shared | sent).items()},
-        Fate: fates,
-    }
+    return {Span: _stacked(spans), Transfer: _stacked(transfers), Fate: fates}
+
+
+def _granted_s(ways: Sequence[Uploads], opens_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """When each may begin to send or to receive."""
+    if all(way.granted_s is None for way in ways):
+        return opens_s
+    ends = np.cumsum([len(way.ends_s) for way in ways])[:-1]
+    opened = np.split(opens_s, ends)
+    return np.concatenate(
+        [own_s if way.granted_s is None else way.granted_s for way, own_s in zip(ways, opened, strict=True)]
+    )
 
 
 def _names(of: Sequence[Clients], sizes: Sequence[int]) -> tuple[Words, Words]:
@@ -227,17 +271,18 @@ def _names(of: Sequence[Clients], sizes: Sequence[int]) -> tuple[Words, Words]:
 
 def _stacked(parts: Sequence[Columns]) -> Columns:
     """Rows one below the other."""
+    if len(parts) == 1:
+        return parts[0]
     stacked: Columns = {}
     for name, first in parts[0].items():
-        columns = [part[name] for part in parts]
-        if isinstance(first, Words) and all(column.words is first.words for column in columns):
-            stacked[name] = Words(first.words, np.concatenate([column.codes for column in columns]))
-        elif isinstance(first, Words):
-            firsts = np.cumsum([0, *(len(column.words) for column in columns)])
-            codes = [first + column.codes for first, column in zip(firsts, columns, strict=False)]
-            stacked[name] = Words(
-                [word for column in columns for word in column.words], np.concatenate(codes)
-            )
+        values = [of[name] for of in parts]
+        if not isinstance(first, Words):
+            stacked[name] = np.concatenate(values)
+        elif all(of.words is first.words for of in values):
+            stacked[name] = Words(first.words, np.concatenate([of.codes for of in values]))
         else:
-            stacked[name] = np.concatenate(columns)
+            words = list(dict.fromkeys(word for of in values for word in of.words))
+            place_of = {word: place for place, word in enumerate(words)}
+            recoded = [np.array([place_of[word] for word in of.words])[of.codes] for of in values]
+            stacked[name] = Words(words, np.concatenate(recoded))
     return stacked

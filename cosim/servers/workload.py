@@ -3,7 +3,7 @@
 The one place where parameters become cycles and bits.
 
 Scope and limitations: a codec that changes values codes updates; models, on their way down or over the
-backhaul, have 32 bits a value then (`cosim.learning.codecs.codec`).
+backhaul, have 32 bits a value then (`cosim.learning.codecs.codec`), unless the downlink codes them.
 
 Usage::
 
@@ -25,6 +25,7 @@ from cosim.devices.cycles import Cycles, LocalStep, StepCost, StepCosts
 from cosim.devices.fleet import Clients, Fleet
 from cosim.learning.codecs.codec import Codec
 from cosim.learning.network.submodels import NetworkShape, Part, Shapes
+from cosim.links.model_codec import ModelCodec
 from cosim.links.payload import Payload
 from cosim.simulation import Simulation
 
@@ -37,7 +38,8 @@ class Load:
     """What training and carrying something of a model takes.
 
     Attributes:
-        download: What a client receives; what cells and cloud send each other.
+        model: What cells and cloud send each other.
+        download: What a client receives.
         upload: What a client sends.
         coding_cycles: Cycles that coding the upload takes.
         fraction: Part of the model's trained parameters that it trains.
@@ -48,6 +50,7 @@ class Load:
         costs: What a local step costs.
     """
 
+    model: Payload
     download: Payload
     upload: Payload
     coding_cycles: float
@@ -105,6 +108,7 @@ class Workload:
     Attributes:
         flops: Operations of training.
         costs: What a local step costs.
+        model_codec: What models are on their way down; None: what they are elsewhere.
         in_parameters: Whether a part costs its share of the trained parameters.
     """
 
@@ -113,6 +117,7 @@ class Workload:
     codec: Codec
     costs: Costs
     in_parameters: bool
+    model_codec: ModelCodec | None = None
 
     def of(self, part: Part | None = None, companions: Shapes | None = None) -> Load:
         """Of a part; of None: of the whole model.
@@ -178,8 +183,10 @@ class Workload:
         sample_flops: Callable[[], int],
         activation_bits: Callable[[], int],
     ) -> Load:
+        model = self.codec.model_payload(num_sent)
         return Load(
-            download=self.codec.model_payload(num_sent),
+            model=model,
+            download=model if self.model_codec is None else self.model_codec.payload(num_sent),
             upload=self.codec.payload(num_sent),
             coding_cycles=self.codec.cycles(num_sent),
             fraction=fraction,
@@ -191,8 +198,11 @@ class Workload:
         )
 
     def _planned(self, num_parameters: float, num_values: float) -> Load:
+        model = Payload(num_values, self.codec.model_bits(num_values))
+        down = model if self.model_codec is None else Payload(num_values, self.model_codec.bits(num_values))
         return Load(
-            download=Payload(num_values, self.codec.model_bits(num_values)),
+            model=model,
+            download=down,
             upload=Payload(num_values, self.codec.bits(num_values)),
             coding_cycles=0.0,
             fraction=num_parameters / self.shape.num_parameters(),

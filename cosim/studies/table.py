@@ -34,6 +34,7 @@ COLUMNS = {
     "num_updates": "float64",
     "num_dropped": "float64",
     "bits_per_client": "float64",
+    "received_bits_per_client": "float64",
     "last_version": "float64",
 }
 """Columns of the table of runs; what a run does not have is not a number.

@@ -1,10 +1,12 @@
 """Downloads: the laws of a downlink, download by download, whoever trains what."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cosim.links.downlink import CellDownlink, Downlink
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job
+from cosim.links.uplink import Cell, Job, Upload
 from cosim.simulation import Process, Simulation
 from cosim.testing.laws import broken
 
@@ -37,11 +39,27 @@ def _link(downlink: Downlink, sim: Simulation) -> CellDownlink:
     return downlink.links(sim, [cell])[0]
 
 
-def _received(link: CellDownlink, client: str, num_values: int, job: int) -> Process:
-    download = link.open(client, Payload(num_values, 32 * num_values), Job(1, job, job))
-    if download is not None:
+def _begun(link: CellDownlink, clients: Sequence[str]) -> None:
+    """Let an edge round of so many of the first clients begin."""
+    link.begin_round(len(clients), np.arange(len(clients)))
+
+
+def _opened(link: CellDownlink, client: str, num_values: int, job: int) -> Upload | None:
+    return link.open(client, Payload(num_values, 32 * num_values), Job(1, job, job))
+
+
+def _to_its_end(download: Upload | None) -> Process:
+    """Receive; all bits have come when it is done."""
+    if download is None:
+        return
+    if download.granted is not None and not download.granted.processed:
+        yield download.granted
+    if not download.done.processed:
         yield download.done
-        download.close()
+    download.close()
+    if download.bits_left != 0.0:
+        where = f"{download.bits_left} bits are left when it is done"
+        raise broken("bits", where, "bits_left that rounds, once `done` has come")
 
 
 def _whole(downlink: Downlink, num_values: int) -> float:
@@ -50,7 +68,8 @@ def _whole(downlink: Downlink, num_values: int) -> float:
     link = _link(downlink, sim)
 
     def process() -> Process:
-        yield from _received(link, CLIENTS[0], num_values, 0)
+        _begun(link, CLIENTS[:1])
+        yield from _to_its_end(_opened(link, CLIENTS[0], num_values, 0))
         return sim.now_s
 
     (ended_s,) = sim.run(sim.with_deadline([process()], LONGEST_S))
@@ -65,20 +84,33 @@ def _cut(downlink: Downlink, after_s: float) -> None:
     link = _link(downlink, sim)
 
     def process() -> Process:
-        cut = link.open(CLIENTS[0], Payload(NUM_VALUES, 32 * NUM_VALUES), Job(1, 0, 0))
-        other = link.open(CLIENTS[1], Payload(NUM_VALUES, 32 * NUM_VALUES), Job(1, 0, 0))
-        if after_s:
-            yield sim.timer(after_s)
+        _begun(link, CLIENTS)
+        cut, other = (_opened(link, client, NUM_VALUES, 0) for client in CLIENTS)
+        left = 32.0 * NUM_VALUES
+        for _ in range(4):
+            if after_s:
+                yield sim.timer(after_s / 4.0)
+            left = _check_left(cut, left)
         if cut is not None:
             cut.close()
-        if other is not None:
-            if not other.done.processed:
-                yield other.done
-            other.close()
-        yield from _received(link, CLIENTS[0], NUM_VALUES, 1)
+        _check_left(cut, left)
+        yield from _to_its_end(other)
+        _begun(link, CLIENTS[:1])
+        yield from _to_its_end(_opened(link, CLIENTS[0], NUM_VALUES, 1))
         return True
 
     (ended,) = sim.run(sim.with_deadline([process()], LONGEST_S))
     if ended is not True:
         where = f"after a download that was cut at {after_s:g} s, others never end"
         raise broken("cut", where, "something held that `close` does not free")
+
+
+def _check_left(download: Upload | None, before: float) -> float:
+    """Bits that are left, which never rise."""
+    if download is None:
+        return before
+    left = download.bits_left
+    if not 0.0 <= left <= before:
+        where = f"{left} bits are left of a download, and {before} were before"
+        raise broken("bits", where, "bits_left that is computed from another instant")
+    return left

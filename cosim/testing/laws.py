@@ -97,29 +97,29 @@ def rest_fills_the_gaps(result: Result) -> None:
 
 
 def bits_are_conserved(result: Result) -> None:
-    """Nobody sends more than there is, and what has arrived was sent whole while its client was sending."""
+    """Nobody gets more than there is, and what has arrived came whole while its client was busy with it."""
     transfers = result.transfers
     _all(
         transfers,
         (transfers["sent_bits"] >= 0.0) & (transfers["sent_bits"] <= transfers["payload_bits"]),
         "bits",
-        "an upload must send from 0 to payload_bits",
-        "bits_left of an upload that falls below 0 or rises",
+        "a transfer must carry from 0 to payload_bits",
+        "bits_left that falls below 0 or rises",
     )
     _all(
         transfers,
         ~transfers["arrived"] | (transfers["sent_bits"] == transfers["payload_bits"]),
         "bits",
-        "an upload that has arrived must have sent all of its bits",
-        "bits_left of an upload that is not 0 when `done` has come",
+        "a transfer that has arrived must have carried all of its bits",
+        "bits_left that is not 0 when `done` has come",
     )
-    sending = result.spans[result.spans["activity"].isin(["send", "wait"])]
+    sending = result.spans[result.spans["activity"].isin(["send", "receive", "wait"])]
     busy_s = sending.assign(s=sending["end_s"] - sending["start_s"]).groupby("node")["s"].sum()
     for client, own in transfers.groupby("client"):
         lasted_s = float((own["end_s"] - own["start_s"]).sum())
         if not np.isclose(busy_s.get(client, 0.0), lasted_s, rtol=1e-9, atol=1e-12):
-            where = f"{client} waits and sends for {busy_s.get(client, 0.0)} s, its uploads last {lasted_s} s"
-            raise broken("bits", where, "an upload that is not sent by Client.send")
+            where = f"{client} waits, sends and receives for {busy_s.get(client, 0.0)} s, and its transfers "
+            raise broken("bits", f"{where}last {lasted_s} s", "one that is not carried by Client")
 
 
 def drops_are_counted(result: Result) -> None:
@@ -214,7 +214,7 @@ def _arrived(result: Result) -> pd.DataFrame:
     """
     job = ["client", "job", "global_round", "edge_round"]
     instant = ["edge", "global_round", "edge_round", "end_s"]
-    uploads = result.transfers[result.transfers["arrived"]]
+    uploads = result.uploads[result.uploads["arrived"]]
     uploads = uploads.merge(result.fates[[*job, "outcome"]], on=job, how="left")
     counts = uploads["outcome"] == DONE
     places = {name: place for place, name in enumerate(sorted(set(uploads["client"]), key=by_number))}

@@ -129,6 +129,8 @@ def summary_table(name: str, result: Result) -> Table:
         "dropped updates": f"{summary.num_dropped} of {summary.num_updates} ({100 * share:.1f} %)",
         "bits per client": f"{summary.bits_per_client / 1e6:.4g} Mbit",
     }
+    if summary.received_bits_per_client:
+        told["received per client"] = f"{summary.received_bits_per_client / 1e6:.4g} Mbit"
     played = " ".join(map(str, result.progress))
     table = Table(title=f"{name}: {played}, {summary.status}", title_justify="left")
     for heading in told:

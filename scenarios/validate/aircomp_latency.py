@@ -167,7 +167,7 @@ def airtimes(
     result: cosim.Result, predicted: list[list[AirEdgeRoundLatency]], num_edge_rounds: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """How long every client sent in every edge round, and eq. 37, cell by cell, shape (sums of clients,)."""
-    cell_of = dict(zip(result.transfers["client"], result.transfers["edge"], strict=True))
+    cell_of = dict(zip(result.uploads["client"], result.uploads["edge"], strict=True))
     sends = result.spans[(result.spans["activity"] == "send") & result.spans["node"].isin(cell_of)]
     sends = sends.assign(edge=sends["node"].map(cell_of)).sort_values(["edge", "end_s"])
     airtime_s = np.array([[cell.airtime_s for cell in row] for row in predicted]).T

@@ -177,7 +177,7 @@ def compare(options: Options) -> pd.DataFrame:
             cloud, result = simulate(of)
         theory = predict(of, cloud, result)
         # Clients' rates may differ where budgets bind; the exact interval of one rate is then too wide.
-        arrived = binomial(int(result.transfers["arrived"].sum()), len(result.transfers), level)
+        arrived = binomial(int(result.uploads["arrived"].sum()), len(result.uploads), level)
         rate = float(np.mean([plan.success_rate for plan in theory]))
         row = attrs.asdict(point) | {"closed_form": rate, "interval": arrived}
         row["verdict"] = arrived.verdict(rate, MARGIN)
@@ -227,7 +227,7 @@ def mean_update(options: Options) -> dict[str, Interval]:
     own = {name: change([name], [1.0 / NUM_CLIENTS]) for name in updates}
     whole = np.sum(list(own.values()), axis=0)
     along = {name: float(step @ whole / (whole @ whole)) for name, step in own.items()}
-    arrived = result.transfers[result.transfers["arrived"]]
+    arrived = result.uploads[result.uploads["arrived"]]
     lengths: dict[str, list[float]] = {"divided by p_sc": [], "not divided": []}
     for edge_round in range(options.num_edge_rounds):
         names = arrived[arrived["edge_round"] == edge_round]["client"]

@@ -49,11 +49,11 @@ def test_a_client_receives_then_trains_then_sends():
     assert both["lasts_s_x"].to_numpy() == pytest.approx(both["lasts_s_y"].to_numpy(), rel=1e-9)
 
 
-def test_receiving_takes_the_static_power():
-    devices = DrawnDevices(static_power_w=0.25)
+def test_receiving_takes_its_own_and_the_static_power():
+    devices = DrawnDevices(static_power_w=0.25, receive_w=0.5)
     spans = timed(attrs.evolve(small_system(), downlink=DOWN, devices=devices)).spans
     received = spans[(spans["activity"] == "receive") & (spans["job"] >= 0)]
-    assert received["energy_j"].to_numpy() == pytest.approx(0.25 * RECEIVE_S, rel=1e-9)
+    assert received["energy_j"].to_numpy() == pytest.approx(0.75 * RECEIVE_S, rel=1e-9)
 
 
 def test_a_deadline_covers_the_download():
@@ -66,18 +66,22 @@ def test_a_deadline_covers_the_download():
     assert set(clients["activity"]) == {"receive"}
     assert set(clients["outcome"]) == {"deadline"}
     assert clients["energy_j"].to_numpy() == pytest.approx(0.25 * deadline_s, rel=1e-9)
-    assert result.transfers.empty
+    assert set(result.transfers["direction"]) == {"down"}
+    assert not result.transfers["arrived"].any()
+    assert result.transfers["sent_bits"].to_numpy() == pytest.approx(0.5 * BITS, rel=1e-9)
+    assert result.summary.bits_per_client == 0.0
+    assert result.summary.received_bits_per_client == pytest.approx(0.5 * BITS * 3 * 2, rel=1e-9)
     assert set(result.fates["outcome"]) == {"deadline"}
     assert result.summary.num_dropped == result.summary.num_updates == 5 * 3 * 2
 
 
-class Counted(cosim.Download):
+class Counted(cosim.SteadyUpload):
     """Says when it is closed."""
 
     closed_s: list[float]
 
     def close(self):
-        self.closed_s.append(self.sim.now_s)
+        self.closed_s.append(self._sim.now_s)
 
 
 def job(
@@ -88,8 +92,8 @@ def job(
 
     class Link(cosim.CellDownlink):
         def open(self, client, payload, job):
-            download = Counted(sim.timer(payload.bits / 10.0))
-            download.sim, download.closed_s = sim, closed_s
+            download = Counted(sim, payload.bits, 10.0)
+            download.closed_s = closed_s
             return download
 
     class Up(cosim.Link):

@@ -31,8 +31,9 @@ with `keeps_state = True` in its class gets what it returned at the client's las
 empty at first: what was left out, for the next time. As with a rule of local training it is kept when the
 training has ended, also where the upload is lost.
 
-Scope and limitations: updates are coded, models are not: what a client downloads, and what cells and cloud
-send each other, has 32 bits a value where the codec changes values (`model_bits`). Decoding takes no time.
+Scope and limitations: updates are coded, models are not: what a client downloads, unless its downlink codes
+it (`cosim.links.model_codec`), and what cells and cloud send each other, has 32 bits a value where the codec
+changes values (`model_bits`). Decoding takes no time.
 Running statistics are among the tensors, frozen tensors are not.
 
 Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.

@@ -14,6 +14,7 @@ import numpy as np
 from cosim.configuration import ConfigurationError
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape, Part
+from cosim.links.model_codec import ModelCodec
 
 if TYPE_CHECKING:
     from cosim.learning.network.weights import Weights
@@ -106,6 +107,21 @@ class Submodel(PendingModel):
         from cosim.learning.network.weights import cut
 
         return cut(models[0], shape, self.part)
+
+
+class ReceivedModel(PendingModel):
+    """What clients receive of a model that a codec changes on its way down."""
+
+    __slots__ = ("codec",)
+
+    def __init__(self, model: PendingModel, codec: ModelCodec) -> None:
+        super().__init__((model,))
+        self.codec = codec
+
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        return {name: self.codec.arrived(values) for name, values in models[0].items()}
 
 
 class AssembledModel(PendingModel):

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
-from cosim.links.downlink import CellDownlink, Downlink, Download
+from cosim.links.downlink import CellDownlink, Downlink
 from cosim.links.payload import Payload
 from cosim.links.traces.course import Course, Rate
 from cosim.links.traces.dealing import Dealing, OwnTraces
@@ -92,8 +92,8 @@ class TracedRate(Rate):
             raise over(self._where, self.course.over_s)
 
 
-class TracedTransfer:
-    """Bits on their way at the rate of a trace."""
+class TracedUpload(Upload):
+    """An upload, or a download, at the rate of a trace."""
 
     def __init__(self, sim: Simulation, rate: TracedRate, bits: float) -> None:
         rate.check(sim.now_s)
@@ -121,16 +121,8 @@ class TracedTransfer:
             self._rate.check(self._sim.now_s)
 
 
-class TracedUpload(TracedTransfer, Upload):
-    """An upload at the rate of a trace."""
-
-
-class TracedDownload(TracedTransfer, Download):
-    """A download at the rate of a trace."""
-
-
 class TracedUploads(Uploads):
-    """Uploads of an edge round at the rates of traces, shape (participants,)."""
+    """Uploads, or downloads, of an edge round at the rates of traces, shape (participants,)."""
 
     def __init__(self, begins_s: NDArray[np.float64], bits: float, rates: Sequence[TracedRate]) -> None:
         self._begins_s, self._bits, self._rates = begins_s, bits, rates
@@ -184,10 +176,7 @@ class TracedLink(Link):
         job: Job,
     ) -> Uploads | None:
         """Each by itself; by events where a trace would be over, which then is an error if it comes to it."""
-        order = np.arange(len(self._clients))[places]
-        rates = [self._rates[self._clients[int(place)]] for place in order]
-        uploads = TracedUploads(begins_s, payload.bits, rates)
-        return uploads if np.isfinite(uploads.ends_s).all() else None
+        return _uploads(self._clients, self._rates, places, begins_s, payload)
 
 
 @configuration
@@ -207,15 +196,34 @@ class TracedDownlink(Downlink):
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedCellDownlink]":
         """The downlink of each cell."""
         rates = self.trace.of_clients(sim, [client for cell in cells for client in cell.clients])
-        return [TracedCellDownlink(sim, rates) for _ in cells]
+        return [TracedCellDownlink(sim, cell.clients, rates) for cell in cells]
 
 
 class TracedCellDownlink(CellDownlink):
     """What the clients of a cell receive over."""
 
-    def __init__(self, sim: Simulation, rates: Mapping[str, TracedRate]) -> None:
-        self._sim, self._rates = sim, rates
+    def __init__(self, sim: Simulation, clients: Sequence[str], rates: Mapping[str, TracedRate]) -> None:
+        self._sim, self._clients, self._rates = sim, clients, rates
 
-    def open(self, client: str, payload: Payload, job: Job) -> TracedDownload:
+    def open(self, client: str, payload: Payload, job: Job) -> TracedUpload:
         """Begin a download; the job changes nothing."""
-        return TracedDownload(self._sim, self._rates[client], payload.bits)
+        return TracedUpload(self._sim, self._rates[client], payload.bits)
+
+    def downloads(
+        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+    ) -> Uploads | None:
+        """Each by itself; by events where a trace would be over, as uploads are."""
+        return _uploads(self._clients, self._rates, places, begins_s, payload)
+
+
+def _uploads(
+    clients: Sequence[str],
+    rates: Mapping[str, TracedRate],
+    places: Places,
+    begins_s: NDArray[np.float64],
+    payload: Payload,
+) -> Uploads | None:
+    """Those of some places; None where a trace would be over before one has ended."""
+    order = np.arange(len(clients))[places].tolist()
+    uploads = TracedUploads(begins_s, payload.bits, [rates[clients[place]] for place in order])
+    return uploads if np.isfinite(uploads.ends_s).all() else None

@@ -25,6 +25,11 @@ class GivenSnr(Propagation):
 
     snr_db: Values = field(each(between(-300.0, 300.0)), default=PerGroup(values=(30.0, 40.0)))
 
+    @property
+    def follows_power(self) -> bool:
+        """It is given."""
+        return False
+
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
         """Those of each cell."""
         levels_db = self.snr_db.of_clients([len(cell.clients) for cell in cells])

@@ -58,6 +58,11 @@ class CellSnr(ABC):
 class Propagation(Port, ABC):
     """How a client's mean SNR is found."""
 
+    @property
+    def follows_power(self) -> bool:
+        """Whether it follows from what a sender's power is, and not from what part of its highest it is."""
+        return True
+
     @abstractmethod
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
         """Those of each cell, in their order."""

@@ -52,7 +52,7 @@ def _claims(results: dict[str, cosim.Result], cells: tuple[int, ...]) -> list[Cl
                     required=num_cells == 4 and split == "shards",
                 )
             )
-            ratio = hist.transfers["payload_bits"].iloc[0] / hfedavg.transfers["payload_bits"].iloc[0]
+            ratio = hist.uploads["payload_bits"].iloc[0] / hfedavg.uploads["payload_bits"].iloc[0]
             claims.append(
                 Claim(
                     f"N = {num_cells}, {words}: HIST sends 1/N of HFedAvg's bits per client and edge round",

@@ -120,7 +120,7 @@ def sending_of_clients_s(system: cosim.System) -> float:
     played = timing_only(system)
     spans = played.spans[played.spans["activity"] == "send"]
     spans = spans[spans["node"].str.startswith("client")]
-    bits = played.transfers["payload_bits"].sum()
+    bits = played.uploads["payload_bits"].sum()
     return float((spans["end_s"] - spans["start_s"]).sum() / (bits / system.codec.bits(1)))
 
 

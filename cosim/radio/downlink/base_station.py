@@ -1,0 +1,103 @@
+"""Base station: what a downlink over the air is sent with, to all at once or to each.
+
+Edge servers send in a band of their own (frequency division: uploads and downloads do not disturb each
+other), over channels with a mean SNR and block fading as the uplink's (`cosim.radio.radio`). Fading has draws
+of its own, so that the uplink's stay what they are; line of sight and shadowing are the uplink's where both
+are drawn as often, since a wall stands in both ways.
+
+An edge server's power is spread evenly over its whole band. So a client has the same SNR in a share of it as
+in all of it, unlike in the uplink, where it puts its own power into its share.
+
+Scope and limitations: channels are known exactly; cells do not disturb each other; what the servers take is
+not counted.
+"""
+
+from abc import ABC
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import configuration, field, positive, refuse
+from cosim.links.downlink import Downlink
+from cosim.links.model_codec import ModelCodec
+from cosim.links.uplink import Cell, Job
+from cosim.radio.fading import Fading, Rayleigh
+from cosim.radio.gain_errors import GainErrors
+from cosim.radio.propagation.given_snr import FlatSnr, GivenSnr
+from cosim.radio.propagation.mean_snr import CellSnr, Factors, Propagation
+from cosim.radio.radio import RadioLink, links_of
+from cosim.radio.sharing.band import Sharing
+from cosim.simulation import Simulation
+
+
+@configuration
+class BaseStation(Downlink, ABC):
+    """Base of the downlinks over the air.
+
+    Attributes:
+        link: How a client's mean SNR is found. [no source]
+        fading: How channels vary around their mean. [no source]
+        tx_power_w: Transmit power of an edge server, with which a link budget begins; none: the SNR is given.
+            [no source]
+        model_codec: What models are on their way down; none: they arrive as they are, with bits by
+            System.codec. [no source]
+        counts_in_round: Whether an edge round's deadline, its first so many and energy budgets count the
+            downloads; else all have received before the round's clock starts. [no source]
+    """
+
+    link: Propagation = GivenSnr()
+    fading: Fading = Rayleigh()
+    tx_power_w: float | None = field(positive, default=None)
+    model_codec: ModelCodec | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
+    counts_in_round: bool = True  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def __attrs_post_init__(self) -> None:
+        kind, link = type(self).__name__, type(self.link).__name__
+        if self.link.follows_power and self.tx_power_w is None:
+            rule = f"{link} begins with the power of an edge server"
+            raise refuse(kind, "tx_power_w", None, rule, "tx_power_w = 20, or link = GivenSnr")
+        if not self.link.follows_power and self.tx_power_w is not None:
+            rule = f"has no effect with {link}, whose SNR follows from no power"
+            raise refuse(kind, "tx_power_w", self.tx_power_w, rule, "leave it out, or link = LinkBudget")
+
+    @property
+    def power_w(self) -> float:
+        """The power that the mean SNR is asked with; where that is given, all of it is the unit."""
+        return 1.0 if self.tx_power_w is None else self.tx_power_w
+
+    def radio_links(self, sim: Simulation, cells: Sequence[Cell], sharing: Sharing) -> list[RadioLink]:
+        """What each cell's edge server sends over."""
+        powered = [cell._replace(tx_power_w=np.full(len(cell.clients), self.power_w)) for cell in cells]
+        bands = sharing.bands(sim, len(cells))
+        snrs = [
+            Spread(snr, band.share_hz(1) * (band.num_at_once or 1))
+            for band, snr in zip(bands, self.link.of_cells(sim, powered), strict=True)
+        ]
+        return links_of(sim.apart("downlink"), powered, bands, snrs, self.fading, GainErrors(sim, 0.0, 0.0))
+
+
+class Spread(CellSnr):
+    """Mean SNRs of a power that is spread evenly over a band: in each share that of the whole band.
+
+    Args:
+        whole: Mean SNRs, of whom all power is sent to.
+    """
+
+    def __init__(self, whole: CellSnr, bandwidth_hz: float) -> None:
+        self._whole, self._bandwidth_hz = whole, bandwidth_hz
+
+    @property
+    def is_flat(self) -> bool:
+        """It is."""
+        return True
+
+    def of(self, client: int, tx_power_w: float, job: Job) -> FlatSnr:
+        """That of a client."""
+        return FlatSnr(snr=self._whole.of(client, tx_power_w, job).snr_in(self._bandwidth_hz))
+
+    def of_all(
+        self, tx_power_w: NDArray[np.float64], factor: Factors, bandwidth_hz: float, job: Job
+    ) -> NDArray[np.float64] | None:
+        """Those of all."""
+        return self._whole.of_all(tx_power_w, factor, self._bandwidth_hz, job)

@@ -1,0 +1,132 @@
+"""Broadcast: an edge server sends its model once, to all who take part in an edge round.
+
+It has M antennas and no beam, since a beam for one client would miss the others: each antenna sends a signal
+of its own with an M-th of the power (white Gaussian input of covariance (P / M) I), so that a client with the
+channel h hears the power (P / M) |h|^2, |h|^2 the sum over antennas, whatever the phases. Its rate is
+B log2(1 + SNR |h|^2 / M) (Telatar, "Capacity of multi-antenna Gaussian channels", Eur. Trans. Telecommun.
+1999), and what all can decode goes at the slowest's (Jindal and Luo, "Capacity limits of multiple antenna
+multicast", ISIT 2006): the broadcast lasts as long as the slowest receiver needs.
+
+All receive at that rate, so all have the model at the same instant. The rate is that of those who take part
+when it begins; it stays though somebody leaves, and goes on for those who are left.
+
+Scope and limitations: no multicast beams, no layers for stronger receivers, no retransmissions. The channel
+stays while a broadcast lasts, so coherence times that end within it are refused.
+
+Validation: `cosim validate broadcast-latency`, tests/radio/downlink/test_broadcast.py.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError, configuration, field, positive, refuse
+from cosim.links.downlink import CellDownlink
+from cosim.links.payload import Payload
+from cosim.links.uplink import Cell, Job, Places, SteadyUpload, SteadyUploads
+from cosim.radio.channel import bps_per_hz
+from cosim.radio.downlink.base_station import BaseStation
+from cosim.radio.radio import RadioLink
+from cosim.radio.sharing.shares import FixedShares
+from cosim.simulation import Simulation
+
+
+@configuration
+class Broadcast(BaseStation):
+    """One model for all who take part in an edge round, at the rate of the slowest of them.
+
+    Attributes:
+        bandwidth_hz: Downlink band of one cell. [no source]
+    """
+
+    bandwidth_hz: float = field(positive, default=20e6)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.fading.within_uploads:
+            rule = "a broadcast has the rate of its slowest receiver, by channels that stay while it lasts"
+            fix = "redrawn = EveryEdgeRound, or downlink = Unicast"
+            raise refuse("Broadcast", "fading", type(self.fading).__name__, rule, fix)
+
+    def fit(self, system: Any) -> None:
+        """Refuse protocols whose clients do not want the same at the same time."""
+        kind, protocol = type(self).__name__, type(system.protocol).__name__
+        why = None
+        if not system.protocol.plays_edge_rounds:
+            why = f"{protocol} gives clients their jobs one by one, so there is no one to broadcast to"
+        elif not system.protocol.sends_all_the_same:
+            why = f"{protocol} sends each client something of its own"
+        if why is not None:
+            raise ConfigurationError(f"System.downlink = {kind}: {why}. Usual fix: downlink = Unicast.")
+        super().fit(system)
+
+    def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[BroadcastLink]":
+        """That of each cell."""
+        band = FixedShares(bandwidth_hz=self.bandwidth_hz)
+        return [
+            BroadcastLink(sim, cell.clients, link, self.bandwidth_hz, self.power_w, self.fading.num_antennas)
+            for cell, link in zip(cells, self.radio_links(sim, cells, band), strict=True)
+        ]
+
+
+class BroadcastLink(CellDownlink):
+    """What the clients of one cell listen to.
+
+    Args:
+        link: Channels between the edge server and its clients, as if each had a beam.
+        power_w: Of the edge server.
+    """
+
+    ends_together: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        sim: Simulation,
+        clients: Sequence[str],
+        link: RadioLink,
+        bandwidth_hz: float,
+        power_w: float,
+        num_antennas: int,
+    ) -> None:
+        self._sim, self._clients, self._link = sim, clients, link
+        self._bandwidth_hz, self._power_w, self._num_antennas = bandwidth_hz, power_w, num_antennas
+        self._powers_w = np.full(len(clients), power_w)
+        self._places: Places | None = None
+        self._sent: tuple[Payload, Job, float] | None = None
+
+    def begin_round(self, num_clients: int, places: Places | None = None) -> None:
+        """Listen, all of these."""
+        self._places, self._sent = places, None
+
+    def open(self, client: str, payload: Payload, job: Job) -> SteadyUpload:
+        """Listen to what the first who opens begins."""
+        wanted = payload, job, self._sim.now_s
+        if self._sent is None and self._places is not None:
+            self._sent = wanted
+            self._broadcast = SteadyUpload(self._sim, payload.bits, self.rate_bps(self._places, job))
+        if self._sent != wanted:
+            raise ConfigurationError(
+                f"Broadcast: {client} wants what the others of its cell do not get at {self._sim.now_s:g} s. "
+                "Usual fix: a protocol whose edge rounds send all the same, or downlink = Unicast."
+            )
+        return self._broadcast
+
+    def downloads(
+        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+    ) -> SteadyUploads | None:
+        """One rate for all, where channels follow from the job."""
+        if self._link.snrs(places, self._powers_w, job) is None:
+            return None
+        rate_bps = self.rate_bps(places, job) if len(begins_s) else 1.0
+        return SteadyUploads(begins_s, int(payload.bits), np.full(len(begins_s), rate_bps))
+
+    def rate_bps(self, places: Places, job: Job) -> float:
+        """The slowest's rate, of at least one."""
+        snr = self._link.snrs(places, self._powers_w, job)
+        if snr is None:
+            names = [self._clients[place] for place in map(int, np.arange(len(self._clients))[places])]
+            each = [self._link.snr_per_w(name, self._bandwidth_hz, job) for name in names]
+            snr = self._power_w * np.array(each)
+        return float(self._bandwidth_hz * bps_per_hz(float(snr.min()) / self._num_antennas))

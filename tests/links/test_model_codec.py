@@ -1,0 +1,127 @@
+"""Model codecs: clients start from what is rounded, bits follow, servers go on from what they have sent."""
+
+import attrs
+import numpy as np
+import pytest
+import torch
+
+import cosim
+from cosim import ConfigurationError, Never, run
+from cosim.testing import check_downlink, check_system, small_system
+
+NUM_VALUES = 12 * 8 + 8 * 4
+DOWN = cosim.Broadcast(bandwidth_hz=2e5, model_codec=cosim.BFloat16Model())
+TRAINING = small_system().protocol.training
+
+
+def learned(system: cosim.System) -> dict[str, np.ndarray]:
+    weights = run(system, num_workers=1).weights
+    assert weights is not None
+    return weights
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    return torch.from_numpy(values).bfloat16().float().numpy()
+
+
+def standing(**changes) -> cosim.System:
+    """One round in which nobody moves."""
+    training = attrs.evolve(TRAINING, num_edge_rounds=1, local=cosim.Sgd(batch_size=5, learning_rate=1e-30))
+    return attrs.evolve(
+        small_system(),
+        protocol=cosim.HFedAvg(training=training),
+        end=cosim.AfterRounds(num_global_rounds=1),
+        **changes,
+    )
+
+
+def test_clients_start_from_what_has_arrived():
+    """Nobody moves, so what comes back is the rounded model; without a codec it is the model."""
+    sent, as_it_was = learned(standing(downlink=DOWN)), learned(standing())
+    for name, values in as_it_was.items():
+        assert not np.array_equal(values, rounded(values))
+        np.testing.assert_allclose(sent[name], rounded(values), rtol=1e-6)
+
+
+@pytest.mark.parametrize("codec", [cosim.BFloat16Model(), cosim.Float16Model()])
+def test_half_the_bits_go_down_and_all_of_them_up(codec):
+    down = attrs.evolve(DOWN, model_codec=codec)
+    result = run(attrs.evolve(small_system(), downlink=down, evaluation=Never()))
+    bits = result.transfers.groupby("direction")["payload_bits"].unique()
+    assert bits["down"].tolist() == [16 * NUM_VALUES]
+    assert bits["up"].tolist() == [32 * NUM_VALUES]
+
+
+def test_the_backhaul_carries_what_it_did():
+    """Cells and cloud send each other 32 bits a value."""
+    topology = cosim.Topology(backhaul_rate_bps=1e5)
+    ends_s = [
+        run(attrs.evolve(small_system(), downlink=down, topology=topology, evaluation=Never())).spans
+        for down in (attrs.evolve(DOWN, model_codec=None), DOWN)
+    ]
+    lasts_s = [
+        (spans["end_s"] - spans["start_s"])[spans["node"].str.startswith("edge")].to_numpy()
+        for spans in ends_s
+    ]
+    assert lasts_s[0] == pytest.approx(lasts_s[1], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        cosim.Hist(training=TRAINING),
+        cosim.HFedAvg(training=attrs.evolve(TRAINING, server=cosim.FedAdam())),
+    ],
+    ids=["Hist", "FedAdam"],
+)
+def test_runs_with_rounded_models_keep_the_laws(protocol):
+    check_system(attrs.evolve(small_system(), protocol=protocol, downlink=DOWN))
+
+
+def test_asynchronous_clients_may_have_rounded_models_too():
+    protocol = cosim.FedBuff(
+        num_updates=2, training=cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5))
+    )
+    down = cosim.Unicast(model_codec=cosim.Float16Model())
+    check_system(attrs.evolve(small_system(plays_rounds=False), protocol=protocol, downlink=down))
+
+
+def test_a_change_is_one_since_what_was_sent():
+    """Clients that stand still change nothing, however coarse what they got."""
+    still = cosim.Clients(num_local_steps=1, local=cosim.Sgd(batch_size=5, learning_rate=1e-30))
+    system = attrs.evolve(
+        small_system(plays_rounds=False), protocol=cosim.FedBuff(num_updates=2, training=still)
+    )
+    coarse = attrs.evolve(system, downlink=cosim.Unicast(model_codec=cosim.BFloat16Model()))
+    for name, values in learned(system).items():
+        np.testing.assert_allclose(learned(coarse)[name], values, rtol=1e-6)
+
+
+def test_the_downlink_keeps_its_contract():
+    check_downlink(DOWN)
+
+
+def test_what_is_no_model_is_not_rounded():
+    with pytest.raises(
+        ConfigurationError, match=r"BFloat16Model changes models, and Vhfl sends more than a m"
+    ):
+        attrs.evolve(
+            small_system(), protocol=cosim.Vhfl(), downlink=cosim.Unicast(model_codec=cosim.BFloat16Model())
+        )
+
+
+class Forgetful(cosim.EdgeTraining):
+    """Asks for training from a model that it has not sent."""
+
+    def play(self, sim, cloud, edge, model, part, global_round):
+        cloud.request(model, 1, self.local)
+        yield sim.timer(1.0)
+        return model
+
+
+def test_a_protocol_that_sends_nothing_down_is_told():
+    protocol = cosim.HFedAvg(training=Forgetful(local=cosim.Sgd(batch_size=5)))
+    with pytest.raises(
+        ConfigurationError, match=r"BFloat16Model changes those. Usual fix: model = cloud.sent_d"
+    ):
+        run(attrs.evolve(small_system(), protocol=protocol, downlink=DOWN))

@@ -1,0 +1,176 @@
+"""Broadcasts: by arithmetic, who is refused, and what becomes of those who leave."""
+
+import math
+
+import attrs
+import numpy as np
+import pytest
+
+import cosim
+from cosim import ConfigurationError, Never, Simulation, run
+from cosim.links.payload import Payload
+from cosim.links.uplink import Cell, Job
+from cosim.testing import small_system
+
+BITS = 32 * (12 * 8 + 8 * 4)
+BANDWIDTH_HZ = 1e5
+LEVELS_DB = (20.0, 3.0, 10.0, 0.0, 30.0)
+STILL = cosim.Broadcast(
+    bandwidth_hz=BANDWIDTH_HZ,
+    link=cosim.GivenSnr(snr_db=cosim.PerClient(values=LEVELS_DB)),
+    fading=cosim.NoFading(),
+)
+CELLS = ((20.0, 3.0, 10.0), (0.0, 30.0))
+
+
+def timed(system: cosim.System, **changes) -> cosim.Result:
+    return run(attrs.evolve(system, evaluation=Never(), **changes))
+
+
+def airtime_s(level_db: float) -> float:
+    return BITS / (BANDWIDTH_HZ * math.log2(1.0 + 10.0 ** (level_db / 10.0)))
+
+
+def down(result: cosim.Result):
+    return result.transfers[result.transfers["direction"] == "down"]
+
+
+def test_it_lasts_as_long_as_the_slowest_needs():
+    """Of the clients of a cell, whatever the other cell has."""
+    received = down(timed(small_system(), downlink=STILL))
+    for edge, levels_db in zip(("edge-00", "edge-01"), CELLS, strict=True):
+        own = received[received["edge"] == edge]
+        lasts_s = (own["end_s"] - own["start_s"]).to_numpy()
+        assert lasts_s == pytest.approx(airtime_s(min(levels_db)), rel=1e-12)
+        assert (own["sent_bits"] == BITS).all()
+        assert (own["payload_bits"] == BITS).all()
+
+
+def test_only_those_count_who_take_part():
+    """With one client of each cell drawn, each broadcast is as fast as that one."""
+    training = attrs.evolve(small_system().protocol.training, selection=cosim.RoundRobin(num_participants=1))
+    received = down(timed(small_system(), downlink=STILL, protocol=cosim.HFedAvg(training=training)))
+    assert received["client"].nunique() == len(LEVELS_DB)
+    for row in received.itertuples():
+        level_db = LEVELS_DB[int(row.client[-4:])]
+        assert row.end_s - row.start_s == pytest.approx(airtime_s(level_db), rel=1e-9)
+
+
+def test_power_is_divided_among_antennas_without_a_beam():
+    """The weakest of |h|^2 / M, by the very channels of the downlink."""
+    fading = cosim.Rayleigh(num_antennas=3)
+    received = down(timed(small_system(), downlink=attrs.evolve(STILL, fading=fading)))
+    first = received[(received["global_round"] == 1) & (received["edge"] == "edge-00")]
+    draws = Simulation(seed=1).apart("downlink")
+    snrs = []
+    for number, level_db in enumerate(CELLS[0]):
+        channel = fading.of(draws, f"client-{number:04d}")
+        vector = channel.vector(channel.block(Job(1, 0, 0)))
+        snrs.append(10.0 ** (level_db / 10.0) * np.mean(np.abs(vector) ** 2))
+    wanted_s = BITS / (BANDWIDTH_HZ * math.log2(1.0 + min(snrs)))
+    assert (first["end_s"] - first["start_s"]).to_numpy() == pytest.approx(wanted_s, rel=1e-9)
+
+
+def test_a_link_budget_begins_with_the_power_of_the_server():
+    """Ten times the power, ten times the SNR; and the uplink stays what it was."""
+    budget = cosim.Broadcast(
+        bandwidth_hz=BANDWIDTH_HZ, link=cosim.LinkBudget(), fading=cosim.NoFading(), tx_power_w=1e-6
+    )
+    system = attrs.evolve(small_system(), uplink=cosim.Radio(link=cosim.LinkBudget()))
+    weak = timed(system, downlink=budget)
+    strong = timed(system, downlink=attrs.evolve(budget, tx_power_w=1e-5))
+
+    def snr(result: cosim.Result) -> np.ndarray:
+        own = down(result)
+        return 2.0 ** (BITS / BANDWIDTH_HZ / (own["end_s"] - own["start_s"]).to_numpy()) - 1.0
+
+    assert snr(strong) == pytest.approx(10.0 * snr(weak), rel=1e-6)
+
+    def upload_s(result: cosim.Result) -> np.ndarray:
+        sent = result.uploads.sort_values(["client", "job"])
+        return (sent["end_s"] - sent["start_s"]).to_numpy()
+
+    assert upload_s(weak) == pytest.approx(upload_s(timed(system)), rel=1e-9)
+
+
+def test_who_leaves_does_not_shorten_it():
+    """Two of three go at a tenth; the third has it when the slowest would have."""
+    sim = Simulation(seed=1)
+    names = tuple(f"client-{number:04d}" for number in range(3))
+    cell = Cell("edge-00", names, np.ones(3), np.ones(3))
+    link = attrs.evolve(STILL, link=cosim.GivenSnr(snr_db=cosim.PerClient(values=CELLS[0]))).links(
+        sim, [cell]
+    )[0]
+    link.begin_round(3, np.arange(3))
+
+    def process():
+        fast, slow, third = (link.open(name, Payload(128, BITS), Job(1, 0, 0)) for name in names)
+        yield sim.timer(0.1 * airtime_s(3.0))
+        fast.close()
+        slow.close()
+        left_bits = slow.bits_left
+        yield third.done
+        return left_bits, sim.now_s
+
+    left_bits, ended_s = sim.run(process())
+    assert left_bits == pytest.approx(0.9 * BITS, rel=1e-12)
+    assert ended_s == pytest.approx(airtime_s(3.0), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"protocol": cosim.FedBuff()},
+            r"Broadcast: FedBuff gives clients their jobs one by one, so there is no one.*downlink = Unicast",
+        ),
+        (
+            {"protocol": cosim.HFedAvg(training=cosim.AsynchronousTraining())},
+            r"Broadcast: HFedAvg gives clients their jobs one by one",
+        ),
+        ({"protocol": cosim.Vhfl()}, r"Broadcast: Vhfl sends each client something of its own.*Unicast"),
+        ({"protocol": cosim.RawHfl()}, r"RawHfl plans how long jobs take.*counts_in_round = false"),
+    ],
+)
+def test_protocols_that_want_no_broadcast_are_refused(changes, message):
+    with pytest.raises(ConfigurationError, match=message):
+        attrs.evolve(small_system(), downlink=STILL, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tx_power_w": 1.0}, r"Broadcast.tx_power_w = 1: has no effect with GivenSnr"),
+        ({"link": cosim.LinkBudget()}, r"Broadcast.tx_power_w = None: LinkBudget begins with the power"),
+        (
+            {"fading": cosim.Rayleigh(redrawn=cosim.CoherenceTime())},
+            r"Broadcast.fading.*slowest receiver, by channels that stay while it lasts",
+        ),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(changes, message):
+    with pytest.raises(ConfigurationError, match=message):
+        attrs.evolve(STILL, **changes)
+
+
+class OneByOne(cosim.EdgeTraining):
+    """Lets clients work by themselves, though it says nothing of it."""
+
+    def play(self, sim, cloud, edge, model, part, global_round):
+        load = cloud.workload.of(part)
+        job = Job(global_round, 0, global_round - 1)
+        yield from edge.clients[0].receive(sim, Assigned(load.download, job))
+        return model
+
+
+class Assigned:
+    """As much of an assignment as receiving needs."""
+
+    def __init__(self, download, job):
+        self.download, self.job = download, job
+
+
+def test_a_protocol_that_does_not_say_what_it_does_is_told_at_its_first_job():
+    protocol = cosim.HFedAvg(training=OneByOne(local=cosim.Sgd(batch_size=5)))
+    with pytest.raises(ConfigurationError, match=r"client-000\d wants what the others of its cell"):
+        timed(small_system(), downlink=STILL, protocol=protocol)

@@ -1,0 +1,136 @@
+"""Unicast: by arithmetic, in fixed and redivided shares, with rounds that count it and that do not."""
+
+import math
+
+import attrs
+import pytest
+
+import cosim
+from cosim import ConfigurationError, Never, run
+from cosim.testing import small_system
+
+BITS = 32 * (12 * 8 + 8 * 4)
+BANDWIDTH_HZ = 1e5
+LEVELS_DB = (20.0, 3.0, 10.0, 0.0, 30.0)
+STILL = cosim.Unicast(
+    sharing=cosim.FixedShares(bandwidth_hz=BANDWIDTH_HZ),
+    link=cosim.GivenSnr(snr_db=cosim.PerClient(values=LEVELS_DB)),
+    fading=cosim.NoFading(),
+)
+SIZES = {"edge-00": 3, "edge-01": 2}
+
+
+def timed(system: cosim.System, **changes) -> cosim.Result:
+    return run(attrs.evolve(system, evaluation=Never(), **changes))
+
+
+def down(result: cosim.Result):
+    return result.transfers[result.transfers["direction"] == "down"]
+
+
+def alone_s(client: str) -> float:
+    """With the whole band."""
+    return BITS / (BANDWIDTH_HZ * math.log2(1.0 + 10.0 ** (LEVELS_DB[int(client[-4:])] / 10.0)))
+
+
+def test_each_has_its_share_of_the_band_and_the_snr_of_the_whole():
+    for row in down(timed(small_system(), downlink=STILL)).itertuples():
+        assert row.end_s - row.start_s == pytest.approx(SIZES[row.edge] * alone_s(row.client), rel=1e-9)
+
+
+def test_a_link_budget_spreads_the_power_over_the_band():
+    """So that n clients in n-ths of the band last n times as long as one alone in it."""
+    budget = attrs.evolve(STILL, link=cosim.LinkBudget(), tx_power_w=1e-6)
+    training = attrs.evolve(small_system().protocol.training, selection=cosim.RoundRobin(num_participants=1))
+    lasts_s = {}
+    for name, protocol in (("all", small_system().protocol), ("one", cosim.HFedAvg(training=training))):
+        received = down(timed(small_system(), downlink=budget, protocol=protocol))
+        lasts_s[name] = (received["end_s"] - received["start_s"]).groupby(received["client"]).mean()
+    for client, one_s in lasts_s["one"].items():
+        num = SIZES["edge-00" if int(client[-4:]) < 3 else "edge-01"]
+        assert lasts_s["all"][client] == pytest.approx(num * one_s, rel=1e-9)
+
+
+def test_redivided_shares_leave_nothing_idle():
+    """All bits of a cell come through its band, the fastest first: fluid processor sharing by hand."""
+    redivided = attrs.evolve(STILL, sharing=cosim.RedividedShares(bandwidth_hz=BANDWIDTH_HZ))
+    first = down(timed(small_system(), downlink=redivided))
+    first = first[(first["job"] == 0) & (first["edge"] == "edge-01")].sort_values("end_s")
+    fast_s, slow_s = sorted(map(alone_s, first["client"]))
+    assert first["end_s"].tolist() == pytest.approx([2.0 * fast_s, fast_s + slow_s], rel=1e-9)
+
+
+def test_resource_blocks_are_waited_for_without_power():
+    blocks = attrs.evolve(STILL, sharing=cosim.ResourceBlocks(num_blocks=1, block_hz=BANDWIDTH_HZ))
+    result = timed(small_system(), downlink=blocks, devices=cosim.DrawnDevices(receive_w=0.5))
+    spans = result.spans[result.spans["job"] == 0]
+    received = spans[spans["activity"] == "receive"]
+    assert received["energy_j"].tolist() == pytest.approx(
+        [0.5 * alone_s(client) for client in received["node"]], rel=1e-9
+    )
+    waited = spans[(spans["activity"] == "wait") & (spans["node"] == "client-0002")]
+    assert waited["end_s"].tolist() == pytest.approx([alone_s("client-0000") + alone_s("client-0001")])
+
+
+def test_a_round_may_begin_when_all_have_received():
+    """A deadline as long as a training and an upload; counted, the download is longer than that."""
+    without = timed(small_system()).fates
+    deadline_s = 1.01 * float((without["end_s"] - without["start_s"]).max())
+    system = small_system(cosim.Deadline(after_s=deadline_s))
+    assert set(timed(system, downlink=STILL).fates["outcome"]) == {"deadline"}
+    free = timed(system, downlink=attrs.evolve(STILL, counts_in_round=False))
+    assert set(free.fates["outcome"]) == {"done"}
+    trained = free.spans[(free.spans["activity"] == "train") & (free.spans["job"] == 0)]
+    received = down(free)[down(free)["job"] == 0]
+    for edge, num in SIZES.items():
+        own = received[received["edge"] == edge]
+        latest_s = max(num * alone_s(client) for client in own["client"])
+        begun = trained[trained["node"].isin(own["client"])]
+        assert begun["start_s"].to_numpy() == pytest.approx(latest_s, rel=1e-9)
+
+
+def test_a_round_that_does_not_count_it_counts_its_energy_in_no_budget():
+    """A client with a budget for training and sending alone does both, and receives for more."""
+    devices = cosim.DrawnDevices(receive_w=1000.0)
+    protocol = cosim.RawHfl(deadline_s=5.0, num_edge_rounds=1, local=cosim.Sgd(batch_size=5))
+    downlink = attrs.evolve(STILL, counts_in_round=False)
+    system = attrs.evolve(small_system(), devices=devices, protocol=protocol)
+    plain, with_down = timed(system), timed(system, downlink=downlink)
+    assert set(plain.fates["outcome"]) == set(with_down.fates["outcome"]) == {"done"}
+    spent = with_down.spans[with_down.spans["activity"] == "receive"]
+    spent = spent[spent["job"] >= 0]
+    assert spent["energy_j"].min() > max(protocol.energy_budget_j)
+    assert with_down.plans["planned_s"].tolist() == plain.plans["planned_s"].tolist()
+
+
+def test_clients_one_by_one_share_the_band_of_those_who_may_be_at_work():
+    protocol = cosim.FedBuff(
+        num_updates=2,
+        training=cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5)),
+        starts=cosim.ConstantConcurrency(num_in_flight=2),
+    )
+    system = small_system(plays_rounds=False)
+    received = down(timed(system, downlink=STILL, protocol=protocol))
+    arrived = received[received["arrived"]]
+    assert len(arrived) > 5
+    for row in arrived.itertuples():
+        assert row.end_s - row.start_s == pytest.approx(2.0 * alone_s(row.client), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("downlink", "protocol", "message"),
+    [
+        ({"counts_in_round": False}, cosim.FedBuff(), r"Unicast: with counts_in_round = false clients of an"),
+        ({}, cosim.RawHfl(), r"Unicast: RawHfl plans how long jobs take, and no plan"),
+    ],
+)
+def test_protocols_that_cannot_are_refused(downlink, protocol, message):
+    with pytest.raises(ConfigurationError, match=message):
+        attrs.evolve(small_system(), downlink=attrs.evolve(STILL, **downlink), protocol=protocol)
+
+
+def test_sums_are_no_downlink():
+    with pytest.raises(
+        ConfigurationError, match=r"Unicast.sharing = 'OverTheAir': a model does not come as a sum"
+    ):
+        attrs.evolve(STILL, sharing=cosim.OverTheAir())

@@ -1,0 +1,105 @@
+"""Every protocol of ours with every downlink: it keeps the laws, or the downlink refuses it in a sentence."""
+
+import attrs
+import pytest
+import worlds
+
+import cosim
+from cosim import ConfigurationError, Never
+from cosim.testing import small_system
+from cosim.testing.laws import LAWS, same_tables
+
+TRAINING = small_system().protocol.training
+CLIENTS = cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5))
+CELLS = cosim.Cells(training=TRAINING)
+
+
+def in_rounds(protocol: cosim.Protocol) -> cosim.System:
+    return attrs.evolve(small_system(), protocol=protocol)
+
+
+def in_versions(protocol: cosim.Protocol) -> cosim.System:
+    return attrs.evolve(small_system(plays_rounds=False), protocol=protocol)
+
+
+BUFFERED = cosim.FedBuff(num_updates=2, training=CLIENTS)
+ONE_BY_ONE = {
+    "FedAsync": in_versions(cosim.FedAsync(training=CLIENTS)),
+    "FedBuff": in_versions(BUFFERED),
+    "GeneralisedAsync": in_versions(cosim.GeneralisedAsync(training=CLIENTS)),
+    "TimeTriggered": in_versions(cosim.TimeTriggered(training=CLIENTS)),
+    "asynchronous cells": in_rounds(cosim.HFedAvg(training=cosim.AsynchronousTraining(protocol=BUFFERED))),
+}
+PLANNING = {
+    "RawHfl": worlds.rawhfl(),
+    "Hist, latency-optimal": in_rounds(cosim.Hist(training=TRAINING, submodel_sizes=cosim.LatencyOptimal())),
+}
+SYSTEMS = {
+    "HFedAvg": small_system(),
+    "Hist": in_rounds(cosim.Hist(training=TRAINING)),
+    "SCAFFOLD": in_rounds(cosim.HFedAvg(training=attrs.evolve(TRAINING, local=cosim.Scaffold(batch_size=5)))),
+    "first two": small_system(cosim.FirstK(num_updates=2)),
+    "upload deadline": small_system(cosim.UploadDeadline(after_s=0.01)),
+    "FedBuff of cells": in_versions(cosim.FedBuff(num_updates=2, training=CELLS)),
+    "Vhfl": worlds.vhfl(),
+    **PLANNING,
+    **ONE_BY_ONE,
+}
+DOWNLINKS = {
+    "broadcast": cosim.Broadcast(bandwidth_hz=2e5),
+    "broadcast first": cosim.Broadcast(bandwidth_hz=2e5, counts_in_round=False),
+    "unicast": cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5)),
+    "unicast first": cosim.Unicast(sharing=cosim.RedividedShares(bandwidth_hz=2e5), counts_in_round=False),
+}
+
+
+def refusal(name: str, downlink: cosim.Downlink) -> str | None:
+    """What the downlink says; None: it runs."""
+    if isinstance(downlink, cosim.Broadcast):
+        if name in ONE_BY_ONE:
+            return "gives clients their jobs one by one"
+        if name == "Vhfl":
+            return "sends each client something of its own"
+    if name in PLANNING and downlink.counts_in_round:
+        return "plans how long jobs take, and no plan knows how long a download does"
+    if name in ONE_BY_ONE and not downlink.counts_in_round:
+        return "with counts_in_round = false clients of an edge round wait"
+    return None
+
+
+@pytest.mark.parametrize("downlink", DOWNLINKS)
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_it_runs_or_is_refused(name, downlink):
+    part = DOWNLINKS[downlink]
+    if (why := refusal(name, part)) is not None:
+        with pytest.raises(ConfigurationError, match=rf"System.downlink = {type(part).__name__}.*{why}"):
+            attrs.evolve(SYSTEMS[name], downlink=part)
+        return
+    system = attrs.evolve(SYSTEMS[name], downlink=part, evaluation=Never())
+    found, shuffled = cosim.run(system), cosim.run(system, shuffle_ties=1)
+    for law in LAWS:
+        law(found)
+    same_tables("determinism", found, shuffled, "an order that hangs on insertion")
+    down = found.transfers[found.transfers["direction"] == "down"]
+    assert set(down["client"]) == set(found.fates["client"])
+    assert (down["arrived"] | (down["sent_bits"] < down["payload_bits"])).all()
+    assert not down.duplicated(["client", "job"]).any()
+
+
+@pytest.mark.parametrize(("name", "factor"), [("HFedAvg", 1.0), ("Hist", 0.5), ("SCAFFOLD", 2.0)])
+def test_bits_are_those_of_the_workload(name, factor):
+    """Of two cells with half of the hidden units each, and of a model with its control variate."""
+    system = attrs.evolve(SYSTEMS[name], downlink=DOWNLINKS["broadcast"], evaluation=Never())
+    sent = cosim.run(system).transfers.groupby("direction")["payload_bits"].unique()
+    assert [*sent["down"], *sent["up"]] == [factor * 32 * (12 * 8 + 8 * 4)] * 2
+
+
+def test_outputs_come_with_the_weights_of_a_vertical_network():
+    """As many values down as up: an output for each sample, and the gradient with respect to it."""
+    system = attrs.evolve(SYSTEMS["Vhfl"], downlink=DOWNLINKS["unicast"], evaluation=Never())
+    result = cosim.run(system)
+    sizes = result.transfers.groupby(["client", "direction"])["payload_bits"].unique().unstack()
+    assert sizes["down"].tolist() == sizes["up"].tolist()
+    model = attrs.evolve(system, protocol=small_system().protocol, num_cells=1)
+    whole = cosim.run(model).uploads["payload_bits"].iloc[0]
+    assert all(int(own[0]) != whole for own in sizes["down"])

@@ -1,0 +1,33 @@
+"""The validation of broadcasts: it agrees, and a wrong clock or a wrong theory turns it red."""
+
+import pytest
+
+from cosim.radio.downlink.broadcast import BroadcastLink
+from scenarios.validate import broadcast_latency as validation
+
+SMALL = validation.Options(num_antennas=(2,), num_receivers=(3,), num_rounds=1500)
+
+
+def test_clock_and_closed_form_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    assert validation.main(SMALL) == 0
+    assert capsys.readouterr().out.count("disagrees") == len(validation.WRONG_THEORIES)
+
+
+def test_a_beam_that_nobody_forms_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    rate_bps = BroadcastLink.rate_bps
+
+    def with_a_beam(link: BroadcastLink, *where: object) -> float:
+        link._num_antennas = 1
+        return rate_bps(link, *where)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(BroadcastLink, "rate_bps", with_a_beam)
+    assert validation.main(SMALL) == 1
+
+
+def test_a_wrong_theory_that_is_right_is_not_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(validation.WRONG_THEORIES, "none", lambda law: law)
+    assert validation.main(SMALL) == 1
+
+
+def test_too_few_rounds_are_too_noisy() -> None:
+    assert validation.main(validation.Options(num_antennas=(1,), num_receivers=(1,), num_rounds=50)) == 1
