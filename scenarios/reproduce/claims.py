@@ -88,15 +88,15 @@ class Quantity:
         """The quantity at a level."""
         return Found(
             words=self.words,
-            interval=_interval(self.values, level, is_exact=self.is_exact),
+            interval=interval_of(self.values, level, is_exact=self.is_exact),
             least=self.least,
             most=self.most,
             unit=self.unit,
         )
 
 
-def _interval(values: Floats, level: float, *, is_exact: bool) -> Interval:
-    """Of the mean over seeds."""
+def interval_of(values: Floats, level: float = 0.95, *, is_exact: bool = False) -> Interval:
+    """Of the mean over seeds; flagged where they say too little, without width where all are the same."""
     if not np.isfinite(values).all():
         missing = int((~np.isfinite(values)).sum())
         remark = f"not known with {missing} of {len(values)} seeds"
@@ -176,7 +176,7 @@ class Reached:
         """Of the mean, None where not all got there; of one seed without width."""
         if not np.isfinite(self.taken).all():
             return None
-        return _interval(self.taken, 0.95, is_exact=False)
+        return interval_of(self.taken)
 
     def in_words(self, unit: str = "") -> str:
         """How many got there, and the mean where all did."""

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -32,7 +32,7 @@ from scenarios.command_line.console import made
 Runs = dict[str, list[cosim.Result]]
 """Results by design, one for each seed."""
 
-QUICK_SEEDS, SEEDS = 3, 5
+SEEDS = 5
 _COSTS = "costs.json"
 _OF_THE_MACHINE = ("out", "data_dir", "workers", "device")
 
@@ -42,14 +42,19 @@ class Options:
     """How much is run.
 
     Attributes:
+        full_seeds: Seeds where nobody says; of the class.
+        quick_seeds: Those of the quick form.
         quick: Fewer curves, rounds and seeds, at most 3 minutes on 2 cores.
         seed: Names the runs' randomness; the first of several.
-        seeds: Seeds, one after another from --seed on; none: 5, or 3 in the quick form.
+        seeds: Seeds, one after another from --seed on; none: as many as the claims need.
         out: Folder of the figure; none: figures/NAME, with the form behind.
         data_dir: Folder with the data set's files; none: the usual places.
         workers: Runs at a time; none: one per core.
         device: Where the learning is computed: cpu or cuda.
     """
+
+    full_seeds: ClassVar[int] = SEEDS
+    quick_seeds: ClassVar[int] = 3
 
     quick: bool = False
     seed: int = 1
@@ -65,7 +70,9 @@ class Options:
     @property
     def every_seed(self) -> range:
         """The seeds that are run."""
-        return range(self.seed, self.seed + (self.seeds or (QUICK_SEEDS if self.quick else SEEDS)))
+        return range(
+            self.seed, self.seed + (self.seeds or (self.quick_seeds if self.quick else self.full_seeds))
+        )
 
     def folder(self, figure: str) -> Path:
         """Where the figure goes."""
