@@ -124,7 +124,7 @@ class Claim:
     """
 
     paper: str
-    quantities: Sequence[Quantity] = attrs.field(converter=tuple)
+    quantities: Sequence[Quantity]
     is_required: bool = False
 
     @property

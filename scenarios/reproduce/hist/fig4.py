@@ -44,7 +44,9 @@ def _claims(runs: Runs, cells: tuple[int, ...], split: str) -> list[Claim]:
     for num_cells in cells:
         hist, hfedavg = (runs[f"{name} N={num_cells}, {split}"] for name in ("HIST", "HFedAvg"))
         own, other = uploads_to(hist, TARGET), uploads_to(hfedavg, TARGET)
-        bits = [[result.transfers["payload_bits"].iloc[0] for result in of] for of in (hist, hfedavg)]
+        hist_bits, hfedavg_bits = (
+            np.array([result.transfers["payload_bits"].iloc[0] for result in of]) for of in (hist, hfedavg)
+        )
         claims += [
             Claim(
                 paper=f"N = {num_cells}, {words}: HIST needs less upload than HFedAvg for the same accuracy",
@@ -56,7 +58,7 @@ def _claims(runs: Runs, cells: tuple[int, ...], split: str) -> list[Claim]:
                 quantities=[
                     Quantity(
                         words="N times its share of them",
-                        values=num_cells * np.divide(*bits),
+                        values=num_cells * hist_bits / hfedavg_bits,
                         least=1.0 - 1e-12,
                         most=1.0 + 1e-12,
                         is_exact=True,

@@ -33,8 +33,8 @@ def main(options: Options) -> int:
 
     claims = [
         Claim(
-            paper="cloud training with the central features is clearly better (here: the test MSE without them "
-            "is at least 1.3 times that with them, whose log is 0.262)",
+            paper="cloud training with the central features is clearly better (here: the test MSE without "
+            "them is at least 1.3 times that with them, whose log is 0.262)",
             quantities=[ratio("test_mse", 1.3)],
             is_required=True,
         ),
