@@ -9,7 +9,7 @@ the processor time that the runs took, and where.
 import shlex
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.learning.network.named import builder
 from cosim.run_folder import CONFIG
+from cosim.running import network_of
 from cosim.studies.executors import played, pool
 from cosim.studies.job import Job, play
 from cosim.studies.watch import watch
@@ -112,6 +113,7 @@ def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options)
     Raises:
         ConfigurationError: A run has failed, or a folder holds another one.
     """
+    _check(systems.values(), options)
     folder = made(options.folder(figure))
     jobs = {
         (design, seed): _job(figure, folder, label, cosim.evolve(system, seed=seed), options)
@@ -146,6 +148,18 @@ def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options)
     return {
         label: [results[design, seed] for seed in options.every_seed] for design, label in enumerate(systems)
     }
+
+
+def _check(systems: Iterable[cosim.System], options: Options) -> None:
+    """Refuse networks and data that cannot be had, before anything is written."""
+    seen: list[object] = []
+    for system in systems:
+        if system.model not in seen:
+            network_of(system)
+        if system.evaluation.learns and system.data not in seen:
+            data_dir = None if options.data_dir is None else place(options.data_dir)
+            system.data.load(cosim.Simulation(system.seed), data_dir)
+        seen += [system.model, system.data]
 
 
 def _job(figure: str, folder: Path, label: str, system: cosim.System, options: Options) -> Job:

@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.table import Table
 
 import cosim
-from analysis.intervals.curves import mean_curve
-from analysis.plots.style import style
 from cosim.files import shown, write_json
 from cosim.provenance import provenance
 from scenarios.command_line.console import console, made, save_picture, save_table
 from scenarios.reproduce.claims import COMES_OUT, Claim
-from scenarios.reproduce.figures import Options, Runs, known_costs
+from scenarios.reproduce.figures import Options, known_costs
 
 
 def tell(
@@ -119,33 +116,3 @@ def cpu() -> str:
                 model = line.partition(":")[2].strip()
                 break
     return f"{len(os.sched_getaffinity(0))} x {model}"
-
-
-def over(runs: Runs, x: str = "version", y: str = "accuracy") -> pd.DataFrame:
-    """Means over the seeds of each design where any was evaluated, with intervals; a row for each point."""
-    return pd.concat(
-        [
-            mean_curve([(run.evaluations[x], run.evaluations[y]) for run in results], is_share=True).assign(
-                curve=label
-            )
-            for label, results in runs.items()
-        ]
-    )
-
-
-def draw_accuracy(axes: Axes, points: pd.DataFrame, x_label: str) -> None:
-    """Accuracies with their intervals as bands, a line for each curve.
-
-    Args:
-        points: From `over`; columns at, mean, low, high, curve.
-    """
-    for index, (label, own) in enumerate(points.groupby("curve", sort=False)):
-        look = style(index, len(own))
-        axes.plot(own["at"], 100 * own["mean"], label=str(label), **look)
-        if (own["high"] > own["low"]).any():
-            ends = 100 * own["low"], 100 * own["high"]
-            axes.fill_between(own["at"], *ends, color=look["color"], alpha=0.13, linewidth=0)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel("test accuracy (%)")
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right", fontsize=8)

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from analysis.plots import curves
 from scenarios.reproduce.claims import Claim, Floats, Quantity
 from scenarios.reproduce.hist.fig8b import FOLDER, STEPS, label, play
 from scenarios.reproduce.hist.time_figures import EQUAL, OPTIMAL, Options, points_of, table_of
-from scenarios.reproduce.shown import draw_accuracy, tell
+from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
 
@@ -48,6 +49,6 @@ def main(options: Options) -> int:
     ]
     picture = Figure(figsize=(5.4, 4.0), layout="constrained")
     axes = picture.subplots()
-    draw_accuracy(axes, points_of(tables, "version"), "global rounds")
+    curves(axes, points_of(tables, "version"), "global rounds")
     axes.set_ylim(55, 90)
     return tell(FIGURE, options, claims, table_of(tables, options), picture, runs, folder=FOLDER)

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import cosim
+from analysis.plots import curves
 from scenarios.reproduce.claims import Claim, Quantity, sooner
 from scenarios.reproduce.hist.time_figures import (
     EQUAL,
@@ -24,7 +25,7 @@ from scenarios.reproduce.hist.time_figures import (
     table_of,
     times_to,
 )
-from scenarios.reproduce.shown import draw_accuracy, tell
+from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
 
@@ -97,6 +98,6 @@ def main(options: Options) -> int:
         )
     picture = Figure(figsize=(5.4, 4.0), layout="constrained")
     axes = picture.subplots()
-    draw_accuracy(axes, points_of(tables, "time_s"), "simulated time (s)")
+    curves(axes, points_of(tables, "time_s"), "simulated time (s)")
     axes.set_ylim(55, 90)
     return tell(FIGURE, options, claims, table_of(tables, options), picture, runs, folder=FOLDER)

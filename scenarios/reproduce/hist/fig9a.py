@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 from matplotlib.figure import Figure
 
+from analysis.plots import curves
 from scenarios.reproduce.claims import Claim, Quantity
 from scenarios.reproduce.hist import time_figures
 from scenarios.reproduce.hist.time_figures import (
@@ -25,7 +26,7 @@ from scenarios.reproduce.hist.time_figures import (
     system,
     table_of,
 )
-from scenarios.reproduce.shown import draw_accuracy, tell
+from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
 
@@ -93,6 +94,6 @@ def main(options: Options) -> int:
             )
         )
     picture = Figure(figsize=(5.4, 4.0), layout="constrained")
-    draw_accuracy(picture.subplots(), points_of(tables, "version"), "global rounds")
+    curves(picture.subplots(), points_of(tables, "version"), "global rounds")
     figure = FIGURE if scale == "positive" else f"{FIGURE}-{scale}"
     return tell(figure, options, claims, table_of(tables, options), picture, runs, folder=FOLDER)

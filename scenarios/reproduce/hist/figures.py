@@ -14,12 +14,12 @@ from matplotlib.figure import Figure
 
 import cosim
 from analysis.intervals.curves import mean_curve
+from analysis.plots import curves
 from cosim.learning.network.named import network_of
 from cosim.learning.network.submodels import NetworkShape
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Floats, Reached, reached
 from scenarios.reproduce.figures import Runs
-from scenarios.reproduce.shown import draw_accuracy
 
 SPLITS = {"shards": "fully non-i.i.d.", "cell-iid": "cells i.i.d., clients non-i.i.d."}
 DEALT = {"shards": cosim.Shards(), "cell-iid": cosim.CellIid()}
@@ -160,7 +160,7 @@ def drawn(
             for results in of_split(runs, split).values()
         ]
         named = zip(of_split(runs, split), points, strict=True)
-        draw_accuracy(axes, pd.concat([own.assign(curve=label) for label, own in named]), x_label)
+        curves(axes, pd.concat([own.assign(curve=label) for label, own in named]), x_label)
         axes.set_title(title + SPLITS[split])
         axes.set_ylim(55, 90)
     return figure

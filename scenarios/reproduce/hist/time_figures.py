@@ -168,7 +168,7 @@ def table_of_times(times: Mapping[str, Reached], target: float, options: Options
 
 
 def points_of(tables: Tables, x: str) -> pd.DataFrame:
-    """Mean accuracies over the seeds at every value of a column, with intervals, for `draw_accuracy`."""
+    """Mean accuracies over the seeds at every value of a column, with intervals (`analysis.plots.curves`)."""
     return pd.concat(
         [
             mean_curve([(of_seed[x], of_seed["accuracy"]) for of_seed in of_seeds], is_share=True).assign(
