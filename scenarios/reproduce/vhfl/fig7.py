@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 import pandas as pd
 
+from scenarios.command_line.console import made
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Quantity
 from scenarios.reproduce.shown import tell
@@ -34,6 +35,7 @@ class Options(figures.Options):
 
 def main(options: Options) -> int:
     """Simulate, draw, compare."""
+    made(options.folder(FIGURE))
     num_packets = 1_000_000 if options.quick else 2_000_000
     of_seeds = [
         Points(seed=seed, num_packets=num_packets, num_array_packets=5 * num_packets)
