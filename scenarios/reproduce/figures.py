@@ -21,6 +21,7 @@ from cosim.configuration import to_dict
 from cosim.files import place, read_json, shown, write_json
 from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
+from cosim.learning.learner import Learner
 from cosim.learning.network.named import builder
 from cosim.run_folder import CONFIG
 from cosim.running import network_of
@@ -122,28 +123,21 @@ def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options)
     }
     for job in jobs.values():
         _check_folder(job)
-    num_jobs, costs = len(jobs), known_costs(folder)
     with alone_in(folder, "reproduction"), interrupts_kept(), watch(folder, figure) as watching:
+        notes = watching.folder
         wanted = {
-            key: attrs.evolve(job, note=watching.folder and watching.folder / "-".join(map(str, key)))
+            key: attrs.evolve(job, note=None if notes is None else notes / "-".join(map(str, key)))
             for key, job in jobs.items()
             if not _is_complete(Path(job.folder))
         }
-        num_ended = num_jobs - len(wanted)
-        watching.tell(num_ended, num_jobs, 0)
-        with pool(None, options.workers) as processes:
-            for key, outcome in played(processes, _timed, wanted):
-                for words in outcome.pop("warnings", ()):
-                    warnings.warn(words, stacklevel=2)
-                name = Path(jobs[key].folder).relative_to(folder).as_posix()
-                if outcome["status"] != COMPLETE:
-                    raise cosim.ConfigurationError(
-                        f"{figure}: {name} failed with: {outcome['error']} Usual fix: the same command again."
-                    )
-                costs[name] = costs.get(name, 0.0) + outcome.pop("cpu_s", 0.0)
-                write_json(folder / _COSTS, costs)
-                num_ended += 1
-                watching.tell(num_ended, num_jobs, 0)
+        num_ended = len(jobs) - len(wanted)
+        watching.tell(num_ended, len(jobs), 0)
+        if wanted:
+            with pool(None, options.workers) as processes:
+                for key, outcome in played(processes, _timed, wanted):
+                    _take_note(figure, folder, jobs[key], outcome)
+                    num_ended += 1
+                    watching.tell(num_ended, len(jobs), 0)
     results = {key: cosim.Result.load(job.folder) for key, job in jobs.items()}
     return {
         label: [results[design, seed] for seed in options.every_seed] for design, label in enumerate(systems)
@@ -153,13 +147,13 @@ def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options)
 def _check(systems: Iterable[cosim.System], options: Options) -> None:
     """Refuse networks and data that cannot be had, before anything is written."""
     seen: list[object] = []
+    data_dir = None if options.data_dir is None else place(options.data_dir)
     for system in systems:
-        if system.model not in seen:
-            network_of(system)
-        if system.evaluation.learns and system.data not in seen:
-            data_dir = None if options.data_dir is None else place(options.data_dir)
-            system.data.load(cosim.Simulation(system.seed), data_dir)
-        seen += [system.model, system.data]
+        learned = (system.model, system.data, system.task)
+        if system.evaluation.learns and learned not in seen:
+            data = system.data.load(cosim.Simulation(system.seed), data_dir)
+            Learner(network_of(system), data, num_workers=1, task=system.task)
+            seen.append(learned)
 
 
 def _job(figure: str, folder: Path, label: str, system: cosim.System, options: Options) -> Job:
@@ -177,6 +171,23 @@ def _job(figure: str, folder: Path, label: str, system: cosim.System, options: O
     )
 
 
+def _take_note(figure: str, folder: Path, job: Job, outcome: dict[str, Any]) -> None:
+    """Say what a worker has said of a run, and keep what it cost.
+
+    Raises:
+        ConfigurationError: It has failed.
+    """
+    for words in outcome["warnings"]:
+        warnings.warn(words, stacklevel=2)
+    name = Path(job.folder).relative_to(folder).as_posix()
+    if outcome["status"] != COMPLETE:
+        raise cosim.ConfigurationError(
+            f"{figure}: {name} failed with: {outcome['error']} Usual fix: the same command again."
+        )
+    costs = known_costs(folder)
+    write_json(folder / _COSTS, costs | {name: costs.get(name, 0.0) + outcome["cpu_s"]})
+
+
 def _timed(job: Job) -> dict[str, Any]:
     """Play a run in a worker, and say what processor time that took."""
     began_s = time.process_time()
@@ -191,12 +202,14 @@ def _is_complete(folder: Path) -> bool:
 
 def _check_folder(job: Job) -> None:
     """Refuse to begin a run anew where another one is."""
-    with suppress(ValueError, OSError):
+    try:
         known = read_json(Path(job.folder) / CONFIG)
-        if known.get("system") != to_dict(job.system) or known.get("scenario") != job.scenario:
-            raise cosim.ConfigurationError(
-                f"{shown(Path(job.folder))}: holds a run of another configuration. Usual fix: another --out."
-            )
+    except ValueError:
+        return  # there is none, or it is damaged and begun anew
+    if known.get("system") != to_dict(job.system) or known.get("scenario") != job.scenario:
+        raise cosim.ConfigurationError(
+            f"{shown(Path(job.folder))}: holds a run of another configuration. Usual fix: another --out."
+        )
 
 
 def known_costs(folder: Path) -> dict[str, float]:

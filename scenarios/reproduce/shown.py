@@ -82,9 +82,11 @@ def as_json(
                 "paper": claim.paper,
                 "is_required": claim.is_required,
                 "verdict": claim.verdict,
-                "found": [
+                "quantities": [
                     {
                         "words": found.words,
+                        "values": [_number(value) for value in quantity.values.tolist()],
+                        "is_exact": quantity.is_exact,
                         "in_words": found.in_words,
                         "verdict": found.verdict,
                         "estimate": _number(found.interval.estimate),
@@ -95,7 +97,7 @@ def as_json(
                         "most": _number(found.most),
                         "unit": found.unit,
                     }
-                    for found in claim.found
+                    for quantity, found in zip(claim.quantities, claim.found, strict=True)
                 ],
             }
             for claim in claims

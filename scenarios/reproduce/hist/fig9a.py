@@ -32,6 +32,8 @@ __all__ = ["Options", "main"]
 
 FIGURE, FOLDER = "hist-fig9a", "hist-fig9"
 CLEAN = "no noise (OMA)"
+UNDECIDED_DB = -10
+"""The paper has it perform well above, and degrade at -20 dB."""
 LAST = 3
 """Accuracies are means over the last rounds, since those with much noise oscillate."""
 HARDLY = 3.0
@@ -76,8 +78,10 @@ def main(options: Options) -> int:
     }
     claims = []
     for snr_db in levels_db:
-        tolerable = snr_db >= -10
-        claimed = "hardly less accurate than without noise" if tolerable else "visibly worse, oscillating"
+        if snr_db == UNDECIDED_DB:
+            continue
+        performs_well = snr_db > UNDECIDED_DB
+        claimed = "performs well (here: within 3 points of no noise)" if performs_well else "degrades"
         claims.append(
             Claim(
                 paper=f"{snr_db} dB: {claimed}",
@@ -85,8 +89,8 @@ def main(options: Options) -> int:
                     Quantity(
                         words=f"without noise less it, mean of the last {LAST} of {rounds} rounds",
                         values=accuracy[CLEAN] - accuracy[label(snr_db)],
-                        least=-HARDLY if tolerable else HARDLY,
-                        most=HARDLY if tolerable else math.inf,
+                        least=-HARDLY if performs_well else HARDLY,
+                        most=HARDLY if performs_well else math.inf,
                         unit="points",
                     )
                 ],

@@ -21,7 +21,7 @@ def main(options: Options) -> int:
     of_paper = {z: total_j / (4 * z) for z, total_j in PAPER_J.items()}
     claims = [
         Claim(
-            paper="a client's energy hardly depends on Z: "
+            paper="a client's energy hardly depends on Z; by Table II "
             + ", ".join(f"Z={z} {energy_j:.3f} J" for z, energy_j in of_paper.items())
             + " (here: by less than a factor of 1.5)",
             quantities=[
