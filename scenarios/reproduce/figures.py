@@ -151,8 +151,9 @@ def _check(systems: Iterable[cosim.System], options: Options) -> None:
     for system in systems:
         learned = (system.model, system.data, system.task)
         if system.evaluation.learns and learned not in seen:
+            network = network_of(system)
             data = system.data.load(cosim.Simulation(system.seed), data_dir)
-            Learner(network_of(system), data, num_workers=1, task=system.task)
+            Learner(network, data, num_workers=1, task=system.task)
             seen.append(learned)
 
 
