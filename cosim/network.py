@@ -167,9 +167,9 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
             downloads_of(edge.downlink, 0.0, Clients(edge.clients.fleet, nobody), payload, job) is None
         ):
             return f"System.downlink = {type(system.downlink).__name__}"
-        if edge.downlink is not None and edge.receives_first and not edge.downlink.ends_together:
-            if edge.clients.fleet.rest is not None:
-                return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
+        waits = edge.downlink is not None and edge.receives_first and not edge.downlink.ends_together
+        if waits and edge.clients.fleet.rest is not None:
+            return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
         tx_power_w = edge.clients.fleet.devices.tx_power_w
         offers = overrides(edge.link, "uploads", "open")
         if not offers or edge.link.uploads(nobody, nothing, payload, tx_power_w, job) is None:

@@ -74,7 +74,7 @@ class Totals(NamedTuple):
         spans, transfers, tallies = tables["spans"], tables["transfers"], tables["tallies"]
         rounds, fates, at_rest = tables["rounds"], tables["fates"], spans["activity"].isin(REST)
         is_upload = transfers["direction"] == UP
-        worked_j, rest_j = (sum(tallies[column] for column in columns) for columns in (WORKED_J, RESTED_J))
+        worked_j, rest_j = (tallies[[*columns]].sum(axis="columns") for columns in (WORKED_J, RESTED_J))
         amounts = (
             (spans["end_s"], spans["energy_j"].where(~at_rest, 0.0)),
             (spans["end_s"], spans["energy_j"].where(at_rest, 0.0)),

@@ -9,17 +9,19 @@ from matplotlib.ticker import MaxNLocator
 from analysis.activities import in_words
 from analysis.designs import Design
 from analysis.fates import UNKNOWN, Fates, check_clients, keeps_energy
+from analysis.intervals.statistics import Interval
 from analysis.plots.style import COLOURS, Looks, in_legend, legend_above, looks_of, plain, wasted
 
 MOST_BARS = 24
 
 
-def bars(axes: Axes, groups: dict[str, dict[str, float | None]], y_label: str) -> None:
-    """Bars by group label and series label; what was not reached is marked so."""
+def bars(axes: Axes, groups: Mapping[str, Mapping[str, Interval | None]], y_label: str) -> None:
+    """Bars by group label and series label, with their intervals; what was not reached is marked so."""
     series = list(dict.fromkeys(label for values in groups.values() for label in values))
     width = 0.8 / len(series)
     for index, label in enumerate(series):
-        heights = [values.get(label) for values in groups.values()]
+        found = [values.get(label) for values in groups.values()]
+        heights = [None if own is None else own.estimate for own in found]
         places = [place + (index - (len(series) - 1) / 2) * width for place in range(len(groups))]
         axes.bar(
             places,
@@ -30,9 +32,13 @@ def bars(axes: Axes, groups: dict[str, dict[str, float | None]], y_label: str) -
             edgecolor=COLOURS[0],
             hatch=(None, "////", None, None)[index % 4],
         )
-        for place, height in zip(places, heights, strict=True):
-            text = "not\nreached" if height is None else f"{height:.3g}"
-            axes.annotate(text, (place, height or 0.0), ha="center", va="bottom", fontsize=7)
+        for place, own in zip(places, found, strict=True):
+            text = "not\nreached" if own is None else f"{own.estimate:.3g}"
+            top = 0.0 if own is None else max(own.high, own.estimate)
+            axes.annotate(text, (place, top), ha="center", va="bottom", fontsize=7)
+            if own is not None and own.high > own.low:
+                ends = [[own.estimate - own.low], [own.high - own.estimate]]
+                axes.errorbar([place], [own.estimate], ends, color="#4a4a4a", linewidth=0.9, capsize=2.5)
     axes.set_xticks(range(len(groups)), list(groups))
     axes.margins(y=0.12)
     axes.set_ylabel(y_label)

@@ -1,7 +1,7 @@
 """The global model over simulated time, energy or bits: of one run, or means over the runs of designs."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -197,10 +197,18 @@ def named_among(lines: Sequence[Curve], measure: Measure) -> list[Curve]:
     return [ranked[place] for place in np.linspace(0, len(ranked) - 1, MOST_NAMED).round().astype(int)]
 
 
-def curves(axes: Axes, lines: Mapping[str, tuple[Any, Any]], x_label: str) -> None:
-    """Test accuracy over something, a line per label, told apart by dash and marker as well as by colour."""
-    for index, (label, (x, accuracy)) in enumerate(lines.items()):
-        axes.plot(x, 100 * accuracy, label=label, **style(index, len(x)))
+def curves(axes: Axes, points: pd.DataFrame, x_label: str) -> None:
+    """Test accuracies over something with their intervals, a line per curve, told apart without colour.
+
+    Args:
+        points: Columns curve, at, mean, low, high (`analysis.intervals.curves.mean_curve`).
+    """
+    for index, (label, own) in enumerate(points.groupby("curve", sort=False)):
+        look = style(index, len(own))
+        axes.plot(own["at"], 100 * own["mean"], label=str(label), **look)
+        if (own["high"] > own["low"]).any():
+            ends = 100 * own["low"], 100 * own["high"]
+            axes.fill_between(own["at"], *ends, color=look["color"], alpha=0.13, linewidth=0)
     axes.set_xlabel(x_label)
     axes.set_ylabel("test accuracy (%)")
     axes.grid(alpha=0.3)

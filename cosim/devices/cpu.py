@@ -16,7 +16,7 @@ class Cpu:
 
     Attributes:
         frequency_hz: The frequency; that of a client's own processor is its highest.
-        capacitance_j_per_hz2: Effective capacitance zeta, joules per cycle and squared hertz.
+        capacitance_j_per_hz2: Effective capacitance zeta, twice the joules per cycle and squared hertz.
         lowest_frequency_hz: The lowest that a protocol may ask for.
         static_power_w: Power of a busy device beside computing and sending.
     """

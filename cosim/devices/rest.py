@@ -208,7 +208,7 @@ class Rests:
         if self.written_by is not None:
             return self.written_by.fall_asleep(until_s)
         devices = self.rest.devices
-        for place in self.rest.fall_asleep(until_s).tolist():
+        for place in map(int, self.rest.fall_asleep(until_s)):
             since_s = self.rest.since_s.item(place)
             asleep_s = since_s + devices.sleeps_after_s.item(place)
             energy_j = devices.idle_w.item(place) * (asleep_s - since_s)

@@ -35,6 +35,7 @@ class Job:
         build: Builds its network; pickled, it brings along its module.
         note: Where it leaves how far it is; None: nowhere.
         records: What its tables tell.
+        device: Where the learning is computed: cpu or cuda.
     """
 
     system: System
@@ -45,7 +46,8 @@ class Job:
     targets: tuple[float, ...]
     held: int
     note: Path | None
-    records: RecordsKind
+    records: RecordsKind = "auto"
+    device: str = "cpu"
 
 
 def play(job: Job) -> dict[str, Any]:
@@ -80,6 +82,7 @@ def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
         scenario=job.scenario,
         data_dir=job.data_dir,
         num_workers=1,
+        device=job.device,
         records=job.records,
         resume="as found",
         listener=listener,

@@ -1,20 +1,42 @@
-"""What the reproductions of figures share: their options, their runs, the paper's claims beside ours.
+"""What the reproductions of figures share: their options, their runs, and how claims are told.
 
-Every run has a folder of its own below the figure's; a reproduction that was stopped goes on with the runs
-that are missing.
+Every design is played with the same seeds, so differences are paired. Every run has a folder of its own below
+the figure's; a reproduction that was stopped goes on with what is missing, and one that is asked for more
+seeds plays those. Beside table and picture it leaves NAME.json: the command, the claims with their intervals,
+the processor time that the runs took, and where.
 """
 
-from collections.abc import Sequence
+import shlex
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ClassVar
 
 import attrs
-from rich.table import Table
 
 import cosim
-from scenarios.command_line.console import console
-from scenarios.command_line.playing import played
-from scenarios.command_line.run import Options as RunOptions
+from cosim.configuration import to_dict
+from cosim.files import place, read_json, shown, write_json
+from cosim.folders import alone_in
+from cosim.interrupts import interrupts_kept
+from cosim.learning.learner import Learner
+from cosim.learning.network.named import builder
+from cosim.run_folder import CONFIG
+from cosim.running import network_of
+from cosim.studies.executors import played, pool
+from cosim.studies.job import Job, play
+from cosim.studies.watch import watch
+from cosim.summary import COMPLETE
+from scenarios.command_line.console import made
+
+Runs = dict[str, list[cosim.Result]]
+"""Results by design, one for each seed."""
+
+SEEDS = 5
+_COSTS = "costs.json"
+_OF_THE_MACHINE = ("out", "data_dir", "workers", "device")
 
 
 @attrs.frozen(kw_only=True)
@@ -22,65 +44,183 @@ class Options:
     """How much is run.
 
     Attributes:
-        quick: Fewer curves and rounds, at most 3 minutes on 2 cores.
-        seed: Names the runs' randomness; where several seeds are run, the first.
+        full_seeds: Seeds where nobody says; of the class.
+        quick_seeds: Those of the quick form.
+        quick: Fewer curves, rounds and seeds, at most 3 minutes on 2 cores.
+        seed: Names the runs' randomness; the first of several.
+        seeds: Seeds, one after another from --seed on; none: as many as the claims need.
         out: Folder of the figure; none: figures/NAME, with the form behind.
         data_dir: Folder with the data set's files; none: the usual places.
-        workers: Threads that learn; none: one per core.
+        workers: Runs at a time; none: one per core.
         device: Where the learning is computed: cpu or cuda.
     """
 
+    full_seeds: ClassVar[int] = SEEDS
+    quick_seeds: ClassVar[int] = 3
+
     quick: bool = False
     seed: int = 1
+    seeds: int | None = None
     out: Path | None = None
     data_dir: Path | None = None
     workers: int | None = None
     device: str = "cpu"
 
+    def __attrs_post_init__(self) -> None:
+        at_least({"seed": 0, "seeds": 1, "workers": 1}, self)
+
+    @property
+    def every_seed(self) -> range:
+        """The seeds that are run."""
+        return range(
+            self.seed, self.seed + (self.seeds or (self.quick_seeds if self.quick else self.full_seeds))
+        )
+
     def folder(self, figure: str) -> Path:
         """Where the figure goes."""
-        return self.out or Path("figures") / (f"{figure}-quick" if self.quick else figure)
+        return place(self.out or Path("figures") / (f"{figure}-quick" if self.quick else figure))
+
+    def command(self, figure: str) -> str:
+        """What is typed for the same numbers on another machine."""
+        words = ["cosim", "reproduce", figure]
+        for field in attrs.fields(type(self)):
+            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
+            if field.name not in _OF_THE_MACHINE and value != field.default:
+                words += [option] if value is True else [option, str(value)]
+        return shlex.join(words)
 
 
-class Claim(NamedTuple):
-    """What the paper says, what came out here, whether they agree; a required one decides the exit code."""
+def at_least(limits: Mapping[str, int], options: Any) -> None:
+    """Refuse options below their least values.
 
-    paper: str
-    ours: str
-    agrees: bool
-    required: bool = False
+    Raises:
+        ConfigurationError: One is.
+    """
+    for name, least in limits.items():
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise cosim.ConfigurationError(
+                f"--{name.replace('_', '-')} {value}: must be at least {least}. Usual fix: leave it out."
+            )
 
 
-def play_all(figure: str, systems: dict[str, cosim.System], options: Options) -> dict[str, cosim.Result]:
-    """Run what has not been run yet; returns the results by label."""
-    results = {}
-    for index, (label, system) in enumerate(systems.items(), 1):
-        name = label.translate(str.maketrans(" /", "__", ",="))
-        asked = RunOptions(
-            out=options.folder(figure) / "runs" / name,
-            data_dir=options.data_dir,
-            workers=options.workers,
-            device=options.device,
+def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options) -> Runs:
+    """Play every design with every seed, as many at a time as there are cores, what has not been played yet.
+
+    Args:
+        figure: Names the folder.
+        systems: By design; their seeds are replaced.
+
+    Raises:
+        ConfigurationError: A run has failed, or a folder holds another one.
+    """
+    _check(systems.values(), options)
+    folder = made(options.folder(figure))
+    jobs = {
+        (design, seed): _job(figure, folder, label, cosim.evolve(system, seed=seed), options)
+        for design, (label, system) in enumerate(systems.items())
+        for seed in options.every_seed
+    }
+    for job in jobs.values():
+        _check_folder(job)
+    with alone_in(folder, "reproduction"), interrupts_kept(), watch(folder, figure) as watching:
+        notes = watching.folder
+        wanted = {
+            key: attrs.evolve(job, note=None if notes is None else notes / "-".join(map(str, key)))
+            for key, job in jobs.items()
+            if not _is_complete(Path(job.folder))
+        }
+        num_ended = len(jobs) - len(wanted)
+        watching.tell(num_ended, len(jobs), 0)
+        if wanted:
+            with pool(None, options.workers) as processes:
+                for key, outcome in played(processes, _timed, wanted):
+                    _take_note(figure, folder, jobs[key], outcome)
+                    num_ended += 1
+                    watching.tell(num_ended, len(jobs), 0)
+    results = {key: cosim.Result.load(job.folder) for key, job in jobs.items()}
+    return {
+        label: [results[design, seed] for seed in options.every_seed] for design, label in enumerate(systems)
+    }
+
+
+def _check(systems: Iterable[cosim.System], options: Options) -> None:
+    """Refuse networks and data that cannot be had, before anything is written."""
+    seen: list[object] = []
+    data_dir = None if options.data_dir is None else place(options.data_dir)
+    for system in systems:
+        learned = (system.model, system.data, system.task)
+        if system.evaluation.learns and learned not in seen:
+            network = network_of(system)
+            data = system.data.load(cosim.Simulation(system.seed), data_dir)
+            Learner(network, data, num_workers=1, task=system.task)
+            seen.append(learned)
+
+
+def _job(figure: str, folder: Path, label: str, system: cosim.System, options: Options) -> Job:
+    name = label.translate(str.maketrans(" /", "__", ",="))
+    return Job(
+        system=system,
+        scenario=figure,
+        folder=str(folder / "runs" / name / f"seed-{system.seed}"),
+        build=builder(system.model),
+        data_dir=None if options.data_dir is None else place(options.data_dir),
+        targets=(),
+        held=1,
+        note=None,
+        device=options.device,
+    )
+
+
+def _take_note(figure: str, folder: Path, job: Job, outcome: dict[str, Any]) -> None:
+    """Say what a worker has said of a run, and keep what it cost.
+
+    Raises:
+        ConfigurationError: It has failed.
+    """
+    for words in outcome["warnings"]:
+        warnings.warn(words, stacklevel=2)
+    name = Path(job.folder).relative_to(folder).as_posix()
+    if outcome["status"] != COMPLETE:
+        raise cosim.ConfigurationError(
+            f"{figure}: {name} failed with: {outcome['error']} Usual fix: the same command again."
         )
-        title = f"{label} ({index}/{len(systems)})"
-        results[label] = played(title, figure, system, asked, resume="as found")
-    return results
+    costs = known_costs(folder)
+    write_json(folder / _COSTS, costs | {name: costs.get(name, 0.0) + outcome["cpu_s"]})
+
+
+def _timed(job: Job) -> dict[str, Any]:
+    """Play a run in a worker, and say what processor time that took."""
+    began_s = time.process_time()
+    return play(job) | {"cpu_s": time.process_time() - began_s}
+
+
+def _is_complete(folder: Path) -> bool:
+    with suppress(cosim.ConfigurationError):
+        return cosim.Result.load(folder).summary.status == COMPLETE
+    return False
+
+
+def _check_folder(job: Job) -> None:
+    """Refuse to begin a run anew where another one is."""
+    try:
+        known = read_json(Path(job.folder) / CONFIG)
+    except ValueError:
+        return  # there is none, or it is damaged and begun anew
+    if known.get("system") != to_dict(job.system) or known.get("scenario") != job.scenario:
+        raise cosim.ConfigurationError(
+            f"{shown(Path(job.folder))}: holds a run of another configuration. Usual fix: another --out."
+        )
+
+
+def known_costs(folder: Path) -> dict[str, float]:
+    """Processor time of each run below a figure's folder, in seconds."""
+    with suppress(ValueError, OSError):
+        return {name: float(cost_s) for name, cost_s in read_json(folder / _COSTS).items()}
+    return {}
 
 
 def num_rounds(system: cosim.System) -> int:
     """Global rounds that a system plays."""
     assert isinstance(system.end, cosim.AfterRounds)
     return system.end.num_global_rounds
-
-
-def show_claims(figure: str, folder: Path, claims: Sequence[Claim]) -> int:
-    """Print the claims beside the paper's, and where the files are; returns the exit code."""
-    table = Table(title=f"{figure}: the paper and this run", title_justify="left")
-    for heading in ("the paper says", "here", "verdict"):
-        table.add_column(heading, overflow="fold")
-    for claim in claims:
-        verdict = "agrees" if claim.agrees else "DISAGREES" if claim.required else "does not show"
-        table.add_row(claim.paper, claim.ours, verdict)
-    console.print(table)
-    console.print(f"Table:   {folder / f'{figure}.csv'}\nPicture: {folder / f'{figure}.png'}")
-    return int(any(claim.required and not claim.agrees for claim in claims))

@@ -133,7 +133,7 @@ def what_if(options: Options) -> Table:
     return table
 
 
-def draw(options: Options, points: pd.DataFrame, path: Path) -> None:
+def drawn(options: Options, points: pd.DataFrame) -> Figure:
     """Fig. 7: gamma over T_p for each alpha_1, and T_p over gamma; lines theory, marks the clock."""
     figure = Figure(figsize=(10.0, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -160,7 +160,7 @@ def draw(options: Options, points: pd.DataFrame, path: Path) -> None:
     right.legend(title="lines: Theorem 2, marks: clock", fontsize=8)
     for axes in (left, right):
         axes.grid(alpha=0.3)
-    save_picture(figure, path)
+    return figure
 
 
 def main(options: Options) -> int:
@@ -207,6 +207,6 @@ def main(options: Options) -> int:
         beyond = what_if(options)
     console.print(beyond)
     save_table(points, folder / "success-rate.csv")
-    draw(options, points, folder / "success-rate.png")
+    save_picture(drawn(options, points), folder / "success-rate.png")
     console.print(f"Table:   {folder / 'success-rate.csv'}\nPicture: {folder / 'success-rate.png'}")
     return int(failed)

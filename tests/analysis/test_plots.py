@@ -2,6 +2,7 @@
 
 import attrs
 import matplotlib
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,6 +10,8 @@ from matplotlib.figure import Figure
 import cosim
 import models
 from analysis.designs import designs_of
+from analysis.intervals.curves import mean_curve
+from analysis.intervals.statistics import Interval
 from analysis.plots import bars, curves, model_over, overview, telling_round
 from analysis.plots.style import looks_of, wasted
 from cosim.records import DONE
@@ -85,8 +88,9 @@ def test_the_telling_round_is_the_first_with_a_dropped_update(result: cosim.Resu
 
 def test_curves_are_told_apart_without_colour(result: cosim.Result):
     axes = Figure().subplots()
-    accuracy = result.evaluations["accuracy"]
-    curves(axes, {f"curve {i}": (accuracy.index, accuracy) for i in range(6)}, "rounds")
+    runs = [(result.evaluations["version"], result.evaluations["accuracy"])]
+    points = mean_curve(runs, is_share=True)
+    curves(axes, pd.concat([points.assign(curve=f"curve {i}") for i in range(6)]), "rounds")
     assert len({(str(line.get_linestyle()), line.get_marker()) for line in axes.lines}) == 6
     greys = [
         matplotlib.colors.rgb_to_hsv(matplotlib.colors.to_rgb(line.get_color()))[2] for line in axes.lines
@@ -96,10 +100,18 @@ def test_curves_are_told_apart_without_colour(result: cosim.Result):
 
 def test_a_bar_that_was_not_reached_says_so():
     axes = Figure().subplots()
-    bars(axes, {"N = 2": {"HIST": 10.0, "HFedAvg": None}, "N = 4": {"HIST": 5.0, "HFedAvg": 20.0}}, "uploads")
+    ten, five, twenty = (
+        Interval(estimate=value, low=value - half, high=value + half, level=0.95)
+        for value, half in ((10.0, 2.0), (5.0, 0.0), (20.0, 1.0))
+    )
+    bars(
+        axes, {"N = 2": {"HIST": ten, "HFedAvg": None}, "N = 4": {"HIST": five, "HFedAvg": twenty}}, "uploads"
+    )
     assert [text.get_text() for text in axes.texts] == ["10", "5", "not\nreached", "20"]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["N = 2", "N = 4"]
     assert [patch.get_height() for patch in axes.patches] == [10.0, 5.0, 0.0, 20.0]
+    ends = [[point[1] for point in bar.get_segments()[0]] for bar in axes.collections]
+    assert ends == [[8.0, 12.0], [19.0, 21.0]]
 
 
 def with_seeds(result: cosim.Result, number: int, **fields: object) -> list[cosim.Result]:

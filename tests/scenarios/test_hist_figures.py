@@ -6,13 +6,12 @@ import json
 import attrs
 import pandas as pd
 import pytest
+from played_here import played_here
 
 import cosim
-from cosim import running
-from cosim.configuration import to_dict
 from scenarios.reproduce.figures import play_all
 from scenarios.reproduce.hist import figures as hist_figures
-from scenarios.reproduce.hist.figures import Options, hist_system, uploads, uploads_to
+from scenarios.reproduce.hist.figures import Options, hist_system, uploads
 
 FIGURES = {
     name: importlib.import_module(f"scenarios.reproduce.hist.{name}")
@@ -45,53 +44,76 @@ def shrink(monkeypatch, make):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeypatch, capsys):
+def test_a_reproduction_writes_its_table_its_picture_and_its_claims(name, tmp_path, monkeypatch, capsys):
     figure = FIGURES[name]
     shrink(monkeypatch, tiny)
-    figure.main(Options(quick=True, out=tmp_path))
+    monkeypatch.setattr(figure, "play_all", played_here())
+    options = Options(quick=True, out=tmp_path, seed=4, seeds=2)
+    figure.main(options)
     table = pd.read_csv(tmp_path / f"hist-{name}.csv")
-    assert {"curve", "accuracy", "uploads_per_client", "bits_per_client", "energy_j", "time_s"} <= set(
-        table.columns
-    )
-    for curve, rows in table.groupby("curve"):
-        system = cosim.Result.load(
-            tmp_path / "runs" / curve.replace(" ", "_").replace(",", "").replace("=", "")
-        ).config["system"]
-        training = system["protocol"]["training"]
-        share = 1 if system["protocol"]["kind"] == "HFedAvg" else 1 / system["num_cells"]
-        part = training["selection"].get("num_participants", 20) / 20 if system["num_cells"] == 3 else 1.0
-        expected = rows["version"] * training["num_edge_rounds"] * share * part
-        assert rows["uploads_per_client"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
-    picture = (tmp_path / f"hist-{name}.png").read_bytes()
-    assert picture.startswith(b"\x89PNG")
+    assert set(table["seed"]) == {4, 5}
+    assert (tmp_path / f"hist-{name}.png").read_bytes().startswith(b"\x89PNG")
+    told = json.loads((tmp_path / f"hist-{name}.json").read_text())
+    assert told["command"] == f"cosim reproduce hist-{name} --quick --seed 4 --seeds 2"
+    assert told["seeds"] == [4, 5]
+    verdicts = {claim["verdict"] for claim in told["claims"]}
+    assert verdicts <= {"comes out", "does not show", "too noisy"}
     printed = capsys.readouterr().out
-    assert "the paper says" in printed
-    assert str(tmp_path.name) in printed
+    assert "2 seeds, means with 95 % intervals" in printed
+    assert all(found["words"] for claim in told["claims"] for found in claim["quantities"])
+
+
+def test_uploads_count_what_the_rounds_have_sent():
+    """Edge rounds, a cell's share of the model, and who takes part, by hand."""
+    for settings, per_round in (
+        ({"num_cells": 4}, 5 / 4),
+        ({"num_cells": 4, "whole_model": True}, 5.0),
+        ({"num_cells": 3, "num_edge_rounds": 2, "num_participants": 5}, 2 / 3 * 5 / 20),
+    ):
+        made = tiny(Options(), split="shards", num_global_rounds=2, **settings)
+        result = cosim.run(made, num_workers=1)
+        expected = result.evaluations["version"] * per_round
+        assert uploads(result).to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
 
 
 def test_the_required_claims_can_fail(tmp_path, monkeypatch):
     swapped = lambda options, **settings: tiny(options, swap=True, **settings)  # noqa: E731
     shrink(monkeypatch, swapped)
-    assert FIGURES["fig4"].main(Options(quick=True, out=tmp_path)) == 1
+    monkeypatch.setattr(FIGURES["fig4"], "play_all", played_here())
+    assert FIGURES["fig4"].main(Options(quick=True, out=tmp_path, seeds=2)) == 1
 
 
-def test_a_stopped_reproduction_goes_on_with_what_is_missing(tmp_path, monkeypatch):
-    options = Options(out=tmp_path)
+def test_a_reproduction_plays_what_is_missing_and_nothing_else(tmp_path):
+    """Other seeds and designs later; a run that was stopped goes on; another configuration is refused."""
+    options = Options(out=tmp_path, seeds=1, workers=1)
     systems = {f"N={n}": tiny(options, num_cells=n, split="cell-iid", num_global_rounds=2) for n in (2, 3)}
-    first = play_all("f", {"N=2": systems["N=2"]}, options)["N=2"]
-    unfinished = tmp_path / "runs" / "N3"
-    unfinished.mkdir()
-    config = {"scenario": "f", "system": to_dict(systems["N=3"])}
-    (unfinished / "config.json").write_text(json.dumps(config))
-    clocks, real = [], running.Simulation
-    monkeypatch.setattr(running, "Simulation", lambda *a, **k: clocks.append(real(*a, **k)) or clocks[-1])
-    results = play_all("f", systems, options)
-    (clock,) = clocks
-    assert clock.now_s == results["N=3"].summary.time_s
-    assert "resumed" in json.loads((unfinished / "provenance.json").read_text())
-    pd.testing.assert_frame_equal(results["N=2"].evaluations, first.evaluations)
+    first = play_all("f", {"N=2": systems["N=2"]}, options)["N=2"][0]
+    stopped = tmp_path / "runs" / "N3" / "seed-1"
+
+    class Stop(Exception):
+        pass
+
+    def stop(report):
+        if report.version == 1:
+            raise Stop
+
+    with pytest.raises(Stop):
+        cosim.run(systems["N=3"], out=stopped, scenario="f", num_workers=1, listener=stop)
+    before = (tmp_path / "runs" / "N2" / "seed-1" / "summary.json").stat().st_mtime_ns
+    runs = play_all("f", systems, attrs.evolve(options, seeds=2))
+    assert (tmp_path / "runs" / "N2" / "seed-1" / "summary.json").stat().st_mtime_ns == before
+    assert "resumed" in json.loads((stopped / "provenance.json").read_text())
+    assert [result.config["system"]["seed"] for result in runs["N=3"]] == [1, 2]
+    pd.testing.assert_frame_equal(runs["N=2"][0].evaluations, first.evaluations)
+    for label, seed in (("N=2", 2), ("N=3", 1)):
+        alone = cosim.run(attrs.evolve(systems[label], seed=seed), num_workers=1)
+        pd.testing.assert_frame_equal(runs[label][seed - 1].evaluations, alone.evaluations)
+    costs = json.loads((tmp_path / "costs.json").read_text())
+    assert set(costs) == {f"runs/N{n}/seed-{seed}" for n in (2, 3) for seed in (1, 2)}
+    assert all(cost_s > 0.0 for cost_s in costs.values())
+    other = tiny(options, num_cells=2, split="shards", num_global_rounds=2)
     with pytest.raises(cosim.ConfigurationError, match="another configuration"):
-        play_all("f", {"N=2": attrs.evolve(systems["N=2"], seed=2)}, options)
+        play_all("f", {"N=2": other}, options)
 
 
 def test_forms(tmp_path):
@@ -114,13 +136,13 @@ def test_hist_reaches_75_percent_with_less_upload_than_hfedavg(fashion_mnist, tm
     Of the seeds 1 to 4, HIST is there after 7.5 uploads with 2 and 3, after 10 with all; HFedAvg after 10
     with none.
     """
-    options = Options(out=tmp_path, seed=3)
+    options = Options(out=tmp_path, seed=3, seeds=1)
     systems = {
         "HIST": hist_system(options, num_cells=4, split="shards", num_global_rounds=6),
         "HFedAvg": hist_system(options, num_cells=4, split="shards", num_global_rounds=2, whole_model=True),
     }
-    results = play_all("f", systems, options)
-    assert uploads(results["HIST"]).iloc[-1] == pytest.approx(7.5, rel=1e-12)
-    assert uploads(results["HFedAvg"]).iloc[-1] == pytest.approx(10.0, rel=1e-12)
-    assert uploads_to(results["HIST"], 0.75) is not None
-    assert uploads_to(results["HFedAvg"], 0.75) is None
+    (hist,), (hfedavg,) = played_here()("f", systems, options).values()
+    assert uploads(hist).iloc[-1] == pytest.approx(7.5, rel=1e-12)
+    assert uploads(hfedavg).iloc[-1] == pytest.approx(10.0, rel=1e-12)
+    assert (hist.evaluations["accuracy"] >= 0.75).any()
+    assert not (hfedavg.evaluations["accuracy"] >= 0.75).any()

@@ -1,17 +1,17 @@
-"""The reproductions of Figs. 8 and 9: what they run, write and claim, and that claims can fail."""
+"""The reproductions of HIST's Figs. 8 and 9: what they run, measure and write."""
 
 import importlib
+import itertools
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from played_here import NO, YES, claimed, played_here
 
 import cosim
 from scenarios import aircomp
-from scenarios.command_line.console import console
-from scenarios.reproduce.hist import time_figures as hist_time_figures
+from scenarios.reproduce.hist import time_figures
 from scenarios.reproduce.hist.time_figures import (
     AIR_HFEDAVG,
     AIR_HIST,
@@ -21,11 +21,9 @@ from scenarios.reproduce.hist.time_figures import (
     OPTIMAL,
     Options,
     at_other_times,
-    is_earlier,
-    over_seeds,
     round_durations_s,
     system,
-    time_to_s,
+    times_to,
     timing_only,
 )
 
@@ -33,11 +31,6 @@ FIGURES = {
     name: importlib.import_module(f"scenarios.reproduce.hist.{name}")
     for name in ("fig8a", "fig8b", "fig8c", "fig9a", "fig9b", "fig9c")
 }
-
-
-@pytest.fixture(autouse=True)
-def wide(monkeypatch):
-    monkeypatch.setattr(console, "width", 300)
 
 
 def tiny(algorithm, seed, num_global_rounds, **settings):
@@ -61,12 +54,7 @@ def shrink(monkeypatch, make=tiny):
     for module in FIGURES.values():
         if hasattr(module, "system"):
             monkeypatch.setattr(module, "system", make)
-
-
-def claims(output):
-    """What the paper says, what came out here, and the verdict, of every claim that was printed."""
-    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines()]
-    return [row for row in rows if len(row) == 3]
+    monkeypatch.setattr(time_figures, "play_all", played_here())
 
 
 # --- Systems ------------------------------------------------------------------------------------------------
@@ -137,25 +125,14 @@ def test_the_scenarios_report_adds_up(tmp_path):
 # --- What is measured ---------------------------------------------------------------------------------------
 
 
-def curve(times_s, accuracies):
-    return pd.DataFrame({"version": range(len(times_s)), "time_s": times_s, "accuracy": accuracies})
-
-
-def test_time_to_a_target_is_that_of_the_first_evaluation_there():
-    found = curve([0.0, 1.0, 2.0, 3.0], [0.1, 0.6, 0.5, 0.8])
-    assert [time_to_s(found, target) for target in (0.1, 0.55, 0.7, 0.81)] == [0.0, 1.0, 3.0, math.inf]
-
-
-def test_earlier_means_reached_and_the_others_followed_for_as_long():
-    fast, slow = curve([0.0, 1.0], [0.1, 0.7]), curve([0.0, 2.0], [0.1, 0.7])
-    stopped, followed = curve([0.0, 0.5], [0.1, 0.3]), curve([0.0, 5.0], [0.1, 0.3])
-    assert is_earlier([fast], [slow], 0.6)
-    assert not is_earlier([slow], [fast], 0.6)
-    assert not is_earlier([fast], [fast], 0.6)
-    assert is_earlier([fast], [followed], 0.6)
-    assert not is_earlier([fast], [stopped], 0.6)
-    assert not is_earlier([followed], [followed], 0.6)
-    assert not is_earlier([fast, slow], [slow, fast], 0.6)
+def test_time_to_a_target_counts_from_where_it_has_held():
+    one, other = (
+        pd.DataFrame({"time_s": [0.0, 1.0, 2.0, 3.0, 4.0], "accuracy": accuracies})
+        for accuracies in ([0.1, 0.6, 0.5, 0.6, 0.7], [0.1, 0.2, 0.3, 0.4, 0.9])
+    )
+    assert list(times_to([one, other], 0.3).taken) == [2.0, 3.0]
+    assert list(times_to([one, other], 0.55).taken) == [4.0, math.inf]
+    assert list(times_to([one, other], 0.55).lasted) == [4.0, 4.0]
 
 
 def test_oma_learns_the_same_at_every_snr_and_is_only_clocked_again():
@@ -173,89 +150,89 @@ def test_round_durations_add_up_to_the_run():
     assert round_durations_s(made).sum() == pytest.approx(timing_only(made).rounds["end_s"].max(), rel=1e-12)
 
 
-def test_interval_over_seeds():
-    values = np.array([1.0, 2.0, 4.0])
-    half = stats.t.ppf(0.975, 2) * values.std(ddof=1) / math.sqrt(3.0)
-    mean = values.mean()
-    assert over_seeds(values, " s") == f"{mean:.3g} [{mean - half:.3g}, {mean + half:.3g}] s"
-    assert over_seeds(values[:1], " s") == "1 s"
-    assert over_seeds(np.array([1.0, math.inf])) == "not reached by 1 of 2"
-    assert over_seeds(np.array([math.inf])) == "not reached"
-
-
 # --- Figures ------------------------------------------------------------------------------------------------
 
 
+class Captured(Exception):
+    """The systems of a figure, in place of their runs."""
+
+
+def test_one_folder_never_has_two_systems_under_one_name(monkeypatch):
+    """Figures of one number share their runs; Figs. 8a and 8b have the very same."""
+    asked = {}
+
+    def capture(folder, systems, options):
+        asked[folder] = systems
+        raise Captured
+
+    monkeypatch.setattr(time_figures, "play_all", capture)
+    known, of_8 = {}, []
+    forms = ({}, {"quick": True}, {"num_global_rounds": 9})
+    for form, (name, figure) in itertools.product(forms, FIGURES.items()):
+        scales = ("positive", "symmetric") if name == "fig9a" else (None,)
+        for scale in scales:
+            with pytest.raises(Captured):
+                figure.main(figure.Options(**form, **({} if scale is None else {"grey_levels": scale})))
+            ((folder, systems),) = asked.items()
+            asked.clear()
+            for label, made in systems.items():
+                assert known.setdefault((folder, label), made) == made
+            if name in ("fig8a", "fig8b"):
+                of_8.append((folder, systems))
+    assert of_8[0] == of_8[1]
+    assert len({folder for folder, _ in known}) == 3
+
+
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeypatch, capsys):
+def test_a_reproduction_writes_its_table_and_its_picture(name, tmp_path, monkeypatch):
     shrink(monkeypatch)
-    FIGURES[name].main(FIGURES[name].Options(quick=True, seeds=2, out=tmp_path))
+    code = FIGURES[name].main(FIGURES[name].Options(quick=True, seeds=2, target=0.3, out=tmp_path))
     table = pd.read_csv(tmp_path / f"hist-{name}.csv")
     assert {"curve", "seed"} <= set(table.columns)
     assert set(table["seed"]) == {1, 2}
     if "accuracy" in table:
         for (label, seed), rows in table.groupby(["curve", "seed"]):
             assert list(rows["version"]) == [0, 1, 2], (label, seed)
+    else:
+        assert not table.duplicated(["curve", "seed"]).any()
+        assert (table["time_s"] > 0.0).all()
     assert (tmp_path / f"hist-{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert claims(capsys.readouterr().out)
+    told = claimed(tmp_path, f"hist-{name}")
+    assert told
+    assert code == int(any(claim["is_required"] and claim["verdict"] != YES for claim in told))
 
 
-def test_a_and_b_of_figure_8_share_their_runs(tmp_path, monkeypatch):
-    shrink(monkeypatch)
-    FIGURES["fig8b"].main(Options(quick=True, out=tmp_path))
-
-    def fail(*args, **kwargs):
-        raise AssertionError("ran again")
-
-    monkeypatch.setattr("cosim.running.Simulation", fail)
-    FIGURES["fig8a"].main(Options(quick=True, out=tmp_path))
-
-
-def test_sizes_that_make_rounds_longer_are_caught(tmp_path, monkeypatch, capsys):
-    """Equal and optimised sizes swapped: the required claim of Fig. 8b fails."""
+def test_sizes_that_make_rounds_longer_are_caught(monkeypatch):
+    """Equal and optimised sizes swapped: the required claim of Figs. 8b and 8c fails."""
 
     def swapped(algorithm, seed, num_global_rounds, **settings):
         sizes = {EQUAL: OPTIMAL, OPTIMAL: EQUAL}[settings.pop("sizes", EQUAL)]
         return tiny(algorithm, seed, num_global_rounds, sizes=sizes, **settings)
 
-    shrink(monkeypatch, swapped)
-    assert FIGURES["fig8b"].main(Options(quick=True, out=tmp_path)) == 1
-    assert "DISAGREES" in capsys.readouterr().out
+    options = Options(quick=True)
+    for make, verdict in ((tiny, YES), (swapped, NO)):
+        monkeypatch.setattr(FIGURES["fig8b"], "system", make)
+        assert FIGURES["fig8b"].shorter(4, 20, options).verdict == verdict
 
 
-@pytest.mark.parametrize(
-    ("losses", "code"),
-    [
-        ({0: 0.0, -10: 0.02, -20: 0.05}, 0),
-        ({0: 0.0, -10: 0.04, -20: 0.05}, 1),
-        ({0: 0.031, -10: 0.0, -20: 0.05}, 1),
-        ({0: 0.0, -10: 0.02, -20: 0.029}, 1),
-    ],
-)
-def test_tolerance_of_noise_is_judged_by_three_points(losses, code, tmp_path, monkeypatch):
-    fig9a = FIGURES["fig9a"]
-
-    def fabricated(folder, systems, options):
-        def accuracy(label):
-            if label.startswith(fig9a.CLEAN):
-                return 0.7
-            return 0.7 - losses[int(label.split("SNR ")[1].split(" dB")[0])]
-
-        return {
-            label: [curve(range(6), [0.1, 0.5] + [accuracy(label)] * 4)] * options.seeds for label in systems
+def test_airtime_that_grows_with_the_clients_is_caught():
+    """OMA taken for AirComp, and the other way round: the statements of Fig. 9c about n_j fail."""
+    fig9c = FIGURES["fig9c"]
+    sending_ns = {
+        name: {
+            per_cell: np.array(
+                [
+                    1e9 * fig9c.sending_of_clients_s(tiny(name, seed, 2, num_clients=4 * per_cell))
+                    for seed in (1, 2, 3)
+                ]
+            )
+            for per_cell in fig9c.CLIENTS
         }
-
-    monkeypatch.setattr(fig9a, "play_seeds", fabricated)
-    assert fig9a.main(fig9a.Options(quick=True, out=tmp_path)) == code
-
-
-def test_airtime_that_grows_with_the_clients_is_caught(tmp_path, monkeypatch, capsys):
-    """AirComp swapped with OMA: both required statements of Fig. 9c about n_j fail."""
-    swap = {AIR_HIST: OMA_HIST, OMA_HIST: AIR_HIST, AIR_HFEDAVG: OMA_HFEDAVG}
-    shrink(monkeypatch, lambda name, *where, **settings: tiny(swap[name], *where, **settings))
-    assert FIGURES["fig9c"].main(Options(quick=True, out=tmp_path)) == 1
-    verdicts = {row[0].split(":")[0]: row[2] for row in claims(capsys.readouterr().out)}
-    assert {verdicts[name] for name in (AIR_HIST, OMA_HIST, AIR_HFEDAVG)} == {"DISAGREES"}
+        for name in (OMA_HIST, AIR_HIST, AIR_HFEDAVG)
+    }
+    for name, other in ((OMA_HIST, AIR_HIST), (AIR_HIST, OMA_HIST), (AIR_HFEDAVG, OMA_HIST)):
+        assert fig9c.upload_claim(name, sending_ns[name]).verdict == YES
+        assert fig9c.upload_claim(name, sending_ns[other]).verdict != YES
 
 
 @pytest.mark.parametrize(
@@ -268,4 +245,4 @@ def test_airtime_that_grows_with_the_clients_is_caught(tmp_path, monkeypatch, ca
 )
 def test_refused(options, message):
     with pytest.raises(cosim.ConfigurationError, match=message):
-        hist_time_figures.Options(**options)
+        Options(**options)

@@ -39,7 +39,8 @@ Patch = pytest.MonkeyPatch
 def points(tmp_path: Path, monkeypatch: Patch) -> Callable[..., tuple[int, pd.DataFrame]]:
     """A validation without picture and without what lies beyond the formula: its exit code and its table."""
     monkeypatch.setattr(validation, "what_if", lambda options: Table())
-    monkeypatch.setattr(validation, "draw", lambda *arguments: None)
+    monkeypatch.setattr(validation, "drawn", lambda *arguments: None)
+    monkeypatch.setattr(validation, "save_picture", lambda *arguments: None)
 
     def play(options: Options = SMALL) -> tuple[int, pd.DataFrame]:
         code = validation.main(attrs.evolve(options, out=str(tmp_path)))

@@ -117,7 +117,7 @@ class Uncompressed(Codec):
 
     Attributes:
         bits_per_parameter: Bits of a value; fewer shorten the upload, and learning stays in float32. [HIST
-            journal, Section VI-B: 0.91 MB for 238,200 parameters]
+            journal, Section VI-B: a network of 0.91 MB; 32 is inferred]
     """
 
     bits_per_parameter: int = field(at_least(1), default=32)

@@ -224,6 +224,6 @@ def _uploads(
     payload: Payload,
 ) -> Uploads | None:
     """Those of some places; None where a trace would be over before one has ended."""
-    order = np.arange(len(clients))[places].tolist()
-    uploads = TracedUploads(begins_s, payload.bits, [rates[clients[place]] for place in order])
+    order = np.arange(len(clients))[places]
+    uploads = TracedUploads(begins_s, payload.bits, [rates[clients[int(place)]] for place in order])
     return uploads if np.isfinite(uploads.ends_s).all() else None

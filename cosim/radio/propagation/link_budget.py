@@ -35,8 +35,7 @@ class LinkBudget(Propagation):
         noise_dbm_per_hz: Noise density at the edge server. [no source: thermal noise at 290 K]
         noise_figure_db: Noise figure of the edge server. [no source]
         large_scale: Path loss and shadowing.
-        large_scale_redrawn: When line of sight and shadowing change; none: never. [RawHFL, Fig. 5a: suggests
-            every edge round]
+        large_scale_redrawn: When line of sight and shadowing change; none: never. [no source]
     """
 
     noise_dbm_per_hz: float = field(between(-300.0, 300.0), default=THERMAL_NOISE_DBM_PER_HZ)

@@ -5,25 +5,23 @@ The target is 80 %, as in the paper; in the quick form 75 %.
     cosim reproduce hist-fig5 --quick
 """
 
-from pathlib import Path
+from itertools import pairwise
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.plots import bars
-from scenarios.command_line.console import save_picture
-from scenarios.reproduce.figures import Claim, play_all
-from scenarios.reproduce.hist.figures import (
-    SPLITS,
-    Options,
-    amount,
-    hist_and_hfedavg,
-    uploads_to,
-    write_figure,
-)
+from scenarios.reproduce.claims import Claim, Reached, sooner
+from scenarios.reproduce.figures import play_all
+from scenarios.reproduce.hist.figures import SPLITS, Options, hist_and_hfedavg, uploads_to
+from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
 
 FIGURE = "hist-fig5"
+NAMES = ("HIST", "HFedAvg")
+DEGRADES = {"shards": (6, 8), "cell-iid": (8, 10)}
+"""Between which N the paper has HIST's upload rise, by split."""
 
 
 def main(options: Options) -> int:
@@ -31,44 +29,51 @@ def main(options: Options) -> int:
     target = 0.75 if options.quick else 0.80
     cells = (2, 4) if options.quick else (2, 4, 6, 8, 10)
     splits = ("shards",) if options.quick else tuple(SPLITS)
-    systems = hist_and_hfedavg(options, cells, splits, options.rounds(5, 24))
-    results = play_all(FIGURE, systems, options)
-    cost = {label: uploads_to(result, target) for label, result in results.items()}
+    systems = hist_and_hfedavg(options, cells, splits, options.rounds(4, 24))
+    runs = play_all(FIGURE, systems, options)
+    cost = {label: uploads_to(results, target) for label, results in runs.items()}
     claims = [claim for split in splits for claim in _claims(cost, cells, split, target)]
-    return write_figure(
-        FIGURE, options, results, claims, lambda path: _draw(cost, cells, splits, target, path)
+    table = pd.DataFrame(
+        [
+            {"curve": label, "seed": seed, "target": target, "uploads_per_client": taken}
+            for label, of_seeds in cost.items()
+            for seed, taken in zip(options.every_seed, of_seeds.taken, strict=True)
+        ]
     )
+    picture = _drawn(cost, cells, splits, target)
+    played = [result for results in runs.values() for result in results]
+    return tell(FIGURE, options, claims, table, picture, played)
 
 
-def _claims(cost: dict[str, float | None], cells: tuple[int, ...], split: str, target: float) -> list[Claim]:
-    words = SPLITS[split]
-    hist, hfedavg = ([cost[f"{name} N={n}, {split}"] for n in cells] for name in ("HIST", "HFedAvg"))
-    less = [h is not None and (f is None or h < f) for h, f in zip(hist, hfedavg, strict=True)]
-    to_six = [h for h, n in zip(hist, cells, strict=True) if n <= 6]
-    falling = all(h is not None for h in to_six) and to_six == sorted(to_six, reverse=True)  # type: ignore[type-var]
-    return [
-        Claim(
-            f"{words}: to 80 % HIST needs less upload than HFedAvg",
-            f"to {100 * target:.0f} %, N = {', '.join(map(str, cells))}: "
-            f"HIST {', '.join(map(amount, hist))}; HFedAvg {', '.join(map(amount, hfedavg))}",
-            all(less),
-        ),
-        Claim(
-            f"{words}: HIST's upload falls from N = 2 to 6",
-            ", ".join(map(amount, to_six)),
-            falling,
-        ),
+def _claims(cost: dict[str, Reached], cells: tuple[int, ...], split: str, target: float) -> list[Claim]:
+    hist, hfedavg = ({n: cost[f"{name} N={n}, {split}"] for n in cells} for name in NAMES)
+    to = f"to {100 * target:.0f} %, "
+    less = [sooner(f"{to}N = {n}: HIST", hist[n], "HFedAvg", hfedavg[n], "uploads") for n in cells]
+    to_six = [n for n in cells if n <= 6]
+    falling = [
+        sooner(f"N = {more}", hist[more], f"N = {fewer}", hist[fewer], "uploads")
+        for fewer, more in pairwise(to_six)
     ]
+    claims = [
+        Claim(paper=f"{SPLITS[split]}: to 80 % HIST needs less upload than HFedAvg", quantities=less),
+        Claim(paper=f"{SPLITS[split]}: HIST's upload falls from N = 2 to 6", quantities=falling),
+    ]
+    before, after = DEGRADES[split]
+    if after in cells:
+        rises = sooner(f"N = {before}", hist[before], f"N = {after}", hist[after], "uploads")
+        paper = f"{SPLITS[split]}: HIST's upload rises at N = {after}"
+        claims.append(Claim(paper=paper, quantities=[rises]))
+    return claims
 
 
-def _draw(
-    cost: dict[str, float | None], cells: tuple[int, ...], splits: tuple[str, ...], target: float, path: Path
-) -> None:
+def _drawn(
+    cost: dict[str, Reached], cells: tuple[int, ...], splits: tuple[str, ...], target: float
+) -> Figure:
     figure = Figure(figsize=(5.0 * len(splits), 4.0), layout="constrained")
     for axes, split in zip(figure.subplots(1, len(splits), squeeze=False)[0], splits, strict=True):
         groups = {
-            f"N = {n}": {name: cost[f"{name} N={n}, {split}"] for name in ("HIST", "HFedAvg")} for n in cells
+            f"N = {n}": {name: cost[f"{name} N={n}, {split}"].interval for name in NAMES} for n in cells
         }
         bars(axes, groups, f"upload per client to {100 * target:.0f} % (whole models)")
         axes.set_title(SPLITS[split])
-    save_picture(figure, path)
+    return figure

@@ -3,23 +3,24 @@
 cosim reproduce hist-fig6 --quick
 """
 
-from pathlib import Path
-
-import cosim
-from scenarios.reproduce.figures import Claim, play_all
+from scenarios.reproduce.claims import Claim, Quantity, rising
+from scenarios.reproduce.figures import Runs, play_all
 from scenarios.reproduce.hist.figures import (
     SPLITS,
     Options,
-    draw_curves,
+    drawn,
     global_rounds,
     hist_system,
-    percent,
-    write_figure,
+    mean_accuracy,
+    of_split,
+    table_of,
 )
+from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
 
 FIGURE = "hist-fig6"
+MEAN = "mean accuracy over the rounds"
 
 
 def main(options: Options) -> int:
@@ -35,48 +36,39 @@ def main(options: Options) -> int:
             options,
             num_cells=3,
             split=split,
-            num_global_rounds=options.rounds(8, 30),
+            num_global_rounds=options.rounds(5, 30),
             num_edge_rounds=num_edge_rounds,
             num_local_steps=num_local_steps,
         )
         for split in splits
         for num_edge_rounds, num_local_steps in settings
     }
-    results = play_all(FIGURE, systems, options)
-    claims = [claim for split in splits for claim in _claims(results, split)]
-
-    def draw(path: Path) -> None:
-        draw_curves(results, splits, global_rounds, "global rounds", "N = 3, ", path)
-
-    return write_figure(FIGURE, options, results, claims, draw)
+    runs = play_all(FIGURE, systems, options)
+    claims = [claim for split in splits for claim in _claims(runs, split)]
+    picture = drawn(runs, splits, global_rounds, "global rounds", "N = 3, ")
+    played = [result for results in runs.values() for result in results]
+    return tell(FIGURE, options, claims, table_of(runs), picture, played)
 
 
-def mean_accuracy(result: cosim.Result) -> float:
-    """Mean over the evaluations after training has begun: higher where a curve rises faster."""
-    return float(result.evaluations["accuracy"].iloc[1:].mean())
-
-
-def _claims(results: dict[str, cosim.Result], split: str) -> list[Claim]:
-    means = {
-        label.partition(",")[0]: mean_accuracy(result)
-        for label, result in results.items()
-        if label.endswith(split)
-    }
-    by_edge_rounds = {e: means[f"E={e} H=20"] for e in (5, 10, 15) if f"E={e} H=20" in means}
-    by_steps = {h: means[f"E=5 H={h}"] for h in (20, 40, 60)}
+def _claims(runs: Runs, split: str) -> list[Claim]:
+    means = {label: mean_accuracy(results) for label, results in of_split(runs, split).items()}
+    of_edges = {f"E = {e}": means[f"E={e} H=20"] for e in (5, 10, 15) if f"E={e} H=20" in means}
+    first, middle, last = (means[f"E=5 H={h}"] for h in (20, 40, 60))
+    gain = Quantity(words=f"{MEAN}, H = 40 less H = 20", values=middle - first, least=0.0, unit="points")
+    words, change = f"{MEAN}, H = 60 less H = 40", last - middle
     if split == "shards":
-        steps, steps_agree = "gains to 40, then loses", by_steps[20] < by_steps[40] > by_steps[60]
+        claimed = "gains to 40, then loses"
+        then = Quantity(words=words, values=change, most=0.0, unit="points")
     else:
-        steps, steps_agree = "gains to 60", by_steps[20] < by_steps[40] < by_steps[60]
+        claimed = "gains to 60"
+        then = Quantity(words=words, values=change, least=0.0, unit="points")
     return [
         Claim(
-            f"{SPLITS[split]}: more edge rounds E learn faster",
-            "mean accuracy: " + ", ".join(f"E = {e} {percent(a)}" for e, a in by_edge_rounds.items()),
-            list(by_edge_rounds.values()) == sorted(by_edge_rounds.values()),
+            paper=f"{SPLITS[split]}: more edge rounds E learn faster",
+            quantities=rising([f"{MEAN}, {name}" for name in of_edges], list(of_edges.values()), "points"),
         ),
         Claim(
-            f"{SPLITS[split]}: with more local steps H it {steps}",
-            "mean accuracy: " + ", ".join(f"H = {h} {percent(a)}" for h, a in by_steps.items()),
-            steps_agree,
+            paper=f"{SPLITS[split]}: with more local steps H it {claimed}",
+            quantities=[gain, then],
         ),
     ]

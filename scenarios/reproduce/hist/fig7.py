@@ -3,20 +3,19 @@
 cosim reproduce hist-fig7 --quick
 """
 
-from pathlib import Path
-
-import cosim
-from scenarios.reproduce.figures import Claim, play_all
-from scenarios.reproduce.hist.fig6 import mean_accuracy
+from scenarios.reproduce.claims import Claim, Floats, Quantity, rising
+from scenarios.reproduce.figures import Runs, play_all
 from scenarios.reproduce.hist.figures import (
     SPLITS,
     Options,
-    draw_curves,
+    drawn,
     global_rounds,
     hist_system,
-    percent,
-    write_figure,
+    mean_accuracy,
+    of_split,
+    table_of,
 )
+from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
 
@@ -26,47 +25,50 @@ FIGURE = "hist-fig7"
 def main(options: Options) -> int:
     """Run, draw, compare."""
     splits = ("shards",) if options.quick else tuple(SPLITS)
-    participants = (5, 10, 20) if options.quick else (5, 10, 15, 20)
+    participants = (5, 20) if options.quick else (5, 10, 15, 20)
     systems = {
         f"n'={number}, {split}": hist_system(
             options,
             num_cells=3,
             split=split,
-            num_global_rounds=options.rounds(12, 30),
+            num_global_rounds=options.rounds(5, 30),
             num_edge_rounds=15,
             num_participants=number,
         )
         for split in splits
         for number in participants
     }
-    results = play_all(FIGURE, systems, options)
-    claims = [_claim(results, split) for split in splits]
+    runs = play_all(FIGURE, systems, options)
+    claims = [_claim(runs, split) for split in splits]
     if len(splits) > 1:
-        gains = [_gain(results, split) for split in splits]
+        differing, alike = (_gain(runs, split) for split in splits)
         claims.append(
             Claim(
-                "participation matters more where the cells differ as well",
-                f"mean accuracy, n' = 20 less n' = 5: {', '.join(map(percent, gains))}",
-                gains[0] > gains[1],
+                paper="participation matters more where the cells differ as well",
+                quantities=[
+                    Quantity(
+                        words="gain of mean accuracy from n' = 5 to 20, fully non-i.i.d. less cells i.i.d.",
+                        values=differing - alike,
+                        least=0.0,
+                        unit="points",
+                    )
+                ],
             )
         )
-
-    def draw(path: Path) -> None:
-        draw_curves(results, splits, global_rounds, "global rounds", "N = 3, E = 15, ", path)
-
-    return write_figure(FIGURE, options, results, claims, draw)
+    picture = drawn(runs, splits, global_rounds, "global rounds", "N = 3, E = 15, ")
+    played = [result for results in runs.values() for result in results]
+    return tell(FIGURE, options, claims, table_of(runs), picture, played)
 
 
-def _claim(results: dict[str, cosim.Result], split: str) -> Claim:
-    means = {
-        label.partition(",")[0]: mean_accuracy(r) for label, r in results.items() if label.endswith(split)
-    }
+def _claim(runs: Runs, split: str) -> Claim:
+    means = {label: mean_accuracy(results) for label, results in of_split(runs, split).items()}
+    names = [f"mean accuracy, {label}" for label in means]
     return Claim(
-        f"{SPLITS[split]}: more participants n' learn faster",
-        "mean accuracy: " + ", ".join(f"{label} {percent(a)}" for label, a in means.items()),
-        list(means.values()) == sorted(means.values()),
+        paper=f"{SPLITS[split]}: more participants n' learn faster",
+        quantities=rising(names, list(means.values()), "points"),
     )
 
 
-def _gain(results: dict[str, cosim.Result], split: str) -> float:
-    return mean_accuracy(results[f"n'=20, {split}"]) - mean_accuracy(results[f"n'=5, {split}"])
+def _gain(runs: Runs, split: str) -> Floats:
+    means = {label: mean_accuracy(results) for label, results in of_split(runs, split).items()}
+    return means["n'=20"] - means["n'=5"]

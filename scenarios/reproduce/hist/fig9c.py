@@ -7,15 +7,14 @@ the others.
     cosim reproduce hist-fig9c --quick
 """
 
-from itertools import pairwise
+from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
 import cosim
-from analysis.plots import style
-from scenarios.reproduce.figures import Claim
+from scenarios.reproduce.claims import Claim, Floats, Quantity, Reached, interval_of, rising, sooner
+from scenarios.reproduce.hist.fig8b import ROUNDING
 from scenarios.reproduce.hist.fig9b import rounds
 from scenarios.reproduce.hist.time_figures import (
     AIR_HFEDAVG,
@@ -23,15 +22,14 @@ from scenarios.reproduce.hist.time_figures import (
     OMA_HIST,
     OPTIMAL,
     Options,
-    Runs,
-    is_earlier,
-    over_seeds,
-    play_seeds,
+    draw_times,
+    play_tables,
     system,
-    times_to_s,
+    table_of_times,
+    times_to,
     timing_only,
-    write,
 )
+from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
 
@@ -45,74 +43,69 @@ def main(options: Options) -> int:
     learned = (15,) if options.quick else CLIENTS
     target = options.accuracy(0.6)
 
-    def make(algorithm: str, per_cell: int, seed: int, num_global_rounds: int | None = None) -> cosim.System:
+    def make(algorithm: str, per_cell: int, seed: int, num_global_rounds: int) -> cosim.System:
         return system(
             algorithm,
             seed,
-            num_global_rounds or rounds(algorithm, options),
+            num_global_rounds,
             num_clients=4 * per_cell,
             sizes=OPTIMAL,
             grey_levels="positive",
         )
 
-    runs = play_seeds(
+    tables, runs = play_tables(
         FOLDER,
         {
-            f"{name}, n_j={per_cell}": lambda seed, name=name, per_cell=per_cell: make(name, per_cell, seed)
+            f"{name}, n_j={per_cell}": make(name, per_cell, options.seed, rounds(name, options))
             for per_cell in learned
             for name in ALGORITHMS
         },
         options,
     )
-    time_s = {
-        (name, per_cell): times_to_s(runs[f"{name}, n_j={per_cell}"], target)
-        for per_cell in learned
-        for name in ALGORITHMS
-    }
-    sending_s = {
+    times = {label: times_to(of_seeds, target) for label, of_seeds in tables.items()}
+    sending_ns = {
         (name, per_cell): np.array(
-            [sending_of_clients_s(make(name, per_cell, seed, 5)) for seed in options.every_seed]
+            [1e9 * sending_of_clients_s(make(name, per_cell, seed, 5)) for seed in options.every_seed]
         )
         for name in ALGORITHMS
         for per_cell in CLIENTS
     }
-    claims = [earliest(runs, per_cell, target) for per_cell in learned]
+    claims = [earliest(times, per_cell, target) for per_cell in learned]
     for name in ALGORITHMS:
-        means = [sending_s[name, per_cell].mean() for per_cell in CLIENTS]
-        is_air = name != OMA_HIST
-        claims.append(
-            Claim(
-                f"{name}: an upload takes the same time for any n_j"
-                if is_air
-                else f"{name}: it grows with n_j",
-                "per parameter "
-                + ", ".join(f"n_j={n} {1e9 * mean:.4g} ns" for n, mean in zip(CLIENTS, means, strict=True)),
-                bool(np.ptp(means) <= 1e-9 * means[0] if is_air else all(b > a for a, b in pairwise(means))),
-                required=True,
-            )
-        )
+        claims.append(upload_claim(name, {n: sending_ns[name, n] for n in CLIENTS}))
     picture = Figure(figsize=(9.4, 4.0), layout="constrained")
     left, right = picture.subplots(1, 2)
-    for index, name in enumerate(ALGORITHMS):
-        means = np.array([time_s[name, per_cell].mean() for per_cell in learned])
-        look = style(index, 12)
-        left.semilogy(learned, np.where(np.isfinite(means), means, np.nan), label=name, **look)
-        right.semilogy(CLIENTS, [1e9 * sending_s[name, n].mean() for n in CLIENTS], label=name, **look)
-    left.set_ylabel(f"simulated time to {100 * target:.3g} % (s)")
-    right.set_ylabel("sending, per parameter (ns)")
+    lines = {name: [times[f"{name}, n_j={n}"].interval for n in learned] for name in ALGORITHMS}
+    draw_times(left, learned, lines, f"simulated time to {100 * target:.3g} % (s)")
+    sent = {name: [interval_of(sending_ns[name, n]) for n in CLIENTS] for name in ALGORITHMS}
+    draw_times(right, CLIENTS, sent, "sending, per parameter (ns)")
     for axes in (left, right):
         axes.set_xticks(CLIENTS)
         axes.set_xlabel("clients in each cell")
-        axes.grid(alpha=0.3, which="both")
     left.legend(fontsize=8)
-    table = pd.DataFrame(
-        [
-            {"curve": name, "clients_per_cell": n, "seed": seed, "target": target, "time_s": value}
-            for (name, n), values in time_s.items()
-            for seed, value in zip(options.every_seed, values, strict=True)
-        ]
+    return tell(FIGURE, options, claims, table_of_times(times, target, options), picture, runs, folder=FOLDER)
+
+
+def upload_claim(name: str, sending_ns: Mapping[int, Floats]) -> Claim:
+    """Over the air an upload takes the same time for any number of clients, in shares it grows with it."""
+    if name == OMA_HIST:
+        names = [f"per parameter, n_j = {n}" for n in sending_ns]
+        growing = rising(names, list(sending_ns.values()), "ns")
+        return Claim(paper=f"{name}: it grows with n_j", quantities=growing, is_required=True)
+    first, *others = sending_ns.values()
+    same = [
+        Quantity(
+            words=f"per parameter, n_j = {n} over n_j = {CLIENTS[0]}",
+            values=other / first,
+            least=1.0 - ROUNDING,
+            most=1.0 + ROUNDING,
+            is_exact=True,
+        )
+        for n, other in zip(CLIENTS[1:], others, strict=True)
+    ]
+    return Claim(
+        paper=f"{name}: an upload takes the same time for any n_j", quantities=same, is_required=True
     )
-    return write(FIGURE, FOLDER, options, table, picture, claims)
 
 
 def sending_of_clients_s(system: cosim.System) -> float:
@@ -124,13 +117,15 @@ def sending_of_clients_s(system: cosim.System) -> float:
     return float((spans["end_s"] - spans["start_s"]).sum() / (bits / system.codec.bits(1)))
 
 
-def earliest(runs: Runs, per_cell: int, target: float) -> Claim:
+def earliest(times: Mapping[str, Reached], per_cell: int, target: float) -> Claim:
     """AirComp-HIST against OMA-HIST and AirComp-HFedAvg, seed by seed."""
-    played = {name: runs[f"{name}, n_j={per_cell}"] for name in ALGORITHMS}
+    own = {name: times[f"{name}, n_j={per_cell}"] for name in ALGORITHMS}
     return Claim(
-        f"n_j = {per_cell}: AirComp-HIST is faster than OMA-HIST and AirComp-HFedAvg",
-        f"to {100 * target:.3g} % "
-        + ", ".join(f"{name} {over_seeds(times_to_s(own, target), ' s')}" for name, own in played.items()),
-        all(is_earlier(played[AIR_HIST], played[name], target) for name in ALGORITHMS if name != AIR_HIST),
-        required=per_cell == 15,
+        paper=f"n_j = {per_cell}: AirComp-HIST is faster than OMA-HIST and AirComp-HFedAvg",
+        quantities=[
+            sooner(f"{100 * target:.3g} % after, {AIR_HIST}", own[AIR_HIST], name, own[name], "s")
+            for name in ALGORITHMS
+            if name != AIR_HIST
+        ],
+        is_required=per_cell == 15,
     )

@@ -8,16 +8,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import attrs
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 import cosim
+from analysis.intervals.curves import mean_curve
 from analysis.plots import curves
 from cosim.learning.network.named import network_of
 from cosim.learning.network.submodels import NetworkShape
-from scenarios.command_line.console import save_picture, save_table
 from scenarios.reproduce import figures
-from scenarios.reproduce.figures import Claim, show_claims
+from scenarios.reproduce.claims import Floats, Reached, reached
+from scenarios.reproduce.figures import Runs
 
 SPLITS = {"shards": "fully non-i.i.d.", "cell-iid": "cells i.i.d., clients non-i.i.d."}
 DEALT = {"shards": cosim.Shards(), "cell-iid": cosim.CellIid()}
@@ -35,6 +37,7 @@ class Options(figures.Options):
     paper_scale: bool = False
 
     def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         if self.quick and self.paper_scale:
             raise cosim.ConfigurationError("--quick and --paper-scale are two forms. Usual fix: one of them.")
 
@@ -104,10 +107,9 @@ def uploads(result: cosim.Result) -> pd.Series:
     return result.evaluations["bits_per_client"] / whole_bits
 
 
-def uploads_to(result: cosim.Result, accuracy: float) -> float | None:
-    """Whole-model uploads per client up to an accuracy, or None where it was not reached."""
-    reached = uploads(result)[result.evaluations["accuracy"] >= accuracy]
-    return float(reached.iloc[0]) if len(reached) else None
+def uploads_to(results: Sequence[cosim.Result], accuracy: float) -> Reached:
+    """Whole-model uploads per client up to an accuracy that holds, with each seed."""
+    return reached([(uploads(result), result.evaluations["accuracy"]) for result in results], accuracy)
 
 
 def accuracy_at(result: cosim.Result, num_uploads: float) -> float:
@@ -116,57 +118,54 @@ def accuracy_at(result: cosim.Result, num_uploads: float) -> float:
     return float(within["accuracy"].iloc[-1])
 
 
-def write_figure(
-    figure: str,
-    options: Options,
-    results: dict[str, cosim.Result],
-    claims: list[Claim],
-    draw: Callable[[Path], None],
-) -> int:
-    """CSV, PNG and the claims beside the paper's; returns the exit code."""
-    folder = options.folder(figure)
-    tables = [
-        result.evaluations.assign(curve=label, uploads_per_client=uploads(result))
-        for label, result in results.items()
-    ]
-    save_table(pd.concat(tables), folder / f"{figure}.csv")
-    draw(folder / f"{figure}.png")
-    return show_claims(figure, folder, claims)
+def mean_accuracy(results: Sequence[cosim.Result]) -> Floats:
+    """Mean over the evaluations after training has begun, in per cent, with each seed.
+
+    Higher where a curve rises faster.
+    """
+    return 100.0 * np.array([result.evaluations["accuracy"].iloc[1:].mean() for result in results])
 
 
-def draw_curves(
-    results: dict[str, cosim.Result],
-    splits: Sequence[str],
-    x: Callable[[cosim.Result], pd.Series],
-    x_label: str,
-    title: str,
-    path: Path,
-) -> None:
-    """Accuracy over x of every result, a panel per split; labels are "curve, split"."""
+def of_split(runs: Runs, split: str) -> Runs:
+    """The designs of a split, without its name; labels are "curve, split"."""
+    return {
+        label.removesuffix(f", {split}"): results
+        for label, results in runs.items()
+        if label.endswith(f", {split}")
+    }
+
+
+def table_of(runs: Runs) -> pd.DataFrame:
+    """All evaluations."""
+    return pd.concat(
+        [
+            result.evaluations.assign(
+                curve=label, seed=result.config["system"]["seed"], uploads_per_client=uploads(result)
+            )
+            for label, results in runs.items()
+            for result in results
+        ]
+    )
+
+
+def drawn(
+    runs: Runs, splits: Sequence[str], x: Callable[[cosim.Result], pd.Series], x_label: str, title: str
+) -> Figure:
+    """Accuracy over x of every design, means over the seeds, a panel for each split."""
     figure = Figure(figsize=(5.0 * len(splits), 4.2), layout="constrained")
     panels = figure.subplots(1, len(splits), squeeze=False, sharey=True)[0]
     for axes, split in zip(panels, splits, strict=True):
-        lines = {
-            label.removesuffix(f", {split}"): (x(result), result.evaluations["accuracy"])
-            for label, result in results.items()
-            if label.endswith(f", {split}")
-        }
-        curves(axes, lines, x_label)
+        points = [
+            mean_curve([(x(result), result.evaluations["accuracy"]) for result in results], is_share=True)
+            for results in of_split(runs, split).values()
+        ]
+        named = zip(of_split(runs, split), points, strict=True)
+        curves(axes, pd.concat([own.assign(curve=label) for label, own in named]), x_label)
         axes.set_title(title + SPLITS[split])
         axes.set_ylim(55, 90)
-    save_picture(figure, path)
+    return figure
 
 
 def global_rounds(result: cosim.Result) -> pd.Series:
     """Global rounds at every evaluation."""
     return result.evaluations["version"]
-
-
-def percent(accuracy: float) -> str:
-    """An accuracy as text."""
-    return f"{100 * accuracy:.1f} %"
-
-
-def amount(num_uploads: float | None) -> str:
-    """Whole-model uploads as text."""
-    return "not reached" if num_uploads is None else f"{num_uploads:.1f} uploads"

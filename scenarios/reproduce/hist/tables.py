@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.table import Table
@@ -15,10 +16,11 @@ from rich.table import Table
 import cosim
 from analysis.plots import bars
 from cosim.learning.network.submodels import NetworkShape
-from scenarios.command_line.console import console, save_picture, save_table
-from scenarios.reproduce import figures
-from scenarios.reproduce.figures import Claim, play_all, show_claims
+from scenarios.command_line.console import console
+from scenarios.reproduce.claims import Claim, Quantity, Reached, reached, sooner
+from scenarios.reproduce.figures import Options, Runs, play_all
 from scenarios.reproduce.hist.figures import DEALT, SPLITS
+from scenarios.reproduce.shown import tell
 
 NAMES = ("HIST", "HFedAvg")
 
@@ -78,7 +80,7 @@ class Setting:
     replaced: str = ""
 
 
-def play(table: PaperTable, setting: Setting, options: figures.Options, required: Sequence[str] = ()) -> int:
+def play(table: PaperTable, setting: Setting, options: Options, required: Sequence[str] = ()) -> int:
     """Run, print ours beside the paper's, compare; returns the exit code.
 
     Args:
@@ -92,24 +94,81 @@ def play(table: PaperTable, setting: Setting, options: figures.Options, required
         for num_cells in setting.cells
         for name in NAMES
     }
-    results = play_all(table.name, systems, options)
-    rows = []
-    for accuracy in setting.accuracies:
-        for split in setting.splits:
-            for num_cells in setting.cells:
-                for name in NAMES:
-                    bits = bits_to(results[label(name, num_cells, split)], accuracy)
-                    ours = None if bits is None else bits / table.unit_bits
-                    paper = None if setting.replaced else table.paper(accuracy, split, num_cells, name)
-                    rows.append((accuracy, split, num_cells, name, ours, paper))
-    columns = ["accuracy", "split", "num_cells", "algorithm", f"upload_{table.unit}", f"paper_{table.unit}"]
-    frame = pd.DataFrame(rows, columns=columns)
-    folder = options.folder(table.name)
-    save_table(frame, folder / f"{table.name}.csv")
-    save_picture(drawn(table, frame), folder / f"{table.name}.png")
-    console.print(shown(table, frame, bool(setting.replaced)))
-    claims = [grid_claim(table), *(claim(table, rows, required) for rows in pairs(frame))]
-    return show_claims(table.name, folder, claims)
+    runs = play_all(table.name, systems, options)
+    entries = [
+        Entry(accuracy, split, num_cells, table, setting, runs)
+        for accuracy in setting.accuracies
+        for split in setting.splits
+        for num_cells in setting.cells
+    ]
+    frame = pd.DataFrame([row for entry in entries for row in entry.rows(options.every_seed)])
+    console.print(shown(table, entries, len(options.every_seed)))
+    claims = [grid_claim(table), *(entry.claim(required) for entry in entries)]
+    played = [result for results in runs.values() for result in results]
+    return tell(table.name, options, claims, frame, drawn(table, entries), played)
+
+
+@attrs.frozen(eq=False)
+class Entry:
+    """HIST and HFedAvg in one setting of a table.
+
+    Attributes:
+        accuracy: To be reached.
+        runs: By label.
+    """
+
+    accuracy: float
+    split: str
+    num_cells: int
+    table: PaperTable
+    setting: Setting
+    runs: Runs
+
+    @property
+    def words(self) -> str:
+        """What it is called."""
+        return f"{SPLITS[self.split]}, N = {self.num_cells}, to {100 * self.accuracy:g} %"
+
+    def uploads(self, name: str) -> Reached:
+        """What clients of an algorithm have sent when the accuracy holds, in the table's unit."""
+        results = self.runs[label(name, self.num_cells, self.split)]
+        unit_bits = self.table.unit_bits
+        curves = [
+            (run.evaluations["bits_per_client"] / unit_bits, run.evaluations["accuracy"]) for run in results
+        ]
+        return reached(curves, self.accuracy)
+
+    def paper(self, name: str) -> float | None:
+        """The paper's number; None where something stands in for its setting."""
+        if self.setting.replaced:
+            return None
+        return self.table.paper(self.accuracy, self.split, self.num_cells, name)
+
+    def rows(self, seeds: Sequence[int]) -> list[dict[str, Any]]:
+        """A row for each algorithm and seed."""
+        unit = self.table.unit
+        return [
+            {
+                "accuracy": self.accuracy,
+                "split": self.split,
+                "num_cells": self.num_cells,
+                "algorithm": name,
+                "seed": seed,
+                f"upload_{unit}": taken,
+                f"paper_{unit}": self.paper(name),
+            }
+            for name in NAMES
+            for seed, taken in zip(seeds, self.uploads(name).taken, strict=True)
+        ]
+
+    def claim(self, required: Sequence[str]) -> Claim:
+        """Whether HIST needs less than HFedAvg."""
+        own, other = (self.uploads(name) for name in NAMES)
+        return Claim(
+            paper=f"{self.words}: HIST needs less upload than HFedAvg",
+            quantities=[sooner("HIST", own, "HFedAvg", other, self.table.unit)],
+            is_required=label("HIST", self.num_cells, self.split) in required,
+        )
 
 
 def label(name: str, num_cells: int, split: str) -> str:
@@ -130,12 +189,6 @@ def system(setting: Setting, name: str, num_cells: int, split: str) -> cosim.Sys
     )
 
 
-def bits_to(result: cosim.Result, accuracy: float) -> float | None:
-    """Bits that a client has sent when the model is evaluated at an accuracy first; None: it never was."""
-    reached = result.evaluations[result.evaluations["accuracy"] >= accuracy]
-    return float(reached["bits_per_client"].iloc[0]) if len(reached) else None
-
-
 def upload_bits(network: Any) -> int:
     """Bits of one upload of a whole network, in float32."""
     return 32 * NetworkShape.of(network).num_values()
@@ -144,71 +197,72 @@ def upload_bits(network: Any) -> int:
 def grid_claim(table: PaperTable) -> Claim:
     """Whether the entries are whole multiples, and what they are multiples of is what it should be."""
     exact = table.multiple_bits / table.unit_bits
-    entries = [
-        numbers[place]
-        for entries in table.entries.values()
-        for numbers in entries.values()
-        for place in (1, 3)
-    ]
-    off = [entry for entry in entries if abs(entry - round(entry / table.multiple) * table.multiple) > 0.0101]
-    words = f"that is {exact:.4f} {table.unit}; of {len(entries)} entries {len(entries) - len(off)} are"
-    words += ", all but " + ", ".join(map(str, off)) if off else ""
-    is_right = abs(exact - table.multiple) < 0.005 * table.multiple
-    return Claim(f"HFedAvg's entries are multiples of {table.multiple_words}", words, is_right and not off)
-
-
-def pairs(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """HIST and HFedAvg of one setting."""
-    return [rows for _, rows in frame.groupby(["accuracy", "split", "num_cells"], sort=False)]
-
-
-def claim(table: PaperTable, rows: pd.DataFrame, required: Sequence[str]) -> Claim:
-    """Whether HIST needs less than HFedAvg."""
-    accuracy, split, num_cells = rows.iloc[0][["accuracy", "split", "num_cells"]]
-    hist, hfedavg = rows[f"upload_{table.unit}"]
-    less = pd.notna(hist) and (pd.isna(hfedavg) or hist < hfedavg)
-    words = f"{SPLITS[split]}, N = {num_cells}, to {100 * accuracy:g} %"
+    entries = np.array(
+        [
+            numbers[place]
+            for entries in table.entries.values()
+            for numbers in entries.values()
+            for place in (1, 3)
+        ]
+    )
+    off = abs(entries - np.round(entries / table.multiple) * table.multiple)
+    rounding = 0.0101
     return Claim(
-        f"{words}: HIST needs less upload than HFedAvg",
-        f"{amount(hist)} against {amount(hfedavg)} {table.unit}",
-        bool(less),
-        required=label("HIST", num_cells, split) in required,
+        paper=f"HFedAvg's entries are multiples of {table.multiple_words}",
+        quantities=[
+            Quantity(
+                words="what they are multiples of",
+                values=[exact],
+                least=0.995 * table.multiple,
+                most=1.005 * table.multiple,
+                unit=table.unit,
+                is_exact=True,
+            ),
+            Quantity(
+                words=f"of {len(entries)} entries those that are none to 0.01 {table.unit}",
+                values=[(off > rounding).sum()],
+                most=0.5,
+                is_exact=True,
+            ),
+        ],
     )
 
 
 def amount(value: float | None) -> str:
     """An upload as text."""
-    return "not reached" if value is None or pd.isna(value) else f"{value:.4g}"
+    return "-" if value is None else f"{value:.4g}"
 
 
-def shown(table: PaperTable, frame: pd.DataFrame, is_replaced: bool) -> Table:
+def shown(table: PaperTable, entries: Sequence[Entry], num_seeds: int) -> Table:
     """Ours beside the paper's."""
-    words = "what stands in for it" if is_replaced else "one seed"
+    is_replaced = bool(entries[0].setting.replaced)
+    words = "what stands in for it" if is_replaced else "one seed" if num_seeds == 1 else "means over seeds"
     printed = Table(
         title=f"{table.name}: upload per client, {table.unit}; here: {words}", title_justify="left"
     )
     for heading in ("accuracy", "split", "N", "HIST", "the paper's", "HFedAvg", "the paper's"):
         printed.add_column(heading, justify="left" if heading == "split" else "right", no_wrap=True)
-    for rows in pairs(frame):
-        accuracy, split, num_cells = rows.iloc[0][["accuracy", "split", "num_cells"]]
-        values = rows[[f"upload_{table.unit}", f"paper_{table.unit}"]].to_numpy().ravel()
-        texts = ["-" if column % 2 and pd.isna(v) else amount(v) for column, v in enumerate(values)]
-        printed.add_row(f"{100 * accuracy:g} %", SPLITS[split], str(num_cells), *texts)
+    for entry in entries:
+        texts = [
+            text for name in NAMES for text in (entry.uploads(name).in_words(), amount(entry.paper(name)))
+        ]
+        printed.add_row(f"{100 * entry.accuracy:g} %", SPLITS[entry.split], str(entry.num_cells), *texts)
     return printed
 
 
-def drawn(table: PaperTable, frame: pd.DataFrame) -> Figure:
+def drawn(table: PaperTable, entries: Sequence[Entry]) -> Figure:
     """Bars by setting, a panel for each accuracy."""
-    accuracies = list(dict.fromkeys(frame["accuracy"]))
+    accuracies = list(dict.fromkeys(entry.accuracy for entry in entries))
     picture = Figure(figsize=(5.4 * len(accuracies), 4.0), layout="constrained")
     panels = picture.subplots(1, len(accuracies), squeeze=False)[0]
     for axes, accuracy in zip(panels, accuracies, strict=True):
-        groups: dict[str, dict[str, float | None]] = {}
-        for row in frame[frame["accuracy"] == accuracy].itertuples(index=False):
-            _, split, num_cells, name, ours, _ = row
-            words = SPLITS[split].replace(", ", ",\n")
-            group = groups.setdefault(f"{words}\nN = {num_cells}", {})
-            group[name] = None if pd.isna(ours) else ours
+        groups = {
+            SPLITS[entry.split].replace(", ", ",\n") + f"\nN = {entry.num_cells}": {
+                name: entry.uploads(name).interval for name in NAMES
+            }
+            for entry in entries
+            if entry.accuracy == accuracy
+        }
         bars(axes, groups, f"upload per client ({table.unit})")
         axes.set_title(f"to {100 * accuracy:g} %")
         axes.tick_params(axis="x", labelsize=7)

@@ -4,22 +4,22 @@ Learning rate 0.01 (the paper: none given), as in the authors' public code: nois
 through it. Comparisons are paired: the algorithms of one seed have the same data, processors and channels.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import attrs
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
 
 import cosim
-from analysis.intervals.statistics import t_interval
-from scenarios.command_line.console import made, save_picture, save_table
+from analysis.intervals.curves import mean_curve
+from analysis.intervals.statistics import Interval
+from analysis.plots import style
 from scenarios.reproduce import figures
-from scenarios.reproduce.figures import Claim, num_rounds, play_all, show_claims
+from scenarios.reproduce.claims import Floats, Reached, reached
+from scenarios.reproduce.figures import num_rounds, play_all
 
-Floats = NDArray[np.float64]
 GreyLevels = Literal["symmetric", "positive"]
 EQUAL, OPTIMAL = cosim.EqualSizes(), cosim.LatencyOptimal()
 OMA_HIST, OMA_HFEDAVG = "OMA-HIST", "OMA-HFedAvg"
@@ -31,30 +31,21 @@ class Options(figures.Options):
     """How much is run.
 
     Attributes:
-        seeds: Seeds, one after another from --seed on.
         num_global_rounds: Global rounds; none: as the figure needs, fewer in the quick form.
-        target: Accuracy that is to be reached; none: 0.8 as in the paper, less in the quick form.
+        target: Accuracy that is to be reached and held for two evaluations; none: 0.8 as in the paper, less
+            in the quick form.
     """
 
-    seeds: int = 1
     num_global_rounds: int | None = None
     target: float | None = None
 
     def __attrs_post_init__(self) -> None:
-        for name, value in (("seeds", self.seeds), ("num-global-rounds", self.num_global_rounds)):
-            if value is not None and value < 1:
-                raise cosim.ConfigurationError(
-                    f"--{name} {value}: must be at least 1. Usual fix: leave it out."
-                )
+        super().__attrs_post_init__()
+        figures.at_least({"num_global_rounds": 1}, self)
         if self.target is not None and not 0.0 < self.target < 1.0:
             raise cosim.ConfigurationError(
                 f"--target {self.target:g}: must lie between 0 and 1. Usual fix: 0.8, as in the paper."
             )
-
-    @property
-    def every_seed(self) -> range:
-        """The seeds that are run."""
-        return range(self.seed, self.seed + self.seeds)
 
     def rounds(self, quick: int, full: int) -> int:
         """Global rounds in the chosen form."""
@@ -111,19 +102,18 @@ def system(
     )
 
 
-Runs = dict[str, list[pd.DataFrame]]
-"""Evaluations by label, one table for each seed."""
+Tables = dict[str, list[pd.DataFrame]]
+"""Evaluations by design, one table for each seed."""
 
 
-def play_seeds(folder: str, systems: Mapping[str, Callable[[int], cosim.System]], options: Options) -> Runs:
-    """Run every label with every seed, what has not been run yet."""
-    labels = {
-        f"{label}, K={num_rounds(make(seed))}, seed {seed}": make(seed)
-        for label, make in systems.items()
-        for seed in options.every_seed
-    }
-    results = iter(play_all(folder, labels, options).values())
-    return {label: [next(results).evaluations for _ in options.every_seed] for label in systems}
+def play_tables(
+    folder: str, systems: Mapping[str, cosim.System], options: Options
+) -> tuple[Tables, list[cosim.Result]]:
+    """Evaluations of every design with every seed, and the runs that they are of."""
+    labels = {label: f"{label}, K={num_rounds(system)}" for label, system in systems.items()}
+    runs = play_all(folder, {labels[label]: system for label, system in systems.items()}, options)
+    tables = {label: [run.evaluations for run in runs[labels[label]]] for label in systems}
+    return tables, [run for results in runs.values() for run in results]
 
 
 def at_other_times(learned: Sequence[pd.DataFrame], systems: Sequence[cosim.System]) -> list[pd.DataFrame]:
@@ -150,61 +140,63 @@ def round_durations_s(system: cosim.System) -> Floats:
     return (whole["end_s"] - whole["start_s"]).to_numpy()
 
 
-def time_to_s(evaluations: pd.DataFrame, target: float) -> float:
-    """Simulated time at which the accuracy was first reached; infinity where it was not."""
-    reached = evaluations[evaluations["accuracy"] >= target]
-    return float(reached["time_s"].iloc[0]) if len(reached) else np.inf
+def times_to(tables: Sequence[pd.DataFrame], target: float) -> Reached:
+    """Simulated time to an accuracy that holds, with each seed."""
+    return reached([(of_seed["time_s"], of_seed["accuracy"]) for of_seed in tables], target)
 
 
-def is_earlier(own: Sequence[pd.DataFrame], others: Sequence[pd.DataFrame], target: float) -> bool:
-    """Whether, with every seed, the target was reached before the others had reached it.
-
-    Others that have not reached it must have been followed for longer.
-    """
-    return all(
-        time_to_s(mine, target) < min(time_to_s(other, target), float(other["time_s"].iloc[-1]) + 1e-12)
-        for mine, other in zip(own, others, strict=True)
-    )
-
-
-def times_to_s(runs: Sequence[pd.DataFrame], target: float) -> Floats:
-    """The same for every seed, shape (seeds,)."""
-    return np.array([time_to_s(evaluations, target) for evaluations in runs])
-
-
-def over_seeds(values: Floats, unit: str = "", scale: float = 1.0, digits: int = 3) -> str:
-    """The mean over seeds with its 95 % t interval, where there are several."""
-    if not np.isfinite(values).all():
-        return "not reached" + (f" by {np.isinf(values).sum()} of {len(values)}" if len(values) > 1 else "")
-    values = scale * values
-    if len(values) < 2 or np.ptp(values) == 0.0:
-        return f"{values.mean():.{digits}g}{unit}"
-    interval = t_interval(values)
-    low, high = interval.low, interval.high
-    return f"{interval.estimate:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]{unit}"
-
-
-def table_of(runs: Runs, options: Options) -> pd.DataFrame:
+def table_of(tables: Tables, options: Options) -> pd.DataFrame:
     """All evaluations."""
     return pd.concat(
         [
             evaluations.assign(curve=label, seed=seed)
-            for label, tables in runs.items()
-            for seed, evaluations in zip(options.every_seed, tables, strict=True)
+            for label, of_seeds in tables.items()
+            for seed, evaluations in zip(options.every_seed, of_seeds, strict=True)
         ]
     )
 
 
-def mean_curve(runs: Sequence[pd.DataFrame], column: str) -> Floats:
-    """A column of the evaluations, mean over seeds, shape (evaluations,)."""
-    return np.mean([evaluations[column].to_numpy() for evaluations in runs], axis=0)
+def table_of_times(times: Mapping[str, Reached], target: float, options: Options) -> pd.DataFrame:
+    """What every seed took to the target; infinite where it missed."""
+    return pd.DataFrame(
+        [
+            {"curve": label, "seed": seed, "target": target, "time_s": taken_s}
+            for label, of_seeds in times.items()
+            for seed, taken_s in zip(options.every_seed, of_seeds.taken, strict=True)
+        ]
+    )
 
 
-def write(
-    figure: str, folder: str, options: Options, table: pd.DataFrame, picture: Figure, claims: Sequence[Claim]
-) -> int:
-    """CSV, PNG, and the claims beside the paper's; the exit code."""
-    path = made(options.folder(folder))
-    save_table(table, path / f"{figure}.csv")
-    save_picture(picture, path / f"{figure}.png")
-    return show_claims(figure, path, claims)
+def points_of(tables: Tables, x: str) -> pd.DataFrame:
+    """Mean accuracies over the seeds at every value of a column, with intervals (`analysis.plots.curves`)."""
+    return pd.concat(
+        [
+            mean_curve([(of_seed[x], of_seed["accuracy"]) for of_seed in of_seeds], is_share=True).assign(
+                curve=label
+            )
+            for label, of_seeds in tables.items()
+        ]
+    )
+
+
+def draw_times(
+    axes: Axes, x: Sequence[float], times: Mapping[str, Sequence[Interval | None]], y_label: str
+) -> None:
+    """Means with their intervals over something, on a logarithmic scale; what was not reached is left out.
+
+    Args:
+        times: Line -> one interval for each x.
+    """
+    for index, (label, intervals) in enumerate(times.items()):
+        known = [(at, own) for at, own in zip(x, intervals, strict=True) if own is not None]
+        at, found = [at for at, _ in known], [own for _, own in known]
+        look = style(index, 12)
+        means = np.array([own.estimate for own in found])
+        ends = [
+            means - [max(own.low, 0.2 * own.estimate) for own in found],
+            [own.high for own in found] - means,
+        ]
+        axes.errorbar(at, means, ends, capsize=2.5, label=label, **look)
+    axes.set_yscale("log")
+    axes.set_ylabel(y_label)
+    axes.grid(alpha=0.3, which="both")

@@ -11,14 +11,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.plots import style
-from scenarios.reproduce.figures import Claim
-from scenarios.reproduce.rawhfl.figures import Floats, Options, Runs, write
+from scenarios.reproduce.claims import Claim, Floats, Quantity
+from scenarios.reproduce.rawhfl.figures import Options, Runs, write
 
 __all__ = ["Options", "main"]
 
 FIGURE = "rawhfl-fig7"
+NEAR = 1.5
+"""Factor up or down that is near. [no source]"""
 PAPER_J = {2: 3.77, 4: 7.12, 6: 10.34}
-"""Energy of an edge round, all cells: Table II over 400 edge rounds, for Z."""
+"""Energy of an edge round, all cells: derived from Table II as its energy over 400 edge rounds, for Z."""
+TEXT_J = {2: 3.7, 4: 7.1, 6: 10.3}
+"""What half of the base stations exceed, for Z. [RawHFL, Section V, on Fig. 7]"""
 
 
 def main(options: Options) -> int:
@@ -27,10 +31,17 @@ def main(options: Options) -> int:
     totals = table.groupby(["algorithm", "seed", "global_round", "edge_round"])["energy_j"].sum()
     claims = [
         Claim(
-            f"Z={z}: {paper_j:g} J per edge round, all cells",
-            f"Algorithm 2 {runs.edge_round_j(f'RawHFL, Z={z}').mean():.4g} J, "
-            f"optimum {runs.edge_round_j(f'exact, Z={z}').mean():.4g} J",
-            bool(abs(np.log(runs.edge_round_j(f"RawHFL, Z={z}").mean() / paper_j)) < np.log(1.5)),
+            paper=f"Z={z}: {paper_j:g} J in an edge round, all cells, by Table II (the text: more than "
+            f"{TEXT_J[z]:g} J per BS in half of the cases; here: within a factor of 1.5)",
+            quantities=[
+                Quantity(
+                    words="Algorithm 2",
+                    values=runs.edge_round_j(f"RawHFL, Z={z}"),
+                    least=paper_j / NEAR,
+                    most=paper_j * NEAR,
+                    unit="J",
+                )
+            ],
         )
         for z, paper_j in PAPER_J.items()
     ]
@@ -38,15 +49,25 @@ def main(options: Options) -> int:
     planned_j, full_j = (runs.edge_round_j(f"{name}, floors") for name in ("exact, Z=4", "H-FedAvg-UB"))
     claims.append(
         Claim(
-            "(not in the paper: devices that clock no lower than 300 MHz, send no lower than 0 dBm and draw "
-            "0.1 W while busy)",
-            f"optimum, Z=4 {planned_j.mean():.4g} J, H-FedAvg-UB {full_j.mean():.4g} J per edge round: "
-            f"{(full_j / planned_j).mean():.4g} times less",
-            bool((full_j >= 4.0 * planned_j).all()),
+            paper="(not in the paper: devices that clock no lower than 300 MHz, send no lower than 0 dBm and "
+            "draw 0.1 W while busy; at least 4 times less)",
+            quantities=[
+                Quantity(
+                    words="H-FedAvg-UB over the optimum, Z = 4",
+                    values=full_j / planned_j,
+                    least=4.0,
+                    unit="times",
+                )
+            ],
         )
     )
     return write(
-        FIGURE, options, totals.reset_index(), cdf(totals, "energy of an edge round, all cells (J)"), claims
+        FIGURE,
+        options,
+        totals.reset_index(),
+        cdf(totals, "energy of an edge round, all cells (J)"),
+        claims,
+        runs.all,
     )
 
 
@@ -74,10 +95,17 @@ def saving(runs: Runs) -> Claim:
     by_algorithm_2 = unbound_j / runs.edge_round_j("RawHFL, Z=4")
     by_optimum = unbound_j / runs.edge_round_j("exact, Z=4")
     return Claim(
-        "RawHFL, Z=4 takes far less energy than H-FedAvg-UB: 4.85 times less (here: at least 4)",
-        f"Algorithm 2 {by_algorithm_2.mean():.4g} times less, the optimum {by_optimum.mean():.4g} times",
-        bool((by_algorithm_2 >= 4.0).all() and (by_optimum >= by_algorithm_2).all()),
-        required=True,
+        paper="RawHFL, Z=4 takes far less energy than H-FedAvg-UB: 4.85 times less (here: at least 4)",
+        quantities=[
+            Quantity(words="less, by Algorithm 2", values=by_algorithm_2, least=4.0, unit="times"),
+            Quantity(
+                words="energy of Algorithm 2 over that of the optimum",
+                values=by_optimum / by_algorithm_2,
+                least=1.0 - 1e-9,
+                unit="times",
+            ),
+        ],
+        is_required=True,
     )
 
 

@@ -5,26 +5,28 @@ and play only what is missing. Every comparison is paired: the algorithms of one
 requests, devices, places and gains.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import cosim
-from analysis.intervals.statistics import t_interval
+from analysis.intervals.curves import mean_curve
+from analysis.plots import style
 from cosim.checkpoint import Checkpoint
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.running import load_system
 from scenarios import rawhfl
-from scenarios.command_line.console import made, save_picture, save_table
 from scenarios.reproduce import figures
-from scenarios.reproduce.figures import Claim, num_rounds, play_all, show_claims
+from scenarios.reproduce.claims import Claim, Floats, Quantity
+from scenarios.reproduce.figures import num_rounds, play_all
+from scenarios.reproduce.shown import tell
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Change = Callable[[cosim.System], cosim.System]
 FOLDER = "rawhfl"
@@ -36,24 +38,14 @@ class Options(figures.Options):
     """How much is run.
 
     Attributes:
-        seeds: Seeds, one after another from --seed on; none: 1 in the quick form, else 3 (the paper: 10).
         num_global_rounds: Global rounds K; none: 20 in the quick form, else the paper's 100.
     """
 
-    seeds: int | None = None
     num_global_rounds: int | None = None
 
     def __attrs_post_init__(self) -> None:
-        for name, value in (("seeds", self.seeds), ("num-global-rounds", self.num_global_rounds)):
-            if value is not None and value < 1:
-                raise cosim.ConfigurationError(
-                    f"--{name} {value}: must be at least 1. Usual fix: leave it out."
-                )
-
-    @property
-    def every_seed(self) -> range:
-        """The seeds that are run."""
-        return range(self.seed, self.seed + (self.seeds or (1 if self.quick else 3)))
+        super().__attrs_post_init__()
+        figures.at_least({"num_global_rounds": 1}, self)
 
     @property
     def rounds(self) -> int:
@@ -144,16 +136,17 @@ class Runs:
     ) -> None:
         self.options, self.v = options, v
         kind = "" if learns else ", timing only"
-        labels = {
-            (name, seed): f"{name}, v={'-'.join(map(str, v))}, K={options.rounds}, seed {seed}{kind}"
-            for seed in options.every_seed
-            for name in algorithms
-        }
+        labels = {name: f"{name}, v={'-'.join(map(str, v))}, K={options.rounds}{kind}" for name in algorithms}
         systems = {
-            label: system_of(name, options, seed, v, learns=learns) for (name, seed), label in labels.items()
+            label: system_of(name, options, options.seed, v, learns=learns) for name, label in labels.items()
         }
-        results = play_all(FOLDER, systems, options)
-        self.of = {name: [results[labels[name, seed]] for seed in options.every_seed] for name in algorithms}
+        played = play_all(FOLDER, systems, options)
+        self.of = {name: played[label] for name, label in labels.items()}
+
+    @property
+    def all(self) -> list[cosim.Result]:
+        """Every run."""
+        return [result for results in self.of.values() for result in results]
 
     def accuracy(self, algorithm: str, global_round: int = -1) -> Floats:
         """Test accuracy after a round (-1: the last), shape (seeds,)."""
@@ -214,19 +207,30 @@ def popularity_ranks(system: cosim.System) -> Whole:
     return rank[dataset.test_y].reshape(requests.num_users, -1)
 
 
-def over_seeds(values: Floats, scale: float = 1.0) -> str:
-    """The mean over seeds with its 95 % t interval, where there are several."""
-    if len(values) < 2 or np.ptp(values) == 0.0:
-        return f"{scale * values.mean():.4g}"
-    interval = t_interval(scale * values)
-    return f"{interval.estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}]"
-
-
 def write(
-    figure: str, options: Options, table: pd.DataFrame, picture: Figure, claims: Sequence[Claim]
+    figure: str,
+    options: Options,
+    table: pd.DataFrame,
+    picture: Figure,
+    claims: Sequence[Claim],
+    runs: Iterable[cosim.Result] = (),
 ) -> int:
     """CSV, PNG, and the claims beside the paper's; the exit code."""
-    folder = made(options.folder(FOLDER))
-    save_table(table, folder / f"{figure}.csv")
-    save_picture(picture, folder / f"{figure}.png")
-    return show_claims(figure, folder, claims)
+    return tell(figure, options, claims, table, picture, runs, folder=FOLDER)
+
+
+def about(words: str, values: Floats, paper: float, within: float, unit: str = "") -> Quantity:
+    """That a number lies so near to the paper's."""
+    return Quantity(words=words, values=values, least=paper - within, most=paper + within, unit=unit)
+
+
+def draw_means(axes: Axes, results: Sequence[cosim.Result], measure: str, label: str, index: int) -> None:
+    """A measure over global rounds, the mean over seeds with its interval as a band."""
+    tables = [result.evaluations for result in results]
+    points = mean_curve([(table["version"], table[measure]) for table in tables])
+    look = style(index, len(points))
+    axes.plot(points["at"], points["mean"], label=label, **look)
+    if len(tables) > 1:
+        axes.fill_between(
+            points["at"], points["low"], points["high"], color=look["color"], alpha=0.13, linewidth=0
+        )

@@ -14,8 +14,7 @@ from rich.table import Table
 
 from analysis.plots import COLOURS
 from scenarios.command_line.console import console
-from scenarios.reproduce.figures import Claim
-from scenarios.reproduce.rawhfl.fig6 import claim
+from scenarios.reproduce.rawhfl.fig6 import claims_of
 from scenarios.reproduce.rawhfl.fig7 import saving
 from scenarios.reproduce.rawhfl.fig9 import far_below, like_upper_bound
 from scenarios.reproduce.rawhfl.figures import Options, Runs, label_ranks, popularity_ranks, system_of, write
@@ -57,13 +56,13 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
     columns = ["algorithm", "accuracy", "over_users", "paper_accuracy", "edge_round_j", "paper_edge_round_j"]
     table = pd.DataFrame(rows, columns=columns)
     console.print(shown(figure, options, table))
-    claims: list[Claim] = [
-        claim(runs, "RawHFL, Z=4"),
+    claims = [
+        *claims_of(runs, "RawHFL, Z=4"),
         like_upper_bound(runs),
         saving(runs),
         *(far_below(runs, name) for name in ("H-FedAvg-M1", "H-FedAvg-M2")),
     ]
-    return write(figure, options, table, drawn(table), claims)
+    return write(figure, options, table, drawn(table), claims, runs.all)
 
 
 def shown(figure: str, options: Options, table: pd.DataFrame) -> Table:

@@ -3,20 +3,14 @@
 cosim reproduce vhfl-fig6 --quick
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import cosim
-from analysis.intervals.statistics import paired_difference
-from scenarios.reproduce.figures import Claim, Options, play_all
-from scenarios.reproduce.vhfl.figures import (
-    curve_of,
-    labelled,
-    of_curve,
-    seeds,
-    shown,
-    vhfl_system,
-    write_figure,
-)
+from scenarios.reproduce.claims import Claim, Floats, Quantity
+from scenarios.reproduce.figures import Runs, play_all
+from scenarios.reproduce.vhfl.figures import Options, vhfl_system, write_figure
 
 __all__ = ["Options", "main"]
 
@@ -28,24 +22,21 @@ def main(options: Options) -> int:
     num_rounds = 15 if options.quick else 60
     uploads = (2, 16) if options.quick else (1, 2, 4, 8, 16)
     epochs = (1, 5) if options.quick else (1, 2, 5, 10, 20)
-    systems = {}
-    for seed in seeds(options):
-        base = vhfl_system(seed, num_rounds)
-        for number in uploads:
-            system = variant(base, num_senders=number, waiting=cosim.WaitForAll())
-            systems[labelled(f"K/N = {number}/{base.num_clients}", seed)] = system
-        for number in epochs:
-            systems[labelled(f"E_l = {number}", seed)] = variant(base, num_local_epochs=number)
-    results = play_all(FIGURE, systems, options)
-    curves = list(dict.fromkeys(map(curve_of, results)))
-    by_uploads, by_epochs = curves[: len(uploads)], curves[len(uploads) :]
+    base = vhfl_system(options.seed, num_rounds)
+    of_uploads = {
+        f"K/N = {number}/{base.num_clients}": variant(base, num_senders=number, waiting=cosim.WaitForAll())
+        for number in uploads
+    }
+    of_epochs = {f"E_l = {number}": variant(base, num_local_epochs=number) for number in epochs}
+    runs = play_all(FIGURE, of_uploads | of_epochs, options)
+    by_uploads, by_epochs = list(of_uploads), list(of_epochs)
     claims = [
-        claim("a larger K speeds up training", results, by_uploads),
-        claim("convergence is faster with more local epochs", results, by_epochs),
-        steadier(results, by_uploads),
+        claim("a larger K speeds up training", runs, by_uploads),
+        claim("convergence is faster with more local epochs", runs, by_epochs),
+        steadier(runs, by_uploads),
     ]
     panels = [("train_mse", by_uploads), ("train_mse", by_epochs)]
-    return write_figure(FIGURE, options, results, panels, claims)
+    return write_figure(FIGURE, options, runs, panels, claims)
 
 
 def variant(system: cosim.System, **knobs: object) -> cosim.System:
@@ -53,35 +44,44 @@ def variant(system: cosim.System, **knobs: object) -> cosim.System:
     return cosim.evolve(system, protocol=cosim.evolve(system.protocol, num_needed=None, **knobs))
 
 
-def claim(words: str, results: dict[str, cosim.Result], curves: list[str]) -> Claim:
+def claim(words: str, runs: Runs, curves: list[str]) -> Claim:
     """The mean training loss over the rounds, the curve with most against the one with least."""
-    least, most = (mean_loss(results, curve) for curve in (curves[0], curves[-1]))
-    gain = paired_difference(most, least)
+    least, most = curves[0], curves[-1]
     return Claim(
-        words,
-        f"mean training MSE over the rounds, {curves[0]} less {curves[-1]}: {shown(gain)} (95 %)",
-        gain.low > 0.0,
-        required=True,
+        paper=words,
+        quantities=[
+            Quantity(
+                words=f"mean training MSE over the rounds, {least} less {most}",
+                values=mean_loss(runs[least]) - mean_loss(runs[most]),
+                least=0.0,
+            )
+        ],
+        is_required=True,
     )
 
 
-def steadier(results: dict[str, cosim.Result], curves: list[str]) -> Claim:
+def steadier(runs: Runs, curves: list[str]) -> Claim:
     """How much the training loss moves from round to round in the second half."""
-    jumps = {curve: float(np.mean([jump(result) for result in of_curve(results, curve)])) for curve in curves}
+    least, most = curves[0], curves[-1]
     return Claim(
-        "and steadies it",
-        "relative change from round to round: "
-        + ", ".join(f"{curve} {100 * change:.1f} %" for curve, change in jumps.items()),
-        jumps[curves[0]] > jumps[curves[-1]],
+        paper="and steadies it",
+        quantities=[
+            Quantity(
+                words=f"relative change from round to round, {least} less {most}",
+                values=100.0 * (jumps(runs[least]) - jumps(runs[most])),
+                least=0.0,
+                unit="points",
+            )
+        ],
     )
 
 
-def mean_loss(results: dict[str, cosim.Result], curve: str) -> np.ndarray:
+def mean_loss(results: Sequence[cosim.Result]) -> Floats:
     """Mean over the rounds of every seed, shape (seeds,)."""
-    return np.array([result.evaluations["train_mse"].mean() for result in of_curve(results, curve)])
+    return np.array([result.evaluations["train_mse"].mean() for result in results])
 
 
-def jump(result: cosim.Result) -> float:
-    """Mean absolute relative change of the training loss over the second half of the rounds."""
-    losses = result.evaluations["train_mse"].to_numpy()
-    return float(np.abs(np.diff(np.log(losses[len(losses) // 2 :]))).mean())
+def jumps(results: Sequence[cosim.Result]) -> Floats:
+    """Mean absolute relative change of the loss over the second half of the rounds, shape (seeds,)."""
+    losses = [np.log(result.evaluations["train_mse"].to_numpy()) for result in results]
+    return np.array([np.abs(np.diff(of_seed[len(of_seed) // 2 :])).mean() for of_seed in losses])

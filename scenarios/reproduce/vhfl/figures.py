@@ -6,7 +6,9 @@ and queues, and those with the same network the same initial weights.
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
+import attrs
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,18 +16,29 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import cosim
-from analysis.intervals.statistics import Interval
 from analysis.plots import style
 from scenarios import vhfl
-from scenarios.command_line.console import save_picture, save_table
-from scenarios.reproduce.figures import Claim, Options, show_claims
+from scenarios.reproduce import figures
+from scenarios.reproduce.claims import Claim, Floats
+from scenarios.reproduce.figures import Runs
+from scenarios.reproduce.shown import tell
 
-NUM_SEEDS = 5
 MEASURES = {
     "train_mse": "training loss (MSE)",
     "test_mse": "test MSE",
     "error_ratio": "prediction error ratio",
 }
+
+
+@attrs.frozen(kw_only=True)
+class Options(figures.Options):
+    """How much is run.
+
+    Attributes:
+        quick_seeds: As many as in full, since runs are short.
+    """
+
+    quick_seeds: ClassVar[int] = figures.SEEDS
 
 
 def vhfl_system(seed: int, num_global_rounds: int) -> cosim.System:
@@ -68,60 +81,41 @@ def without_global_features(system: cosim.System) -> cosim.System:
     return cosim.evolve(system, model=vhfl.HORIZONTAL, data=data)
 
 
-def seeds(options: Options) -> range:
-    """The seeds that are paired."""
-    return range(options.seed, options.seed + NUM_SEEDS)
-
-
-def last(results: dict[str, cosim.Result], curve: str, measure: str = "test_mse") -> np.ndarray:
+def last(runs: Runs, curve: str, measure: str = "test_mse") -> Floats:
     """The measure after the last round of every seed of a curve, shape (seeds,)."""
-    return np.array([r.evaluations[measure].iloc[-1] for r in of_curve(results, curve)])
-
-
-def of_curve(results: dict[str, cosim.Result], curve: str) -> list[cosim.Result]:
-    """The results of all seeds of a curve; labels are "curve, seed 1"."""
-    return [result for label, result in results.items() if curve_of(label) == curve]
-
-
-def curve_of(label: str) -> str:
-    """The curve that a run belongs to."""
-    return label.rpartition(", seed ")[0]
-
-
-def labelled(curve: str, seed: int) -> str:
-    """The label of one run."""
-    return f"{curve}, seed {seed}"
+    return np.array([result.evaluations[measure].iloc[-1] for result in runs[curve]])
 
 
 def write_figure(
     figure: str,
     options: Options,
-    results: dict[str, cosim.Result],
+    runs: Runs,
     panels: Sequence[tuple[str, Sequence[str]]],
     claims: list[Claim],
 ) -> int:
     """CSV, PNG with a panel per measure and curves, and the claims beside the paper's; the exit code."""
-    folder = options.folder(figure)
-    tables = [
-        result.evaluations.assign(curve=curve_of(label), seed=result.config["system"]["seed"])
-        for label, result in results.items()
-    ]
-    save_table(pd.concat(tables), folder / f"{figure}.csv")
+    table = pd.concat(
+        [
+            result.evaluations.assign(curve=curve, seed=result.config["system"]["seed"])
+            for curve, results in runs.items()
+            for result in results
+        ]
+    )
     picture = Figure(figsize=(4.6 * len(panels), 4.0), layout="constrained")
     for axes, (measure, curves) in zip(picture.subplots(1, len(panels)), panels, strict=True):
-        _draw(axes, results, measure, curves)
-    save_picture(picture, folder / f"{figure}.png")
-    return show_claims(figure, folder, claims)
+        _draw(axes, runs, measure, curves)
+    return tell(figure, options, claims, table, picture, [run for of in runs.values() for run in of])
 
 
-def _draw(axes: Axes, results: dict[str, cosim.Result], measure: str, curves: Sequence[str]) -> None:
+def _draw(axes: Axes, results: Runs, measure: str, curves: Sequence[str]) -> None:
     """Geometric mean over the seeds and its 95 % t interval as a band, from the first round on."""
     for index, curve in enumerate(curves):
-        runs = of_curve(results, curve)
+        runs = results[curve]
         rounds = runs[0].evaluations["version"].to_numpy()[1:]
         logs = np.log([run.evaluations[measure].to_numpy()[1:] for run in runs])
         mean = logs.mean(axis=0)
-        reach = stats.t.ppf(0.975, len(runs) - 1) * logs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+        spread = logs.std(axis=0, ddof=1) if len(runs) > 1 else 0.0
+        reach = stats.t.ppf(0.975, max(len(runs) - 1, 1)) * spread / np.sqrt(len(runs))
         look = style(index, len(rounds))
         axes.plot(rounds, np.exp(mean), label=curve.replace("E_l", "$E_l$"), **look)
         band = np.exp([mean - reach, mean + reach])
@@ -130,9 +124,5 @@ def _draw(axes: Axes, results: dict[str, cosim.Result], measure: str, curves: Se
     axes.set_xlabel("global rounds")
     axes.set_ylabel(MEASURES[measure])
     axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize=8, title=f"mean of logs and 95 % interval, {NUM_SEEDS} seeds", title_fontsize=8)
-
-
-def shown(interval: Interval, digits: int = 3) -> str:
-    """An interval as text."""
-    return f"{interval.estimate:.{digits}g} [{interval.low:.{digits}g}, {interval.high:.{digits}g}]"
+    num = len(results[curves[0]])
+    axes.legend(fontsize=8, title=f"mean of logs and 95 % interval, {num} seeds", title_fontsize=8)

@@ -1,0 +1,216 @@
+"""Claims: what a paper says of numbers, and what the seeds that were run say of it.
+
+A claim names quantities, each with the range in which the paper has it. Each quantity has one value for each
+seed, a difference between two designs on the same seed where two are compared, and an interval of its mean.
+
+- comes out: every interval lies within its range;
+- does not show: some interval lies outside of its range;
+- too noisy: all else, so more seeds would say more.
+
+The intervals of a claim hold together at 95 % (Bonferroni). A claim of a sign has the range above or below 0.
+
+Scope and limitations: Student's t, so means over seeds are taken as normal. Values that are the same with
+every seed decide by themselves, as do those that no seed can change.
+"""
+
+import math
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.intervals.statistics import Interval, familywise, is_constant, t_interval
+
+Floats = NDArray[np.float64]
+
+COMES_OUT, DOES_NOT_SHOW, TOO_NOISY = "comes out", "does not show", "too noisy"
+
+
+@attrs.frozen(kw_only=True)
+class Found:
+    """A quantity as it came out.
+
+    Attributes:
+        words: Its name.
+        interval: Of its mean over the seeds.
+        least: Lower end of the paper's range; minus infinity: none.
+        most: Upper end.
+        unit: Behind its numbers.
+    """
+
+    words: str
+    interval: Interval
+    least: float
+    most: float
+    unit: str
+
+    @property
+    def verdict(self) -> str:
+        """Where the interval lies."""
+        if self.interval.too_noisy:
+            return TOO_NOISY
+        if self.least < self.interval.low and self.interval.high < self.most:
+            return COMES_OUT
+        is_outside = self.interval.high <= self.least or self.interval.low >= self.most
+        return DOES_NOT_SHOW if is_outside else TOO_NOISY
+
+    @property
+    def in_words(self) -> str:
+        """Name, estimate and ends."""
+        found, unit = self.interval, self.unit and f" {self.unit}"
+        ends = "" if found.low == found.high else f" [{found.low:.3g}, {found.high:.3g}]"
+        remark = f" ({found.remark})" if found.remark else ""
+        return f"{self.words}: {found.estimate:.4g}{ends}{unit}{remark}"
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Quantity:
+    """What a claim is about.
+
+    Attributes:
+        words: Its name.
+        values: With each seed, shape (seeds,).
+        least: Lower end of the range in which the paper has it.
+        most: Upper end.
+        unit: Behind its numbers.
+        is_exact: No seed can change it, so one is enough.
+    """
+
+    words: str
+    values: Floats = attrs.field(converter=lambda values: np.asarray(values, dtype=float))
+    least: float = -math.inf
+    most: float = math.inf
+    unit: str = ""
+    is_exact: bool = False
+
+    def found(self, level: float) -> Found:
+        """The quantity at a level."""
+        return Found(
+            words=self.words,
+            interval=interval_of(self.values, level, is_exact=self.is_exact),
+            least=self.least,
+            most=self.most,
+            unit=self.unit,
+        )
+
+
+def interval_of(values: Floats, level: float = 0.95, *, is_exact: bool = False) -> Interval:
+    """Of the mean over seeds; flagged where they say too little, without width where all are the same."""
+    if not np.isfinite(values).all():
+        missing = int((~np.isfinite(values)).sum())
+        remark = f"not known with {missing} of {len(values)} seeds"
+        nothing = math.nan
+        return Interval(
+            estimate=nothing, low=nothing, high=nothing, level=level, too_noisy=True, remark=remark
+        )
+    if is_exact or (len(values) > 1 and is_constant(values)):
+        one = float(values.mean())
+        return Interval(estimate=one, low=one, high=one, level=level)
+    if len(values) < 2:
+        one = float(values[0])
+        return Interval(estimate=one, low=one, high=one, level=level, too_noisy=True, remark="one seed")
+    return t_interval(values, level)
+
+
+@attrs.frozen(kw_only=True)
+class Claim:
+    """What a paper says, and the quantities that it says it of.
+
+    Attributes:
+        paper: Its statement.
+        quantities: All of which must lie in their ranges.
+        is_required: Whether the command fails where it does not come out.
+    """
+
+    paper: str
+    quantities: Sequence[Quantity]
+    is_required: bool = False
+
+    @property
+    def found(self) -> list[Found]:
+        """Each quantity, at a level at which all hold together."""
+        level = familywise(len(self.quantities))
+        return [quantity.found(level) for quantity in self.quantities]
+
+    @property
+    def verdict(self) -> str:
+        """That of all of them."""
+        verdicts = {found.verdict for found in self.found}
+        return next(v for v in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if v in verdicts)
+
+
+def rising(words: Sequence[str], values: Sequence[ArrayLike], unit: str = "") -> list[Quantity]:
+    """That each of several lies above the one before it, seed by seed.
+
+    Args:
+        words: Name of each.
+        values: Of each, shape (seeds,).
+    """
+    pairs = zip(words[:-1], words[1:], values[:-1], values[1:], strict=True)
+    return [
+        Quantity(
+            words=f"{later} less {before}",
+            values=np.asarray(of_later) - np.asarray(of_before),
+            least=0.0,
+            unit=unit,
+        )
+        for before, later, of_before, of_later in pairs
+    ]
+
+
+@attrs.frozen(eq=False)
+class Reached:
+    """What it took each run of a design to reach a target.
+
+    Attributes:
+        taken: Infinite where it missed, shape (seeds,).
+        lasted: What each run took in all, shape (seeds,).
+    """
+
+    taken: Floats
+    lasted: Floats
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of the mean, None where not all got there; of one seed without width."""
+        if not np.isfinite(self.taken).all():
+            return None
+        return interval_of(self.taken)
+
+    def in_words(self, unit: str = "") -> str:
+        """How many got there, and the mean where all did."""
+        num, own = int(np.isfinite(self.taken).sum()), len(self.taken)
+        return f"{self.taken.mean():.3g}{unit and ' ' + unit}" if num == own else f"{num} of {own} reached"
+
+
+def reached(curves: Sequence[tuple[ArrayLike, ArrayLike]], target: float, held: int = 2) -> Reached:
+    """What it took runs until a score was at least a target, at so many evaluations in a row.
+
+    It counts from the last of them, so that a single lucky evaluation decides nothing.
+
+    Args:
+        curves: Of each run, what it had taken at its evaluations, and the score there, each of shape
+            (evaluations,).
+    """
+    taken, lasted = [], []
+    for at, scores in curves:
+        at, good = np.asarray(at, dtype=float), np.asarray(scores) >= target
+        ends = [end for end in range(held - 1, len(good)) if good[end - held + 1 : end + 1].all()]
+        taken.append(at[ends[0]] if ends else math.inf)
+        lasted.append(at[-1])
+    return Reached(np.array(taken), np.array(lasted))
+
+
+def sooner(name: str, own: Reached, other_name: str, other: Reached, unit: str) -> Quantity:
+    """That a design takes less to a target than another, seed by seed.
+
+    A run that missed counts as what both are known to have taken at least: the difference is that of min(T,
+    horizon), the horizon what the run that missed had lasted. Where both missed it is unknown.
+    """
+    missed = [np.where(np.isinf(each.taken), each.lasted, math.inf) for each in (own, other)]
+    horizon = np.minimum(*missed)
+    gained = np.minimum(other.taken, horizon) - np.minimum(own.taken, horizon)
+    gained[np.isinf(own.taken) & np.isinf(other.taken)] = math.nan
+    told = f"{name} {own.in_words(unit)}, {other_name} {other.in_words(unit)}; saved"
+    return Quantity(words=told, values=gained, least=0.0, unit=unit)

@@ -1,0 +1,120 @@
+"""Figures as they are shown: the claims in the terminal, table, picture and NAME.json on the disk."""
+
+import math
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from rich.table import Table
+
+import cosim
+from cosim.files import shown, write_json
+from cosim.provenance import provenance
+from scenarios.command_line.console import console, made, save_picture, save_table
+from scenarios.reproduce.claims import COMES_OUT, Claim
+from scenarios.reproduce.figures import Options, known_costs
+
+
+def tell(
+    figure: str,
+    options: Options,
+    claims: Sequence[Claim],
+    table: pd.DataFrame,
+    picture: Figure,
+    runs: Iterable[cosim.Result] = (),
+    *,
+    folder: str | None = None,
+) -> int:
+    """Write table, picture and claims, and print the claims beside the paper's.
+
+    Args:
+        runs: Those that the claims are of.
+        folder: That of several figures; None: the figure's own.
+
+    Returns:
+        The exit code: 1 where a required claim does not come out.
+    """
+    out = made(options.folder(folder or figure))
+    save_table(table, out / f"{figure}.csv")
+    save_picture(picture, out / f"{figure}.png")
+    write_json(out / f"{figure}.json", as_json(figure, options, claims, out, runs))
+    console.print(claims_table(figure, options, claims))
+    for words, ending in (("Table", "csv"), ("Picture", "png"), ("Claims", "json")):
+        console.print(f"{words + ':':8} {shown(out / f'{figure}.{ending}')}", soft_wrap=True)
+    return int(any(claim.is_required and claim.verdict != COMES_OUT for claim in claims))
+
+
+def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Table:
+    """What the paper says, what came out here, and the verdict."""
+    num = len(options.every_seed)
+    seeds = "one seed" if num == 1 else f"{num} seeds, means with 95 % intervals"
+    printed = Table(title=f"{figure}: the paper and this run; {seeds}", title_justify="left")
+    for heading in ("the paper says", "here", "verdict"):
+        printed.add_column(heading, overflow="fold")
+    for claim in claims:
+        here = "\n".join(found.in_words for found in claim.found)
+        verdict = claim.verdict
+        is_missed = claim.is_required and verdict != COMES_OUT
+        printed.add_row(claim.paper, here, verdict.upper() if is_missed else verdict)
+    return printed
+
+
+def as_json(
+    figure: str, options: Options, claims: Sequence[Claim], out: Path, runs: Iterable[cosim.Result]
+) -> dict[str, Any]:
+    """Claims with their intervals, and what it took to get them."""
+    costs = known_costs(out)
+    folders = {run.folder.relative_to(out).as_posix() for run in runs if run.folder is not None}
+    return {
+        "figure": figure,
+        "command": options.command(figure),
+        "seeds": list(options.every_seed),
+        "commit": provenance(options.seed, 1, options.device)["commit"],
+        "core_hours": sum(costs.get(name, 0.0) for name in folders) / 3600.0,
+        "cpu": cpu(),
+        "claims": [
+            {
+                "paper": claim.paper,
+                "is_required": claim.is_required,
+                "verdict": claim.verdict,
+                "quantities": [
+                    {
+                        "words": found.words,
+                        "values": [_number(value) for value in quantity.values.tolist()],
+                        "is_exact": quantity.is_exact,
+                        "in_words": found.in_words,
+                        "verdict": found.verdict,
+                        "estimate": _number(found.interval.estimate),
+                        "low": _number(found.interval.low),
+                        "high": _number(found.interval.high),
+                        "level": found.interval.level,
+                        "least": _number(found.least),
+                        "most": _number(found.most),
+                        "unit": found.unit,
+                    }
+                    for quantity, found in zip(claim.quantities, claim.found, strict=True)
+                ],
+            }
+            for claim in claims
+        ],
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def cpu() -> str:
+    """Model and number of the processors."""
+    model = platform.processor() or platform.machine()
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    return f"{len(os.sched_getaffinity(0))} x {model}"

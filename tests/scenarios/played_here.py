@@ -1,0 +1,45 @@
+"""Reproductions in this process: runs that are played small or made up, and the claims that are written."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import cosim
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY
+from scenarios.reproduce.figures import Options, Runs
+
+YES, NO, NOISY = COMES_OUT, DOES_NOT_SHOW, TOO_NOISY
+Play = Callable[[str, Mapping[str, cosim.System], Options], Runs]
+
+
+def each_seed(result: Callable[[str, cosim.System], cosim.Result]) -> Play:
+    """In place of `play_all`: the result of every label and seed."""
+
+    def play(figure: str, systems: Mapping[str, cosim.System], options: Options) -> Runs:
+        return {
+            label: [result(label, cosim.evolve(system, seed=seed)) for seed in options.every_seed]
+            for label, system in systems.items()
+        }
+
+    return play
+
+
+def played_here(tiny: Callable[[cosim.System], cosim.System] = lambda system: system) -> Play:
+    """In place of `play_all`: systems that are made small, run without folders."""
+    return each_seed(lambda label, system: cosim.run(tiny(system), num_workers=1))
+
+
+def claimed(folder: Path, figure: str) -> list[dict[str, Any]]:
+    """The claims in a figure's NAME.json."""
+    return json.loads((folder / f"{figure}.json").read_text())["claims"]
+
+
+def verdicts(folder: Path, figure: str) -> list[str]:
+    """Of every claim."""
+    return [claim["verdict"] for claim in claimed(folder, figure)]
+
+
+def ends(claim: Mapping[str, Any]) -> list[list[float]]:
+    """Mean, lower and upper end of every quantity of a claim."""
+    return [[found["estimate"], found["low"], found["high"]] for found in claim["quantities"]]

@@ -1,0 +1,306 @@
+"""Claims of HIST's Figs. 8 and 9 on numbers made up for them: they come out, do not show, are too noisy."""
+
+import importlib
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts
+
+import cosim
+from scenarios.reproduce.hist import time_figures
+from scenarios.reproduce.hist.time_figures import (
+    AIR_HFEDAVG,
+    AIR_HIST,
+    EQUAL,
+    OMA_HFEDAVG,
+    OMA_HIST,
+    Options,
+)
+
+FIGURES = {
+    name: importlib.import_module(f"scenarios.reproduce.hist.{name}")
+    for name in ("fig8a", "fig8b", "fig8c", "fig9a", "fig9b", "fig9c")
+}
+NEVER = math.inf
+
+
+@pytest.fixture(autouse=True)
+def unwritten_pictures(monkeypatch):
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.touch())
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two seeds: where they have the same, their interval has no width, else it is too wide."""
+    return {"seeds": 2, "out": tmp_path}
+
+
+def with_seed(own, seed):
+    """A value, or of several that of the seed."""
+    return own[seed - 1] if isinstance(own, tuple) else own
+
+
+def curve(times_s, accuracies):
+    return pd.DataFrame({"version": range(len(times_s)), "time_s": times_s, "accuracy": accuracies})
+
+
+def reaching(taken_s):
+    """Evaluations that have held 90 % at a time, or 10 % for 1000 s."""
+    if taken_s == NEVER:
+        return curve([0.0, 500.0, 1000.0], [0.1] * 3)
+    return curve([0.0, 0.5 * taken_s, taken_s, 1000.0], [0.1, 0.9, 0.9, 0.9])
+
+
+def makes_up(monkeypatch, evaluations):
+    """Lets figures take these evaluations of a label and a seed for runs."""
+
+    def result(label, made):
+        return SimpleNamespace(evaluations=evaluations(label.rpartition(", K=")[0], made.seed), folder=None)
+
+    monkeypatch.setattr(time_figures, "play_all", each_seed(result))
+
+
+def judged(name, options):
+    """Exit code and verdicts."""
+    return FIGURES[name].main(options), verdicts(options.folder(""), f"hist-{name}")
+
+
+def durations(ratio):
+    """Global rounds of 10 s with equal sizes, and what a seed has of it with optimised ones."""
+
+    def round_durations_s(made):
+        sizes = made.protocol.submodel_sizes
+        return np.full(20, 10.0) * (1.0 if sizes == EQUAL else np.resize(ratio(made.seed), 20))
+
+    return round_durations_s
+
+
+# --- Fig. 8 -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("less", "verdict"),
+    [(0.1, YES), (2.9, YES), (-0.1, NO), (3.1, NO), ((0.5, 2.5), NOISY)],
+)
+def test_fig8a_wants_optimised_sizes_to_learn_slightly_slower(less, verdict, two, monkeypatch):
+    """By up to 3 points, in the mean over the rounds."""
+    points = {"w optimised sizes, H=20": less, "w optimised sizes, H=40": 1.0}
+
+    def evaluations(label, seed):
+        return curve([0.0, 1.0, 2.0], [0.1, 0.6 - 0.02 * with_seed(points.get(label, 0.0), seed), 0.7])
+
+    makes_up(monkeypatch, evaluations)
+    assert judged("fig8a", Options(quick=True, **two)) == (0, [verdict, YES])
+    assert ends(claimed(two["out"], "hist-fig8a")[0])[0][0] == pytest.approx(np.mean(less), abs=1e-9)
+
+
+SHORTER = {
+    "always": (lambda seed: 0.9, YES),
+    "never": (lambda seed: 1.1, NO),
+    "but one round": (lambda seed: [0.9] * 19 + [1.01] if seed == 5 else 0.9, NO),
+    "with one of five seeds": (lambda seed: 0.9 if seed == 5 else 1.0, NOISY),
+}
+EARLIER = [
+    (100.0, 120.0, YES),
+    (120.0, 100.0, NO),
+    ((100.0, 130.0), 120.0, NOISY),
+    (100.0, NEVER, YES),
+    (NEVER, 100.0, NO),
+    (NEVER, NEVER, NOISY),
+]
+
+
+@pytest.mark.parametrize("name", SHORTER)
+def test_fig8b_wants_every_round_to_be_no_longer(name, two, monkeypatch):
+    """Timing only, with five seeds whoever asks for fewer."""
+    ratio, verdict = SHORTER[name]
+    monkeypatch.setattr(FIGURES["fig8b"], "round_durations_s", durations(ratio))
+    makes_up(monkeypatch, lambda label, seed: reaching(100.0 if label.startswith("w ") else 120.0))
+    code, said = judged("fig8b", Options(quick=True, **two))
+    assert (code, said) == (int(verdict != YES), [verdict] * 2 + [YES] * 2)
+
+
+@pytest.mark.parametrize(("optimised", "equal", "verdict"), EARLIER)
+def test_fig8b_wants_the_accuracy_earlier(optimised, equal, verdict, two, monkeypatch):
+    monkeypatch.setattr(FIGURES["fig8b"], "round_durations_s", durations(lambda seed: 0.9))
+    times_s = {"w optimised sizes, H=20": optimised, "w/o optimised sizes, H=20": equal}
+    times_s |= {"w optimised sizes, H=40": 100.0, "w/o optimised sizes, H=40": 120.0}
+    makes_up(monkeypatch, lambda label, seed: reaching(with_seed(times_s[label], seed)))
+    assert judged("fig8b", Options(quick=True, **two)) == (0, [YES, YES, verdict, YES])
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({}, {}),
+        ({"HIST w/o, N=4": 79.0}, {5: NO, 9: NO}),
+        ({"HFedAvg, N=4": 79.0}, {5: NO, 10: NO}),
+        ({"HFedAvg, N=8": (150.0, 700.0)}, {7: NOISY, 11: NOISY}),
+        ({"HIST w, N=2": 79.0}, {8: NO}),
+        ({"HIST w, N=6": (50.0, 90.0)}, {6: NOISY, 8: NOISY}),
+        ({"HIST w/o, N=6": NEVER}, {9: NO}),
+        ({"HFedAvg, N=6": 500.0}, {10: NO, 11: NO}),
+    ],
+)
+def test_fig8c_claims(changes, wrong, two, monkeypatch):
+    """For 2, 4, 6 and 8 cells: shorter rounds, who is fastest, and how the time changes with their number."""
+    cells = (2, 4, 6, 8)
+    times_s = {
+        f"{name}, N={n}": base - 10.0 * n if n < 8 else base
+        for name, base in (("HIST w", 120.0), ("HIST w/o", 220.0), ("HFedAvg", 420.0))
+        for n in cells
+    } | changes
+    monkeypatch.setattr(FIGURES["fig8b"], "round_durations_s", durations(lambda seed: 0.9))
+    makes_up(monkeypatch, lambda label, seed: reaching(with_seed(times_s[label], seed)))
+    code, said = judged("fig8c", Options(**two))
+    assert (code, said) == (0, [wrong.get(number, YES) for number in range(4 + 4 + 4)])
+    table = pd.read_csv(two["out"] / "hist-fig8c.csv").set_index(["curve", "seed"])["time_s"]
+    for label, taken_s in times_s.items():
+        assert [table[label, seed] for seed in (1, 2)] == [with_seed(taken_s, seed) for seed in (1, 2)]
+
+
+def test_fig8c_fails_where_rounds_are_longer(two, monkeypatch):
+    monkeypatch.setattr(FIGURES["fig8b"], "round_durations_s", durations(lambda seed: 1.1))
+    makes_up(monkeypatch, lambda label, seed: reaching(100.0))
+    assert judged("fig8c", Options(quick=True, **two)) == (1, [NO, NO])
+
+
+# --- Fig. 9 -------------------------------------------------------------------------------------------------
+
+
+def noisy_curves(monkeypatch, losses):
+    """Accuracies of 70 % less so many points by SNR in dB, over the last three rounds."""
+
+    def evaluations(label, seed):
+        level_db = None if label.startswith("no noise") else int(label.split("SNR ")[1].split(" dB")[0])
+        last = 0.7 - 0.01 * with_seed(losses.get(level_db, 0.0), seed)
+        return curve(range(6), [0.1, 0.5, 0.2, last - 0.1, last, last + 0.1])
+
+    makes_up(monkeypatch, evaluations)
+
+
+@pytest.mark.parametrize(
+    ("losses", "code", "expected"),
+    [
+        ({0: 0.0, -20: 5.0}, 0, [YES, YES]),
+        ({0: 2.9, -20: 3.1}, 0, [YES, YES]),
+        ({0: 3.1, -20: 5.0}, 1, [NO, YES]),
+        ({0: -3.1, -20: 5.0}, 1, [NO, YES]),
+        ({0: (0.0, 4.0), -20: 5.0}, 1, [NOISY, YES]),
+        ({0: 0.0, -20: 2.9}, 1, [YES, NO]),
+        ({0: 0.0, -20: (2.0, 8.0)}, 1, [YES, NOISY]),
+    ],
+)
+def test_fig9a_judges_noise_by_three_points(losses, code, expected, two, monkeypatch):
+    fig9a = FIGURES["fig9a"]
+    noisy_curves(monkeypatch, losses)
+    assert judged("fig9a", fig9a.Options(quick=True, **two)) == (code, expected)
+    symmetric = fig9a.Options(quick=True, grey_levels="symmetric", **two)
+    assert fig9a.main(symmetric) == 0  # not the paper's setting, so nothing is required
+    assert verdicts(two["out"], "hist-fig9a-symmetric") == expected
+
+
+def test_fig9a_claims_nothing_where_the_paper_does_not(two, monkeypatch):
+    """At -10 dB."""
+    noisy_curves(monkeypatch, {-10: 2.0, -20: 5.0})
+    assert judged("fig9a", FIGURES["fig9a"].Options(**two)) == (0, [YES] * 4)
+    papers = [claim["paper"].partition(":")[0] for claim in claimed(two["out"], "hist-fig9a")]
+    assert papers == ["20 dB", "10 dB", "0 dB", "-20 dB"]
+
+
+def name_of(made):
+    """That of an algorithm in Fig. 9."""
+    is_air = isinstance(made.uplink.sharing, cosim.OverTheAir)
+    if isinstance(made.protocol, cosim.Hist):
+        return AIR_HIST if is_air else OMA_HIST
+    return AIR_HFEDAVG if is_air else OMA_HFEDAVG
+
+
+def times_over_snr(monkeypatch, changes):
+    """So many seconds, less with more SNR; OMA's runs at other SNR than 20 dB are only clocked."""
+    bases_s = {OMA_HFEDAVG: 400.0, AIR_HFEDAVG: 300.0, OMA_HIST: 200.0, AIR_HIST: 100.0}
+
+    def evaluations(label, seed):
+        name, snr_db = label.removesuffix(" dB").split(", ")
+        return reaching(with_seed(changes.get(label, bases_s[name] - float(snr_db)), seed))
+
+    def at_other_times(learned, systems):
+        assert [made.seed for made in systems] == [1, 2]
+        for own, made in zip(learned, systems, strict=True):
+            pd.testing.assert_frame_equal(own, evaluations(f"{name_of(made)}, 20 dB", made.seed))
+        return [
+            evaluations(f"{name_of(made)}, {made.uplink.link.snr_db.values[0]:g} dB", made.seed)
+            for made in systems
+        ]
+
+    makes_up(monkeypatch, evaluations)
+    monkeypatch.setattr(FIGURES["fig9b"], "at_other_times", at_other_times)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "wrong"),
+    [
+        ({}, 0, {}),
+        ({"AirComp-HIST, 0 dB": 201.0}, 1, {0: NO}),
+        ({"OMA-HIST, 20 dB": 70.0}, 1, {1: NO}),
+        ({"AirComp-HIST, 20 dB": (60.0, 250.0)}, 1, {1: NOISY, 5: NOISY}),
+        ({"OMA-HFedAvg, 20 dB": 401.0}, 0, {2: NO}),
+        ({"AirComp-HFedAvg, 20 dB": (250.0, 330.0)}, 1, {1: NOISY, 3: NOISY}),
+        ({"AirComp-HFedAvg, 0 dB": NEVER, "AirComp-HFedAvg, 20 dB": NEVER}, 0, {3: NOISY}),
+        ({"AirComp-HIST, 20 dB": 101.0}, 0, {5: NO}),
+    ],
+)
+def test_fig9b_claims(changes, code, wrong, two, monkeypatch):
+    """AirComp-HIST is fastest at 0 and 20 dB, and the time of each of the four falls."""
+    times_over_snr(monkeypatch, changes)
+    assert judged("fig9b", Options(quick=True, **two)) == (code, [wrong.get(n, YES) for n in range(6)])
+
+
+def test_fig9b_requires_nothing_below_0_db(two, monkeypatch):
+    times_over_snr(monkeypatch, {"AirComp-HIST, -20 dB": 500.0})
+    assert judged("fig9b", Options(**two)) == (0, [NO] + [YES] * 8)
+
+
+def times_over_clients(monkeypatch, changes, sending):
+    """Seconds to the target that fit the paper, and nanoseconds that a client sends for each parameter."""
+    bases_s = {AIR_HFEDAVG: 300.0, OMA_HIST: 200.0, AIR_HIST: 100.0}
+
+    def evaluations(label, seed):
+        return reaching(with_seed(changes.get(label, bases_s[label.partition(", ")[0]]), seed))
+
+    def sending_of_clients_s(made):
+        name, per_cell = name_of(made), made.num_clients // 4
+        usual_ns = 1.0 * per_cell if name == OMA_HIST else 5.0
+        return 1e-9 * with_seed(sending.get((name, per_cell), usual_ns), made.seed)
+
+    makes_up(monkeypatch, evaluations)
+    monkeypatch.setattr(FIGURES["fig9c"], "sending_of_clients_s", sending_of_clients_s)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sending", "wrong"),
+    [
+        ({}, {}, {}),
+        ({"AirComp-HIST, n_j=15": 201.0}, {}, {0: NO}),
+        ({"OMA-HIST, n_j=15": (50.0, 300.0)}, {}, {0: NOISY}),
+        ({"AirComp-HFedAvg, n_j=15": NEVER}, {}, {}),
+        ({}, {(OMA_HIST, 20): 15.0}, {1: NO}),
+        ({}, {(OMA_HIST, 30): (31.0, 24.0)}, {1: NOISY}),
+        ({}, {(AIR_HFEDAVG, 20): 5.1}, {2: NO}),
+        ({}, {(AIR_HIST, 30): 4.9}, {3: NO}),
+    ],
+)
+def test_fig9c_claims(changes, sending, wrong, two, monkeypatch):
+    """Who is fastest with 15 clients in a cell, and how long a parameter is sent with 10 to 30."""
+    times_over_clients(monkeypatch, changes, sending)
+    code, said = judged("fig9c", Options(quick=True, **two))
+    assert (code, said) == (int(bool(wrong)), [wrong.get(number, YES) for number in range(4)])
+
+
+def test_fig9c_requires_speed_with_15_clients_only(two, monkeypatch):
+    times_over_clients(monkeypatch, {"AirComp-HIST, n_j=30": 500.0}, {})
+    assert judged("fig9c", Options(**two)) == (0, [*[YES] * 4, NO, *[YES] * 3])
