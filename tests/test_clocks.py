@@ -162,6 +162,9 @@ def systems(draw) -> cosim.System:
     if protocol.plans_times and downlink.takes_time:
         downlink = attrs.evolve(downlink, counts_in_round=False)
     cut = cosim.AfterSeconds(duration_s=2 * seconds)
+    rest = draw(at_rest)
+    if isinstance(downlink, cosim.Unicast) and not downlink.counts_in_round:
+        rest = {}  # who has received rests until all have, which is played by events
     return cosim.System(
         seed=draw(st.integers(0, 10_000)),
         cell_sizes=sizes,
@@ -175,7 +178,7 @@ def systems(draw) -> cosim.System:
             static_power_w=draw(st.sampled_from([0.0, 0.3])),
             receive_w=draw(st.sampled_from([0.0, 0.1])),
             training_time=draw(training_times),
-            **draw(at_rest),
+            **rest,
         ),
         cycles=draw(
             st.sampled_from([cosim.CyclesPerStep(), cosim.CyclesPerBit(), cosim.CyclesPerOperation()])
@@ -354,3 +357,12 @@ def test_a_link_of_ones_own_that_offers_its_recurrence_is_played_on_arrays(after
     assert_same(by_events, on_arrays)
     assert len(by_events.transfers) > 0
     assert by_events.transfers["arrived"].all() == (after_s == 9.0)
+
+
+def test_who_rests_until_all_have_received_is_played_by_events():
+    downlink = cosim.Unicast(counts_in_round=False)
+    devices = cosim.DrawnDevices(idle_w=0.3)
+    system = small_system(downlink=downlink, devices=devices, evaluation=Never())
+    with pytest.raises(ConfigurationError, match="Unicast, after which devices rest, is played by events"):
+        cosim.run(system, clock="arrays")
+    assert set(cosim.run(system).spans["activity"]) >= {"receive", "idle", "train", "send"}

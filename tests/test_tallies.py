@@ -117,7 +117,7 @@ def tallied(result: Result) -> pd.DataFrame:
             | dict.fromkeys([name for name in rows[0] if name.startswith("upload_")], math.nan)
             | _rest(own)
         )
-    return pd.DataFrame(rows).sort_values(["end_s", "edge"], ignore_index=True)
+    return pd.DataFrame(rows)
 
 
 def cells(result: Result) -> dict[str, str]:
@@ -147,7 +147,9 @@ def _rest(rests: pd.DataFrame) -> dict[str, float]:
 
 
 def assert_equal(found: pd.DataFrame, wanted: pd.DataFrame) -> None:
+    """The same rows; their order is the tables' (`test_rows`)."""
     assert list(found.columns) == list(wanted.columns)
+    found, wanted = (rows.sort_values(["edge", "end_s", "start_s"]) for rows in (found, wanted))
     for column in found:
         one, other = found[column].tolist(), wanted[column].tolist()
         assert one == (other if column == "edge" else pytest.approx(other, rel=1e-9, nan_ok=True)), column
