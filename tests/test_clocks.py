@@ -362,7 +362,7 @@ def test_a_link_of_ones_own_that_offers_its_recurrence_is_played_on_arrays(after
 def test_who_rests_until_all_have_received_is_played_by_events():
     downlink = cosim.Unicast(counts_in_round=False)
     devices = cosim.DrawnDevices(idle_w=0.3)
-    system = small_system(downlink=downlink, devices=devices, evaluation=Never())
+    system = attrs.evolve(small_system(), downlink=downlink, devices=devices, evaluation=Never())
     with pytest.raises(ConfigurationError, match="Unicast, after which devices rest, is played by events"):
         cosim.run(system, clock="arrays")
     assert set(cosim.run(system).spans["activity"]) >= {"receive", "idle", "train", "send"}

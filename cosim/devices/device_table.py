@@ -1,9 +1,10 @@
 """Device table: one row a device, as measured or as another program has made them.
 
 Columns are `device`, a client's number or name, and the fields of `Cpu` and `Device` that are numbers, by
-their names. A table must have `frequency_hz`, `capacitance_j_per_hz2` and `tx_power_w`; others, such as
-`static_power_w`, have their defaults where there is no column. In a column of what may be off an empty cell
-is off. Other columns are passed over, such as `distance_m` (`TableTopology`) and `snr_db` (`Column`), unless
+their names, and those of `Battery` behind `battery_`. A table must have `frequency_hz`,
+`capacitance_j_per_hz2` and `tx_power_w`; others, such as `static_power_w`, have their defaults where there is
+no column. In a column of what may be off an empty cell is off; who has no `battery_capacity_j` has no
+battery. Other columns are passed over, such as `distance_m` (`TableTopology`) and `snr_db` (`Column`), unless
 their names come so close to one of these that they seem to be misspelled.
 
 Usage: `System(devices=DeviceTable(file="phones.csv"), topology=TableTopology(file="phones.csv"))`.
@@ -24,6 +25,7 @@ import attrs
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.device_rows import DeviceRows, table_of_devices
+from cosim.devices.battery import Battery
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.presence import Always, Presence
@@ -71,7 +73,8 @@ class DeviceTable(Devices):
         """Everybody's row."""
         rows = table_of_devices(DeviceTable, self.file)
         known = [*_numbers_of(Cpu), *_numbers_of(Device)]
-        self._check_columns(rows, [number.name for number in known])
+        of_batteries = [f"battery_{attribute.name}" for attribute in attrs.fields(Battery)]
+        self._check_columns(rows, [*(number.name for number in known), *of_batteries])
         clients = ClientNames(0, sum(cell_sizes))
         columns = {
             number: rows.by_client(clients, rows.values(number.name, gaps=number.may_be_off)).tolist()
@@ -87,7 +90,10 @@ class DeviceTable(Devices):
             )
             devices.append(Device(cpu=Cpu(**of_cpu), **of_device))  # type: ignore[arg-type]
         return attrs.evolve(
-            DeviceArrays.of(devices), training_time=self.training_time, presence=self.presence
+            DeviceArrays.of(devices),
+            training_time=self.training_time,
+            presence=self.presence,
+            battery=_batteries(rows, clients),
         )
 
     def _check_columns(self, rows: DeviceRows, known: Sequence[str]) -> None:
@@ -103,6 +109,20 @@ class DeviceTable(Devices):
                     f"DeviceTable.file = {self.file!r}: says nothing in its column {column!r}. Did you mean "
                     f"{close[0]}? Usual fix: {close[0]}, or another name."
                 )
+
+
+def _batteries(rows: DeviceRows, clients: ClientNames) -> list[Battery | None] | None:
+    """Those of everybody; an empty capacity is none."""
+    prefix, capacity = "battery_", "battery_capacity_j"
+    if capacity not in rows.columns:
+        return None
+    names = [attribute.name for attribute in attrs.fields(Battery) if prefix + attribute.name in rows.columns]
+    columns = [
+        rows.by_client(clients, rows.values(prefix + name, gaps=prefix + name == capacity)).tolist()
+        for name in names
+    ]
+    each = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return [None if math.isnan(own["capacity_j"]) else Battery(**own) for own in each]
 
 
 def _numbers_of(owner: type) -> Iterator[_Number]:

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from cosim.configuration import between, configuration, field, parts_of
 from cosim.devices.devices import DeviceArrays, Devices
 from cosim.devices.drawn_devices import DrawnDevices
-from cosim.devices.presence import Presence
-from cosim.devices.training_time import TrainingTime
 from cosim.draws import Numbers, uniforms
 from cosim.names import ClientNames
 from cosim.simulation import Simulation
@@ -78,7 +76,7 @@ def _chosen(is_one: NDArray[np.bool_], one: Any, other: Any) -> Any:
     if one == other:
         return one
     each = [
-        [value] * len(is_one) if isinstance(value, Presence | TrainingTime) else value
+        value if isinstance(value, Sequence) else [value] * len(is_one)  # one for all
         for value in (one, other)
     ]
     return [first if is_first else second for is_first, first, second in zip(is_one, *each, strict=True)]

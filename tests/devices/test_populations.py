@@ -9,7 +9,7 @@ import pytest
 import worlds
 
 import cosim
-from cosim import Column, ConfigurationError, DeviceTable, DrawnDevices, Mixture, Never, TableTopology
+from cosim import Battery, Column, ConfigurationError, DeviceTable, DrawnDevices, Mixture, Never, TableTopology
 from cosim.configuration import check_reloads, from_dict, to_dict
 from cosim.names import client_name, edge_name
 from cosim.simulation import Simulation
@@ -56,6 +56,13 @@ def test_everybody_has_its_row(table):
         assert distance_m == (client + 1) * 100.0
         assert np.hypot(x - site[0], y - site[1]) == pytest.approx(distance_m, rel=1e-12)
     assert Column(file=table(*ROWS), column="snr_db").of_clients((2, 1)) == [[10.0, 0.0], [-3.0]]
+
+
+def test_batteries_come_from_columns(table):
+    header = "device,frequency_hz,capacitance_j_per_hz2,tx_power_w,battery_capacity_j,battery_charge_w"
+    file = table("0,1e9,2e-28,0.2,50,0.5", "1,1e9,2e-28,0.2,,0", header=header)
+    devices = DeviceTable(file=file).of_clients(Simulation(seed=1), (2,))
+    assert [device.battery for device in devices] == [Battery(capacity_j=50.0, charge_w=0.5), None]
 
 
 def test_a_run_by_a_table_takes_the_times_and_energies_of_its_numbers(table):
