@@ -25,6 +25,12 @@ EXACTLY = {"rel": 1e-12, "abs": 0.0}
 PACKAGES = ("cosim", "models", "analysis", "scenarios")
 
 NO_UNIT = {
+    "SlottedAloha": {"transmit_probability"},
+    "SlottedAlohaLaw": {"transmit_probability"},
+    "Found": {"least", "most"},
+    "Quantity": {"least", "most"},
+    "Entry": {"accuracy"},
+    "Compared": {"theory"},
     "Adaptive": {"adaptivity", "beta1", "learning_rate"},
     "FedAdam": {"beta2"},
     "FedAvgM": {"learning_rate", "momentum"},
@@ -79,7 +85,7 @@ NO_UNIT = {
     "LocalTraining": {"learning_rate"},
     "LogNormalTime": {"spread"},
     "Momentum": {"momentum"},
-    "Options": {"fast_weights", "success_rates", "target"},
+    "Options": {"fast_weights", "margin", "success_rates", "target"},
     "PaperTable": {"multiple"},
     "Payload": {"num_values"},
     "PlannedUpload": {"outage_probability", "snr"},

@@ -42,7 +42,7 @@ class DrawnDevices(Devices):
         sleeps_after_s: How long a device idles before it sleeps, until its next activity; none: it never
             sleeps. [no source]
         presence: When a client is there.
-        battery: What a client takes its energy from; none: it has no end.
+        battery: What a client takes its energy from; none: it has no end. [no source]
         memory_bits: Memory of a device, which must hold all that training takes; none: unlimited. [no source]
     """
 

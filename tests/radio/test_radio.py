@@ -160,7 +160,7 @@ def test_without_fading_the_mean_snr_is_the_snr():
         ),
         (lambda: Radio(link="budget"), "Radio.link", "'kind' must be one of GivenSnr, LinkBudget"),
         (lambda: Radio(sharing="equal"), "Radio.sharing", "'kind' must be one of FixedShares, OverTheAir"),
-        (lambda: Radio(fading="rice"), "Radio.fading", "'kind' must be one of NoFading, Rayleigh"),
+        (lambda: Radio(fading="rice"), "Radio.fading", "'kind' must be one of GainTrace, NoFading, Rayleigh"),
     ],
 )
 def test_an_uplink_that_cannot_be_is_refused(make, name, rule):

@@ -104,7 +104,7 @@ def makes_up(
         columns = ["client", "global_round", "edge_round", "is_able", "is_selected", "planned_j"]
         return cosim.Result(
             config={"label": label, "system": {"seed": seed}},
-            summary=Summary("complete", num_rounds, 0.0, {}, {}, total_j, 0, 0, 0.0),
+            summary=Summary("complete", num_rounds, 0.0, {}, {}, total_j, 0, 0, 0.0, 0.0),
             tables={"plans": pd.DataFrame(rows, columns=columns), "evaluations": pd.DataFrame(numbers)},
         )
 

@@ -122,7 +122,7 @@ def last_in_first_out(monkeypatch: Patch) -> None:
     class Stack(deque):
         popleft = deque.pop
 
-    monkeypatch.setattr("cosim.queueing.station.deque", Stack)
+    monkeypatch.setattr("cosim.queueing.discipline.deque", Stack)
 
 
 def clock_drops_a_part_of_the_service(monkeypatch: Patch) -> None:

@@ -202,7 +202,7 @@ def test_verdicts_on_paths_of_60_uploads(num_arrived: tuple[int, ...], verdict: 
     """10 / 12 are 50 of 60; 0.05 is the half width at which an interval decides."""
     clients = np.repeat([f"client-{number:04d}" for number in range(len(num_arrived))], 60)
     arrivals = np.concatenate([np.arange(60) < number for number in num_arrived])
-    uploads = pd.DataFrame({"client": clients, "arrived": arrivals})
+    uploads = pd.DataFrame({"client": clients, "arrived": arrivals, "direction": "up"})
     shown = row(play(timing_only(1)).with_tables(transfers=uploads))
     if verdict == "no interval":
         assert shown["arrived"].startswith(verdict)

@@ -243,7 +243,7 @@ class Choosy(Waiting):
 
 
 def test_an_update_that_is_left_out_though_it_came_alone_is_caught() -> None:
-    with pytest.raises(BrokenLaw, match=r"drops: .* uploads arrive at edge-01 in round 1\.0, and 1 updates"):
+    with pytest.raises(BrokenLaw, match=r"drops: .* uploads arrive at edge-00 in round 1\.0, and 2 updates"):
         check_system(small_system(Choosy()))
 
 
