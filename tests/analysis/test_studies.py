@@ -150,7 +150,7 @@ def test_tight_is_a_half_width_of_at_most_a_share_of_the_mean(share):
 
 def test_load_reads_a_study_with_plain_values(tmp_path):
     (tmp_path / "study.json").write_text("{}")
-    table = runs(error="", folder="", base="base", last_version=9.0).assign(
+    table = runs(error="", folder="", base="base", last_version=9.0, received_bits_per_client=0.0).assign(
         **{"field.uplink.sharing.bandwidth_hz": [json.dumps(5e6)] * 3 + [json.dumps(1e7)] * 3}
     )
     table.to_parquet(tmp_path / "runs.parquet")
