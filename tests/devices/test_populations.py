@@ -9,7 +9,16 @@ import pytest
 import worlds
 
 import cosim
-from cosim import Battery, Column, ConfigurationError, DeviceTable, DrawnDevices, Mixture, Never, TableTopology
+from cosim import (
+    Battery,
+    Column,
+    ConfigurationError,
+    DeviceTable,
+    DrawnDevices,
+    Mixture,
+    Never,
+    TableTopology,
+)
 from cosim.configuration import check_reloads, from_dict, to_dict
 from cosim.names import client_name, edge_name
 from cosim.simulation import Simulation
