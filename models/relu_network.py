@@ -1,7 +1,7 @@
 """ReLU network without biases: the fully connected network of the HIST paper.
 
-784-300-10 has 238,200 parameters, 0.909 MiB in float32. The paper says 0.91 MB, which fits a network with biases
-as well; that it has none is inferred. [HIST journal, Section VI-B]
+784-300-10 has 238,200 parameters, 0.909 MiB in float32. The paper says 0.91 MB, which fits a network with
+biases as well; that it has none is inferred. [HIST journal, Section VI-B]
 """
 
 from itertools import pairwise
