@@ -57,7 +57,7 @@ def check_clients(results: Iterable[Result], keeps: Callable[[Result], bool] = k
         raise ValueError(f"{NOT_KEPT}.")
 
 
-_TALLIED = ("idle", "send", "sleep", "train", "wait")
+_TALLIED = ("idle", "receive", "send", "sleep", "train", "wait")
 _FATES = ("arrived", "wasted", "not ended", "no job")
 
 

@@ -16,17 +16,20 @@ Usage::
 """
 
 from analysis.plots.arrivals import arrivals
-from analysis.plots.bars import MOST_BARS, bars, energy, stacked
+from analysis.plots.bars import MOST_BARS, bars, energy, energy_parts, stacked
+from analysis.plots.directions import directions
 from analysis.plots.factor import factor, numeric_fields
 from analysis.plots.model import AXES, curves, model_over, model_over_time
 from analysis.plots.overview import overview
 from analysis.plots.pareto import pareto
+from analysis.plots.states import states_picture
 from analysis.plots.style import COLOURS, LINES, MARKERS, is_logarithmic, legend_height_in, style
 from analysis.plots.tallied import late_picture, times_picture
 from analysis.plots.timeline import (
     MOST_IN_ROWS,
     MOST_ROWS,
     density,
+    num_clients,
     round_picture,
     telling_round,
     timeline,
@@ -44,18 +47,22 @@ __all__ = [
     "bars",
     "curves",
     "density",
+    "directions",
     "energy",
+    "energy_parts",
     "factor",
     "is_logarithmic",
     "late_picture",
     "legend_height_in",
     "model_over",
     "model_over_time",
+    "num_clients",
     "numeric_fields",
     "overview",
     "pareto",
     "round_picture",
     "stacked",
+    "states_picture",
     "style",
     "telling_round",
     "timeline",

@@ -11,8 +11,11 @@ from analysis.designs import Design
 from analysis.fates import UNKNOWN, Fates, check_clients, keeps_energy
 from analysis.intervals.statistics import Interval
 from analysis.plots.style import COLOURS, Looks, in_legend, legend_above, looks_of, plain, wasted
+from cosim.records import REST
 
 MOST_BARS = 24
+
+_AT_REST = frozenset(map(in_words, REST))
 
 
 def bars(axes: Axes, groups: Mapping[str, Mapping[str, Interval | None]], y_label: str) -> None:
@@ -129,4 +132,6 @@ def energy_parts(
 def _part(fate: str, doing: str) -> str:
     if fate == "not ended":
         return "in jobs that had not ended"
+    if fate == "no job" and doing in _AT_REST:
+        return doing  # never of a job
     return {"wasted": f"wasted: {doing}", "no job": f"{doing}, no job"}.get(fate, doing)

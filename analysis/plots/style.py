@@ -38,7 +38,7 @@ _KNOWN: dict[str, Looks] = {
     IDLE: {"facecolor": "#dddddd", "edgecolor": "none"},
 }
 _HATCHES = ("\\\\\\\\", "++", "oo", "--", "**", "\\\\", "xx")
-_WASTED = "#9b2226"
+_WASTED, _WASTED_GROUND = "#9b2226", "#e3b5b5"
 
 
 def style(index: int, num_points: int) -> dict[str, Any]:
@@ -65,9 +65,10 @@ def looks_of(activities: Iterable[str]) -> dict[str, Looks]:
 
 
 def wasted(looks: Looks) -> Looks:
-    """The same in the colour of what was wasted, on white, so that in grey too it is not what was not."""
+    """The same in the colour of what was wasted, on another ground, which is seen in grey too."""
+    ground = _WASTED_GROUND if looks["facecolor"] == "#ffffff" else "#ffffff"
     is_filled = looks["facecolor"] == looks["edgecolor"]
-    return looks | {"facecolor": "#ffffff", "edgecolor": _WASTED} | ({"hatch": "xxxx"} if is_filled else {})
+    return looks | {"facecolor": ground, "edgecolor": _WASTED} | ({"hatch": "xxxx"} if is_filled else {})
 
 
 def plain(name: str) -> str:

@@ -61,8 +61,9 @@ def round_picture(axes: Axes, result: Result, global_round: int | None) -> None:
 
 
 def num_clients(result: Result) -> int:
-    """Clients that took part in what is drawn, at most."""
-    return int(result.fates["client"].nunique())
+    """Clients in what is drawn, at most: those that took part, and where devices rest all."""
+    nodes = result.spans["node"].unique()
+    return sum(node.startswith("client") for node in nodes)
 
 
 def timeline(axes: Axes, result: Result, global_round: int | None, most_rows: int = MOST_ROWS) -> None:
@@ -128,7 +129,7 @@ def density(axes: Axes, result: Result, global_round: int | None) -> None:
     axes.set_xlim(0, own.scale * (own.end_s - own.start_s))
     axes.set_ylim(0, taken)
     axes.set_xlabel(own.x_label)
-    axes.set_ylabel("clients who took part")
+    axes.set_ylabel("clients")
     axes.yaxis.set_major_formatter("{x:,.0f}")
     legend_above(axes, looks, handles=[Patch(label=plain(doing), **own) for doing, own in looks.items()])
 

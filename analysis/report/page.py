@@ -21,7 +21,18 @@ from analysis.plots import COLOURS
 
 DARK_COLOURS = dict(
     zip(
-        (*COLOURS, "#9cc5e3", "#dddddd", "#c1121f", "#000000", "#ffffff", "#cccccc", "#b0b0b0"),
+        (
+            *COLOURS,
+            "#9cc5e3",
+            "#dddddd",
+            "#c1121f",
+            "#000000",
+            "#ffffff",
+            "#cccccc",
+            "#b0b0b0",
+            "#eeeeee",
+            "#e3b5b5",
+        ),
         (
             "#7db7e8",
             "#ff8c9a",
@@ -38,6 +49,8 @@ DARK_COLOURS = dict(
             "#1b1f24",
             "#59616a",
             "#79828b",
+            "#2a3037",
+            "#5c2f33",
         ),
         strict=True,
     )
@@ -77,6 +90,7 @@ table.numbers tbody th { min-width: min(12rem, 30vw); max-width: min(20rem, 45vw
 td small { display: block; color: var(--faint); }
 td small.ends { white-space: nowrap; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); gap: 1rem; }
+.panels svg { max-width: 34rem; }
 figure { margin: .8rem 0; min-width: 0; }
 figcaption { color: var(--faint); font-size: .9rem; }
 svg { display: block; width: 100%; height: auto; fill: currentColor; }

@@ -1,6 +1,6 @@
-"""Who was there when edge rounds began, as a part of a page; nothing of runs whose clients always were.
+"""Who was there, and why others were not, as a part of a page; nothing of runs whose clients always were.
 
-Scope: runs with edge rounds; numbers of designs are means over their counted runs, pictures, of six designs,
+Scope: numbers of designs are means over their counted runs; pictures, of six designs with edge rounds, are
 those of the first.
 
 Usage::
@@ -11,9 +11,10 @@ Usage::
 from collections.abc import Sequence
 
 from analysis.designs import Design, Reading, seed_of
-from analysis.plots.presence import counts_of, presence_picture
+from analysis.plots.presence import presence_picture
+from analysis.plots.states import THERE, empty_percent, shares_of, states_picture
 from analysis.report.numbers import cell, is_share
-from analysis.report.page import table
+from analysis.report.page import details, table
 from analysis.report.pictures import PANEL, panels, picture
 from cosim.records import LEFT
 from cosim.results import Result
@@ -22,12 +23,13 @@ _MOST_DESIGNS = 6
 
 
 def presence(designs: Sequence[Design]) -> str:
-    """How many were there, wanted, taking part and in time, over time and on average."""
+    """How many were there, wanted, taking part and in time, over time and on average, and who was not."""
     told = [design for design in designs if any(map(_somebody_was_away, design.counted))]
     if not told:
         return ""
     columns: dict[str, Reading] = {
-        "clients there (%)": lambda run: 100.0 * _mean(run, "num_present") / _num_clients(run),
+        "clients there (%)": _there_percent,
+        "time with an empty battery (%)": empty_percent,
         "wanted in an edge round": lambda run: _per_round(run, "num_wanted"),
         "took part": lambda run: _per_round(run, "num_participants"),
         "arrived": lambda run: _per_round(run, "num_arrived"),
@@ -38,32 +40,56 @@ def presence(designs: Sequence[Design]) -> str:
         [d.name, *(cell(d.values(reading), is_share(words)) for words, reading in columns.items())]
         for d in told
     ]
+    caption = "Edge rounds of a run; those there when they began, of all clients, others on average"
+    drawn = [design for design in told if _has_edge_rounds(design.counted[0])][:_MOST_DESIGNS]
+    first, *others = [_pictures(design, place) for place, design in enumerate(drawn)] or [""]
+    parts = [first, table(caption, ["design", *columns], rows)]
+    if others:
+        rest = f", of the first {_MOST_DESIGNS} designs" if len(told) > _MOST_DESIGNS else ""
+        parts.append(details(f"The same pictures of the other designs{rest}", "\n".join(others)))
+    return "\n".join(parts)
+
+
+def _pictures(design: Design, place: int) -> str:
+    run = design.counted[0]
+    drawings = {
+        "presence": (
+            presence_picture,
+            "Clients that were there, wanted, taking part and in time, by edge round.",
+        ),
+        "states": (states_picture, f"Shares of clients when edge rounds began. {_states_in_words(run)}"),
+    }
     drawn = [
         picture(
-            lambda axes, run=design.counted[0]: presence_picture(axes, run),
-            said="Clients that were there, wanted, taking part and in time, by edge round.",
-            prefix=f"presence{place}-",
+            lambda axes, draw=draw: draw(axes, run),
+            said=said,
+            prefix=f"{name}{place}-",
             size=(PANEL[0], PANEL[1] + 0.3),
         )
-        for place, design in enumerate(told[:_MOST_DESIGNS])
+        for name, (draw, said) in drawings.items()
     ]
-    names = ", ".join(f"{design.name}, seed {seed_of(design.counted[0])}" for design in told[:_MOST_DESIGNS])
-    caption = "Edge rounds of a run; those there when they began, of all clients, others on average"
-    return panels(drawn, f"{names}.") + table(caption, ["design", *columns], rows)
+    return panels(drawn, f"{design.name}, seed {seed_of(run)}.")
 
 
-def _num_clients(run: Result) -> int:
-    return int(run.config["system"]["num_clients"])
+def _states_in_words(run: Result) -> str:
+    means = shares_of(run).drop(columns="start_s").mean()
+    return "On average " + ", ".join(f"{state} {share:.4g} %" for state, share in means.items()) + "."
+
+
+def _has_edge_rounds(run: Result) -> bool:
+    return bool((run.rounds["level"] == "edge").any())
 
 
 def _somebody_was_away(run: Result) -> bool:
-    return "num_clients" in run.config["system"] and _mean(run, "num_present") < _num_clients(run)
+    if "num_clients" not in run.config["system"]:
+        return False
+    there = _there_percent(run)
+    return bool((there is not None and there < 100.0) or empty_percent(run))
 
 
-def _mean(run: Result, column: str) -> float:
-    """Of edge rounds, all cells together; infinite where there are none."""
-    counts = counts_of(run)
-    return float(counts[column].mean()) if len(counts) else float("inf")
+def _there_percent(run: Result) -> float | None:
+    """Mean over edge rounds; None where there are none."""
+    return float(shares_of(run)[THERE].mean()) if _has_edge_rounds(run) else None
 
 
 def _per_round(run: Result, column: str) -> float | None:

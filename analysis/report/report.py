@@ -1,10 +1,10 @@
 """Report: runs, told on one page that opens from disk.
 
 What was asked, the table with intervals, the global model over time, energy and bits, what the fields do,
-what a target takes, how stale the updates of asynchronous servers were and whose, why a round took so long,
-who did what when, where the energy went, who was dropped and why, configuration and provenance. Runs become
-designs (`analysis.designs`), their rows fates and critical paths (`analysis.fates`,
-`analysis.critical_path`), these become sections, and those a page (`page`, `pictures`).
+what a target takes, who was there, how stale the updates of asynchronous servers were and whose, why a round
+took so long, who did what when, what was sent and received, where the energy went, who was dropped and why,
+configuration and provenance. Runs become designs (`analysis.designs`), their rows fates and critical paths
+(`analysis.fates`, `analysis.critical_path`), these become sections, and those a page (`page`, `pictures`).
 
 Scope and limitations: reads run folders, plays nothing. Means, intervals, curves and what counts as wasted
 are defined in the files of their sections.
@@ -24,6 +24,7 @@ from analysis.fates import NOT_KEPT, Fates, keeps_clients, keeps_energy
 from analysis.report.applied import applied
 from analysis.report.asked import asked
 from analysis.report.comparing import factors, to_targets
+from analysis.report.directions import both_ways
 from analysis.report.edge_rounds import edge_rounds
 from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
@@ -108,6 +109,7 @@ def report(
             "Who did what, when",
             _of_kept(partial(timelines, global_round=global_round), designs),
         ),
+        Section("directions", "What was sent and received", both_ways(designs)),
         Section(
             "energy", "Where the energy went", _of_kept(partial(energy, fates=fates), designs, keeps_energy)
         ),

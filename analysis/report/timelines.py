@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from analysis.designs import Design, seed_of
 from analysis.plots import round_picture, telling_round
-from analysis.plots.timeline import MOST_IN_ROWS, MOST_ROWS
+from analysis.plots.timeline import MOST_IN_ROWS, MOST_ROWS, num_clients
 from analysis.report.page import details, paragraph
 from analysis.report.pictures import picture, wide
 from cosim.results import Result
@@ -40,7 +40,7 @@ def _timeline(designs: Sequence[Design], design: Design, global_round: int | Non
     run = design.counted[0]
     played = telling_round(run) if global_round is None or not run.has_rounds else global_round
     caption = f"{design.name}, seed {seed_of(run)}: {_in_words(run, played)}."
-    clients = run.fates["client"].nunique()
+    clients = num_clients(run)
     if clients > MOST_IN_ROWS:
         caption += " So many clients are counted, not drawn one by one."
     elif clients > MOST_ROWS:

@@ -9,13 +9,16 @@ cosim plot runs/a runs/b --kind cdf --out arrivals.svg
 |---|---|
 | accuracy-time | the headline, such as accuracy, over simulated time: means over runs |
 | energy | what the clients' energy was spent on, design by design |
+| bits | what a client has sent up and received, design by design |
+| presence | who was there when edge rounds began, whose battery was empty, who was away |
 | pareto | time and energy to a target |
 | factor | a number over a field that differs, a line for what else does |
 | timeline | who did what in a global round, or in a stretch of a run without rounds |
 | cdf | how many updates have arrived after how long |
 
 Of runs that keep rows of edge rounds alone (--records rounds), energy is drawn by activity, wasted or not;
-cdf, of one run, shows how long edge rounds and their uploads last. A timeline takes rows of clients.
+cdf, of one run, shows how long edge rounds and their uploads last; presence does not tell an empty battery.
+A timeline takes rows of clients.
 
 Bands and bars are 95 % intervals of means; of fewer than three runs each one is drawn instead. Above three
 lines, intervals stand at the ends only.
@@ -184,7 +187,14 @@ def _model(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> Non
 
 
 def _energy(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
-    num_drawn = plots.energy(axes, designs)
+    _bars(axes, designs, plots.energy(axes, designs))
+
+
+def _bits(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
+    _bars(axes, designs, plots.directions(axes, designs))
+
+
+def _bars(axes: "Axes", designs: Sequence[Design], num_drawn: int) -> None:
     if num_drawn < len(designs):
         axes.set_ylabel(f"first {num_drawn} of {len(designs)} designs")
 
@@ -213,16 +223,26 @@ def _factor(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> No
 
 
 def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
-    if len(designs) > 1:
-        raise ConfigurationError(
-            f"--kind timeline: of one design, and these are {len(designs)}. Usual fix: the folder of one run."
-        )
-    run = designs[0].counted[0]
+    run = _run_of_one_design(designs, options)
     check_clients([run])
     if options.global_round is not None and not run.has_rounds:
         raise ConfigurationError("--global-round: the run has versions, no rounds. Usual fix: leave it out.")
     played = plots.telling_round(run) if options.global_round is None else options.global_round
     plots.round_picture(axes, run, played)
+
+
+def _presence(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
+    run = _run_of_one_design(designs, options)
+    if not (run.rounds["level"] == "edge").any():
+        raise ConfigurationError("--kind presence: the run has no edge rounds. Usual fix: --kind timeline.")
+    plots.states_picture(axes, run)
+
+
+def _run_of_one_design(designs: Sequence[Design], options: PlotOptions) -> Result:
+    if len(designs) > 1:
+        these = f"of one design, and these are {len(designs)}"
+        raise ConfigurationError(f"--kind {options.kind}: {these}. Usual fix: the folder of one run.")
+    return _any_run(designs)
 
 
 def _arrivals(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
@@ -252,8 +272,14 @@ def _of_bars(designs: Sequence[Design], width_in: float) -> float:
     return 1.4 + 0.32 * min(len(designs), plots.MOST_BARS)
 
 
+def _of_energy(designs: Sequence[Design], width_in: float) -> float:
+    parts = plots.energy_parts(designs[: plots.MOST_BARS])[0].values()
+    shown = {part for own in parts for part, joules in own.items() if joules}
+    return _of_bars(designs, width_in) - 0.3 + plots.legend_height_in(shown, 0.8 * width_in)
+
+
 def _of_rows(designs: Sequence[Design], width_in: float) -> float:
-    clients = int(_any_run(designs).fates["client"].nunique())
+    clients = plots.num_clients(_any_run(designs))
     return 0.74 * width_in if clients > plots.MOST_IN_ROWS else 1.2 + 0.14 * min(clients, plots.MOST_ROWS)
 
 
@@ -265,7 +291,9 @@ Drawing = Callable[["Axes", Sequence[Design], PlotOptions], None]
 Height = Callable[[Sequence[Design], float], float]
 KINDS: dict[str, tuple[Drawing, Height]] = {
     "accuracy-time": (_model, _golden),
-    "energy": (_energy, _of_bars),
+    "energy": (_energy, _of_energy),
+    "bits": (_bits, _of_bars),
+    "presence": (_presence, _golden),
     "pareto": (_pareto, _golden),
     "factor": (_factor, _golden),
     "timeline": (_timeline, _of_rows),

@@ -2,9 +2,11 @@
 
 import attrs
 import matplotlib
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import cosim
@@ -13,8 +15,9 @@ from analysis.designs import designs_of
 from analysis.intervals.curves import mean_curve
 from analysis.intervals.statistics import Interval
 from analysis.plots import bars, curves, model_over, overview, telling_round
+from analysis.plots.bars import energy_parts
 from analysis.plots.style import looks_of, wasted
-from cosim.records import DONE
+from cosim.records import DONE, REST, Span
 
 
 @pytest.fixture(scope="module")
@@ -150,11 +153,24 @@ def test_no_rows_of_clients_are_said_in_the_overview(result: cosim.Result):
 
 
 def test_what_was_wasted_is_told_from_what_was_not_in_grey():
-    known = looks_of(["training", "sending", "receiving", "compressing"])
-    lost = {doing: wasted(looks) for doing, looks in known.items()}
-    assert all(looks["facecolor"] == "#ffffff" for looks in lost.values())
-    assert len({looks.get("hatch") for looks in lost.values()}) == len(lost)
-    assert known["training"]["facecolor"] != "#ffffff"
+    known = looks_of(["training", "sending", "receiving", "waiting to send", "compressing"])
+    for looks in known.values():
+        assert abs(grey(wasted(looks)) - grey(looks)) > 0.15
+    lost = {(grey(wasted(looks)), wasted(looks).get("hatch")) for looks in known.values()}
+    assert len(lost) == len(known)
+
+
+def grey(looks: dict[str, str]) -> float:
+    """Lightness of a face, from 0 to 1."""
+    return float(np.dot(to_rgb(looks["facecolor"]), (0.299, 0.587, 0.114)))
+
+
+def test_rest_is_of_no_job_and_says_no_more_than_that_it_is(result: cosim.Result):
+    spans = [Span("client-0000", doing, 0.0, 1.0, 2.0, DONE) for doing in (*REST[:2], "train")]
+    parts, looks = energy_parts(designs_of([result.with_tables(spans=pd.DataFrame(spans))]))
+    (own,) = parts.values()
+    assert own == {"idle": 2.0, "asleep": 2.0, "training, no job": 2.0}
+    assert own.keys() <= looks.keys()
 
 
 def test_the_overview_of_a_run_that_learned_nothing_is_its_round(result: cosim.Result):

@@ -12,6 +12,7 @@ import cosim
 from analysis.designs import designs_of
 from analysis.plots.pareto import front
 from cosim import AfterRounds, EdgeTraining, FixedShares, HFedAvg, Radio, Sgd, Synthetic, System
+from cosim.records import Span
 from cosim.studies.study import Study
 from scenarios.command_line import main
 from scenarios.command_line.plot import KINDS, PlotOptions, drawn_as, inches
@@ -50,7 +51,7 @@ def designs(folder):
     return designs_of([cosim.Result.load(each) for each in sorted((folder / "s" / "runs").iterdir())])
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "timeline"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("timeline", "presence")])
 def test_a_picture_is_as_wide_as_asked_and_its_ticks_have_eight_points(folder, kind):
     figure = drawn_as(
         designs(folder), PlotOptions(kind=kind, width="88mm", target=("0.1",) if kind == "pareto" else ())
@@ -125,6 +126,22 @@ def test_pictures_of_clients_need_their_rows(folder, kind):
     bare = run.with_tables(spans=run.spans.iloc[:0], fates=run.fates.iloc[:0])
     with pytest.raises(cosim.ConfigurationError, match="the run kept no rows of its clients"):
         drawn_as(designs_of([bare]), PlotOptions(kind=kind))
+
+
+def test_what_is_of_one_design_refuses_several(folder):
+    for kind in ("timeline", "presence"):
+        with pytest.raises(cosim.ConfigurationError, match=f"--kind {kind}: of one design, and these are 4"):
+            drawn_as(designs(folder), PlotOptions(kind=kind))
+
+
+def test_a_long_legend_leaves_room_for_the_bar(folder):
+    run = designs(folder)[0].counted[0]
+    spans = [Span("client-0000", f"doing {n}", 0.0, 1.0, 1.0, "done") for n in range(12)]
+    found = designs_of([run.with_tables(spans=pd.DataFrame(spans))])
+    figure = drawn_as(found, PlotOptions(kind="energy"))
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    assert axes.get_window_extent().height / figure.dpi > 0.25
 
 
 def test_arrivals_are_a_distribution_that_ends_where_drops_begin(folder):

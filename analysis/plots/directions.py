@@ -1,0 +1,43 @@
+"""Directions: what a client has sent up and received, design by design."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from analysis.designs import Design
+from analysis.plots.bars import MOST_BARS, stacked
+from analysis.plots.style import looks_of
+from cosim.units import prefixed
+
+_LOOKS = dict(zip(("sent up", "received"), looks_of(["sending", "receiving"]).values(), strict=True))
+
+
+def directions(axes: Axes, designs: Sequence[Design]) -> int:
+    """Bits that a client has sent and received, dropped updates included.
+
+    Returns:
+        How many designs were drawn, the first ones.
+    """
+    parts = direction_parts(designs[:MOST_BARS])
+    scale, unit = prefixed(max(sum(own.values()) for own in parts.values()), "bit")
+    scaled = {name: {part: bits / scale for part, bits in own.items()} for name, own in parts.items()}
+    stacked(axes, scaled, _LOOKS, f"per client ({unit})")
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    return len(parts)
+
+
+def direction_parts(designs: Sequence[Design]) -> Mapping[str, Mapping[str, float]]:
+    """Bits of a client by design and direction, means over clients and runs."""
+    return {
+        design.name: {
+            "sent up": _mean([run.summary.bits_per_client for run in design.counted]),
+            "received": _mean([run.summary.received_bits_per_client for run in design.counted]),
+        }
+        for design in designs
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))

@@ -1,0 +1,37 @@
+"""What went up and down, as a part of a page; nothing where nobody received over the air.
+
+Scope: means over counted runs of what was really sent and received, dropped updates included.
+
+Usage::
+
+    html = both_ways(designs)
+"""
+
+from collections.abc import Sequence
+
+from analysis.designs import Design
+from analysis.plots.bars import MOST_BARS
+from analysis.plots.directions import direction_parts, directions
+from analysis.report.pictures import picture, wide
+
+
+def both_ways(designs: Sequence[Design]) -> str:
+    """What a client has sent and received."""
+    parts = direction_parts(designs)
+    if not any(own["received"] for own in parts.values()):
+        return ""
+    drawn = list(parts.items())[:MOST_BARS]
+    caption = "Per client, means over clients and runs" + (
+        f"; the first {len(drawn)} of {len(designs)} designs." if len(designs) > len(drawn) else "."
+    )
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{part} {bits / 1e6:.4g} Mbit" for part, bits in own.items())
+        for name, own in drawn
+    )
+    made = picture(
+        lambda axes: directions(axes, designs),
+        said=f"{caption} {told}.",
+        prefix="directions-",
+        size=(9.0, 1.4 + 0.3 * len(drawn)),
+    )
+    return wide(made, "Sent and received", caption)

@@ -1,0 +1,47 @@
+"""Both directions: bits of the picture against rows of transfers, and nothing where nobody received."""
+
+import pytest
+import worlds
+from matplotlib.figure import Figure
+
+import cosim
+from analysis.designs import designs_of
+from analysis.fates import Fates
+from analysis.plots.directions import direction_parts, directions
+from analysis.report.report import report
+
+DOWN = cosim.Broadcast(bandwidth_hz=1e6)
+
+
+def played(downlink=DOWN, seed=1, **changes):
+    system = worlds.somebody_late(downlink=downlink, seed=seed, evaluation=cosim.Never())
+    devices = cosim.evolve(system.devices, receive_w=0.3)
+    return cosim.run(cosim.evolve(system, devices=devices), **changes)
+
+
+def test_bits_by_direction_are_means_over_clients_and_runs():
+    runs = [played(seed=seed) for seed in (1, 2)]
+    ((name, parts),) = direction_parts(designs_of(runs)).items()
+    for part, direction in (("sent up", "up"), ("received", "down")):
+        rows = [run.transfers[run.transfers["direction"] == direction] for run in runs]
+        bits = sum(own["sent_bits"].sum() for own in rows) / (2 * 5)
+        assert parts[part] == pytest.approx(bits, rel=1e-12)
+    assert parts["sent up"] < parts["received"], "some are cut before they have sent all"
+    axes = Figure().subplots()
+    assert directions(axes, designs_of(runs)) == 1
+    widths = {bars.get_label(): bars.patches[0].get_width() for bars in axes.containers}
+    assert axes.get_xlabel() == "per client (kbit)"
+    assert widths == pytest.approx({part: bits / 1e3 for part, bits in parts.items()})
+
+
+def test_the_page_shows_both_where_somebody_received_only():
+    title = "What was sent and received"
+    assert title in report([played()])
+    assert title not in report([played(downlink=cosim.Instantaneous())])
+
+
+def test_energy_by_activity_knows_receiving_without_rows_of_clients_too():
+    whole, tallied = played(), played(records="rounds")
+    received_j = Fates.of(whole).energy_j(activity="receive")
+    assert received_j and Fates.of(tallied).energy_j(activity="receive") == pytest.approx(received_j)
+    assert Fates.of(tallied).energy_j() == pytest.approx(tallied.summary.energy_j, rel=1e-12)
