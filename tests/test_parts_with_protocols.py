@@ -296,6 +296,15 @@ def test_random_access_on_batteries_until_a_deadline(tmp_path: Path) -> None:
     assert outcomes(found) >= {"done", "deadline", "battery empty"}
 
 
+def test_who_waits_and_never_rests_takes_the_idle_power(tmp_path: Path) -> None:
+    """At work again at once, and idle between the slots of random access only."""
+    system = with_devices(at_random(timed(SYSTEMS["FedAsync"]), tmp_path), idle_w=0.5)
+    found = keeps_the_laws(system)
+    assert "idle" not in set(found.spans["activity"])
+    waits = found.spans[found.spans["activity"] == "wait"]
+    assert (waits["energy_j"] == 0.5 * (waits["end_s"] - waits["start_s"])).all()
+
+
 def test_sleep_and_groups_of_rows_in_both_clocks(tmp_path: Path) -> None:
     """With models broadcast, and downloads that count or do not."""
     for counts in (True, False):
