@@ -27,6 +27,15 @@ from cosim.testing.laws import same_tables
 
 LATE = evolve(worlds.somebody_late(), end=cosim.AfterRounds(num_global_rounds=6))
 FEDBUFF = cosim.FedBuff(num_updates=2)
+ONE_OF_A_CELL = worlds.training(selection=worlds.selection(1))
+ASLEEP = worlds.alike(
+    3,
+    2,
+    devices=worlds.processors(3e9, 2e9, 1e9, 5e8, 3e8, idle_w=0.5, sleep_w=0.03, sleeps_after_s=2e-3),
+    protocol=cosim.HFedAvg(training=ONE_OF_A_CELL),
+    end=cosim.AfterRounds(num_global_rounds=12),
+)
+"""One of a cell takes part, and the others fall asleep long before it is their turn."""
 
 
 def asynchronous(protocol: cosim.Protocol, num_updates: int = 60) -> System:
@@ -43,6 +52,12 @@ SYSTEMS: dict[str, System] = {
         LATE, protocol=cosim.HFedAvg(training=worlds.training(waiting=cosim.FirstK(num_updates=2)))
     ),
     "cut in seconds": evolve(LATE, end=cosim.AfterSeconds(duration_s=0.047)),
+    "asleep": ASLEEP,
+    "asleep in cells": evolve(
+        ASLEEP,
+        protocol=cosim.FedBuff(num_updates=2, training=cosim.Cells(training=ONE_OF_A_CELL)),
+        end=cosim.AfterVersions(num_versions=12),
+    ),
     "fedbuff": asynchronous(FEDBUFF),
     "cells": asynchronous(
         cosim.FedAsync(training=cosim.Cells(training=worlds.training(waiting=worlds.DEADLINE)))
@@ -55,14 +70,23 @@ SYSTEMS: dict[str, System] = {
         cosim.FedAsync(training=cosim.Cells(training=cosim.AsynchronousTraining(protocol=FEDBUFF)))
     ),
 }
-BOTH = ["all alike", "somebody late", "over the air", "first two", "cut in seconds", "cells"]
+BOTH = [
+    "all alike",
+    "somebody late",
+    "over the air",
+    "first two",
+    "cut in seconds",
+    "cells",
+    "asleep",
+    "asleep in cells",
+]
 CLOCKS = dict.fromkeys(SYSTEMS, ("events",)) | dict.fromkeys(BOTH, ("events", "arrays"))
 ORDER: dict[str, tuple[str, Callable[[Any], tuple[Any, ...]]]] = {
     "spans": ("end_s", lambda row: (by_number(row.node), row.start_s)),
     "transfers": ("end_s", lambda row: (by_number(row.edge), by_number(row.client), row.job)),
     "fates": ("end_s", lambda row: (by_number(row.edge), by_number(row.client), row.job)),
     "plans": ("time_s", lambda row: (by_number(row.edge), by_number(row.client), row.edge_round)),
-    "rounds": ("end_s", lambda row: (row.level, by_number(row.node), row.edge_round)),
+    "rounds": ("end_s", lambda row: (row.level, by_number(row.node), row.start_s)),
     "tallies": ("end_s", lambda row: (by_number(row.edge), row.edge_round)),
     "versions": ("time_s", lambda row: (by_number(row.server), row.version)),
     "updates": ("applied_s", lambda row: (by_number(row.server), row.made_version, by_number(row.client))),

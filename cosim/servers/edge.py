@@ -175,6 +175,8 @@ class EdgeServer(Server):
             assignments = [(client, assigned(cycles=own)) for client, own in each]
             outcomes = yield from self.edge_round(sim, assignments, waiting, work.job, num_wanted=num_wanted)
             return [update for update in outcomes if not isinstance(update, Dropped)]
+        assert self.rounds.played is not None
+        self.rounds.played.begin(played)
         updates = self._asked(sim, played, work)
         with sim.trace.open_round(played.start_s):
             try:

@@ -41,6 +41,11 @@ class PlayedRounds:
         self.cells: Sequence[Clients] = ()
         trace.many = self
 
+    def begin(self, played: ArrayRound) -> None:
+        """Keep the rest that a round has ended, which may be handed over before the round."""
+        if self.keeps_rows and played.rested is not None:
+            self._rested.append(played.rested)
+
     def add(self, played: ArrayRound) -> None:
         """Keep a round that has ended."""
         if self.keeps_rows:
@@ -73,11 +78,11 @@ class PlayedRounds:
         """The rows that ended by then, by column."""
         rounds = [of for of in self._rounds if of.start_s <= until_s]
         found = _columns(rounds) if rounds else {}
-        rested = [of.rested for of in rounds if of.rested is not None] + self._rested
-        if rested:
-            clients, _ = _names([of.clients for of in rested], [len(of.since_s) for of in rested])
+        if self._rested:
+            sizes = [len(of.since_s) for of in self._rested]
+            clients, _ = _names([of.clients for of in self._rested], sizes)
             at_work = [found[Span]] if Span in found else []
-            found[Span] = _stacked(at_work + spans_of(rested, clients))
+            found[Span] = _stacked(at_work + spans_of(self._rested, clients))
         for kind, columns in found.items():
             ends_s = columns["end_s"]
             which = (self._forgotten_s < ends_s) & (ends_s <= until_s)
