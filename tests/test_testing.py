@@ -231,7 +231,7 @@ PLANTED = {
     AtOnce: "time: two activities of .* overlap",
     Overlapping: "time: global rounds of cloud overlap",
     Gaining: "energy: an activity must take a finite energy of at least 0",
-    PayingToWait: "energy: waiting takes none",
+    PayingToWait: "energy: waiting takes no more than the idle power",
     Miscounting: "drops: 2 uploads arrive at edge-01 in round 1.0, and 1 updates",
     Backdating: "drops: an upload of .* arrives after its edge round",
     Drawing: "determinism: ",

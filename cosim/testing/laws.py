@@ -5,11 +5,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from cosim.names import by_number
+from cosim.configuration import from_dict
+from cosim.devices.devices import DeviceArrays
+from cosim.names import by_number, client_name
 from cosim.records import DONE, NO_JOB, NO_ROUND, REST
 from cosim.results import Result
+from cosim.simulation import Simulation
 from cosim.summary import COMPLETE
+from cosim.system import System
 
 Law = Callable[[Result], None]
 
@@ -66,12 +71,21 @@ def energy_adds_up(result: Result) -> None:
         "a power below 0, or one that is not a number",
     )
     waiting = spans[spans["activity"] == "wait"]
-    takes = waiting["energy_j"] > 0.0
-    if not _rests(spans).any():
-        _all(waiting, ~takes, "energy", "waiting takes none", "a power given to sim.spend")
+    if (waiting["energy_j"] > 0.0).any():
+        takes_j = _idle_w(result, waiting["node"]) * (waiting["end_s"] - waiting["start_s"])
+        rule = "waiting takes no more than the idle power"
+        _all(waiting, waiting["energy_j"] <= takes_j, "energy", rule, "a power given to sim.spend")
     if not np.isclose(spans["energy_j"].sum(), result.summary.energy_j, rtol=1e-12):
         where = f"the spans have {spans['energy_j'].sum()} J, the summary has {result.summary.energy_j} J"
         raise broken("energy", where, "a summary of its own")
+
+
+def _idle_w(result: Result, nodes: "pd.Series[str]") -> NDArray[np.float64]:
+    """Of the device of each client; 0 for other nodes."""
+    system = from_dict(System, result.config["system"])
+    idle_w = DeviceArrays.of(system.devices.of_clients(Simulation(system.seed), system.sizes())).idle_w
+    of_node = {client_name(number): power_w for number, power_w in enumerate(idle_w.tolist())}
+    return np.array([of_node.get(node, 0.0) for node in nodes])
 
 
 def _rests(spans: pd.DataFrame) -> "pd.Series[bool]":
