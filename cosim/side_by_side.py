@@ -13,7 +13,7 @@ Usage, in a process::
 
 import math
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
 import simpy
@@ -67,24 +67,14 @@ class SideBySide:
         return sum(branch.has_arrived for branch in self._branches.values())
 
     @property
-    def num_left(self) -> int:
-        """Those that have not ended."""
-        return sum(branch.is_alive for branch in self._branches.values())
-
-    @property
     def ends_s(self) -> list[float]:
         """When each has ended, in the given order; infinite where it has not."""
         return [branch.ended_s for branch in self._branches.values()]
 
-    def wait(
-        self, num_arrived: int | None = None, within_s: float | None = None, until: Event | None = None
-    ) -> Process:
+    def wait(self, num_arrived: int | None = None, within_s: float | None = None) -> Process:
         """Wait until so many have arrived or all have ended, at most so long from now (None: without end).
 
-        Those who arrive at the instant of the last that it waits for, or of the event, have arrived, too.
-
-        Args:
-            until: An event at which it waits no longer.
+        Those who arrive at the instant of the last that it waits for have arrived, too.
 
         Raises:
             ValueError: A time below 0, or not finite.
@@ -96,10 +86,8 @@ class SideBySide:
             over |= self._arrival(num_arrived)
         if within_s is not None:
             over |= _Alarm(self._environment, within_s, self._depth)
-        if until is not None:
-            over |= until
         yield from self._until(over)
-        if num_arrived is not None or (until is not None and until.processed):
+        if num_arrived is not None:
             yield from self._end_of_instant()
 
     def under(self, process: Process) -> Process:
@@ -215,6 +203,66 @@ class Barrier:
                 self.opens.succeed()
 
 
+class Watched:
+    """A process that is played in the one that is running, as long as something lets it.
+
+    Args:
+        may_go_on: Asked at the end of each instant of `change`, before the alarms around.
+        change: Gives the next event at which to ask.
+        reason: Why it is cut.
+    """
+
+    def __init__(
+        self,
+        environment: simpy.Environment,
+        may_go_on: Callable[[], bool],
+        change: Callable[[], Event],
+        reason: Callable[[], str],
+    ) -> None:
+        self._environment, self._may_go_on, self._change, self._reason = (
+            environment,
+            may_go_on,
+            change,
+            reason,
+        )
+        self._process = environment.active_process
+        self._cut: Dropped | None = None
+        self._event: Event | None = None
+
+    def played(self, process: Process) -> Process:
+        """Play it; returns its value, or `Dropped` where it was cut here."""
+        self._watch()
+        try:
+            return (yield from process)
+        except simpy.Interrupt as cut:
+            if cut.cause is self._cut:
+                return self._cut
+            raise
+        finally:
+            self._process = None
+            if self._event is not None and self._event.callbacks is not None:
+                self._event.callbacks.remove(self._changed)
+
+    def _watch(self) -> None:
+        self._event = self._change()
+        self._event.callbacks.append(self._changed)  # type: ignore[union-attr]
+
+    def _changed(self, event: Event) -> None:
+        self._event = None
+        if isinstance(self._process, Branch):
+            alarm = _Alarm(self._environment, 0.0, self._process.depth, comes_last=True)
+            alarm.callbacks.append(self._ask)  # type: ignore[union-attr]
+
+    def _ask(self, alarm: Event) -> None:
+        if self._process is None:
+            return
+        if self._may_go_on():
+            self._watch()
+        else:
+            self._cut = Dropped(self._reason())
+            self._process.interrupt(self._cut)
+
+
 def end_of_own_instant(environment: simpy.Environment) -> Event:
     """An event that comes when all else of this instant is over, but for the alarms around who asks."""
     return _Alarm(environment, 0.0, _depth(environment))
@@ -260,10 +308,16 @@ def _depth(environment: simpy.Environment) -> int:
 
 
 class _Alarm(simpy.Event):
-    """A timeout that comes after all other events of its instant, the alarms of inner processes included."""
+    """A timeout that comes after all other events of its instant, the alarms of inner processes included.
 
-    def __init__(self, environment: simpy.Environment, delay_s: float, depth: int) -> None:
+    Args:
+        comes_last: Whether other alarms of this depth come before it, too.
+    """
+
+    def __init__(
+        self, environment: simpy.Environment, delay_s: float, depth: int, *, comes_last: bool = False
+    ) -> None:
         super().__init__(environment)
         self._ok = True
         self._value = None
-        environment.schedule(self, sys.maxsize - depth, delay_s)  # type: ignore[arg-type]
+        environment.schedule(self, sys.maxsize - 2 * depth + comes_last, delay_s)  # type: ignore[arg-type]

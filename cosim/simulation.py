@@ -30,7 +30,7 @@ Records written: `Span`, one per activity that took time.
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from heapq import heappush
 from typing import Any, Protocol
@@ -50,6 +50,7 @@ from cosim.side_by_side import (
     Loose,
     Process,
     SideBySide,
+    Watched,
     end_of_own_instant,
     outcome_of,
     reason_of,
@@ -232,6 +233,22 @@ class Simulation(Draws):
         """An event of this clock that nothing has triggered yet."""
         return simpy.Event(self._environment)
 
+    def watched(
+        self,
+        process: Process,
+        may_go_on: Callable[[], bool],
+        change: Callable[[], Event],
+        reason: Callable[[], str],
+    ) -> Process:
+        """Play a process as long as something lets it; returns its value, or `Dropped`.
+
+        Args:
+            may_go_on: Asked at the end of each instant of `change`, before the alarms around.
+            change: Gives the next event at which to ask.
+            reason: Why it is cut.
+        """
+        return (yield from Watched(self._environment, may_go_on, change, reason).played(process))
+
     def any_of(self, events: Sequence[Event]) -> Event:
         """An event that comes with the first of some."""
         return events[0] if len(events) == 1 else self._environment.any_of(events)
@@ -259,7 +276,7 @@ class Simulation(Draws):
         """
         event = self.event()
         event._ok, event._value = True, None
-        self._environment.schedule(event, sys.maxsize + 1)  # type: ignore[arg-type]
+        self._environment.schedule(event, sys.maxsize + 4)  # type: ignore[arg-type]
         return event
 
     def end_of_own_instant(self) -> Event:

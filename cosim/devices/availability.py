@@ -112,6 +112,8 @@ class Availability:
     @property
     def is_there(self) -> bool:
         """Whether it is there at this instant."""
+        if len(self._causes) == 1:
+            return self._causes[0].is_there  # in half the time
         return all(cause.is_there for cause in self._causes)
 
     def change(self) -> Event:
@@ -124,14 +126,9 @@ class Availability:
             return (yield from job)
         if not self.is_there:
             job.close()
-            return Dropped(self._reason)
-        jobs = self._sim.side_by_side({0: job})
-        while self.is_there and jobs.num_left:
-            yield from jobs.wait(until=self.change())
-        (outcome,) = yield from jobs.cut(self._reason)
-        return outcome
+            return Dropped(self._reason())
+        return (yield from self._sim.watched(job, lambda: self.is_there, self.change, self._reason))
 
-    @property
     def _reason(self) -> str:
         """Why it is not there."""
         return next((cause.reason for cause in self._causes if not cause.is_there), LEFT)
