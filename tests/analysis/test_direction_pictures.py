@@ -22,7 +22,7 @@ def played(downlink: cosim.Downlink = DOWN, seed: int = 1, records: str = "all")
 
 def test_bits_by_direction_are_means_over_clients_and_runs():
     runs = [played(seed=seed) for seed in (1, 2)]
-    ((name, parts),) = direction_parts(designs_of(runs)).items()
+    (parts,) = direction_parts(designs_of(runs)).values()
     for part, direction in (("sent up", "up"), ("received", "down")):
         rows = [run.transfers[run.transfers["direction"] == direction] for run in runs]
         bits = sum(own["sent_bits"].sum() for own in rows) / (2 * 5)
@@ -45,5 +45,6 @@ def test_the_page_shows_both_where_somebody_received_only():
 def test_energy_by_activity_knows_receiving_without_rows_of_clients_too():
     whole, tallied = played(), played(records="rounds")
     received_j = Fates.of(whole).energy_j(activity="receive")
-    assert received_j and Fates.of(tallied).energy_j(activity="receive") == pytest.approx(received_j)
+    assert received_j
+    assert Fates.of(tallied).energy_j(activity="receive") == pytest.approx(received_j)
     assert Fates.of(tallied).energy_j() == pytest.approx(tallied.summary.energy_j, rel=1e-12)
