@@ -220,7 +220,11 @@ class Rests:
 
     def _record(self, span: Span) -> None:
         """Keep a span that may have ended before others that are kept."""
-        insort(self._trace.spans, span, key=lambda kept: kept.end_s)
+        spans = self._trace.spans
+        if not spans or spans[-1].end_s <= span.end_s:
+            spans.append(span)
+        else:
+            insort(spans, span, key=lambda kept: kept.end_s)
 
     def _place(self, node: str) -> int:
         found = self._places.get(node)
