@@ -8,10 +8,11 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.designs import Design
 from analysis.plots.bars import MOST_BARS, stacked
-from analysis.plots.style import looks_of
+from analysis.plots.style import Looks, looks_of
 from cosim.units import prefixed
 
-_LOOKS = dict(zip(("sent up", "received"), looks_of(["sending", "receiving"]).values(), strict=True))
+_LIKE = looks_of(["sending", "receiving"])
+_LOOKS: dict[str, Looks] = {"sent up": _LIKE["sending"], "received": _LIKE["receiving"]}
 
 
 def directions(axes: Axes, designs: Sequence[Design]) -> int:
