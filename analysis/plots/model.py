@@ -198,17 +198,25 @@ def named_among(lines: Sequence[Curve], measure: Measure) -> list[Curve]:
 
 
 def curves(axes: Axes, points: pd.DataFrame, x_label: str) -> None:
-    """Test accuracies over something with their intervals, a line per curve, told apart without colour.
+    """Test accuracies over something, a line per curve, told apart without colour.
+
+    Their intervals are bands, or of more than three lines bars at the ends.
 
     Args:
         points: Columns curve, at, mean, low, high (`analysis.intervals.curves.mean_curve`).
     """
-    for index, (label, own) in enumerate(points.groupby("curve", sort=False)):
-        look = style(index, len(own))
+    lines = list(points.groupby("curve", sort=False))
+    for index, (label, own) in enumerate(lines):
+        look, shown = style(index, len(own)), own if len(lines) <= MOST_BANDS else own.iloc[-1:]
         axes.plot(own["at"], 100 * own["mean"], label=str(label), **look)
-        if (own["high"] > own["low"]).any():
-            ends = 100 * own["low"], 100 * own["high"]
-            axes.fill_between(own["at"], *ends, color=look["color"], alpha=0.13, linewidth=0)
+        if not (own["high"] > own["low"]).any():
+            continue
+        low, mean, high = (100 * shown[name] for name in ("low", "mean", "high"))
+        if len(lines) <= MOST_BANDS:
+            axes.fill_between(shown["at"], low, high, color=look["color"], alpha=0.13, linewidth=0)
+        else:
+            ends = [np.maximum(mean - low, 0.0), np.maximum(high - mean, 0.0)]
+            axes.errorbar(shown["at"], mean, ends, color=look["color"], linewidth=0.9, capsize=2.5)
     axes.set_xlabel(x_label)
     axes.set_ylabel("test accuracy (%)")
     axes.grid(alpha=0.3)
