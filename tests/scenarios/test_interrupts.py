@@ -101,11 +101,11 @@ def test_ctrl_c_while_modules_are_loaded_is_quiet(module, tmp_path):
 
 HELD = """
 import builtins, os, signal, time
-from cosim import results
-def save(result):
+from cosim import row_groups
+def save(rows, status, time_s):
     builtins.print("saving", flush=True)
     time.sleep(60.0)
-results.Result.save = save
+row_groups.RowGroups.save = save
 """
 
 
