@@ -35,10 +35,9 @@ def rates(draw) -> tuple[Rate, list[Fraction], list[Fraction], Fraction | None]:
     )
 
 
-def pieces(found, start_s: float):
-    """(from, to, rate) from an instant on, by going from row to row; the last `to` may be None."""
+def pieces(found, now: Fraction):
+    """(from, to, rate) from an instant of the trace on, going from row to row; the last `to` may be None."""
     rate, time_s, rate_bps, end_s = found
-    now = Fraction(start_s) + Fraction(rate.course.offset_s)
     base = Fraction(0)
     if rate.course.repeats:
         base = (now // end_s) * end_s
@@ -53,8 +52,15 @@ def pieces(found, start_s: float):
 
 
 def exact_bits(found, start_s: float, end_s: float) -> Fraction:
-    last, total = Fraction(end_s) + Fraction(found[0].course.offset_s), Fraction(0)
-    for begin, until, bps in pieces(found, start_s):
+    """Going from row to row, but for whole turns of a trace that repeats, which have the same bits each."""
+    offset, total = Fraction(found[0].course.offset_s), Fraction(0)
+    first, last = Fraction(start_s) + offset, Fraction(end_s) + offset
+    if found[0].course.repeats and last > first:
+        num_turns, ends = (last - first) // found[3], [*found[1][1:], found[3]]
+        of_a_turn = zip(found[1], ends, found[2], strict=True)
+        total = num_turns * sum((bps * (until - begin) for begin, until, bps in of_a_turn), Fraction(0))
+        first += num_turns * found[3]
+    for begin, until, bps in pieces(found, first):
         if begin >= last:
             break
         total += bps * ((last if until is None else min(last, until)) - begin)
