@@ -220,6 +220,11 @@ def known_costs(folder: Path) -> dict[str, float]:
     return {}
 
 
+def every_run(runs: Runs) -> list[cosim.Result]:
+    """Those of all designs and seeds."""
+    return [result for results in runs.values() for result in results]
+
+
 def num_rounds(system: cosim.System) -> int:
     """Global rounds that a system plays."""
     assert isinstance(system.end, cosim.AfterRounds)

@@ -8,7 +8,7 @@ cosim reproduce hist-fig4 --quick
 import numpy as np
 
 from scenarios.reproduce.claims import Claim, Quantity, rising, sooner
-from scenarios.reproduce.figures import Runs, play_all
+from scenarios.reproduce.figures import Runs, every_run, play_all
 from scenarios.reproduce.hist.figures import (
     SPLITS,
     Options,
@@ -35,8 +35,7 @@ def main(options: Options) -> int:
     runs = play_all(FIGURE, systems, options)
     claims = [claim for split in splits for claim in _claims(runs, cells, split)]
     picture = drawn(runs, splits, uploads, "upload per client (whole models)", "")
-    played = [result for results in runs.values() for result in results]
-    return tell(FIGURE, options, claims, table_of(runs), picture, played)
+    return tell(FIGURE, options, claims, table_of(runs), picture, every_run(runs))
 
 
 def _claims(runs: Runs, cells: tuple[int, ...], split: str) -> list[Claim]:

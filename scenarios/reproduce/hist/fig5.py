@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from analysis.plots import bars
 from scenarios.reproduce.claims import Claim, Reached, sooner
-from scenarios.reproduce.figures import play_all
+from scenarios.reproduce.figures import every_run, play_all
 from scenarios.reproduce.hist.figures import SPLITS, Options, hist_and_hfedavg, uploads_to
 from scenarios.reproduce.shown import tell
 
@@ -41,8 +41,7 @@ def main(options: Options) -> int:
         ]
     )
     picture = _drawn(cost, cells, splits, target)
-    played = [result for results in runs.values() for result in results]
-    return tell(FIGURE, options, claims, table, picture, played)
+    return tell(FIGURE, options, claims, table, picture, every_run(runs))
 
 
 def _claims(cost: dict[str, Reached], cells: tuple[int, ...], split: str, target: float) -> list[Claim]:

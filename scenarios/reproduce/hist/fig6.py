@@ -4,7 +4,7 @@ cosim reproduce hist-fig6 --quick
 """
 
 from scenarios.reproduce.claims import Claim, Quantity, rising
-from scenarios.reproduce.figures import Runs, play_all
+from scenarios.reproduce.figures import Runs, every_run, play_all
 from scenarios.reproduce.hist.figures import (
     SPLITS,
     Options,
@@ -46,8 +46,7 @@ def main(options: Options) -> int:
     runs = play_all(FIGURE, systems, options)
     claims = [claim for split in splits for claim in _claims(runs, split)]
     picture = drawn(runs, splits, global_rounds, "global rounds", "N = 3, ")
-    played = [result for results in runs.values() for result in results]
-    return tell(FIGURE, options, claims, table_of(runs), picture, played)
+    return tell(FIGURE, options, claims, table_of(runs), picture, every_run(runs))
 
 
 def _claims(runs: Runs, split: str) -> list[Claim]:

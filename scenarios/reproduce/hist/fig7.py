@@ -4,7 +4,7 @@ cosim reproduce hist-fig7 --quick
 """
 
 from scenarios.reproduce.claims import Claim, Floats, Quantity, rising
-from scenarios.reproduce.figures import Runs, play_all
+from scenarios.reproduce.figures import Runs, every_run, play_all
 from scenarios.reproduce.hist.figures import (
     SPLITS,
     Options,
@@ -56,8 +56,7 @@ def main(options: Options) -> int:
             )
         )
     picture = drawn(runs, splits, global_rounds, "global rounds", "N = 3, E = 15, ")
-    played = [result for results in runs.values() for result in results]
-    return tell(FIGURE, options, claims, table_of(runs), picture, played)
+    return tell(FIGURE, options, claims, table_of(runs), picture, every_run(runs))
 
 
 def _claim(runs: Runs, split: str) -> Claim:

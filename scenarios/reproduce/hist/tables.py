@@ -18,7 +18,7 @@ from analysis.plots import bars
 from cosim.learning.network.submodels import NetworkShape
 from scenarios.command_line.console import console
 from scenarios.reproduce.claims import Claim, Quantity, Reached, reached, sooner
-from scenarios.reproduce.figures import Options, Runs, play_all
+from scenarios.reproduce.figures import Options, Runs, every_run, play_all
 from scenarios.reproduce.hist.figures import DEALT, SPLITS
 from scenarios.reproduce.shown import tell
 
@@ -104,8 +104,7 @@ def play(table: PaperTable, setting: Setting, options: Options, required: Sequen
     frame = pd.DataFrame([row for entry in entries for row in entry.rows(options.every_seed)])
     console.print(shown(table, entries, len(options.every_seed)))
     claims = [grid_claim(table), *(entry.claim(required) for entry in entries)]
-    played = [result for results in runs.values() for result in results]
-    return tell(table.name, options, claims, frame, drawn(table, entries), played)
+    return tell(table.name, options, claims, frame, drawn(table, entries), every_run(runs))
 
 
 @attrs.frozen(eq=False)

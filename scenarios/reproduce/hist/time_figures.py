@@ -18,7 +18,7 @@ from analysis.intervals.statistics import Interval
 from analysis.plots import style
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Floats, Reached, reached
-from scenarios.reproduce.figures import num_rounds, play_all
+from scenarios.reproduce.figures import every_run, num_rounds, play_all
 
 GreyLevels = Literal["symmetric", "positive"]
 EQUAL, OPTIMAL = cosim.EqualSizes(), cosim.LatencyOptimal()
@@ -113,7 +113,7 @@ def play_tables(
     labels = {label: f"{label}, K={num_rounds(system)}" for label, system in systems.items()}
     runs = play_all(folder, {labels[label]: system for label, system in systems.items()}, options)
     tables = {label: [run.evaluations for run in runs[labels[label]]] for label in systems}
-    return tables, [run for results in runs.values() for run in results]
+    return tables, every_run(runs)
 
 
 def at_other_times(learned: Sequence[pd.DataFrame], systems: Sequence[cosim.System]) -> list[pd.DataFrame]:

@@ -24,7 +24,7 @@ from cosim.running import load_system
 from scenarios import rawhfl
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity
-from scenarios.reproduce.figures import num_rounds, play_all
+from scenarios.reproduce.figures import every_run, num_rounds, play_all
 from scenarios.reproduce.shown import tell
 
 Whole = NDArray[np.int64]
@@ -146,7 +146,7 @@ class Runs:
     @property
     def all(self) -> list[cosim.Result]:
         """Every run."""
-        return [result for results in self.of.values() for result in results]
+        return every_run(self.of)
 
     def accuracy(self, algorithm: str, global_round: int = -1) -> Floats:
         """Test accuracy after a round (-1: the last), shape (seeds,)."""

@@ -20,7 +20,7 @@ from analysis.plots import style
 from scenarios import vhfl
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats
-from scenarios.reproduce.figures import Runs
+from scenarios.reproduce.figures import Runs, every_run
 from scenarios.reproduce.shown import tell
 
 MEASURES = {
@@ -104,7 +104,7 @@ def write_figure(
     picture = Figure(figsize=(4.6 * len(panels), 4.0), layout="constrained")
     for axes, (measure, curves) in zip(picture.subplots(1, len(panels)), panels, strict=True):
         _draw(axes, runs, measure, curves)
-    return tell(figure, options, claims, table, picture, [run for of in runs.values() for run in of])
+    return tell(figure, options, claims, table, picture, every_run(runs))
 
 
 def _draw(axes: Axes, results: Runs, measure: str, curves: Sequence[str]) -> None:
