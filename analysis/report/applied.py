@@ -18,7 +18,7 @@ from analysis.designs import Design, Reading, seed_of
 from analysis.plots.asynchronous import by_client, speed_picture, staleness_picture, versions_picture
 from analysis.report.numbers import cell, in_small_units, is_share, number
 from analysis.report.page import details, table
-from analysis.report.pictures import PANEL, panels, picture
+from analysis.report.pictures import panels_of
 from cosim.results import Result
 
 _MOST_CLIENTS = 20
@@ -63,16 +63,9 @@ def _pictures(design: Design, place: int) -> str:
         "staleness": (staleness_picture, "Shares of applied updates by their staleness."),
         "speed": (speed_picture, "Applied updates of each client over the mean time of its jobs."),
     }
-    drawn = [
-        picture(
-            lambda axes, draw=draw: draw(axes, run),
-            said=said,
-            prefix=f"{name}{place}-",
-            size=(PANEL[0], PANEL[1] + 0.3),
-        )
-        for name, (draw, said) in drawings.items()
-    ]
-    return panels(drawn, f"{design.name}, seed {seed_of(run)}: {len(run.updates):,} updates.")
+    return panels_of(
+        run, drawings, place, f"{design.name}, seed {seed_of(run)}: {len(run.updates):,} updates."
+    )
 
 
 def _clients(design: Design) -> str:

@@ -12,7 +12,7 @@ Usage::
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +22,7 @@ from matplotlib.figure import Figure
 
 from analysis.plots import legend_height_in
 from analysis.report.page import text
+from cosim.results import Result
 
 _SETTINGS: Any = {"svg.hashsalt": "cosim", "svg.fonttype": "none", "legend.fontsize": 8}
 
@@ -56,6 +57,23 @@ def picture(draw: Callable[[Axes], Any], *, said: str, prefix: str, size: tuple[
 def panels(pictures: Sequence[str], caption: str = "") -> str:
     """Pictures side by side, as many as there is room for."""
     return f'<figure><div class="panels">{"".join(pictures)}</div>{_caption(caption)}</figure>'
+
+
+def panels_of(
+    run: Result, drawings: Mapping[str, tuple[Callable[[Axes, Result], Any], str]], place: int, caption: str
+) -> str:
+    """Pictures of one run side by side.
+
+    Args:
+        drawings: Name -> what draws it, and its text alternative.
+        place: Tells its ids from those of other runs.
+    """
+    size = (PANEL[0], PANEL[1] + 0.3)
+    drawn = [
+        picture(lambda axes, draw=draw: draw(axes, run), said=said, prefix=f"{name}{place}-", size=size)
+        for name, (draw, said) in drawings.items()
+    ]
+    return panels(drawn, caption)
 
 
 def wide(drawn: str, name: str, caption: str = "", *, small: bool = False) -> str:

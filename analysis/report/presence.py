@@ -15,7 +15,7 @@ from analysis.plots.presence import presence_picture
 from analysis.plots.states import THERE, empty_percent, shares_of, states_picture
 from analysis.report.numbers import cell, is_share
 from analysis.report.page import details, table
-from analysis.report.pictures import PANEL, panels, picture
+from analysis.report.pictures import panels_of
 from cosim.records import LEFT
 from cosim.results import Result
 
@@ -59,16 +59,7 @@ def _pictures(design: Design, place: int) -> str:
         ),
         "states": (states_picture, f"Shares of clients when edge rounds began. {_states_in_words(run)}"),
     }
-    drawn = [
-        picture(
-            lambda axes, draw=draw: draw(axes, run),
-            said=said,
-            prefix=f"{name}{place}-",
-            size=(PANEL[0], PANEL[1] + 0.3),
-        )
-        for name, (draw, said) in drawings.items()
-    ]
-    return panels(drawn, f"{design.name}, seed {seed_of(run)}.")
+    return panels_of(run, drawings, place, f"{design.name}, seed {seed_of(run)}.")
 
 
 def _states_in_words(run: Result) -> str:
