@@ -33,11 +33,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.checked_rows import named_file, unreadable
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
 from cosim.links.traces.course import Course
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
-from cosim.links.traces.trace_file import trace_file, unreadable
 from cosim.links.uplink import Job
 from cosim.names import by_number
 from cosim.radio.fading import BlockFading, Fading
@@ -95,7 +95,7 @@ class GainTrace(Fading):
         return TracedChannel(sim, where, course, gain[:, by_number(client)[1]])
 
     def _read(self) -> "Gains":
-        path = trace_file(GainTrace, self.file, (".npz",))
+        path = named_file(GainTrace, self.file, (".npz",))
         found = path.stat()
         return _read(path, found.st_mtime_ns, found.st_size)
 

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.checked_rows import named_file
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
 from cosim.links.downlink import CellDownlink, Downlink
@@ -31,8 +32,7 @@ from cosim.links.payload import Payload
 from cosim.links.traces.course import Course, Rate
 from cosim.links.traces.dealing import Dealing, OwnTraces
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
-from cosim.links.traces.table import KINDS, read
-from cosim.links.traces.trace_file import trace_file
+from cosim.links.traces.table import read
 from cosim.links.uplink import Cell, Job, Link, Places, Uplink, Upload, Uploads
 from cosim.simulation import Event, Simulation
 
@@ -57,7 +57,7 @@ class RateTrace:
         Raises:
             ConfigurationError: A file that is missing or wrong, or does not go with the clients.
         """
-        path = trace_file(RateTrace, self.file, KINDS)
+        path = named_file(RateTrace, self.file)
         rows = read(path)
         found = {}
         for client, (device, offset_s) in self.dealing.dealt(sim, shown(path), tuple(rows), clients).items():

@@ -15,22 +15,14 @@ Scope and limitations: whole tables in memory, each read once by a process; noth
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError
-from cosim.files import shown
-from cosim.links.traces.trace_file import unreadable
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cosim.checked_rows import CheckedRows
 
 COLUMNS = ("time_s", "device", "rate_bps")
-KINDS = (".csv", ".csv.gz", ".parquet")
-LARGEST = 1e30
-"""As for the numbers of a configuration."""
 
 
 class Rows(NamedTuple):
@@ -53,10 +45,13 @@ def read(path: Path) -> Mapping[str, Rows]:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, _written: int, _size: int) -> Mapping[str, Rows]:
-    frame = _frame(path)
-    numbers = {name: _numbers(path, frame, name) for name in ("time_s", "rate_bps")}
-    texts = frame["device"].astype("string").str.strip()
-    _check(path, frame, "device", (texts.isna() | (texts == "")).to_numpy(dtype=bool), "is empty", "name one")
+    rows = CheckedRows(path)
+    for name in COLUMNS:
+        rows.column(name, *COLUMNS)
+    rows.check_not_empty()
+    numbers = {name: rows.values(name) for name in ("time_s", "rate_bps")}
+    texts = rows.column("device").astype("string").str.strip()
+    rows.check("device", (texts.isna() | (texts == "")).to_numpy(dtype=bool), "is empty", "name one")
     devices = dict.fromkeys(texts)
     codes = texts.map({device: code for code, device in enumerate(devices)}).to_numpy(dtype=np.int64)
     order = np.argsort(codes, kind="stable")
@@ -64,11 +59,11 @@ def _read(path: Path, _written: int, _size: int) -> Mapping[str, Rows]:
     late = np.zeros(len(order), dtype=bool)
     late[order[firsts]] = time_s[firsts] != 0.0
     what, fix = "is the first of its device and not 0", "times since the first stamp, or a row at 0"
-    _check(path, frame, "time_s", late, what, fix)
+    rows.check("time_s", late, what, fix)
     goes_back = np.zeros(len(order), dtype=bool)
     goes_back[order[1:]] = (np.diff(time_s) <= 0.0) & (np.diff(codes[order]) == 0)
     what = "is not after the row before it of the same device"
-    _check(path, frame, "time_s", goes_back, what, "sort by time_s, and keep one row of each stamp")
+    rows.check("time_s", goes_back, what, "sort by time_s, and keep one row of each stamp")
     parts = np.split(order, firsts[1:])
     return {
         device: Rows(_kept(numbers["time_s"][part]), _kept(numbers["rate_bps"][part]))
@@ -79,45 +74,3 @@ def _read(path: Path, _written: int, _size: int) -> Mapping[str, Rows]:
 def _kept(values: NDArray[np.float64]) -> NDArray[np.float64]:
     values.flags.writeable = False
     return values
-
-
-def _frame(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
-    try:
-        if path.name.endswith(".parquet"):
-            frame = pd.read_parquet(path)
-        else:
-            frame = pd.read_csv(path, dtype={"device": str}, skip_blank_lines=False, skipinitialspace=True)
-    except (OSError, ValueError) as error:  # of both readers
-        raise unreadable(path, error) from None
-    for name in COLUMNS:
-        if name not in frame.columns:
-            there = ", ".join(map(str, frame.columns))
-            raise ConfigurationError(
-                f"{shown(path)}: has no column {name!r}; the columns are {there}. Usual fix: the columns "
-                f"{', '.join(COLUMNS)}."
-            )
-    if frame.empty:
-        raise ConfigurationError(f"{shown(path)}: no rows after the header. Usual fix: give the data.")
-    return frame
-
-
-def _numbers(path: Path, frame: "pd.DataFrame", name: str) -> NDArray[np.float64]:
-    import pandas as pd
-
-    values = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    _check(path, frame, name, np.isnan(values), "is no number", "fill the gap, or leave the row out")
-    _check(path, frame, name, values < 0.0, "is below 0", "check the column")
-    _check(path, frame, name, values > LARGEST, f"is above {LARGEST:g}", "check the unit")
-    return values
-
-
-def _check(
-    path: Path, frame: "pd.DataFrame", name: str, is_wrong: NDArray[np.bool_], what: str, fix: str
-) -> None:
-    if is_wrong.any():
-        row = int(is_wrong.argmax())
-        value: Any = frame[name].iloc[row]
-        line = row + (1 if path.name.endswith(".parquet") else 2)
-        raise ConfigurationError(f"{shown(path)}, row {line}: {name} = {value} {what}. Usual fix: {fix}.")
