@@ -9,10 +9,15 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import pytest
 import warm
 from data_sets import loaded
+from hypothesis import settings
 
 from cosim import FashionMnist
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.fashion_mnist_files import MissingFiles
+
+# Every run tries the same examples; `pytest --hypothesis-profile default` looks for new ones.
+settings.register_profile("fixed", derandomize=True)
+settings.load_profile("fixed")
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ def play(service=HALF, sendings=(), until_s=100.0, seed=1, **station):
 
     def senders():
         for time_s, sender, num_packets in sendings:
-            yield from sim.spend("observer", "wait", time_s - sim.now_s)
+            yield from sim.spend("observer", "wait", max(0.0, time_s - sim.now_s))  # sums of waits round
             messages.append(built.send(sender, num_packets))
         yield from sim.spend("observer", "watch", until_s - sim.now_s)
 
