@@ -140,6 +140,11 @@ class Claim:
         return next(v for v in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if v in verdicts)
 
 
+def difference(values: ArrayLike, others: ArrayLike) -> Floats:
+    """Values less others, 0 where they differ by rounding only: the sign of rounding is no finding."""
+    return np.where(np.isclose(values, others, rtol=1e-12, atol=0.0), 0.0, np.subtract(values, others))
+
+
 def rising(words: Sequence[str], values: Sequence[ArrayLike], unit: str = "") -> list[Quantity]:
     """That each of several lies above the one before it, seed by seed.
 
@@ -151,7 +156,7 @@ def rising(words: Sequence[str], values: Sequence[ArrayLike], unit: str = "") ->
     return [
         Quantity(
             words=f"{later} less {before}",
-            values=np.asarray(of_later) - np.asarray(of_before),
+            values=difference(of_later, of_before),
             least=0.0,
             unit=unit,
         )
@@ -210,7 +215,7 @@ def sooner(name: str, own: Reached, other_name: str, other: Reached, unit: str) 
     """
     missed = [np.where(np.isinf(each.taken), each.lasted, math.inf) for each in (own, other)]
     horizon = np.minimum(*missed)
-    gained = np.minimum(other.taken, horizon) - np.minimum(own.taken, horizon)
+    gained = difference(np.minimum(other.taken, horizon), np.minimum(own.taken, horizon))
     gained[np.isinf(own.taken) & np.isinf(other.taken)] = math.nan
     told = f"{name} {own.in_words(unit)}, {other_name} {other.in_words(unit)}; saved"
     return Quantity(words=told, values=gained, least=0.0, unit=unit)

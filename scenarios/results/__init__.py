@@ -36,8 +36,8 @@ mini-batches, so differences are paired. A claim *comes out* where the 95 % inte
 lies where the paper has it, *does not show* where it lies elsewhere, and is *too noisy* otherwise. A claim of
 several numbers has intervals that hold together.
 
-| figure | claims | come out | do not show | too noisy | seeds | core-hours |
-|---|---|---|---|---|---|---|
+| figure | claims | come out | do not show | too noisy | seeds | runs | global rounds | core-hours |
+|---|---|---|---|---|---|---|---|---|
 """
 ENDINGS = (".json", ".csv", ".png")
 
@@ -103,7 +103,8 @@ def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
                 str(verdicts.count(verdict) or "") for verdict in ("comes out", "does not show", "too noisy")
             )
             cells = (f"[{name}{_form(told)}]({paper}.md#{name})", str(len(verdicts)), counts)
-            cells += (str(len(told["seeds"])), f"{told['core_hours']:.2g}")
+            cells += (str(len(told["seeds"])), str(told["runs"] or ""), _rounds(told))
+            cells += (f"{told['core_hours']:.2g}",)
             lines.append(f"| {' | '.join(cells)} |")
     missing = sorted(
         set(catalogue("reproduce"))
@@ -117,6 +118,12 @@ def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
 
 def _form(told: Told) -> str:
     return ", quick form" if "--quick" in told["command"] else ""
+
+
+def _rounds(told: Told) -> str:
+    """Global rounds of a run, from the shortest to the longest."""
+    numbers = told["global_rounds"]
+    return " to ".join(str(number) for number in (numbers[0], numbers[-1])[: len(numbers)]) if numbers else ""
 
 
 def page(paper: str, figures: Sequence[Told]) -> str:
@@ -150,6 +157,8 @@ def section(told: Told) -> Iterator[str]:
         yield f"| {claim['paper']} | {here} | {claim['verdict']} |".replace("\n", " ")
     yield ""
     words = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    if told["runs"]:
+        words += f", {told['runs']} runs of {_rounds(told)} global rounds"
     where = f"{told['core_hours']:.2g} core-hours on {told['cpu']}, commit `{str(told['commit'])[:7]}`"
     yield (
         f"`{told['command']}`: {words}, {where}. [Table]({name}.csv), [claims with the value of every "

@@ -1,10 +1,15 @@
 """ResNet-18: names and sizes, its parts by other means, and its submodels against the masked network."""
 
+import itertools
+import math
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
+from cosim.learning.network.submodels import NetworkShape, Part, even_counts
 from models.resnet import BatchNorm, ResNet18
 
 BLOCKS = [f"layer{stage}.{block}" for stage in (1, 2, 3, 4) for block in (0, 1)]
@@ -307,3 +312,39 @@ def test_a_plain_dictionary_of_the_state_loads():
 def test_unknown_stems_are_refused():
     with pytest.raises(ValueError, match=r"stem = 'caltech': must be cifar or imagenet\. Usual fix"):
         tiny(stem="caltech")
+
+
+def channels_of(block, before, after):
+    """Tensors of a block -> the channels along their axes."""
+    inner = f"{block}.between"
+    found = {f"{block}.conv1.weight": (inner, before), f"{block}.conv2.weight": (after, inner)}
+    for name in ("weight", "bias", "running_mean", "running_var"):
+        found |= {f"{block}.bn1.{name}": (inner,), f"{block}.bn2.{name}": (after,)}
+        found |= {f"{block}.downsample.1.{name}": (after,)}
+    return found | {f"{block}.downsample.0.weight": (after, before)}
+
+
+@pytest.mark.parametrize(("num_cells", "share"), [(2, 0.53), (4, 0.295)])
+def test_no_cut_of_channels_that_cuts_no_tensor_twice_has_smaller_parts(num_cells, share):
+    """By all sets of channels: those between the convolutions of each block, those that stages pass on."""
+    shape = NetworkShape.of(ResNet18(1000, stem="imagenet", picture_side=224))
+    axes = {"conv1.weight": ("stream 1",), "fc.weight": ("stream 4",), "fc.bias": ()}
+    axes |= {f"bn1.{name}": ("stream 1",) for name in ("weight", "bias", "running_mean", "running_var")}
+    for stage in (1, 2, 3, 4):
+        before = f"stream {max(1, stage - 1)}"
+        axes |= channels_of(f"layer{stage}.0", before, f"stream {stage}")
+        axes |= channels_of(f"layer{stage}.1", f"stream {stage}", f"stream {stage}")
+    sizes = {name: math.prod(of) for name, of in shape.tensors.items()}
+    channels = sorted({channel for of in axes.values() for channel in of})
+    parts = {}
+    for num in range(len(channels) + 1):
+        for chosen in itertools.combinations(channels, num):
+            num_cuts = {name: sum(channel in chosen for channel in axes[name]) for name in sizes}
+            if max(num_cuts.values()) <= 1:
+                parts[chosen] = sum(size / num_cells ** num_cuts[name] for name, size in sizes.items())
+    counts = even_counts(shape.num_units, num_cells)
+    own = shape.num_values(Part({group: np.arange(of[0]) for group, of in counts.items()}))
+    between = tuple(channel for channel in channels if channel.endswith("between"))
+    assert own == parts[between] == min(parts.values())
+    assert len(parts) > 2 ** len(between)
+    assert own / shape.num_values() == pytest.approx(share, abs=5e-4)

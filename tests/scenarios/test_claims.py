@@ -12,6 +12,7 @@ from scenarios.reproduce.claims import (
     TOO_NOISY,
     Claim,
     Quantity,
+    difference,
     interval_of,
     reached,
     rising,
@@ -77,6 +78,17 @@ def test_rising_compares_neighbours_seed_by_seed():
     later, last = rising(["a", "b", "c"], [[1.0, 5.0], [2.0, 7.0], [2.5, 6.0]], "m")
     assert (later.words, later.values.tolist(), later.least) == ("b less a", [1.0, 2.0], 0.0)
     assert (last.words, last.values.tolist(), last.unit) == ("c less b", [0.5, -1.0], "m")
+
+
+def test_a_difference_of_rounding_is_none():
+    """Sums of the same times in another order, which no number of seeds would tell from a difference."""
+    sums = np.array([0.1 + 0.2 + 0.3, 0.3, 1e9 + 1e-7])
+    again = np.array([0.3 + 0.2 + 0.1, 0.1 + 0.2, 1e9])
+    assert (sums != again).all()
+    tied = rising(["before", "after"], [sums, again])[0]
+    assert tied.values.tolist() == [0.0, 0.0, 0.0]
+    assert Claim(paper="", quantities=[tied]).verdict == DOES_NOT_SHOW
+    assert difference([1.0 + 1e-9, -2.0], [1.0, 2.0]) == pytest.approx([1e-9, -4.0])
 
 
 def test_a_target_counts_from_where_it_has_held():

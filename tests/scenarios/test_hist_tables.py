@@ -116,6 +116,20 @@ def test_the_papers_entries_are_multiples_of_uploads_of_these_networks():
     }
 
 
+def test_hists_entries_of_table_2_are_multiples_of_an_nth_and_of_no_part():
+    """0.436 GB / 2: 34, 170, 26 and 112 times; / 4: 46, 212, 36 and 134 times. Parts have more."""
+    found = {claim.paper[:5] + claim.paper[-4:]: claim for claim in TABLES["hist-table2"].part_claims()}
+    assert {name: claim.verdict for name, claim in found.items()} == {
+        "N = 2that": "comes out",
+        "N = 2sums": "does not show",
+        "N = 4that": "comes out",
+        "N = 4sums": "does not show",
+    }
+    words = [claim.found[0].words for claim in found.values()]
+    for part, own in zip(("0.218", "0.2312", "0.109", "0.1287"), words, strict=True):
+        assert f"no multiple of {part} GB" in own
+
+
 @pytest.mark.parametrize(
     ("name", "step", "step_bits"),
     [

@@ -1,21 +1,27 @@
 """Table II of the HIST journal paper: ResNet-18 on CIFAR-10, upload per client to 75 % and 80 %.
 
 40 clients train 2 local epochs of batches of 50 (50 steps) with rate 0.01, as in the authors' public code for
-LeNet-5; E = 5 as in Section VI-B. The table counts a network of 1,000 outputs, and HIST's parts as its N-th;
-here each upload counts what it holds, of a network of 10 outputs. CIFAR-10 is looked for with --data-dir, in
+LeNet-5; E = 5 as in Section VI-B. The table counts a network of 1,000 outputs, and HIST's parts as its N-th,
+which no cut of channels that keeps residual sums gives (`models/resnet.py`); here each upload counts what it
+holds, of a network of 10 outputs. CIFAR-10 is looked for with --data-dir, in
 $COSIM_DATA and in the usual folders.
 
     cosim reproduce hist-table2 --quick
     cosim reproduce hist-table2 --data-dir ~/cifar-10 --device cuda
 """
 
+import numpy as np
+
 import cosim
+from cosim.learning.network.submodels import NetworkShape, Part, even_counts
 from models.resnet import ResNet18
+from scenarios.reproduce.claims import Claim
 from scenarios.reproduce.figures import Options
-from scenarios.reproduce.hist.tables import PaperTable, Setting, play, upload_bits
+from scenarios.reproduce.hist.tables import PaperTable, Setting, no_multiples, play, upload_bits
 
 __all__ = ["Options", "main"]
 
+COUNTED = ResNet18(1000, stem="imagenet", picture_side=224)
 TABLE = PaperTable(
     name="hist-table2",
     entries={
@@ -24,7 +30,7 @@ TABLE = PaperTable(
     },
     unit="GB",
     multiple=0.436,
-    multiple_bits=10 * upload_bits(ResNet18(1000, stem="imagenet", picture_side=224)),
+    multiple_bits=10 * upload_bits(COUNTED),
     multiple_words="ten uploads of ResNet-18 with 1,000 outputs, running statistics included, 0.436 GB",
 )
 
@@ -62,6 +68,27 @@ def setting(options: Options) -> Setting:
     return Setting(base, ("shards", "cell-iid"), (2, 4), rounds, (0.75, 0.80))
 
 
+def part_claims() -> list[Claim]:
+    """What HIST's entries are multiples of: an N-th of the network, not a part that keeps residual sums."""
+    shape = NetworkShape.of(COUNTED)
+    claims = []
+    for place, num_cells in ((0, 2), (2, 4)):
+        entries = [numbers[place] for of in TABLE.entries.values() for numbers in of.values()]
+        counts = even_counts(shape.num_units, num_cells)
+        part = Part({group: np.arange(of_cells[0]) for group, of_cells in counts.items()})
+        for words, share in (
+            ("of an N-th of that", 1.0 / num_cells),
+            ("of the least part that keeps residual sums", shape.num_values(part) / shape.num_values()),
+        ):
+            claims.append(
+                Claim(
+                    paper=f"N = {num_cells}: HIST's entries are multiples {words}",
+                    quantities=[no_multiples(entries, share * TABLE.multiple, TABLE.unit)],
+                )
+            )
+    return claims
+
+
 def main(options: Options) -> int:
     """Run, print, compare."""
-    return play(TABLE, setting(options), options)
+    return play(TABLE, setting(options), options, others=part_claims())

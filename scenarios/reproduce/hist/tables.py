@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.table import Table
@@ -23,6 +22,8 @@ from scenarios.reproduce.hist.figures import DEALT, SPLITS
 from scenarios.reproduce.shown import tell
 
 NAMES = ("HIST", "HFedAvg")
+ROUNDING = 0.0101
+"""Between an entry and the multiple that it is, at most."""
 
 Entries = Mapping[str, tuple[float, ...]]
 """Split -> the paper's numbers: HIST and HFedAvg for N = 2, then for N = 4."""
@@ -80,11 +81,18 @@ class Setting:
     replaced: str = ""
 
 
-def play(table: PaperTable, setting: Setting, options: Options, required: Sequence[str] = ()) -> int:
+def play(
+    table: PaperTable,
+    setting: Setting,
+    options: Options,
+    required: Sequence[str] = (),
+    others: Sequence[Claim] = (),
+) -> int:
     """Run, print ours beside the paper's, compare; returns the exit code.
 
     Args:
         required: Labels of comparisons that must come out as in the paper.
+        others: What else is claimed of the table.
     """
     if setting.replaced:
         console.print(f"{table.name} --quick replaces {setting.replaced}", soft_wrap=True)
@@ -103,7 +111,7 @@ def play(table: PaperTable, setting: Setting, options: Options, required: Sequen
     ]
     frame = pd.DataFrame([row for entry in entries for row in entry.rows(options.every_seed)])
     console.print(shown(table, entries, len(options.every_seed)))
-    claims = [grid_claim(table), *(entry.claim(required) for entry in entries)]
+    claims = [grid_claim(table), *others, *(entry.claim(required) for entry in entries)]
     return tell(table.name, options, claims, frame, drawn(table, entries), every_run(runs))
 
 
@@ -196,16 +204,12 @@ def upload_bits(network: Any) -> int:
 def grid_claim(table: PaperTable) -> Claim:
     """Whether the entries are whole multiples, and what they are multiples of is what it should be."""
     exact = table.multiple_bits / table.unit_bits
-    entries = np.array(
-        [
-            numbers[place]
-            for entries in table.entries.values()
-            for numbers in entries.values()
-            for place in (1, 3)
-        ]
-    )
-    off = abs(entries - np.round(entries / table.multiple) * table.multiple)
-    rounding = 0.0101
+    entries = [
+        numbers[place]
+        for entries in table.entries.values()
+        for numbers in entries.values()
+        for place in (1, 3)
+    ]
     return Claim(
         paper=f"HFedAvg's entries are multiples of {table.multiple_words}",
         quantities=[
@@ -217,13 +221,19 @@ def grid_claim(table: PaperTable) -> Claim:
                 unit=table.unit,
                 is_exact=True,
             ),
-            Quantity(
-                words=f"of {len(entries)} entries those that are none to 0.01 {table.unit}",
-                values=[(off > rounding).sum()],
-                most=0.5,
-                is_exact=True,
-            ),
+            no_multiples(entries, table.multiple, table.unit),
         ],
+    )
+
+
+def no_multiples(entries: Sequence[float], step: float, unit: str) -> Quantity:
+    """How many entries are no multiples of a step, to the rounding of both; none may be."""
+    off = [abs(entry - round(entry / step) * step) > ROUNDING for entry in entries]
+    return Quantity(
+        words=f"of {len(entries)} entries those that are no multiple of {step:.4g} {unit} to 0.01",
+        values=[sum(off)],
+        most=0.5,
+        is_exact=True,
     )
 
 
