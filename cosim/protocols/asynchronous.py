@@ -90,4 +90,4 @@ class Asynchronous(Protocol, ABC):
             cloud.living,
             lambda model: cloud.new_version(sim, model),
         )
-        return (yield from server.serve(lambda: cloud.is_over))
+        return (yield from server.serve(lambda: cloud.is_over, ends_anyway=cloud.end.latest_s is not None))

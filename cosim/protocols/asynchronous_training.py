@@ -90,7 +90,8 @@ class AsynchronousTraining(CellTraining):
         cell: _Cell = edge.kept[self]
         cell.global_round = global_round
         cell.server.take(model)
-        model = yield from cell.server.serve(self._is_over(sim, cell.server))
+        ends_anyway = self.turn.latest_s is not None or cloud.end.latest_s is not None
+        model = yield from cell.server.serve(self._is_over(sim, cell.server), ends_anyway=ends_anyway)
         cloud.living[edge.name] = model
         yield from edge.send(sim, load.model.bits)
         del cloud.living[edge.name]

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 import attrs
 
+from cosim.configuration import ConfigurationError
 from cosim.devices.availability import Availability
 from cosim.learning.graph.combinations import Change
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
@@ -25,6 +26,9 @@ from cosim.records import END_OF_RUN, Applied, Version
 from cosim.servers.inbox import Inbox
 from cosim.servers.starts import Idle, Starts
 from cosim.simulation import Dropped, Process, Simulation, outcome_of
+
+MANY_JOBS, MANY_EACH = 100_000, 100
+"""Jobs in a row, in all and for each who may be given some, after which nobody expects an update any more."""
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -155,7 +159,8 @@ class AsynchronousServer:
         self._waiting: list[Flight] = []
         self._reported: list[str] = []
         self._changed: list[str] = []
-        self._num_calls = 0
+        self._num_calls = self._num_lost = 0
+        self._why_lost = ""
         self._is_tick = self._is_released = self._is_stopped = self._has_begun = False
 
     @property
@@ -163,19 +168,25 @@ class AsynchronousServer:
         """Those who have a job, or wait for the next tick after one."""
         return len(self._queues) + len(self._reported)
 
-    def serve(self, is_over: Callable[[], bool]) -> Process:
+    def serve(self, is_over: Callable[[], bool], *, ends_anyway: bool) -> Process:
         """Apply what arrives and let others start, until it is over; returns the model.
 
         What is under way then goes on, and is waited for when the server serves again.
 
         Args:
             is_over: Asked whenever there is a version; `stop` ends it at another instant.
+            ends_anyway: Somebody ends it by the clock, whether updates arrive or not.
+
+        Raises:
+            ConfigurationError: Updates have to end it, and of very many jobs in a row none has brought one.
         """
         self._is_stopped = False
         while True:
             self._apply(is_over)
             if self._is_stopped or is_over():
                 return self.model
+            if not ends_anyway:
+                self._check_progress()
             self._let_start()
             self._arrived += _in_order((yield from self._inbox.received()))
 
@@ -245,9 +256,19 @@ class AsynchronousServer:
     def _take_in(self, flight: Flight) -> None:
         self._reported.append(flight.client)
         if isinstance(flight.result, Dropped):
+            self._num_lost, self._why_lost = self._num_lost + 1, flight.result.reason
             self._let_go(flight)
         else:
+            self._num_lost = 0
             self._waiting.append(flight)
+
+    def _check_progress(self) -> None:
+        if self._num_lost >= max(MANY_JOBS, MANY_EACH * len(self.names)):
+            raise ConfigurationError(
+                f"{self.name}: the last {self._num_lost:,} jobs brought no update (at {self._sim.now_s:.4g} s, "
+                f'the last of them: "{self._why_lost}"), so the run does not come to its end. Usual fix: '
+                "batteries and deadlines that leave time for a job, or end = AfterSeconds."
+            )
 
     def _make_version(self) -> None:
         """Apply what waits; nothing here holds its updates any more when they are first read."""

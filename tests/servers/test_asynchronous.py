@@ -136,6 +136,37 @@ def test_a_client_that_is_lost_is_replaced() -> None:
     assert result.summary.num_dropped == result.summary.num_updates > 4
 
 
+def hopeless(**changes: object) -> System:
+    """Three clients, none of which may ever send an update in time."""
+    training = evolve(CLIENTS, upload_deadline_s=UPLOAD_S / 2)
+    usual = {"protocol": FedBuff(training=training), "end": AfterVersions(num_versions=1)}
+    return lasting(1.0, 2.0, 3.0, **usual | changes)
+
+
+@pytest.mark.parametrize("end", [AfterVersions(num_versions=1), AfterUpdates(num_updates=1)], ids=str)
+@pytest.mark.parametrize("in_cells", [False, True], ids=["cloud", "cells"])
+def test_jobs_that_never_bring_an_update_end_the_run_with_a_sentence(end, in_cells, monkeypatch) -> None:
+    monkeypatch.setattr("cosim.servers.asynchronous.MANY_JOBS", 12)
+    monkeypatch.setattr("cosim.servers.asynchronous.MANY_EACH", 4)
+    system = hopeless(end=end)
+    if in_cells:
+        training = AsynchronousTraining(protocol=system.protocol, turn=end)
+        system = evolve(system, protocol=HFedAvg(training=training), end=cosim.AfterRounds())
+    told = (
+        r'the last 12 jobs brought no update \(at .* s, the last of them: "deadline"\).* end = AfterSeconds'
+    )
+    with pytest.raises(cosim.ConfigurationError, match=told):
+        run(system)
+
+
+def test_a_run_that_ends_by_the_clock_may_lose_any_number_of_jobs(monkeypatch) -> None:
+    monkeypatch.setattr("cosim.servers.asynchronous.MANY_JOBS", 1)
+    monkeypatch.setattr("cosim.servers.asynchronous.MANY_EACH", 1)
+    result = run(hopeless(end=AfterSeconds(duration_s=100 * UNIT_S)))
+    assert len(result.updates) == 0
+    assert result.summary.num_dropped == result.summary.num_updates > 150
+
+
 def test_ticks_gather_what_has_come() -> None:
     """Jobs of 1, 3 and 5 units, and a tick every two: who has reported waits for it."""
     protocol = TimeTriggered(period_s=2 * UNIT_S, training=CLIENTS)
