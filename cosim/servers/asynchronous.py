@@ -264,10 +264,11 @@ class AsynchronousServer:
 
     def _check_progress(self) -> None:
         if self._num_lost >= max(MANY_JOBS, MANY_EACH * len(self.names)):
+            last = f'(at {self._sim.now_s:.4g} s, the last of them: "{self._why_lost}")'
             raise ConfigurationError(
-                f"{self.name}: the last {self._num_lost:,} jobs brought no update (at {self._sim.now_s:.4g} s, "
-                f'the last of them: "{self._why_lost}"), so the run does not come to its end. Usual fix: '
-                "batteries and deadlines that leave time for a job, or end = AfterSeconds."
+                f"{self.name}: the last {self._num_lost:,} jobs brought no update {last}, so the run does "
+                "not come to its end. Usual fix: batteries and deadlines that leave time for a job, or end = "
+                "AfterSeconds."
             )
 
     def _make_version(self) -> None:

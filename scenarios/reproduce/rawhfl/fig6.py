@@ -17,6 +17,8 @@ __all__ = ["Options", "main"]
 FIGURE = "rawhfl-fig6"
 PLATEAU = 0.02
 """Accuracy that is still gained on a plateau, at most. [no source]"""
+ENOUGH = {(0.7,): 20, (0.3,): 60, V_RANGE: 60}
+"""Global rounds from which on accuracies are held against the paper's, after its 100."""
 
 
 def main(options: Options) -> int:
@@ -67,25 +69,26 @@ def users(options: Options, seed: int, v: tuple[float, ...]) -> list:
 
 
 def claims_of(runs: Runs, name: str) -> list[Claim]:
-    """Where the accuracy of RawHFL must lie after so many rounds with these users, and its plateau."""
+    """Where the accuracy of RawHFL must lie with these users, and its plateau; in short runs nowhere."""
     rounds, v, accuracy = runs.options.rounds, runs.v, runs.accuracy(name)
+    if rounds < ENOUGH[v]:
+        return []
     of_users = [users(runs.options, seed, v) for seed in runs.options.every_seed]
     best = np.array([np.mean([user.accuracy for user in of_seed]) for of_seed in of_users])
     similar = np.array([np.mean([user.similar_accuracy for user in of_seed]) for of_seed in of_users])
     below = Quantity(words="best possible less it", values=best - accuracy, least=0.0)
     words = f"after {rounds} rounds"
     if v == (0.7,):
-        at, later = min(14, rounds), runs.accuracy(name)
-        gained = later - runs.accuracy(name, at)
+        gained = accuracy - runs.accuracy(name, 14)
         return [
             Claim(
                 paper="v = 0.7: 0.7013",
                 quantities=[about(words, accuracy, 0.7013, 0.03)],
-                is_required=rounds >= 20,
+                is_required=True,
             ),
             Claim(
                 paper="v = 0.7: a plateau after 14 rounds",
-                quantities=[about(f"gained after round {at}", gained, 0.0, PLATEAU)],
+                quantities=[about("gained after round 14", gained, 0.0, PLATEAU)],
             ),
         ]
     if v == (0.3,):
@@ -93,7 +96,7 @@ def claims_of(runs: Runs, name: str) -> list[Claim]:
             Claim(
                 paper="v = 0.3: 0.2998 after 100 rounds",
                 quantities=[about(words, accuracy, 0.2998, 0.03), below],
-                is_required=rounds >= 60,
+                is_required=True,
             )
         ]
     return [

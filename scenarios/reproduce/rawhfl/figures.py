@@ -38,7 +38,7 @@ class Options(figures.Options):
     """How much is run.
 
     Attributes:
-        num_global_rounds: Global rounds K; none: 20 in the quick form, else the paper's 100.
+        num_global_rounds: Global rounds K; none: 8 in the quick form, else the paper's 100.
     """
 
     num_global_rounds: int | None = None
@@ -50,7 +50,7 @@ class Options(figures.Options):
     @property
     def rounds(self) -> int:
         """Global rounds of a run."""
-        return self.num_global_rounds or (20 if self.quick else 100)
+        return self.num_global_rounds or (8 if self.quick else 100)
 
 
 def planned_by(
