@@ -15,7 +15,8 @@ from analysis.report.report import report
 from cosim import AfterRounds, AfterUpdates, AfterVersions, AsynchronousTraining, HFedAvg, Never
 from cosim.protocols.trainers import Cells
 from scenarios import fedbuff, quickstart
-from scenarios.command_line.plot import PlotOptions, drawn_as
+from scenarios.command_line.pictures import PlotOptions
+from scenarios.command_line.plot import drawn_as
 
 NUM_UPDATES = 200
 QUICK = attrs.evolve(quickstart.system(), evaluation=Never())

@@ -13,7 +13,8 @@ from analysis.designs import designs_of
 from analysis.plots import energy, late_picture, overview, times_picture
 from analysis.report.report import report
 from cosim.testing import small_system
-from scenarios.command_line.plot import PlotOptions, drawn_as
+from scenarios.command_line.pictures import PlotOptions
+from scenarios.command_line.plot import drawn_as
 
 FIX = "the run kept no rows of its clients. Usual fix: cosim run --records all"
 

@@ -15,7 +15,8 @@ from cosim import AfterRounds, EdgeTraining, FixedShares, HFedAvg, Radio, Sgd, S
 from cosim.records import Span
 from cosim.studies.study import Study
 from scenarios.command_line import main
-from scenarios.command_line.plot import KINDS, PlotOptions, drawn_as, inches
+from scenarios.command_line.pictures import KINDS, PlotOptions
+from scenarios.command_line.plot import drawn_as, inches
 
 SYSTEM = System(
     num_cells=2,
