@@ -34,6 +34,7 @@ TABLES = {
     f"hist-table{number}": importlib.import_module(f"scenarios.reproduce.hist.table{number}")
     for number in (1, 2, 3)
 }
+QUICK_CELLS = {"hist-table1": 4, "hist-table2": 2, "hist-table3": 4}
 Patch = pytest.MonkeyPatch
 Call = Callable[..., tuple[int, str, str]]
 
@@ -189,9 +190,7 @@ def test_claims_compare_and_required_ones_decide(
         hist_tables, "play_all", lambda figure, systems, options: {k: results[k.split()[0]] for k in systems}
     )
     quick = table.setting
-    monkeypatch.setattr(
-        table, "setting", lambda options: attrs.evolve(quick(options), cells=(4,), accuracies=(0.7,))
-    )
+    monkeypatch.setattr(table, "setting", lambda options: attrs.evolve(quick(options), accuracies=(0.7,)))
     monkeypatch.setattr(table, "TABLE", attrs.evolve(table.TABLE, unit="MB"))
     monkeypatch.setattr(hist_tables.PaperTable, "unit_bits", property(lambda self: 1))
     code, out, _ = reproduce(name, "--quick", "--seeds", 2, "--out", tmp_path)
@@ -199,7 +198,8 @@ def test_claims_compare_and_required_ones_decide(
     assert code == int(is_missed)
     (line,) = [line for line in out.splitlines() if "HIST needs less" in line]
     claimed, here, told = (cell.strip() for cell in line.strip("│").split("│"))
-    assert claimed == "fully non-i.i.d., N = 4, to 70 %: HIST needs less upload than HFedAvg"
+    setting = f"fully non-i.i.d., N = {QUICK_CELLS[name]}, to 70 %"
+    assert claimed == f"{setting}: HIST needs less upload than HFedAvg"
     assert words in here
     assert told == (verdict.upper() if is_missed else verdict)
 
@@ -230,7 +230,7 @@ def test_hist_and_hfedavg_differ_in_what_a_cell_trains_alone(name, quick, tmp_pa
     options = Options(quick=quick, out=tmp_path, seed=7)
     setting = TABLES[name].setting(options)
     systems = systems_of(name, monkeypatch, options)
-    cells = (4,) if quick else (2, 4)
+    cells = (QUICK_CELLS[name],) if quick else (2, 4)
     splits = ("shards",) if quick else ("shards", "cell-iid")
     assert list(systems) == [label(n, cells_, split) for split in splits for cells_ in cells for n in NAMES]
     for split in splits:
@@ -283,7 +283,7 @@ def test_every_upload_counts_what_it_holds(name, tmp_path, monkeypatch, request)
     systems = systems_of(name, monkeypatch, options)
     hist = {
         "hist-table1": {4: 3_506 + 341 * 30},
-        "hist-table2": {4: resnet_values(8, 0.25)},
+        "hist-table2": {2: resnet_values(8, 0.5)},
         "hist-table3": {4: 2 * 4 * (64 + 192)},
     }[name]
     whole = {"hist-table1": 44_426, "hist-table2": resnet_values(8, 1.0), "hist-table3": 2 * 16 * 256}[name]
@@ -358,7 +358,7 @@ def test_a_reproduction_leaves_table_picture_and_claims(name, reproduce, monkeyp
     assert list(zip(table["accuracy"], table["algorithm"], table["seed"], strict=True)) == keys
     assert set(table["split"]) == {"shards"}
     for (accuracy, algorithm, seed), row in zip(keys, table.to_dict("records"), strict=True):
-        bits = uploaded(kept[label(algorithm, 4, "shards")][seed - 1], accuracy)
+        bits = uploaded(kept[label(algorithm, QUICK_CELLS[name], "shards")][seed - 1], accuracy)
         assert row[f"upload_{unit}"] == pytest.approx(bits / (8 * 2**30 if unit == "GB" else 8 * 2**20))
         theirs = paper.get((accuracy, algorithm), math.nan)
         assert row[f"paper_{unit}"] == pytest.approx(theirs, nan_ok=True)

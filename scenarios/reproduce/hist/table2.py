@@ -48,12 +48,12 @@ def setting(options: Options) -> Setting:
             data=cosim.Digits(),
             protocol=cosim.Hist(training=training),
         )
-        rounds = {("HIST", 4): 16, ("HFedAvg", 4): 10}
+        rounds = {("HIST", 2): 8, ("HFedAvg", 2): 5}
         replaced = (
             "CIFAR-10 by scikit-learn's digits (8 x 8 grey levels), 64 channels by 8, 40 clients by 20, 50 "
-            "steps of 50 samples by 5 of 20, rate 0.01 by 0.05, 75 % by 50 %; one split."
+            "steps of 50 samples by 5 of 20, rate 0.01 by 0.05, 75 % by 50 %; one split, N = 2."
         )
-        return Setting(base, ("shards",), (4,), rounds, (0.5,), replaced)
+        return Setting(base, ("shards",), (2,), rounds, (0.5,), replaced)
     training = cosim.EdgeTraining(
         steps=cosim.SameSteps(num_local_steps=50), local=cosim.Sgd(learning_rate=0.01)
     )
