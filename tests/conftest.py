@@ -33,8 +33,8 @@ def fashion_mnist() -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Commands]:
-    """Commands in new processes, which do not wait for imports."""
-    found = warm.Commands(tmp_path_factory.mktemp("commands"))
+def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Processes]:
+    """New processes, which do not wait for imports."""
+    found = warm.Processes(tmp_path_factory.mktemp("processes"))
     yield found
     found.close()
