@@ -100,7 +100,10 @@ class Processes:
 
     def start(self, code: str, words: Sequence[object], folder: Path, *path: Path) -> Forked:
         """A program with words, as by python -c, in a folder and with these folders on its path besides."""
-        out, err = (self._folder / f"{next(self._numbers)}.{kind}" for kind in ("out", "err"))
+        number = next(self._numbers)
+        out, err = (self._folder / f"{number}.{kind}" for kind in ("out", "err"))
+        for file in (out, err):
+            file.touch()  # who asks for it at once finds it
         pid = self.ask(
             code=code,
             words=list(map(str, words)),
