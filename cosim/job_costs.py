@@ -5,87 +5,74 @@ a job can no longer be applied. A cell that is applied has cost what those of it
 then.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import attrs
 import numpy as np
 
 from cosim.names import CLOUD
 from cosim.records import DONE, NO_JOB, NO_ROUND, UP
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cosim.trace import Columns
 
 COLUMNS = ("sent_bits", "energy_j")
-_KEY = ["client", "job"]
+_Job = tuple[str, int]
+_Costs = dict[_Job, tuple[float, float]]
+_NOTHING = (0.0, 0.0)
 
 
 @attrs.frozen
 class JobCosts:
-    """Costs of jobs that may yet be applied, of clients and of cells.
+    """Costs of jobs that may yet be applied: whose and number -> bits sent, joules.
 
     Attributes:
-        of_clients: Columns client, job, sent_bits, energy_j; None: no server was asynchronous so far.
-        of_cells: The same of cells; None: the cloud was not, so far.
+        of_clients: Those of clients; None: no server was asynchronous so far.
+        of_cells: Those of cells, by edge; None: the cloud was not, so far.
     """
 
-    of_clients: "pd.DataFrame | None" = None
-    of_cells: "pd.DataFrame | None" = None
+    of_clients: _Costs | None = None
+    of_cells: _Costs | None = None
 
-    def after(self, tables: "Mapping[str, pd.DataFrame]") -> "tuple[pd.DataFrame, JobCosts]":
-        """The updates of some more rows, with bits sent and joules; and the costs after these rows."""
+    def after(self, tables: Mapping[str, Columns]) -> "tuple[Columns, JobCosts]":
+        """Bits sent and joules of the updates among some more rows; and the costs after these rows."""
         updates, versions = tables["updates"], tables["versions"]
-        if self.of_clients is None and not len(versions):
-            return updates.assign(**dict.fromkeys(COLUMNS, 0.0)), self
-        import pandas as pd  # not before there is a table
-
-        spans = tables["spans"][tables["spans"]["job"] != NO_JOB].rename(columns={"node": "client"})
-        spent = spans[[*_KEY, "energy_j"]].assign(sent_bits=0.0)
-        transfers = tables["transfers"]
-        sent = transfers.loc[transfers["direction"] == UP, [*_KEY, "sent_bits"]].assign(energy_j=0.0)
-        of_clients = _sums([self.of_clients, spent, sent])
-        # From now on of jobs: their edges, rounds and ends where they have ended.
-        ended = tables["fates"][[*_KEY, "edge", "global_round", "edge_round", "end_s", "outcome"]]
-        jobs = ended.merge(of_clients, on=_KEY, how="left").fillna(dict.fromkeys(COLUMNS, 0.0))
-        cells, of_cells = self.of_cells, None
-        if cells is not None or (versions["server"] == CLOUD).any():
-            own = jobs[jobs["global_round"] != NO_ROUND]
-            own = own.assign(client=own["edge"], job=own["global_round"] - 1)
-            applied_s = own[_KEY].merge(updates[[*_KEY, "applied_s"]], on=_KEY, how="left")["applied_s"]
-            in_time = ~(own["end_s"].to_numpy() > applied_s.to_numpy())
-            of_cells = _sums([cells, own.loc[in_time, [*_KEY, *COLUMNS]]])
-        known = [of for of in (of_clients, of_cells) if of is not None]
-        costs = updates[_KEY].merge(pd.concat(known), on=_KEY, how="left")
-        found = {column: costs[column].fillna(0.0).to_numpy() for column in COLUMNS}
-        waits = jobs[(jobs["outcome"] == DONE) & (jobs["edge_round"] == NO_ROUND)]
-        gone = pd.concat([_without(ended[_KEY], waits), updates[_KEY]])
-        return updates.assign(**found), JobCosts(
-            _without(of_clients, gone), None if of_cells is None else _after_these(of_cells, updates)
+        if self.of_clients is None and not len(versions["server"]):
+            return {column: np.zeros(len(updates["client"])) for column in COLUMNS}, self
+        of_clients, of_cells = dict(self.of_clients or {}), dict(self.of_cells or {})
+        for node, job, energy_j in _rows(tables["spans"], "node", "job", "energy_j"):
+            if job != NO_JOB:
+                _add(of_clients, (node, job), 0.0, energy_j)
+        transfers = _rows(tables["transfers"], "client", "job", "direction", "sent_bits")
+        for client, job, direction, sent_bits in transfers:
+            if direction == UP:
+                _add(of_clients, (client, job), sent_bits, 0.0)
+        has_cells = self.of_cells is not None or bool(versions["server"].isin([CLOUD]).any())
+        applied = list(_rows(updates, "client", "job"))
+        applied_s = dict(zip(applied, updates["applied_s"].tolist(), strict=True))
+        gone = set(applied)
+        columns = ("client", "job", "edge", "global_round", "edge_round", "end_s", "outcome")
+        for client, job, edge, global_round, edge_round, end_s, outcome in _rows(tables["fates"], *columns):
+            cell = edge, global_round - 1
+            if has_cells and global_round != NO_ROUND and end_s <= applied_s.get(cell, math.inf):
+                _add(of_cells, cell, *of_clients.get((client, job), _NOTHING))
+            if outcome != DONE or edge_round != NO_ROUND:
+                gone.add((client, job))
+        known = of_clients | of_cells
+        found = np.array([known.get(job, _NOTHING) for job in applied]).reshape(-1, len(COLUMNS))
+        last = dict(sorted(applied))
+        return dict(zip(COLUMNS, found.T, strict=True)), JobCosts(
+            {job: cost for job, cost in of_clients.items() if job not in gone},
+            {(of, job): cost for (of, job), cost in of_cells.items() if job > last.get(of, NO_JOB)}
+            if has_cells
+            else None,
         )
 
 
-def _sums(parts: "list[pd.DataFrame | None]") -> "pd.DataFrame":
-    """Sums of costs by client and job, one after the other."""
-    import pandas as pd
-
-    rows = pd.concat([part for part in parts if part is not None], ignore_index=True)
-    group = rows.groupby(_KEY, sort=False).ngroup().to_numpy()
-    first = rows.loc[~rows.duplicated(_KEY), _KEY].reset_index(drop=True)
-    return first.assign(
-        **{column: np.bincount(group, rows[column].to_numpy(), len(first)) for column in COLUMNS}
-    )
+def _rows(columns: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(columns[name].tolist() for name in names), strict=True)
 
 
-def _after_these(of_cells: "pd.DataFrame", updates: "pd.DataFrame") -> "pd.DataFrame":
-    """Costs of jobs of cells after the last ones that were applied."""
-    last = updates.groupby("client")["job"].max().reindex(of_cells["client"])
-    return of_cells[~(of_cells["job"].to_numpy() <= last.to_numpy(dtype=float))]
-
-
-def _without(rows: "pd.DataFrame", others: "pd.DataFrame") -> "pd.DataFrame":
-    """Rows whose job is none of the others'."""
-    import pandas as pd
-
-    keys, gone = (pd.MultiIndex.from_frame(frame[_KEY]) for frame in (rows, others))
-    return rows[~keys.isin(gone)]
+def _add(costs: _Costs, job: _Job, sent_bits: float, energy_j: float) -> None:
+    before_bits, before_j = costs.get(job, _NOTHING)
+    costs[job] = before_bits + sent_bits, before_j + energy_j

@@ -12,14 +12,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cosim.files import write_json
 from cosim.interrupts import interrupts_deferred
 from cosim.job_costs import JobCosts
 from cosim.summary import CHECKSUMS, RUNNING, SUMMARY, Summary
 from cosim.table_file import TableFile
-from cosim.tables import AT_EVALUATIONS, TABLES, Tables, file_of, table_of
+from cosim.tables import AT_EVALUATIONS, TABLES, Tables, columns_of, file_of, table_of
 from cosim.totals import Totals
-from cosim.trace import Trace
+from cosim.trace import ENDS, Columns, Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,16 +61,19 @@ class RowGroups:
 
         if self._failure is not None:
             raise self._failure
-        last, totals, _ = self._read()
+        columns, totals, _ = self._read()
         evaluations = self._trace.evaluations
         spent = totals.at_evaluations
         found = (
-            [own.worked_j + row.rest_j for own, row in zip(spent, evaluations, strict=False)],
-            [own.sent_bits / self._num_clients for own in spent],
+            np.array(
+                [own.worked_j + row.rest_j for own, row in zip(spent, evaluations, strict=False)], float
+            ),
+            np.array([own.sent_bits / self._num_clients for own in spent], float),
         )
-        last["evaluations"] = table_of("evaluations", evaluations).assign(
-            **dict(zip(AT_EVALUATIONS, found, strict=True))
+        columns["evaluations"] = columns_of("evaluations", evaluations) | dict(
+            zip(AT_EVALUATIONS, found, strict=True)
         )
+        last = {name: table_of(columns[name]) for name in TABLES}
         summary = Summary.of(totals, evaluations, self._num_clients, status, time_s)
         if self.folder is None:
             groups = self._groups.items()
@@ -93,25 +98,28 @@ class RowGroups:
         with interrupts_deferred():
             try:
                 tables, self._totals, self._costs = self._read(until_s)
-                for name, rows in tables.items():
-                    if len(rows) and self._files:
-                        self._files[name].append(rows)
-                    elif len(rows):
-                        self._groups[name].append(rows)
+                for name, columns in tables.items():
+                    if not len(columns[ENDS[TABLES[name]]]):
+                        continue
+                    if self._files:
+                        self._files[name].append(table_of(columns))
+                    else:
+                        self._groups[name].append(table_of(columns))
                 self._trace.forget(until_s)
             except BaseException as error:
                 self._failure = error
                 raise
 
-    def _read(self, until_s: float = math.inf) -> "tuple[dict[str, pd.DataFrame], Totals, JobCosts]":
-        """The tables of the rows that ended by then, and the sums and costs after them."""
+    def _read(self, until_s: float = math.inf) -> tuple[dict[str, Columns], Totals, JobCosts]:
+        """The columns of the rows that ended by then, and the sums and costs after them."""
         group = self._trace.group(until_s)
         tables = {
-            name: table_of(name, group.rows.get(kind, ()), group.columns.get(kind), group.ends_s)
+            name: columns_of(name, group.rows.get(kind, ()), group.columns.get(kind), group.ends_s)
             for name, kind in TABLES.items()
             if name != "evaluations"
         }
-        tables["updates"], costs = self._costs.after(tables)
+        found, costs = self._costs.after(tables)
+        tables["updates"] |= found
         new = self._trace.evaluations[len(self._totals.at_evaluations) :]
         times_s = [row.time_s for row in new if row.time_s <= until_s]
         return tables, self._totals.after(tables, times_s), costs

@@ -8,7 +8,9 @@ order sorts. A file is known again by its checksum, which `summary.json` keeps.
 
 import typing
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,34 +58,41 @@ def file_of(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
 
 
-def table_of(
+def columns_of(
     name: str, rows: Sequence[Any], columns: Columns | None = None, stretches_s: Sequence[float] = ()
-) -> "pd.DataFrame":
-    """The table of a trace's rows, those that were kept one by one and those by columns.
+) -> Columns:
+    """The columns of a table of a trace's rows, those that were kept one by one and those by columns.
 
     Args:
         stretches_s: Last instants of the stretches that the rows are in, rising.
     """
-    import pandas as pd  # not before there is a table
-
     kind = TABLES[name]
-    scores = list(rows[0].scores) if rows and name == "evaluations" else []
+    scores = tuple(rows[0].scores) if rows and name == "evaluations" else ()
     if name == "evaluations":
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
     dtypes = _dtypes(name, scores)
     singles = dict(zip(dtypes, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(dtypes, ())
-    found: dict[str, NDArray[Any] | Words] = {}
+    found: Columns = {}
     for column, dtype in dtypes.items():
         many = None if columns is None else columns[column]
         found[column] = (_words_of if dtype == "str" else _numbers_of)(singles[column], many, dtype)
-    ends_s: Any = found[ENDS[kind]]
+    ends_s = found[ENDS[kind]]
+    if not len(ends_s):
+        return found
     keys = [stretch_of(kind, ends_s, stretches_s), *(found[column] for column in _ORDER[name])]
     order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
+    return {column: values[order] for column, values in found.items()}
+
+
+def table_of(columns: Columns) -> "pd.DataFrame":
+    """The table that has these columns."""
+    import pandas as pd  # not before there is a table
+
     frame = {
-        column: _in_strings(values[order]) if isinstance(values, Words) else values[order]
-        for column, values in found.items()
+        column: _in_strings(values) if isinstance(values, Words) else values
+        for column, values in columns.items()
     }
-    return pd.DataFrame(frame, columns=list(dtypes))
+    return pd.DataFrame(frame)
 
 
 def of_direction(transfers: "pd.DataFrame", direction: str) -> "pd.DataFrame":
@@ -117,8 +126,8 @@ def _in_strings(column: Words) -> "pd.api.extensions.ExtensionArray":
     import pandas as pd
     import pyarrow as pa
 
-    coded = pa.DictionaryArray.from_arrays(pa.array(column.codes), pa.array(column.words, pa.large_string()))
-    return pd.array(coded.cast(pa.large_string()), dtype="str")
+    strings = pa.array(column.words, pa.large_string()).take(pa.array(column.codes))
+    return pd.array(strings, dtype="str")
 
 
 def read_table(folder: Path, name: str) -> "pd.DataFrame":
@@ -136,10 +145,9 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
         found = {str(column): str(dtype) for column, dtype in frame.dtypes.items()}
     except Exception as error:  # there is hardly one that damaged bytes cannot raise
         raise ValueError(" ".join(f"{type(error).__name__}: {error}".split())[:200]) from None
-    scores = list(found)[2:-2] if name == "evaluations" else []
-    wanted = _dtypes(name, scores)
+    scores = tuple(found)[2:-2] if name == "evaluations" else ()
     beside = {"evaluations": AT_EVALUATIONS, "updates": COLUMNS}.get(name, ())
-    wanted |= dict.fromkeys(beside, "float64")
+    wanted = {**_dtypes(name, scores), **dict.fromkeys(beside, "float64")}
     if list(found) != list(wanted):
         raise ValueError(f"its columns are {', '.join(found) or 'none':.200}; must be {', '.join(wanted)}")
     for column, dtype in found.items():
@@ -169,9 +177,10 @@ class Tables(Mapping[str, "pd.DataFrame"]):
         return len(TABLES)
 
 
-def _dtypes(name: str, scores: list[str]) -> dict[str, str]:
+@cache
+def _dtypes(name: str, scores: tuple[str, ...]) -> Mapping[str, str]:
     """Column -> type."""
     kinds = typing.get_type_hints(TABLES[name])
     if name == "evaluations":
         kinds = {"time_s": float, "version": int} | dict.fromkeys(scores, float)
-    return {column: _DTYPES[kind] for column, kind in kinds.items()}
+    return MappingProxyType({column: _DTYPES[kind] for column, kind in kinds.items()})

@@ -5,15 +5,13 @@ groups in which rows are handed over.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.records import DONE, END_OF_RUN, NO_ROUND, REST, RESTED_J, UP, WORKED_J
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cosim.trace import Columns
 
 
 class Spent(NamedTuple):
@@ -65,7 +63,7 @@ class Totals(NamedTuple):
     num_updates: int = 0
     num_dropped: int = 0
 
-    def after(self, tables: "Mapping[str, pd.DataFrame]", times_s: Sequence[float]) -> "Totals":
+    def after(self, tables: Mapping[str, Columns], times_s: Sequence[float]) -> "Totals":
         """The sums with some more rows.
 
         Args:
@@ -73,37 +71,39 @@ class Totals(NamedTuple):
         """
         spans, transfers, tallies = tables["spans"], tables["transfers"], tables["tallies"]
         rounds, fates, at_rest = tables["rounds"], tables["fates"], spans["activity"].isin(REST)
-        is_upload = transfers["direction"] == UP
-        worked_j, rest_j = (tallies[[*columns]].sum(axis="columns") for columns in (WORKED_J, RESTED_J))
+        is_upload = transfers["direction"].isin([UP])
+        worked_j, rest_j = (
+            np.sum([tallies[of] for of in columns], axis=0) for columns in (WORKED_J, RESTED_J)
+        )
         amounts = (
-            (spans["end_s"], spans["energy_j"].where(~at_rest, 0.0)),
-            (spans["end_s"], spans["energy_j"].where(at_rest, 0.0)),
+            (spans["end_s"], np.where(at_rest, 0.0, spans["energy_j"])),
+            (spans["end_s"], np.where(at_rest, spans["energy_j"], 0.0)),
             (tallies["end_s"], worked_j),
             (tallies["end_s"], rest_j),
-            (transfers["end_s"], transfers["sent_bits"].where(is_upload, 0.0)),
+            (transfers["end_s"], np.where(is_upload, transfers["sent_bits"], 0.0)),
             (tallies["end_s"], tallies["sent_bits"]),
-            (transfers["end_s"], transfers["sent_bits"].where(~is_upload, 0.0)),
+            (transfers["end_s"], np.where(is_upload, 0.0, transfers["sent_bits"])),
             (tallies["end_s"], tallies["received_bits"]),
         )
         runs = [_running(start, *amount, times_s) for start, amount in zip(self.spent, amounts, strict=True)]
         *evaluated, spent = (Spent(*map(float, row)) for row in zip(*runs, strict=True))
-        edge_rounds = rounds[rounds["level"] == "edge"]
-        jobs = fates[(fates["edge_round"] == NO_ROUND) & (fates["outcome"] != END_OF_RUN)]
-        num_wanted = int(edge_rounds["num_participants"].sum())
-        num_late = num_wanted - int(edge_rounds["num_arrived"].sum())
+        edge_rounds, global_rounds = (rounds["level"].isin([level]) for level in ("edge", "global"))
+        jobs = (fates["edge_round"] == NO_ROUND) & ~fates["outcome"].isin([END_OF_RUN])
+        num_wanted = int(rounds["num_participants"][edge_rounds].sum())
+        num_late = num_wanted - int(rounds["num_arrived"][edge_rounds].sum())
         return Totals(
             spent,
             (*self.at_evaluations, *evaluated),
-            self.num_global_rounds + int((rounds["level"] == "global").sum()),
-            self.num_updates + num_wanted + len(jobs),
-            self.num_dropped + num_late + int((jobs["outcome"] != DONE).sum()),
+            self.num_global_rounds + int(global_rounds.sum()),
+            self.num_updates + num_wanted + int(jobs.sum()),
+            self.num_dropped + num_late + int((jobs & ~fates["outcome"].isin([DONE])).sum()),
         )
 
 
 def _running(
-    start: float, end_s: "pd.Series", amount: "pd.Series", times_s: Sequence[float]
+    start: float, end_s: NDArray[np.float64], amount: NDArray[np.float64], times_s: Sequence[float]
 ) -> NDArray[np.float64]:
     """A running sum by each time, and after all rows, which come stretch by stretch."""
-    sums = np.cumsum(np.concatenate(([start], amount.to_numpy())))
-    num_rows = np.searchsorted(np.sort(end_s.to_numpy()), times_s, side="right")
+    sums = np.cumsum(np.concatenate(([start], amount)))
+    num_rows = np.searchsorted(np.sort(end_s), times_s, side="right")
     return np.append(sums[num_rows], sums[-1])

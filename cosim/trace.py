@@ -9,7 +9,7 @@ overruled, or recorded with the round.
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -53,6 +53,17 @@ class Words:
 
     def __getitem__(self, rows: NDArray[Any]) -> "Words":
         return Words(self.words, self.codes[rows])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def tolist(self) -> list[str]:
+        """The word of each row."""
+        return np.array(list(self.words), dtype=object)[self.codes].tolist()
+
+    def isin(self, words: Collection[str]) -> NDArray[np.bool_]:
+        """Which rows have one of these."""
+        return np.array([word in words for word in self.words], dtype=bool)[self.codes]
 
 
 Columns = dict[str, Any]

@@ -1,5 +1,6 @@
 """Fixtures of all tests."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -15,9 +16,18 @@ from cosim import FashionMnist
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.fashion_mnist_files import MissingFiles
 
+# What is imported stays, and is not searched for what can be freed (`pytest_collection_finish`).
+gc.disable()
+
 # Every run tries the same examples; `pytest --hypothesis-profile default` looks for new ones.
 settings.register_profile("fixed", derandomize=True)
 settings.load_profile("fixed")
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look after what tests make, and leave alone what they have imported."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +43,8 @@ def fashion_mnist() -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Commands]:
-    """Commands in new processes, which do not wait for imports."""
-    found = warm.Commands(tmp_path_factory.mktemp("commands"))
+def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Processes]:
+    """New processes, which do not wait for imports."""
+    found = warm.Processes(tmp_path_factory.mktemp("processes"))
     yield found
     found.close()

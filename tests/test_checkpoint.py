@@ -1,13 +1,10 @@
 """A stopped run goes on where it was, and ends bit for bit where an uninterrupted one ends."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-import warm
 import worlds
 
 import cosim
@@ -194,7 +191,7 @@ main(resume) if not ended else sys.exit(os.waitstatus_to_exitcode(status))
     ],
 )
 def test_killed_at_many_moments_it_ends_where_an_uninterrupted_run_ends(
-    scenario, end, version, most, halved, tmp_path
+    scenario, end, version, most, halved, tmp_path, processes
 ):
     """Real processes, killed at random moments and while they write; each goes on where the last stopped.
 
@@ -208,7 +205,7 @@ def test_killed_at_many_moments_it_ends_where_an_uninterrupted_run_ends(
     folder, log = tmp_path / "killed", tmp_path / "log"
     begin = " ".join([*arguments, "--out", str(folder)])
     given = [begin, folder, log, str(most), str(halved)]
-    subprocess.run([sys.executable, "-c", warm.IMPORTS + KILLER, *given], cwd=ROOT, check=True)
+    assert processes.start(KILLER, given, ROOT).wait(most_s=600.0) == 0
     num_kills, num_halved = map(int, log.read_text().split())
     assert num_kills >= 2 * most // 3
     assert num_halved >= halved

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -47,33 +46,16 @@ KINDS = {
     "data": "lakeside.bars:Bars",
 }
 """Field -> what files call its part."""
-COMMAND = (
-    sys.executable,
-    "-c",
-    "from scenarios.command_line import main\nif __name__ == '__main__': main()",
-)
 OVER = ("--over", "rate_bps=5e4,1e5", "--seeds", "1")
 MANY = ("--num-global-rounds", "30")
 
 
-def begun(folder: Path, *words: str) -> "subprocess.Popen[str]":
-    """A command in a new process that has the distribution on its path."""
-    return subprocess.Popen(
-        [*COMMAND, *words],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{DISTRIBUTION}", "COLUMNS": "200"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 @pytest.fixture(scope="module")
-def command(commands: warm.Commands) -> Callable[..., tuple[int, str, str]]:
+def command(processes: warm.Processes) -> Callable[..., tuple[int, str, str]]:
     """Exit code, output and errors of a command in a new process that has the distribution on its path."""
 
     def ended(folder: Path, *words: str) -> tuple[int, str, str]:
-        code, output, errors = commands(folder, words, DISTRIBUTION)
+        code, output, errors = processes.command(folder, words, DISTRIBUTION)
         return code, output, " ".join(errors.split())
 
     return ended
@@ -164,17 +146,15 @@ def test_a_study_plays_it_in_other_processes_and_a_report_shows_it(executor, wor
         assert all(kind in page for kind in KINDS.values())
 
 
-def test_killed_and_resumed_it_ends_as_an_uninterrupted_run(folder, command):
+def test_killed_and_resumed_it_ends_as_an_uninterrupted_run(folder, command, processes):
     """With the state of the clients in the checkpoint; without its module it says what is missing."""
-    killed = begun(
-        folder, "run", "lakeside:system", *MANY, "--checkpoint-every", "1", "--out", "k", "--quiet"
-    )
+    words = ("run", "lakeside:system", *MANY, "--checkpoint-every", "1", "--out", "k", "--quiet")
+    killed = processes.start(warm.COMMAND, words, folder, DISTRIBUTION)
     end_s = time.monotonic() + 60.0
     while not (folder / "k/checkpoint.npz").exists() and time.monotonic() < end_s:
         time.sleep(0.01)
-    killed.kill()
-    killed.communicate()
-    assert killed.returncode == -signal.SIGKILL
+    os.kill(killed.pid, signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
     kept = Checkpoint.load(folder / "k")
     assert kept is not None
     assert kept.version < 30

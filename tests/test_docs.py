@@ -7,11 +7,9 @@ which has imported the packages; commands pass through the real parser, with not
 import importlib
 import importlib.util
 import math
-import os
 import pkgutil
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,7 +123,7 @@ class Played(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, processes: warm.Processes) -> Path:
     """A folder for each page, in which its programs have run."""
     parent, scripts = tmp_path_factory.mktemp("docs"), []
     for page, name in ALL_PROGRAMS:
@@ -137,11 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             code = code.replace(words, fewer)
         script.write_text(code)
         scripts.append(str(script))
-    subprocess.run(
-        [sys.executable, "-c", warm.IMPORTS + PLAYER, *scripts],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        check=True,
-    )
+    assert processes.start(PLAYER, scripts, parent).wait(most_s=600.0) == 0
     return parent
 
 

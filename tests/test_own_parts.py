@@ -186,7 +186,7 @@ def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
         assert same(cosim.Result.load(tmp_path / "rules" / folder), expected)
 
 
-def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, commands, tmp_path):
+def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, processes, tmp_path):
     """Reading a file imports nothing that nobody asked for."""
     system, _ = SYSTEMS["selection"]
     run(system, out=tmp_path / "run")
@@ -198,12 +198,12 @@ def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, co
         str(tmp_path / "again"),
         "--quiet",
     ]
-    code, _, errors = commands(ROOT / "tests", words)
+    code, _, errors = processes.command(ROOT / "tests", words)
     assert code == 2
     assert "own_parts is not loaded" in errors
     assert "--import own_parts" in errors
     assert not (tmp_path / "again").exists()
-    code, _, errors = commands(ROOT / "tests", [*words, "--import", "own_parts"])
+    code, _, errors = processes.command(ROOT / "tests", [*words, "--import", "own_parts"])
     assert code == 0, errors
     assert same(cosim.Result.load(tmp_path / "again"), in_memory["selection"])
 

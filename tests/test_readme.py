@@ -1,13 +1,12 @@
 """README: its programs work as pasted, on one page each, and its commands are known."""
 
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 import analysis
 from scenarios import command_line
@@ -21,25 +20,19 @@ README = (ROOT / "README.md").read_text()
 SCENARIO, PART, STUDY = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
-def pasted(code: str, tmp_path: Path) -> str:
+def pasted(code: str, tmp_path: Path, processes: warm.Processes) -> str:
     """What a program of the README prints."""
     assert len(code.splitlines()) <= 30
     script = tmp_path / "my_scenario.py"
     script.write_text(code)
-    done = subprocess.run(
-        [sys.executable, script],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    play = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
+    done = processes.start(play, [script], tmp_path)
+    assert done.wait() == 0, done.err.read_text()
+    return done.out.read_text()
 
 
-def test_the_scenario_works_when_pasted(tmp_path):
-    printed = pasted(SCENARIO, tmp_path)
+def test_the_scenario_works_when_pasted(tmp_path, processes):
+    printed = pasted(SCENARIO, tmp_path, processes)
     times_s = [float(t) for t in re.findall(r"MHz: ([0-9.]+) simulated seconds", printed)]
     assert len(times_s) == 2
     assert times_s[0] < times_s[1]
@@ -112,11 +105,11 @@ def test_every_file_that_is_named_is_there():
         assert (ROOT / (path[0] or path[1])).exists(), path
 
 
-def test_a_study_makes_a_picture(tmp_path):
+def test_a_study_makes_a_picture(tmp_path, processes):
     """A smaller scenario than the README's, else word for word."""
     base = "cosim.evolve(quickstart.system(), evaluation=cosim.Never(), num_clients=6)"
     code = STUDY.replace("quickstart.system()", base)
-    pasted("import cosim\n" + code, tmp_path)
+    pasted("import cosim\n" + code, tmp_path, processes)
     assert (tmp_path / "energy.png").read_bytes().startswith(b"\x89PNG")
     runs = analysis.load(tmp_path / "studies" / "energy")
     assert len(runs) == 9

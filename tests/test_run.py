@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 import weakref
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet
 import pytest
+import warm
 import worlds
 
 import models
@@ -385,19 +384,19 @@ def test_a_save_that_fails_half_way_leaves_the_old_file(
     assert len(Result.of(groups, {"system": {}}, "complete", 1.0).spans) == 1
 
 
-def test_a_full_disk_is_one_clear_error_and_leaves_the_old_files(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_clear_error_and_leaves_the_old_files(
+    tmp_path: Path, processes: warm.Processes
+) -> None:
     """No file of more than 16 KiB: a run's tables do not fit, and its configuration does."""
-    code = (
-        "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (2**14, 2**14))\n"
-        f"from scenarios.command_line import main\nmain({[*SHORT, '--out', str(tmp_path / 'a')]!r})"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith(f"Error: {tmp_path / 'a'}")
-    assert "cannot be written (" in done.stderr
-    assert "File too large" in done.stderr
-    assert "make room on the disk" in done.stderr
-    assert "Traceback" not in done.stderr
+    code = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (2**14, 2**14))\n{warm.COMMAND}"
+    done = processes.start(code, [*SHORT, "--out", str(tmp_path / "a")], ROOT)
+    assert done.wait() == 2
+    errors = done.err.read_text()
+    assert errors.splitlines()[-1].startswith(f"Error: {tmp_path / 'a'}")
+    assert "cannot be written (" in errors
+    assert "File too large" in errors
+    assert "make room on the disk" in errors
+    assert "Traceback" not in errors
     assert not list((tmp_path / "a").glob(".*"))
     with pytest.raises(SystemExit) as ended:
         main(["run", "--resume", str(tmp_path / "a"), "--quiet"])
@@ -411,30 +410,20 @@ SHORT = ["run", "quickstart", "--num-global-rounds", "20", "--evaluation.kind", 
 LONG = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--num-global-rounds", "400"]
 
 
-def started(out: Path, before: str = "") -> "subprocess.Popen[str]":
+def started(processes: warm.Processes, out: Path, before: str = "") -> warm.Forked:
     """A real run of 400 short rounds, once it has played a tenth of them."""
-    code = f"{before}\nfrom scenarios.command_line import main\nmain({[*LONG, '--out', str(out)]!r})"
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": path},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "40 of 400 rounds" in line:
-            return process
-    raise AssertionError(f"the run ended too early, with exit code {process.wait()}")
+    process = processes.start(f"{before}\n{warm.COMMAND}", [*LONG, "--out", str(out)], ROOT)
+    while "40 of 400 rounds" not in process.err.read_text():
+        assert process.poll() is None, "the run ended too early"
+        time.sleep(0.02)
+    return process
 
 
-def test_ctrl_c_ends_with_130_and_a_readable_folder(tmp_path: Path) -> None:
-    process = started(tmp_path / "a")
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+def test_ctrl_c_ends_with_130_and_a_readable_folder(tmp_path: Path, processes: warm.Processes) -> None:
+    process = started(processes, tmp_path / "a")
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait() == 130
+    errors = process.err.read_text()
     assert "Interrupted" in errors
     assert "Traceback" not in errors
     result = Result.load(tmp_path / "a")
@@ -463,14 +452,13 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.
         play(evolve(TINY, end=AfterRounds(num_global_rounds=100)), listener=listener)
 
 
-def test_killed_run_leaves_whole_files_only(tmp_path: Path) -> None:
+def test_killed_run_leaves_whole_files_only(tmp_path: Path, processes: warm.Processes) -> None:
     """Saving after every round, so that the kill most likely falls into a save."""
     always = 'import sys, cosim.running\nsys.modules["cosim.running"]._SAVE_EVERY_WALL_S = 0.0'
     always += '\nsys.modules["cosim.running"]._SAVE_EVERY_SAVES = 0.0'
-    process = started(tmp_path / "a", before=always)
-    process.kill()
-    process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL
+    process = started(processes, tmp_path / "a", before=always)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
     for name in TABLES:
         rows = pd.read_parquet(tmp_path / "a" / f"{name}.parquet")
         assert len(rows) > 0 or name in ("plans", "tallies", "versions", "updates")

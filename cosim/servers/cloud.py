@@ -1,7 +1,7 @@
 """Cloud: the server that holds the learner and closes global rounds."""
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -137,8 +137,8 @@ class Cloud(Server):
         codec = self.workload.codec if self.workload.codec.changes_values else None
         update = partial(PendingUpdate, start=start, training=training, codec=codec)
         if not self.evaluation.learns:
-            stand_in = cache(partial(update, num_steps=1, client=self.name, samples=[0], key=0))
-            return lambda sim, client, assignment: stand_in()
+            stand_in = update(num_steps=1, client=self.name, samples=[0], key=0)
+            return lambda sim, client, assignment: stand_in
 
         if self.workload.model_codec is not None and not isinstance(start, ReceivedModel):
             raise ConfigurationError(

@@ -13,6 +13,7 @@ Usage::
 
 import math
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
@@ -125,6 +126,13 @@ class Workload:
         Args:
             companions: What travels beside it, both ways; None: nothing.
         """
+        return self._whole if part is None and companions is None else self._of(part, companions)
+
+    @cached_property
+    def _whole(self) -> Load:
+        return self._of(None, None)  # every job of an asynchronous run asks for it
+
+    def _of(self, part: Part | None, companions: Shapes | None) -> Load:
         num_beside = sum(map(math.prod, (companions or {}).values()))
         num_values = self.shape.num_values(part) + num_beside
         fraction = self.shape.num_parameters(part) / self.shape.num_parameters()

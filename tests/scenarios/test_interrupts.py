@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import warm
 
 from cosim import Result
 
@@ -16,11 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
-os.setpgid(0, 0)
 {before}
-if __name__ == "__main__":
-    from scenarios.command_line import main
-    main()
+from scenarios.command_line import main
+main()
 """
 STUDY = ("study", "quickstart", "--over", "num_global_rounds=1,5000", "--seeds", "2", "--workers", "2")
 INTERRUPTED_IN = """
@@ -32,8 +31,8 @@ sys.meta_path.insert(0, Interrupts)
 """
 
 
-def started(*words: str, before: str = "") -> "subprocess.Popen[str]":
-    """A command in a process group of its own."""
+def launched(*words: str, before: str) -> "subprocess.Popen[str]":
+    """A command in a process that has loaded nothing yet."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
         [sys.executable, "-c", LAUNCH.format(before=before), *words],
@@ -67,20 +66,20 @@ def is_gone(group: int) -> bool:
         (signal.SIGTERM, "the parent alone"),
     ],
 )
-def test_a_signal_ends_a_study_now_and_keeps_what_was_finished(number, to, tmp_path):
+def test_a_signal_ends_a_study_now_and_keeps_what_was_finished(number, to, tmp_path, processes):
     """Two runs are long; those that were whole before are whole after it, and complete."""
     out = tmp_path / "a study"
-    process = started(*STUDY, "--out", str(out))
+    process = processes.start(warm.COMMAND, [*STUDY, "--out", out], tmp_path)
     runs = out / "runs"
     try:
         until(lambda: len(list(runs.glob("design-001-*"))) == 2)
         (os.killpg if to == "the process group" else os.kill)(process.pid, number)
-        _, said = process.communicate(timeout=30)
+        assert process.wait(most_s=30.0) == 128 + number
         until(lambda: is_gone(process.pid))
     finally:
         if not is_gone(process.pid):
             os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 128 + number
+    said = process.err.read_text()
     assert "Traceback" not in said
     assert "Exception" not in said
     options = "--over num_global_rounds=1,5000 --seeds 2 --workers 2"
@@ -91,7 +90,7 @@ def test_a_signal_ends_a_study_now_and_keeps_what_was_finished(number, to, tmp_p
 
 @pytest.mark.parametrize("module", ["cattrs", "cosim.configuration.json_form", "torch", "pandas"])
 def test_ctrl_c_while_modules_are_loaded_is_quiet(module, tmp_path):
-    process = started(*STUDY, "--out", str(tmp_path / "s"), before=INTERRUPTED_IN.format(module=module))
+    process = launched(*STUDY, "--out", str(tmp_path / "s"), before=INTERRUPTED_IN.format(module=module))
     output, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert said == "Interrupted. A run folder keeps what was finished.\n"
@@ -109,34 +108,34 @@ row_groups.RowGroups.save = save
 """
 
 
-def test_a_second_ctrl_c_kills_at_once(tmp_path):
+def test_a_second_ctrl_c_kills_at_once(tmp_path, processes):
     """Whatever the first is busy with: here the saving of the run takes a minute."""
-    run = ("run", "quickstart", "--num-global-rounds", "5000", "--out", str(tmp_path / "a"))
-    process = started(*run, before=HELD)
+    run = ("run", "quickstart", "--num-global-rounds", "5000", "--out", tmp_path / "a")
+    process = processes.start(HELD + warm.COMMAND, run, tmp_path)
     try:
-        until(lambda: (tmp_path / "a").exists())
+        until((tmp_path / "a").exists)
         os.kill(process.pid, signal.SIGINT)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "saving\n"
+        until(lambda: process.out.read_text() == "saving\n")
         os.kill(process.pid, signal.SIGTERM)  # a second of these is no haste: `timeout` sends two
         time.sleep(0.2)
         assert process.poll() is None
         os.kill(process.pid, signal.SIGINT)
-        process.communicate(timeout=5)
+        assert process.wait(most_s=5.0) == -signal.SIGINT
     finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == -signal.SIGINT
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
 
 
-def test_sigterm_ends_a_run_with_what_was_finished_and_says_how_it_goes_on(tmp_path):
+def test_sigterm_ends_a_run_with_what_was_finished_and_says_how_it_goes_on(tmp_path, processes):
     out = tmp_path / "a"
-    process = started("run", "quickstart", "--num-global-rounds", "5000", "--out", str(out))
+    process = processes.start(
+        warm.COMMAND, ["run", "quickstart", "--num-global-rounds", "5000", "--out", out], ROOT
+    )
     until(out.exists)
     os.kill(process.pid, signal.SIGTERM)
     os.kill(process.pid, signal.SIGTERM)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGTERM
+    assert process.wait() == 128 + signal.SIGTERM
+    said = process.err.read_text()
     assert "Traceback" not in said
     assert f"To go on: cosim run quickstart --resume {out}\nInterrupted." in said
     assert Result.load(out).summary.status == "interrupted"

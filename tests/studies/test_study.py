@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import warm
 
 import models
 from cosim import (
@@ -37,7 +37,6 @@ from cosim.studies.executors import MOST_ATTEMPTS
 from cosim.studies.study import Study
 from scenarios import quickstart
 
-ROOT = Path(__file__).resolve().parents[2]
 BASE = System(
     seed=4,
     num_cells=2,
@@ -342,20 +341,18 @@ def test_a_run_that_kills_its_workers_fails_in_the_end(tmp_path):
 
 
 @pytest.mark.parametrize("wait_s", [4.0])
-def test_killed_at_any_instant_it_ends_as_an_uninterrupted_one(wait_s, tmp_path):
+def test_killed_at_any_instant_it_ends_as_an_uninterrupted_one(wait_s, tmp_path, processes):
     """The whole command, SIGKILL, the same command again."""
     small = {"end.num-global-rounds": "15", "model": "relu-64-8-10", "num-clients": "8"}
     options = [word for name, value in small.items() for word in (f"--{name}", value)]
     arguments = ["study", "quickstart", "--over", "num_cells=1,2", "--seeds", "3", "--workers", "2", *options]
-    code = "from scenarios.command_line import main\nif __name__ == '__main__': main()"
-    command = [sys.executable, "-c", code, *arguments, "--out", str(tmp_path / "s")]
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
-    killed = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    words = [*arguments, "--out", str(tmp_path / "s")]
+    killed = processes.start(warm.COMMAND, words, tmp_path)
     time.sleep(wait_s)
-    killed.kill()
-    killed.wait()
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    os.kill(killed.pid, signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    code, _, errors = processes.command(tmp_path, words)
+    assert code == 0, errors
     base = quickstart.system()
     base = evolve(
         base,
