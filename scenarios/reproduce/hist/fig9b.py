@@ -64,7 +64,7 @@ def main(options: Options) -> int:
             others = [make(name, snr_db, seed) for seed in options.every_seed]
             tables[f"{name}, {snr_db} dB"] = at_other_times(learned, others)
     times = {label: times_to(of_seeds, target) for label, of_seeds in tables.items()}
-    claims = [fastest(times, snr_db, target) for snr_db in levels_db]
+    claims = [fastest(times, snr_db, target, required=not options.quick) for snr_db in levels_db]
     for name in ALGORITHMS:
         falling = [
             sooner(f"{high} dB", times[f"{name}, {high} dB"], f"{low} dB", times[f"{name}, {low} dB"], "s")
@@ -85,7 +85,7 @@ def rounds(algorithm: str, options: Options) -> int:
     return options.rounds(5 if algorithm in (OMA_HIST, AIR_HIST) else 3, 100)
 
 
-def fastest(times: Mapping[str, Reached], snr_db: int, target: float) -> Claim:
+def fastest(times: Mapping[str, Reached], snr_db: int, target: float, *, required: bool) -> Claim:
     """AirComp-HIST against the three others, seed by seed."""
     own = {name: times[f"{name}, {snr_db} dB"] for name in ALGORITHMS}
     return Claim(
@@ -95,5 +95,5 @@ def fastest(times: Mapping[str, Reached], snr_db: int, target: float) -> Claim:
             for name in ALGORITHMS
             if name != AIR_HIST
         ],
-        is_required=snr_db >= 0,
+        is_required=required and snr_db >= 0,
     )
