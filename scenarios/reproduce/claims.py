@@ -9,8 +9,8 @@ seed, a difference between two designs on the same seed where two are compared, 
 
 The intervals of a claim hold together at 95 % (Bonferroni). A claim of a sign has the range above or below 0.
 
-Scope and limitations: Student's t, so means over seeds are taken as normal. Values that are the same with
-every seed decide by themselves, as do those that no seed can change.
+Scope and limitations: Student's t, so means over seeds, of ratios those of their logarithms, are taken as
+normal. Values that are the same with every seed decide by themselves, as do those that no seed can change.
 """
 
 import math
@@ -23,6 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.intervals.statistics import Interval, familywise, is_constant, t_interval
 
 Floats = NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""By which sums of the same numbers differ, relatively, at most."""
 
 COMES_OUT, DOES_NOT_SHOW, TOO_NOISY = "comes out", "does not show", "too noisy"
 
@@ -75,6 +78,7 @@ class Quantity:
         most: Upper end.
         unit: Behind its numbers.
         is_exact: No seed can change it, so one is enough.
+        is_ratio: Its mean is the geometric one, so that a ratio and its inverse say the same.
     """
 
     words: str
@@ -83,12 +87,19 @@ class Quantity:
     most: float = math.inf
     unit: str = ""
     is_exact: bool = False
+    is_ratio: bool = False
 
     def found(self, level: float) -> Found:
         """The quantity at a level."""
+        if self.is_ratio:
+            logs = interval_of(np.log(self.values), level, is_exact=self.is_exact)
+            ends = {end: math.exp(getattr(logs, end)) for end in ("estimate", "low", "high")}
+            interval = attrs.evolve(logs, **ends)
+        else:
+            interval = interval_of(self.values, level, is_exact=self.is_exact)
         return Found(
             words=self.words,
-            interval=interval_of(self.values, level, is_exact=self.is_exact),
+            interval=interval,
             least=self.least,
             most=self.most,
             unit=self.unit,
@@ -142,7 +153,7 @@ class Claim:
 
 def difference(values: ArrayLike, others: ArrayLike) -> Floats:
     """Values less others, 0 where they differ by rounding only: the sign of rounding is no finding."""
-    return np.where(np.isclose(values, others, rtol=1e-12, atol=0.0), 0.0, np.subtract(values, others))
+    return np.where(np.isclose(values, others, rtol=ROUNDING, atol=0.0), 0.0, np.subtract(values, others))
 
 
 def rising(words: Sequence[str], values: Sequence[ArrayLike], unit: str = "") -> list[Quantity]:
@@ -208,14 +219,15 @@ def reached(curves: Sequence[tuple[ArrayLike, ArrayLike]], target: float, held: 
 
 
 def sooner(name: str, own: Reached, other_name: str, other: Reached, unit: str) -> Quantity:
-    """That a design takes less to a target than another, seed by seed.
+    """That a design takes less to a target than another: what that takes over its own, seed by seed.
 
-    A run that missed counts as what both are known to have taken at least: the difference is that of min(T,
+    A run that missed counts as what both are known to have taken at least: the ratio is that of min(T,
     horizon), the horizon what the run that missed had lasted. Where both missed it is unknown.
     """
     missed = [np.where(np.isinf(each.taken), each.lasted, math.inf) for each in (own, other)]
     horizon = np.minimum(*missed)
-    gained = difference(np.minimum(other.taken, horizon), np.minimum(own.taken, horizon))
-    gained[np.isinf(own.taken) & np.isinf(other.taken)] = math.nan
-    told = f"{name} {own.in_words(unit)}, {other_name} {other.in_words(unit)}; saved"
-    return Quantity(words=told, values=gained, least=0.0, unit=unit)
+    ratio = np.minimum(other.taken, horizon) / np.minimum(own.taken, horizon)
+    ratio = np.where(np.isclose(ratio, 1.0, rtol=ROUNDING, atol=0.0), 1.0, ratio)
+    ratio[np.isinf(own.taken) & np.isinf(other.taken)] = math.nan
+    told = f"{name} {own.in_words(unit)}, {other_name} {other.in_words(unit)}; the latter over the former"
+    return Quantity(words=told, values=ratio, least=1.0, is_ratio=True)

@@ -89,6 +89,7 @@ def as_json(
                         "words": found.words,
                         "values": [_number(value) for value in quantity.values.tolist()],
                         "is_exact": quantity.is_exact,
+                        "is_ratio": quantity.is_ratio,
                         "in_words": found.in_words,
                         "verdict": found.verdict,
                         "estimate": _number(found.interval.estimate),

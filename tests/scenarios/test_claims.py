@@ -108,19 +108,32 @@ def curve(end: float, lasts: float):
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "saved"),
+    ("own", "other", "ratio"),
     [
-        ((2.0, 5.0), (3.0, 5.0), 1.0),
-        ((3.0, 5.0), (2.0, 5.0), -1.0),
+        ((2.0, 5.0), (3.0, 5.0), 1.5),
+        ((3.0, 5.0), (2.0, 5.0), 2.0 / 3.0),
         ((2.0, 5.0), (math.inf, 4.0), 2.0),  # the other is known to take more than 4
-        ((4.5, 5.0), (math.inf, 4.0), 0.0),  # nobody knows
-        ((math.inf, 4.0), (2.0, 5.0), -2.0),
+        ((4.5, 5.0), (math.inf, 4.0), 1.0),  # nobody knows
+        ((math.inf, 4.0), (2.0, 5.0), 0.5),
         ((math.inf, 4.0), (math.inf, 9.0), math.nan),
     ],
 )
-def test_a_run_that_missed_counts_as_what_it_is_known_to_take(own, other, saved):
+def test_a_run_that_missed_counts_as_what_it_is_known_to_take(own, other, ratio):
     quantity = sooner("a", reached([curve(*own)], 1.0), "b", reached([curve(*other)], 1.0), "s")
-    np.testing.assert_array_equal(quantity.values, [saved])
+    np.testing.assert_array_equal(quantity.values, [ratio])
+
+
+def test_a_ratio_and_its_inverse_say_the_same():
+    """Intervals by the logarithms."""
+    values = np.array([200.0, 20.0, 2.0])
+    own, inverse = (
+        Quantity(words="", values=of, least=1.0, is_ratio=True).found(0.95).interval
+        for of in (values, 1 / values)
+    )
+    spread = stats.t.ppf(0.975, 2) * np.std(np.log(values), ddof=1) / math.sqrt(3)
+    assert own.estimate == pytest.approx(20.0)
+    assert [own.low, own.high] == pytest.approx([20.0 * math.exp(-spread), 20.0 * math.exp(spread)])
+    assert [inverse.low, inverse.high] == pytest.approx([1.0 / own.high, 1.0 / own.low])
 
 
 def test_intervals_without_width_are_flagged_unless_seeds_agree():

@@ -34,6 +34,7 @@ def test_verdicts_and_numbers_follow_from_the_seeds(name):
                 most=number(of["most"], math.inf),
                 unit=of["unit"],
                 is_exact=of["is_exact"],
+                is_ratio=of["is_ratio"],
             )
             for of in claim["quantities"]
         ]
