@@ -98,13 +98,10 @@ class RowGroups:
         with interrupts_deferred():
             try:
                 tables, self._totals, self._costs = self._read(until_s)
+                groups = self._files or self._groups
                 for name, columns in tables.items():
-                    if not len(columns[ENDS[TABLES[name]]]):
-                        continue
-                    if self._files:
-                        self._files[name].append(table_of(columns))
-                    else:
-                        self._groups[name].append(table_of(columns))
+                    if len(columns[ENDS[TABLES[name]]]):
+                        groups[name].append(table_of(columns))
                 self._trace.forget(until_s)
             except BaseException as error:
                 self._failure = error

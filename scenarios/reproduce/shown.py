@@ -68,15 +68,15 @@ def as_json(
     figure: str, options: Options, claims: Sequence[Claim], out: Path, runs: Iterable[cosim.Result]
 ) -> dict[str, Any]:
     """Claims with their intervals, and what it took to get them."""
-    costs, configs = known_costs(out), {run.folder: run.config for run in runs if run.folder is not None}
-    folders = [folder.relative_to(out).as_posix() for folder in configs]
+    costs, played = known_costs(out), {run.folder: run.summary for run in runs if run.folder is not None}
+    folders = [folder.relative_to(out).as_posix() for folder in played]
     return {
         "figure": figure,
         "command": options.command(figure),
         "seeds": list(options.every_seed),
         "commit": provenance(options.seed, 1, options.device)["commit"],
         "runs": len(folders),
-        "global_rounds": sorted({int(of["system"]["end"]["num_global_rounds"]) for of in configs.values()}),
+        "global_rounds": sorted({summary.num_global_rounds for summary in played.values()}),
         "core_hours": sum(costs.get(name, 0.0) for name in folders) / 3600.0,
         "cpu": cpu(),
         "claims": [
