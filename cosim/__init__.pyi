@@ -117,7 +117,7 @@ from cosim.selection.oort import Oort
 from cosim.selection.power_of_choice import PowerOfChoice
 from cosim.selection.proportional_fair import ProportionalFair
 from cosim.selection.selection import Everyone, Selection, SomeClients
-from cosim.servers.end import AfterRounds, AfterSeconds, AfterUpdates, AfterVersions, End
+from cosim.servers.end import AfterRounds, AfterSeconds, AfterTarget, AfterUpdates, AfterVersions, End
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
 from cosim.servers.staleness import Constant, Hinge, Polynomial, Staleness
 from cosim.servers.starts import ConstantConcurrency, Dispatched, PoissonStarts, Restarts, Starts
@@ -131,6 +131,7 @@ __all__ = [
     "Adam",
     "AfterRounds",
     "AfterSeconds",
+    "AfterTarget",
     "AfterUpdates",
     "AfterVersions",
     "Algorithm2",

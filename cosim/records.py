@@ -225,6 +225,10 @@ class Measure(NamedTuple):
         """A value in words."""
         return f"{100 * value:.1f} %" if self.is_share else f"{value:.4g}"
 
+    def is_as_good(self, values: Any, target: float) -> Any:
+        """Whether a value, or each of an array, is at least as good as a target."""
+        return values >= target if self.higher_is_better else values <= target
+
     def check_target(self, target: float) -> None:
         """Refuse a target that no value can have.
 
@@ -256,6 +260,11 @@ class Evaluation(NamedTuple):
         """First score in words, for a progress bar."""
         column, measure = next(iter(self.measures.items()))
         return f"{measure.words} {measure.shown(self.scores[column])}"
+
+    def reaches(self, target: float) -> bool:
+        """Whether the first score is at least as good as a target."""
+        column, measure = next(iter(self.measures.items()))
+        return measure.is_as_good(self.scores[column], target)
 
 
 R = TypeVar("R")

@@ -245,7 +245,7 @@ class Result:
         column, measure = self.summary.headline
         measure.check_target(target)
         values = self.evaluations[column].to_numpy()
-        is_good = values >= target if measure.higher_is_better else values <= target
+        is_good = measure.is_as_good(values, target)
         starts = [n for n in range(len(values) - held + 1) if is_good[n : n + held].all()]
         if not starts:
             return None

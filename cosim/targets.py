@@ -1,7 +1,7 @@
 """Targets of a run that has not been played: whether they suit the headline of its task.
 
 Scope and limitations: where a system names no task, the data set says which it suggests. It is loaded only
-where a target is no share.
+where a target is no share, or the end of the run asks for the headline.
 
 Usage::
 
@@ -21,7 +21,7 @@ from cosim.system import System
 
 
 def check_targets(system: System, targets: Sequence[float], data_dir: Path | None) -> None:
-    """Refuse targets that a run of a system cannot reach, whatever it learns.
+    """Refuse targets that a run of a system cannot reach, whatever it learns, that of its end included.
 
     Raises:
         ConfigurationError: Nothing is learned, or a target is no share where the headline is one.
@@ -35,6 +35,8 @@ def check_targets(system: System, targets: Sequence[float], data_dir: Path | Non
     beyond = [target for target in targets if not 0.0 <= target <= 1.0]
     if beyond:
         _headline(system, data_dir).check_target(beyond[0])
+    if system.end.reads_scores:
+        system.end.check(_headline(system, data_dir))
 
 
 def _headline(system: System, data_dir: Path | None) -> Measure:
@@ -42,4 +44,4 @@ def _headline(system: System, data_dir: Path | None) -> Measure:
     if task is None:
         dataset = system.data.outline or system.data.load(Simulation(system.seed), data_dir)
         task = task_for(None, dataset)
-    return next(iter(task.measures().values()))
+    return task.headline

@@ -53,6 +53,13 @@ def test_data_are_loaded_only_where_they_must_tell(monkeypatch):
         check_targets(SYSTEM, (80.0,), None)
 
 
+def test_the_target_of_an_end_is_one_too():
+    """Without reading pictures or texts where the data say what they suggest; else once they are read."""
+    check_targets(attrs.evolve(SYSTEM, end=cosim.AfterTarget(target=0.8)), (), None)
+    with pytest.raises(ConfigurationError, match=r"target 80: .*Did you mean 0\.8\?"):
+        check_targets(attrs.evolve(SYSTEM, end=cosim.AfterTarget(target=80.0)), (), None)
+
+
 def test_where_nothing_is_learned_nothing_is_reached():
     timed = attrs.evolve(SYSTEM, evaluation=Never())
     check_targets(timed, (), None)

@@ -62,6 +62,9 @@ class AsynchronousTraining(CellTraining):
         if self.turn.counts_rounds:
             kind, rule = type(self.turn).__name__, "the server of a cell plays no global rounds"
             raise refuse(type(self), "turn", kind, rule, "AfterVersions, AfterUpdates or AfterSeconds")
+        if self.turn.reads_scores:
+            kind, rule = type(self.turn).__name__, "the model of a cell is not evaluated"
+            raise refuse(type(self), "turn", kind, rule, "AfterVersions, AfterUpdates or AfterSeconds")
         if not self.protocol.training.in_cells:
             kind = type(self.protocol.training).__name__
             raise refuse(

@@ -101,7 +101,7 @@ class Cloud(Server):
     def initial_model(self, sim: Simulation) -> PendingModel:
         """The global model before anything is learned, its version 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
-        return self._new_version(sim, Progress(), model)
+        return self._new_version(sim, Progress(evaluations=sim.trace.evaluations), model)
 
     def global_rounds(self, sim: Simulation, one_round: Callable[[PendingModel, int], Process]) -> Process:
         """Global rounds, one after the other, until the run is over; returns the global model.
@@ -184,6 +184,7 @@ class Cloud(Server):
             num_global_rounds=before.num_global_rounds if num_global_rounds is None else num_global_rounds,
             num_updates=sim.trace.num_arrived,
             time_s=sim.now_s,
+            evaluations=sim.trace.evaluations,
         )
         return self._new_version(sim, progress, model)
 

@@ -1,14 +1,24 @@
 """End: when a run is over.
 
 A protocol goes on until its cloud says that the run is over. A rule is asked whenever the global model has a
-new version, which every global round makes; and it may name an instant at which the clock stops, whatever is
-under way then. What is cut there has its spans and energy up to the cut, as with a deadline.
+new version, which every global round makes, and again when that has been evaluated; and it may name an
+instant at which the clock stops, whatever is under way then. What is cut there has its spans and energy up to
+the cut, as with a deadline.
+
+| kind | over when |
+|---|---|
+| AfterRounds, AfterVersions, AfterUpdates | so many have been counted |
+| AfterSeconds | its instant has come |
+| AfterTarget | the headline score has been as good as a target, or another end is reached |
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from cosim.configuration import Port, at_least, configuration, field, positive, refuse
+from cosim.learning.tasks.task import task_for
+from cosim.records import Evaluation, Measure
 
 
 class Progress(NamedTuple):
@@ -19,12 +29,14 @@ class Progress(NamedTuple):
         num_global_rounds: Rounds that have ended; a protocol without rounds has none.
         num_updates: Clients' updates that have arrived at their servers.
         time_s: When this version was made.
+        evaluations: Of the global model, in turn; a cell has none of its own.
     """
 
     version: int = 0
     num_global_rounds: int = 0
     num_updates: int = 0
     time_s: float = 0.0
+    evaluations: Sequence[Evaluation] = ()
 
 
 class Counted(NamedTuple):
@@ -41,16 +53,29 @@ class End(Port, ABC):
 
     Attributes:
         counts_rounds: Whether it needs global rounds; a class says so.
+        reads_scores: Whether it asks for evaluations; a class says so, and is refused where nobody learns.
     """
 
     counts_rounds: ClassVar[bool] = False
+    reads_scores: ClassVar[bool] = False
 
     def fit(self, system: Any) -> None:
-        """Refuse protocols without rounds, where it counts them."""
+        """Refuse protocols without rounds where it counts them, and timing only where it reads scores."""
+        if self.reads_scores and not system.evaluation.learns:
+            kind, off = type(self).__name__, type(system.evaluation).__name__
+            rule = f"only times are asked for, and the end {kind} reads scores"
+            raise refuse("System", "evaluation", off, rule, "EveryVersions, or end = AfterRounds")
         if self.counts_rounds and not system.protocol.plays_rounds:
             protocol, end = type(system.protocol).__name__, type(self).__name__
             rule = f"{protocol} plays no global rounds"
             raise refuse("System", "end", end, rule, "AfterVersions, AfterUpdates or AfterSeconds")
+
+    def check(self, headline: Measure) -> None:
+        """Refuse the score that a run has at its head, before the clock starts.
+
+        Raises:
+            ConfigurationError: What does not suit, and the usual fix.
+        """
 
     @property
     def latest_s(self) -> float | None:
@@ -142,3 +167,53 @@ class AfterSeconds(End):
     def counted(self, progress: Progress) -> Counted:
         """Simulated time that has passed."""
         return Counted(progress.time_s, self.duration_s, "simulated seconds")
+
+
+@configuration
+class AfterTarget(End):
+    """The end with the evaluation at which the headline score, such as the accuracy, has reached a target.
+
+    What a run takes to a target is what it would have been in a longer run.
+
+    Attributes:
+        target: A value of the first score that the task reports, at least as good as which it must be; of a
+            share 0.8 is 80 %. [no source]
+        held: Evaluations in a row at which it must be so. [no source]
+        at_the_latest: The end of a run that does not get there. [no source]
+    """
+
+    reads_scores: ClassVar[bool] = True
+
+    target: float = 0.8
+    held: int = field(at_least(1), default=1)
+    at_the_latest: End = AfterRounds()
+
+    def fit(self, system: Any) -> None:
+        """Refuse a target that no score can have, too, where no data need be read to know."""
+        super().fit(system)
+        if system.task is not None or system.data.outline is not None:
+            self.check(task_for(system.task, system.data.outline).headline)
+
+    def check(self, headline: Measure) -> None:
+        """Refuse a target that it can never have."""
+        headline.check_target(self.target)
+
+    @property
+    def latest_s(self) -> float | None:
+        """That of the other end."""
+        return self.at_the_latest.latest_s
+
+    @property
+    def most_rounds(self) -> int | None:
+        """Those of the other end."""
+        return self.at_the_latest.most_rounds
+
+    def counted(self, progress: Progress) -> Counted:
+        """How far it is to the other end."""
+        return self.at_the_latest.counted(progress)
+
+    def is_reached(self, progress: Progress) -> bool:
+        """Whether the last evaluations are all good enough, or the other end is reached."""
+        last = progress.evaluations[-self.held :]
+        is_there = len(last) == self.held and all(row.reaches(self.target) for row in last)
+        return is_there or self.at_the_latest.is_reached(progress)

@@ -184,7 +184,7 @@ class Study:
         """Refuse targets that do not suit; designs with one task and data share their headline."""
         seen: list[object] = []
         for system in (design.system for design in found if design.system is not None):
-            key = (system.task, system.data, system.evaluation)
+            key = (system.task, system.data, system.evaluation, system.end)
             if key not in seen:
                 check_targets(system, self.targets, data_dir)
                 seen.append(key)

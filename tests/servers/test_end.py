@@ -6,7 +6,7 @@ import pytest
 import worlds
 
 import cosim
-from cosim.records import END_OF_RUN
+from cosim.records import END_OF_RUN, Evaluation, Measure
 from cosim.servers.end import Progress
 from cosim.testing import check_system, small_system
 
@@ -166,3 +166,103 @@ def test_a_protocol_that_returns_early_has_its_last_version_evaluated():
     result = cosim.run(system)
     assert len(result.evaluations) == 3  # versions 0, 2 and 3
     assert result.evaluations["time_s"].iloc[-1] == result.summary.time_s
+
+
+TARGET = 0.6
+"""That `USUAL` reaches after some rounds, not with each."""
+
+
+@pytest.mark.parametrize("held", [1, 2])
+@pytest.mark.parametrize("every", [1, 2])
+def test_a_run_to_a_target_is_the_beginning_of_a_longer_one(held, every):
+    """It ends with the evaluation that `Result.at_target` finds in that one."""
+    longer = attrs.evolve(
+        USUAL, end=cosim.AfterRounds(num_global_rounds=12), evaluation=cosim.EveryVersions(num_versions=every)
+    )
+    usual, end = cosim.run(longer), cosim.AfterTarget(target=TARGET, held=held, at_the_latest=longer.end)
+    result, reached = cosim.run(attrs.evolve(longer, end=end)), usual.at_target(TARGET, held)
+    assert reached is not None
+    assert result.summary.num_global_rounds == reached.version < 12
+    assert result.summary.time_s == reached.time_s
+    assert result.summary.status == "complete"
+    assert result.evaluations.equals(usual.evaluations.iloc[: len(result.evaluations)])
+    assert result.spans.equals(usual.spans.iloc[: len(result.spans)])
+
+
+@pytest.mark.parametrize(
+    ("latest", "same"),
+    [
+        (cosim.AfterRounds(num_global_rounds=3), cosim.AfterRounds(num_global_rounds=3)),
+        (cosim.AfterSeconds(duration_s=0.01), cosim.AfterSeconds(duration_s=0.01)),
+    ],
+    ids=["rounds", "seconds"],
+)
+def test_a_run_that_does_not_get_there_ends_at_the_latest(latest, same):
+    result, expected = ended_by(cosim.AfterTarget(target=0.99, at_the_latest=latest)), ended_by(same)
+    assert result.summary.time_s == expected.summary.time_s
+    assert result.spans.equals(expected.spans)
+    assert result.evaluations.equals(expected.evaluations)
+
+
+@pytest.mark.parametrize(
+    ("measure", "target", "held", "scores", "found"),
+    [
+        (Measure("accuracy", higher_is_better=True), 0.5, 1, [0.4, 0.5], [False, True]),
+        (
+            Measure("accuracy", higher_is_better=True),
+            0.5,
+            2,
+            [0.6, 0.4, 0.5, 0.5],
+            [False, False, False, True],
+        ),
+        (Measure("loss", higher_is_better=False), 0.5, 1, [0.6, 0.5], [False, True]),
+        (Measure("loss", higher_is_better=False), 0.5, 2, [0.4, 0.6, 0.3, 0.2], [False, False, False, True]),
+    ],
+    ids=["accuracy", "accuracy held", "loss", "loss held"],
+)
+def test_a_target_is_reached_by_the_first_score_alone(measure, target, held, scores, found):
+    other = Measure("other", higher_is_better=not measure.higher_is_better)
+    measures = {"first": measure, "other": other}
+    rows = [
+        Evaluation(float(n), n, {"first": score, "other": 0.5}, measures) for n, score in enumerate(scores)
+    ]
+    end = cosim.AfterTarget(target=target, held=held)
+    progresses = [Progress(version=n, evaluations=rows[: n + 1]) for n in range(len(rows))]
+    assert [end.is_reached(progress) for progress in progresses] == found
+
+
+def test_an_asynchronous_run_ends_with_the_version_that_reaches_a_target():
+    usual = attrs.evolve(USUAL, protocol=cosim.FedAsync(), end=cosim.AfterVersions(num_versions=60))
+    longer = cosim.run(usual)
+    reached = longer.at_target(0.5)
+    assert reached is not None
+    assert reached.version < 60
+    result = cosim.run(attrs.evolve(usual, end=cosim.AfterTarget(target=0.5, at_the_latest=usual.end)))
+    assert result.evaluations["version"].iloc[-1] == reached.version
+    assert result.summary.time_s == reached.time_s
+
+
+def test_a_run_to_a_target_keeps_the_laws():
+    """Resume reads the scores that decide from the checkpoint."""
+    check_system(attrs.evolve(USUAL, end=cosim.AfterTarget(target=TARGET, held=2)))
+
+
+def test_an_end_that_reads_scores_is_refused_where_there_are_none():
+    end = cosim.AfterTarget()
+    with pytest.raises(cosim.ConfigurationError, match="only times are asked for, and the end AfterTarget"):
+        attrs.evolve(USUAL, end=end, evaluation=cosim.Never())
+    training = cosim.AsynchronousTraining(turn=end)
+    with pytest.raises(cosim.ConfigurationError, match=r"AsynchronousTraining.turn = .*is not evaluated"):
+        attrs.evolve(USUAL, protocol=cosim.HFedAvg(training=training))
+    with pytest.raises(cosim.ConfigurationError, match="FedAsync plays no global rounds"):
+        attrs.evolve(USUAL, protocol=cosim.FedAsync(), end=end)
+
+
+def test_a_target_that_no_score_can_have_is_refused_before_anything_is_written(tmp_path):
+    """With the system, where it is known without data what is reported, else when they have been read."""
+    end, message = cosim.AfterTarget(target=80.0), r"target 80: .*Did you mean 0.8\?"
+    with pytest.raises(cosim.ConfigurationError, match=message):
+        attrs.evolve(USUAL, data=cosim.FashionMnist(), end=end)
+    with pytest.raises(cosim.ConfigurationError, match=message):
+        cosim.run(attrs.evolve(USUAL, end=end), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -101,6 +101,11 @@ class Task(Port, ABC):
     def measures(self) -> Mapping[str, Measure]:
         """Column -> what is reported in it, the headline first."""
 
+    @property
+    def headline(self) -> Measure:
+        """What is drawn, and what a target is a value of."""
+        return next(iter(self.measures().values()))
+
     @abstractmethod
     def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
         """Name -> sum over a slice of a data set; arguments as for `loss`."""
