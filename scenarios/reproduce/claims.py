@@ -27,6 +27,9 @@ Floats = NDArray[np.float64]
 ROUNDING = 1e-12
 """By which sums of the same numbers differ, relatively, at most."""
 
+HELD = 2
+"""Evaluations in a row at which a target must be reached, so that a single lucky one decides nothing."""
+
 COMES_OUT, DOES_NOT_SHOW, TOO_NOISY = "comes out", "does not show", "too noisy"
 
 
@@ -200,10 +203,10 @@ class Reached:
         return f"{self.taken.mean():.3g}{unit and ' ' + unit}" if num == own else f"{num} of {own} reached"
 
 
-def reached(curves: Sequence[tuple[ArrayLike, ArrayLike]], target: float, held: int = 2) -> Reached:
+def reached(curves: Sequence[tuple[ArrayLike, ArrayLike]], target: float, held: int = HELD) -> Reached:
     """What it took runs until a score was at least a target, at so many evaluations in a row.
 
-    It counts from the last of them, so that a single lucky evaluation decides nothing.
+    It counts from the last of them.
 
     Args:
         curves: Of each run, what it had taken at its evaluations, and the score there, each of shape

@@ -30,6 +30,7 @@ from cosim.studies.job import Job, play
 from cosim.studies.watch import watch
 from cosim.summary import COMPLETE
 from scenarios.command_line.console import made
+from scenarios.reproduce.claims import HELD
 
 Runs = dict[str, list[cosim.Result]]
 """Results by design, one for each seed."""
@@ -226,6 +227,11 @@ def every_run(runs: Runs) -> list[cosim.Result]:
 
 
 def num_rounds(system: cosim.System) -> int:
-    """Global rounds that a system plays."""
-    assert isinstance(system.end, cosim.AfterRounds)
-    return system.end.num_global_rounds
+    """Global rounds that a system plays, at most."""
+    assert system.end.most_rounds is not None
+    return system.end.most_rounds
+
+
+def to_target(system: cosim.System, accuracy: float) -> cosim.System:
+    """The same, over as soon as an accuracy has been held."""
+    return cosim.evolve(system, end=cosim.AfterTarget(target=accuracy, held=HELD, at_the_latest=system.end))

@@ -246,9 +246,11 @@ def test_hist_and_hfedavg_differ_in_what_a_cell_trains_alone(name, quick, tmp_pa
             assert hist.protocol.training == hfedavg.protocol.training
             assert hist.protocol.training.num_edge_rounds == 5
             assert hist.protocol == cosim.Hist(training=hist.protocol.training)
-            assert hist.end.num_global_rounds == setting.rounds["HIST", num_cells]
-            assert hfedavg.end.num_global_rounds == setting.rounds["HFedAvg", num_cells]
-            assert hist.end.num_global_rounds > hfedavg.end.num_global_rounds
+            for made, kind in zip((hist, hfedavg), NAMES, strict=True):
+                most = cosim.AfterRounds(num_global_rounds=setting.rounds[kind, num_cells])
+                target = max(setting.accuracies)
+                assert made.end == cosim.AfterTarget(target=target, held=2, at_the_latest=most)
+            assert hist.end.most_rounds > hfedavg.end.most_rounds
             assert (hist.num_cells, hist.data.split, hist.seed) == (num_cells, DEALT[split], 7)
             assert cosim.evolve(hist, protocol=hfedavg.protocol, end=hfedavg.end) == hfedavg
     training, num_clients = hist.protocol.training, hist.num_clients

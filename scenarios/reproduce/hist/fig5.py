@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from analysis.plots import bars
 from scenarios.reproduce.claims import Claim, Reached, sooner
-from scenarios.reproduce.figures import every_run, play_all
+from scenarios.reproduce.figures import every_run, play_all, to_target
 from scenarios.reproduce.hist.figures import SPLITS, Options, hist_and_hfedavg, uploads_to
 from scenarios.reproduce.shown import tell
 
@@ -30,6 +30,7 @@ def main(options: Options) -> int:
     cells = (2, 4) if options.quick else (2, 4, 6, 8, 10)
     splits = ("shards",) if options.quick else tuple(SPLITS)
     systems = hist_and_hfedavg(options, cells, splits, options.rounds(4, 24))
+    systems = {label: to_target(system, target) for label, system in systems.items()}
     runs = play_all(FIGURE, systems, options)
     cost = {label: uploads_to(results, target) for label, results in runs.items()}
     claims = [claim for split in splits for claim in _claims(cost, cells, split, target)]

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 import cosim
 from analysis.plots import bars
 from scenarios.reproduce.claims import Claim, sooner
+from scenarios.reproduce.figures import to_target
 from scenarios.reproduce.hist.fig8b import shorter
 from scenarios.reproduce.hist.time_figures import (
     EQUAL,
@@ -46,8 +47,9 @@ def main(options: Options) -> int:
     tables, runs = play_tables(
         FIGURE,
         {
-            f"{name}, N={num_cells}": system(
-                algorithm, options.seed, rounds, num_cells=num_cells, num_local_steps=20, sizes=sizes
+            f"{name}, N={num_cells}": to_target(
+                system(algorithm, options.seed, rounds, num_cells=num_cells, num_local_steps=20, sizes=sizes),
+                target,
             )
             for num_cells in cells
             for name, (algorithm, sizes) in KINDS.items()

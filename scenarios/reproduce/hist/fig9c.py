@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 import cosim
 from scenarios.reproduce.claims import Claim, Floats, Quantity, Reached, interval_of, rising, sooner
+from scenarios.reproduce.figures import to_target
 from scenarios.reproduce.hist.fig8b import ROUNDING
 from scenarios.reproduce.hist.fig9b import rounds
 from scenarios.reproduce.hist.time_figures import (
@@ -56,7 +57,9 @@ def main(options: Options) -> int:
     tables, runs = play_tables(
         FOLDER,
         {
-            f"{name}, n_j={per_cell}": make(name, per_cell, options.seed, rounds(name, options))
+            f"{name}, n_j={per_cell}": to_target(
+                make(name, per_cell, options.seed, rounds(name, options)), target
+            )
             for per_cell in learned
             for name in ALGORITHMS
         },

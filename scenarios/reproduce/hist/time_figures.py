@@ -110,10 +110,16 @@ def play_tables(
     folder: str, systems: Mapping[str, cosim.System], options: Options
 ) -> tuple[Tables, list[cosim.Result]]:
     """Evaluations of every design with every seed, and the runs that they are of."""
-    labels = {label: f"{label}, K={num_rounds(system)}" for label, system in systems.items()}
+    labels = {label: f"{label}, {lasting(system)}" for label, system in systems.items()}
     runs = play_all(folder, {labels[label]: system for label, system in systems.items()}, options)
     tables = {label: [run.evaluations for run in runs[labels[label]]] for label in systems}
     return tables, every_run(runs)
+
+
+def lasting(system: cosim.System) -> str:
+    """How long a system is played, in its runs' name."""
+    most = f"K={num_rounds(system)}"
+    return f"{most} or {system.end.target:g}" if isinstance(system.end, cosim.AfterTarget) else most
 
 
 def at_other_times(learned: Sequence[pd.DataFrame], systems: Sequence[cosim.System]) -> list[pd.DataFrame]:
