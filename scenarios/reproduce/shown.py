@@ -3,6 +3,7 @@
 import math
 import os
 import platform
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -67,9 +68,10 @@ def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Tabl
 def as_json(
     figure: str, options: Options, claims: Sequence[Claim], out: Path, runs: Iterable[cosim.Result]
 ) -> dict[str, Any]:
-    """Claims with their intervals, and what it took to get them."""
+    """Claims with their intervals, and the processor time of their runs; of this command, without any."""
     costs, played = known_costs(out), {run.folder: run.summary for run in runs if run.folder is not None}
     folders = [folder.relative_to(out).as_posix() for folder in played]
+    cost_s = sum(costs.get(name, 0.0) for name in folders) if folders else time.process_time()
     return {
         "figure": figure,
         "command": options.command(figure),
@@ -77,7 +79,7 @@ def as_json(
         "commit": provenance(options.seed, 1, options.device)["commit"],
         "runs": len(folders),
         "global_rounds": sorted({summary.num_global_rounds for summary in played.values()}),
-        "core_hours": sum(costs.get(name, 0.0) for name in folders) / 3600.0,
+        "core_hours": cost_s / 3600.0,
         "cpu": cpu(),
         "claims": [
             {

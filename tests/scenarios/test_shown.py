@@ -1,0 +1,25 @@
+"""What a figure says of itself in NAME.json: what it took to play it, against sums by hand."""
+
+import json
+from types import SimpleNamespace
+
+from scenarios.reproduce import shown
+from scenarios.reproduce.figures import Options
+
+
+def played(folder, num_global_rounds):
+    return SimpleNamespace(folder=folder, summary=SimpleNamespace(num_global_rounds=num_global_rounds))
+
+
+def test_a_figure_took_what_its_own_runs_took(tmp_path):
+    """Costs of another figure in the same folder are none of its; without runs the command itself counts."""
+    costs_s = {"runs/a/seed-1": 1800.0, "runs/b/seed-1": 5400.0, "runs/other/seed-1": 9e9}
+    (tmp_path / "costs.json").write_text(json.dumps(costs_s))
+    runs = [played(tmp_path / "runs" / name / "seed-1", rounds) for name, rounds in (("a", 7), ("b", 3))]
+    told = shown.as_json("f", Options(), [], tmp_path, runs)
+    assert (told["runs"], told["global_rounds"], told["core_hours"]) == (2, [3, 7], 2.0)
+
+
+def test_a_figure_without_runs_took_what_its_command_took(tmp_path, monkeypatch):
+    monkeypatch.setattr(shown.time, "process_time", lambda: 900.0)
+    assert shown.as_json("f", Options(), [], tmp_path, [])["core_hours"] == 0.25
