@@ -2,12 +2,13 @@
 
 import json
 from types import SimpleNamespace
+from typing import Any
 
 from scenarios.reproduce import shown
 from scenarios.reproduce.figures import Options
 
 
-def played(folder, num_global_rounds):
+def played(folder, num_global_rounds) -> Any:
     return SimpleNamespace(folder=folder, summary=SimpleNamespace(num_global_rounds=num_global_rounds))
 
 
