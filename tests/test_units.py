@@ -163,6 +163,7 @@ OTHER_UNIT = {
     "Payload.bits": "its whole name is the unit",
     "PerClient.values": "that of the field they are for",
     "PerGroup.values": "that of the field they are for",
+    "AfterTarget.target": "that of the headline",
     "AtTarget.bits_per_client": "bits, and a mean over clients",
     "Summary.bits_per_client": "bits, and a mean over clients",
     "Summary.received_bits_per_client": "likewise",
