@@ -65,7 +65,8 @@ class Bench(NamedTuple):
         """A learner, with cohorts of another size."""
         learner = Learner(self.network, self.dataset, device=self.device)
         if num_clients is not None:
-            learner._working_set = learner._working_set._replace(num_clients=num_clients, num_bytes=2**40)
+            resolver = learner._resolver
+            resolver.working_set = resolver.working_set._replace(num_clients=num_clients, num_bytes=2**40)
         return learner
 
     def loop(self, start: dict[str, Tensor], x: Tensor, y: Tensor, num_threads: int) -> None:

@@ -50,7 +50,8 @@ class NothingLearned(Learner):
         """A model that nobody will read."""
         return PendingModel()
 
-    def _resolve(self, *values: PendingValue) -> NoReturn:
+    def compute(self, *values: PendingValue) -> NoReturn:
+        """Refused."""
         raise ConfigurationError(
             "System.evaluation = Never: only times are asked for, so nobody learns, and something wants "
             "to read weights, a rule that asks for losses for instance. Usual fix: EveryVersions, or a "

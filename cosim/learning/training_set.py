@@ -35,6 +35,7 @@ class TrainingSet:
         x_ND: Features of the samples; of the rows, where y_N is None. To be copied from, not changed.
         y_N: Classes or targets; None: samples are numbers row * num_classes + label.
         num_classes: Classes; None: quantities are predicted.
+        num_features: Of a sample.
         loss: Mean loss of a batch, from outputs and targets.
         is_cross_entropy: Whether that is the cross entropy of class scores.
     """
@@ -42,7 +43,7 @@ class TrainingSet:
     def __init__(self, dataset: Dataset, device: str, task: Task) -> None:
         self.x_ND = _shared(dataset.train_x, device)
         self.y_N = None if dataset.train_y is None else torch.tensor(dataset.train_y, device=device)
-        self.num_classes = dataset.num_classes
+        self.num_classes, self.num_features = dataset.num_classes, dataset.num_features
         self._num_sample_numbers = dataset.num_sample_numbers
         self.loss, self.is_cross_entropy = task.loss, task.is_cross_entropy
 

@@ -12,7 +12,7 @@ from torch import nn
 import models
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning import learner as learner_module
+from cosim.learning import resolver as resolver_module
 from cosim.learning.graph.cohorts import WORKING_SETS, WorkingSet, cohorts
 from cosim.learning.graph.combinations import accumulate, assemble, mean, mean_of_models, submodel
 from cosim.learning.graph.levels import levels
@@ -282,7 +282,7 @@ def test_cells_of_one_round_share_a_level_even_where_one_aggregates_more():
 
 def test_memory_is_bounded_by_cohorts_not_by_clients(monkeypatch: pytest.MonkeyPatch):
     alive, most, lock = 0, 0, threading.Lock()
-    measured = learner_module.WeightedSum
+    measured = resolver_module.WeightedSum
 
     class Counted(measured):
         def __init__(self):
@@ -304,7 +304,7 @@ def test_memory_is_bounded_by_cohorts_not_by_clients(monkeypatch: pytest.MonkeyP
         trained_together.append(len(layers[0].weight_COI))
         train(layers, *arguments)
 
-    monkeypatch.setattr(learner_module, "WeightedSum", Counted)
+    monkeypatch.setattr(resolver_module, "WeightedSum", Counted)
     monkeypatch.setattr(sgd, "train_relu_layers", noted)
     learner = a_learner()
     learner.weights(mean([an_update(learner.initial_model(key=3), i) for i in range(400)]))

@@ -13,7 +13,7 @@ from torch import nn
 
 import models
 from cosim import Synthetic
-from cosim.learning import learner as learner_module
+from cosim.learning import resolver as resolver_module
 from cosim.learning.graph.cohorts import WORKING_SETS, WorkingSet
 from cosim.learning.graph.combinations import accumulate, assemble, mean, mean_of_models, submodel
 from cosim.learning.graph.levels import levels
@@ -228,7 +228,7 @@ def test_fedasync_has_as_many_levels_as_trainings_follow_each_other(monkeypatch:
             num_levels += 1
             yield level
 
-    monkeypatch.setattr(learner_module, "levels", counted)
+    monkeypatch.setattr(resolver_module, "levels", counted)
     found = learner.weights(protocol.model)
     assert 20 <= num_levels <= 22
     assert learner.num_local_steps == 200 * NUM_STEPS
@@ -372,7 +372,7 @@ def most_sums(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Cohorts of at most two clients; the largest number of sums that were alive at once."""
     alive, most, lock = 0, 0, threading.Lock()
 
-    class Counted(learner_module.WeightedSum):
+    class Counted(resolver_module.WeightedSum):
         def __init__(self):
             nonlocal alive, most
             super().__init__()
@@ -386,7 +386,7 @@ def most_sums(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
                 alive -= 1
 
     monkeypatch.setitem(WORKING_SETS, "cpu", WorkingSet(num_bytes=2**20, num_clients=2, num_cohorts=1))
-    monkeypatch.setattr(learner_module, "WeightedSum", Counted)
+    monkeypatch.setattr(resolver_module, "WeightedSum", Counted)
     return lambda: most
 
 

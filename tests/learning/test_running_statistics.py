@@ -75,7 +75,7 @@ def by_hand(start: dict, update: PendingUpdate, width: int = 6) -> dict[str, tor
 def test_a_mean_of_updates_is_the_mean_of_what_plain_loops_train(num_clients):
     """Also of networks that are trained together, as a dense one with normalisation is."""
     learner = Learner(Normalised(), DATA, num_workers=2)
-    learner._working_set = learner._working_set._replace(num_clients=num_clients)
+    learner._resolver.working_set = learner._resolver.working_set._replace(num_clients=num_clients)
     model = learner.initial_model(key=1)
     updates = [an_update(model, number) for number in range(4)]
     start = learner.weights(model)
@@ -202,7 +202,7 @@ def test_frozen_weights_are_shared_and_never_travel():
         np.testing.assert_allclose(found[name], torch.stack(trained).mean(0), rtol=0, atol=2e-6)
     for name, values in network.base.state_dict().items():
         assert torch.equal(values, kept[name])
-    assert learner._own_network().base.weight.data_ptr() == network.base.weight.data_ptr()
+    assert learner._own_networks.of_this_thread().base.weight.data_ptr() == network.base.weight.data_ptr()
 
 
 class PartlyFrozen(nn.Module):

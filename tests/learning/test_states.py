@@ -159,7 +159,7 @@ def test_what_a_state_came_from_is_freed_when_it_is_computed():
     learner.weights(model)
     assert state.tensors is not None, "it comes with the training"
     assert [reference() for reference in held] == [None, None]
-    assert not learner._kept
+    assert not learner._resolver.kept
     gc.collect()
 
 

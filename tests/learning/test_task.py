@@ -14,9 +14,10 @@ import models
 from cosim import Never
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration
+from cosim.learning.evaluator import EVALUATION_SAMPLES
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.learner import EVALUATION_SAMPLES, Learner
+from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.nothing_learned import NothingLearned

@@ -34,6 +34,7 @@ from cosim import (
 )
 from cosim.configuration import configuration
 from cosim.learning.learner import Learner
+from cosim.learning.resolver import Resolver
 from cosim.testing import check_local_training, check_protocol
 from cosim.testing.laws import same_tables
 
@@ -66,13 +67,13 @@ def test_trained_together_or_one_by_one_as_they_arrive_is_the_same(protocol) -> 
 def test_what_is_in_flight_together_is_trained_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six clients of equal times: 24 versions of FedAsync are four levels of six trainings."""
     sizes = []
-    trainings = Learner._trainings
+    trainings = Resolver._trainings
 
-    def counted(self: Learner, level: Any) -> Any:
+    def counted(self: Resolver, level: Any) -> Any:
         sizes.append(len(level.needs))
         return trainings(self, level)
 
-    monkeypatch.setattr(Learner, "_trainings", counted)
+    monkeypatch.setattr(Resolver, "_trainings", counted)
     protocol, once = FedAsync(training=CLIENTS), EveryVersions(num_versions=24)
     run(worlds.one_cell(*(1e9,) * 6, protocol=protocol, evaluation=once, end=AfterVersions(num_versions=24)))
     assert [size for size in sizes if size] == [6, 6, 6, 6]
