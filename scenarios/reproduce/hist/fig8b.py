@@ -30,7 +30,8 @@ from scenarios.reproduce.shown import tell
 __all__ = ["Options", "main"]
 
 FIGURE, FOLDER = "hist-fig8b", "hist-fig8"
-STEPS = (20, 40)
+STEPS = {20: 120, 40: 80}
+"""Local steps H -> global rounds of the full form, enough to hold 80 %."""
 SIZES = (EQUAL, OPTIMAL)
 ROUNDING = 1e-9
 
@@ -42,14 +43,13 @@ def label(sizes: cosim.SubmodelSizes, num_steps: int) -> str:
 
 def play(options: Options) -> tuple[Tables, list[cosim.Result]]:
     """HIST with both kinds of sizes, for each H."""
-    rounds = options.rounds(10, 80)
     return play_tables(
         FOLDER,
         {
             label(sizes, num_steps): system(
-                OMA_HIST, options.seed, rounds, num_local_steps=num_steps, sizes=sizes
+                OMA_HIST, options.seed, options.rounds(10, rounds), num_local_steps=num_steps, sizes=sizes
             )
-            for num_steps in STEPS
+            for num_steps, rounds in STEPS.items()
             for sizes in SIZES
         },
         options,
