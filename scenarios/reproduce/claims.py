@@ -159,17 +159,18 @@ def difference(values: ArrayLike, others: ArrayLike) -> Floats:
     return np.where(np.isclose(values, others, rtol=ROUNDING, atol=0.0), 0.0, np.subtract(values, others))
 
 
-def rising(words: Sequence[str], values: Sequence[ArrayLike], unit: str = "") -> list[Quantity]:
+def rising(what: str, names: Sequence[str], values: Sequence[ArrayLike], unit: str = "") -> list[Quantity]:
     """That each of several lies above the one before it, seed by seed.
 
     Args:
-        words: Name of each.
+        what: Their name.
+        names: Of each.
         values: Of each, shape (seeds,).
     """
-    pairs = zip(words[:-1], words[1:], values[:-1], values[1:], strict=True)
+    pairs = zip(names[:-1], names[1:], values[:-1], values[1:], strict=True)
     return [
         Quantity(
-            words=f"{later} less {before}",
+            words=f"{what}: {later} less {before}",
             values=difference(of_later, of_before),
             least=0.0,
             unit=unit,

@@ -75,9 +75,9 @@ def test_a_claim_needs_all_of_its_quantities(parts, wanted):
 
 
 def test_rising_compares_neighbours_seed_by_seed():
-    later, last = rising(["a", "b", "c"], [[1.0, 5.0], [2.0, 7.0], [2.5, 6.0]], "m")
-    assert (later.words, later.values.tolist(), later.least) == ("b less a", [1.0, 2.0], 0.0)
-    assert (last.words, last.values.tolist(), last.unit) == ("c less b", [0.5, -1.0], "m")
+    later, last = rising("it", ["a", "b", "c"], [[1.0, 5.0], [2.0, 7.0], [2.5, 6.0]], "m")
+    assert (later.words, later.values.tolist(), later.least) == ("it: b less a", [1.0, 2.0], 0.0)
+    assert (last.words, last.values.tolist(), last.unit) == ("it: c less b", [0.5, -1.0], "m")
 
 
 def test_a_difference_of_rounding_is_none():
@@ -85,7 +85,7 @@ def test_a_difference_of_rounding_is_none():
     sums = np.array([0.1 + 0.2 + 0.3, 0.3, 1e9 + 1e-7])
     again = np.array([0.3 + 0.2 + 0.1, 0.1 + 0.2, 1e9])
     assert (sums != again).all()
-    tied = rising(["before", "after"], [sums, again])[0]
+    tied = rising("it", ["before", "after"], [sums, again])[0]
     assert tied.values.tolist() == [0.0, 0.0, 0.0]
     assert Claim(paper="", quantities=[tied]).verdict == DOES_NOT_SHOW
     assert difference([1.0 + 1e-9, -2.0], [1.0, 2.0]) == pytest.approx([1e-9, -4.0])

@@ -53,8 +53,8 @@ def _claims(runs: Runs, split: str) -> list[Claim]:
     means = {label: mean_accuracy(results) for label, results in of_split(runs, split).items()}
     of_edges = {f"E = {e}": means[f"E={e} H=20"] for e in (5, 10, 15) if f"E={e} H=20" in means}
     first, middle, last = (means[f"E=5 H={h}"] for h in (20, 40, 60))
-    gain = Quantity(words=f"{MEAN}, H = 40 less H = 20", values=middle - first, least=0.0, unit="points")
-    words, change = f"{MEAN}, H = 60 less H = 40", last - middle
+    gain = Quantity(words=f"{MEAN}: H = 40 less H = 20", values=middle - first, least=0.0, unit="points")
+    words, change = f"{MEAN}: H = 60 less H = 40", last - middle
     if split == "shards":
         claimed = "gains to 40, then loses"
         then = Quantity(words=words, values=change, most=0.0, unit="points")
@@ -64,7 +64,7 @@ def _claims(runs: Runs, split: str) -> list[Claim]:
     return [
         Claim(
             paper=f"{SPLITS[split]}: more edge rounds E learn faster",
-            quantities=rising([f"{MEAN}, {name}" for name in of_edges], list(of_edges.values()), "points"),
+            quantities=rising(MEAN, list(of_edges), list(of_edges.values()), "points"),
         ),
         Claim(
             paper=f"{SPLITS[split]}: with more local steps H it {claimed}",

@@ -92,13 +92,13 @@ def main(options: Options) -> int:
 def upload_claim(name: str, sending_ns: Mapping[int, Floats]) -> Claim:
     """Over the air an upload takes the same time for any number of clients, in shares it grows with it."""
     if name == OMA_HIST:
-        names = [f"per parameter, n_j = {n}" for n in sending_ns]
-        growing = rising(names, list(sending_ns.values()), "ns")
+        names = [f"n_j = {n}" for n in sending_ns]
+        growing = rising("per parameter", names, list(sending_ns.values()), "ns")
         return Claim(paper=f"{name}: it grows with n_j", quantities=growing, is_required=True)
     first, *others = sending_ns.values()
     same = [
         Quantity(
-            words=f"per parameter, n_j = {n} over n_j = {CLIENTS[0]}",
+            words=f"per parameter: n_j = {n} over n_j = {CLIENTS[0]}",
             values=other / first,
             least=1.0 - ROUNDING,
             most=1.0 + ROUNDING,
