@@ -5,7 +5,7 @@ where a target is no share, or the end of the run asks for the headline.
 
 Usage::
 
-    check_targets(system, (0.8,), data_dir=None)
+    check_targets(system, (0.8,), held=1, data_dir=None)
 
 Validation: tests/test_targets_asked.py.
 """
@@ -20,11 +20,15 @@ from cosim.simulation import Simulation
 from cosim.system import System
 
 
-def check_targets(system: System, targets: Sequence[float], data_dir: Path | None) -> None:
+def check_targets(system: System, targets: Sequence[float], held: int, data_dir: Path | None) -> None:
     """Refuse targets that a run of a system cannot reach, whatever it learns, that of its end included.
 
+    Args:
+        held: Evaluations in a row at which they must be reached.
+
     Raises:
-        ConfigurationError: Nothing is learned, or a target is no share where the headline is one.
+        ConfigurationError: Nothing is learned, a target is no share where the headline is one, or the run's
+            own end comes before it.
     """
     if targets and not system.evaluation.learns:
         kind = type(system.evaluation).__name__
@@ -36,7 +40,14 @@ def check_targets(system: System, targets: Sequence[float], data_dir: Path | Non
     if beyond:
         _headline(system, data_dir).check_target(beyond[0])
     if system.end.reads_scores:
-        system.end.check(_headline(system, data_dir))
+        headline, end = _headline(system, data_dir), type(system.end).__name__
+        system.end.check(headline)
+        for target in targets:
+            if system.end.comes_before(target, held, headline):
+                raise ConfigurationError(
+                    f"target {target:.15g}, held {held}: the run's own {end} may end it before. Usual fix: as "
+                    f"far a target there, such as --end.target {target:.15g} --end.held {held}."
+                )
 
 
 def _headline(system: System, data_dir: Path | None) -> Measure:

@@ -77,6 +77,10 @@ class End(Port, ABC):
             ConfigurationError: What does not suit, and the usual fix.
         """
 
+    def comes_before(self, target: float, held: int, headline: Measure) -> bool:
+        """Whether scores may end a run before its headline has held a target that somebody asks for."""
+        return False
+
     @property
     def latest_s(self) -> float | None:
         """The instant at which the clock stops in any case; None: no such instant."""
@@ -197,6 +201,10 @@ class AfterTarget(End):
     def check(self, headline: Measure) -> None:
         """Refuse a target that it can never have."""
         headline.check_target(self.target)
+
+    def comes_before(self, target: float, held: int, headline: Measure) -> bool:
+        """Where its own target is nearer, or held for fewer evaluations."""
+        return held > self.held or not headline.is_as_good(self.target, target)
 
     @property
     def latest_s(self) -> float | None:

@@ -186,7 +186,7 @@ class Study:
         for system in (design.system for design in found if design.system is not None):
             key = (system.task, system.data, system.evaluation, system.end)
             if key not in seen:
-                check_targets(system, self.targets, data_dir)
+                check_targets(system, self.targets, self.held, data_dir)
                 seen.append(key)
 
     def _asked(self, scenario: str | None) -> dict[str, Any]:

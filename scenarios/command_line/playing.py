@@ -46,7 +46,7 @@ def play(
     """
     options, title = options or Options(), title or scenario or "run"
     wanted = targets(options.target, options.held)
-    check_targets(system, wanted, None if options.data_dir is None else place(options.data_dir))
+    check_targets(system, wanted, options.held, None if options.data_dir is None else place(options.data_dir))
     out = place(options.out) if options.out else next_free_folder("runs", title)
     network = network_of(system)
     check_network(known_network, configuration_of(system, network, scenario)["network"], "--config")
