@@ -45,8 +45,8 @@ def check_targets(system: System, targets: Sequence[float], held: int, data_dir:
         for target in targets:
             if system.end.comes_before(target, held, headline):
                 raise ConfigurationError(
-                    f"target {target:.15g}, held {held}: the run's own {end} may end it before. Usual fix: as "
-                    f"far a target there, such as --end.target {target:.15g} --end.held {held}."
+                    f"target {target:.15g}, held {held}: the run's own {end} may end it before. Usual fix: "
+                    f"as far a target there, such as --end.target {target:.15g} --end.held {held}."
                 )
 
 
