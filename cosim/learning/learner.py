@@ -237,7 +237,8 @@ class Learner:
 
     def evaluate(self, model: PendingModel) -> Mapping[str, float]:
         """What the task and its metrics report of a model, column by column; computes what is not yet."""
-        return self._evaluator.scores(self._computed(model))
+        weights = self._computed(model)
+        return self._evaluator.scores(weights)
 
     def losses(self, model: PendingModel, samples: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
         """Mean loss of a model, or a part of one, on each of several groups of training samples.
@@ -249,7 +250,8 @@ class Learner:
         Returns:
             Losses of the task, shape (groups,).
         """
-        return self._evaluator.losses(self._computed(model), samples)
+        weights = self._computed(model)
+        return self._evaluator.losses(weights, samples)
 
     def network_of(self, model: PendingModel) -> nn.Module:
         """The network with the weights of a model, in evaluation mode; computes what is not yet."""
@@ -270,7 +272,8 @@ class Learner:
         Raises:
             ConfigurationError: a quantity is predicted.
         """
-        return self._evaluator.label_ranks(self._computed(model))
+        weights = self._computed(model)
+        return self._evaluator.label_ranks(weights)
 
     def _computed(self, model: PendingModel) -> Weights:
         """The network's weights of a model."""
