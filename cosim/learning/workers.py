@@ -12,6 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+from cosim.interrupts import interrupts_deferred
+
 T = TypeVar("T")
 
 
@@ -64,7 +66,8 @@ class Workers:
         if self._pool is None:
             barrier = threading.Barrier(self.num_workers)
             pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="learner")
-            with one_torch_thread():
+            # Cut short, threads would wait for each other for ever, and the process for them.
+            with interrupts_deferred(), one_torch_thread():
                 for future in [pool.submit(_keep_num_threads, barrier) for _ in range(self.num_workers)]:
                     future.result()
             self._pool = pool
