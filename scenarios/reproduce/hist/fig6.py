@@ -6,6 +6,7 @@ cosim reproduce hist-fig6 --quick
 from scenarios.reproduce.claims import Claim, Quantity, rising
 from scenarios.reproduce.figures import Runs, every_run, play_all
 from scenarios.reproduce.hist.figures import (
+    MEAN,
     SPLITS,
     Options,
     drawn,
@@ -20,7 +21,6 @@ from scenarios.reproduce.shown import tell
 __all__ = ["Options", "main"]
 
 FIGURE = "hist-fig6"
-MEAN = "mean accuracy over the rounds"
 
 
 def main(options: Options) -> int:

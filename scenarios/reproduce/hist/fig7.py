@@ -6,6 +6,7 @@ cosim reproduce hist-fig7 --quick
 from scenarios.reproduce.claims import Claim, Floats, Quantity, rising
 from scenarios.reproduce.figures import Runs, every_run, play_all
 from scenarios.reproduce.hist.figures import (
+    MEAN,
     SPLITS,
     Options,
     drawn,
@@ -63,7 +64,7 @@ def _claim(runs: Runs, split: str) -> Claim:
     means = {label: mean_accuracy(results) for label, results in of_split(runs, split).items()}
     return Claim(
         paper=f"{SPLITS[split]}: more participants n' learn faster",
-        quantities=rising("mean accuracy over the rounds", list(means), list(means.values()), "points"),
+        quantities=rising(MEAN, list(means), list(means.values()), "points"),
     )
 
 

@@ -23,6 +23,8 @@ from scenarios.reproduce.figures import Runs
 
 SPLITS = {"shards": "fully non-i.i.d.", "cell-iid": "cells i.i.d., clients non-i.i.d."}
 DEALT = {"shards": cosim.Shards(), "cell-iid": cosim.CellIid()}
+MEAN = "mean accuracy over the rounds"
+"""What `mean_accuracy` is called in claims."""
 
 
 @attrs.frozen(kw_only=True)
