@@ -39,7 +39,7 @@ import pandas as pd
 from cosim.files import replace
 from cosim.records import DOWN, UP, Round, Span, Transfer
 from cosim.results import Result
-from cosim.tables import TABLES
+from cosim.rows.tables import TABLES
 
 CLOUD = "cloud"
 UNKNOWN_CELL = "unknown cell"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.beforehand.memory import check_memory
+from cosim.beforehand.needs import RecordsKind, keeps_rows
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, Port, overrides
 from cosim.data.dataset import Dataset
@@ -21,9 +23,7 @@ from cosim.devices.rest import Rest, Rests
 from cosim.learning.graph.pending import PendingState
 from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import Cell, Job, Link
-from cosim.memory import check_memory
 from cosim.names import ClientNames, client_name, edge_name
-from cosim.needs import RecordsKind, keeps_rows
 from cosim.servers.array_round import downloads_of
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer, RoundClock

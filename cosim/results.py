@@ -2,9 +2,10 @@
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
 `spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `versions`, `updates` and `evaluations` as
-Parquet (`cosim.tables`), and, where something is learned, `checkpoint.npz`. Every file is written whole or
-not at all, tables as the run goes (`cosim.row_groups`). The summary keeps the checksum of each table's file
-(`cosim.files.checksum`), so that one that has changed since is not taken for what the run has written.
+Parquet (`cosim.rows.tables`), and, where something is learned, `checkpoint.npz`. Every file is written whole
+or not at all, tables as the run goes (`cosim.rows.row_groups`). The summary keeps the checksum of each
+table's file (`cosim.files.checksum`), so that one that has changed since is not taken for what the run has
+written.
 
 Usage::
 
@@ -27,10 +28,10 @@ from cosim.files import checksum, place, read_json, shown
 from cosim.names import CLOUD
 from cosim.provenance import check_version
 from cosim.records import UP
-from cosim.row_groups import RowGroups
+from cosim.rows.row_groups import RowGroups
+from cosim.rows.summary import COMPLETE, SUMMARY, Summary, summary_of
+from cosim.rows.tables import TABLES, Tables, file_of, of_direction
 from cosim.shown import in_a_line, table
-from cosim.summary import COMPLETE, SUMMARY, Summary, summary_of
-from cosim.tables import TABLES, Tables, file_of, of_direction
 
 if TYPE_CHECKING:
     import pandas as pd

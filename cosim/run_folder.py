@@ -16,11 +16,11 @@ from cosim.checkpoint import FILE, Checkpoint, damaged
 from cosim.configuration import ConfigurationError
 from cosim.files import read_json, shown
 from cosim.folders import alone_in, create_folder
+from cosim.named_files.sources import Sources, check_sources
 from cosim.provenance import FILE as PROVENANCE
 from cosim.provenance import check_version, noted
 from cosim.results import Result
-from cosim.sources import Sources, check_sources
-from cosim.summary import COMPLETE, SUMMARY, summary_of
+from cosim.rows.summary import COMPLETE, SUMMARY, summary_of
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner

@@ -21,27 +21,27 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from cosim.beforehand.heavy_tails import remark_on_times
+from cosim.beforehand.needs import RecordsKind, check_room, kept_values_of, needs_of
 from cosim.checkpoint import FILE, Checkpoint, damaged
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.data.dataset import Dataset
 from cosim.files import place
 from cosim.folders import alone_in
-from cosim.heavy_tails import remark_on_times
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
-from cosim.needs import RecordsKind, check_room, kept_values_of, needs_of
+from cosim.named_files.sources import sources_of
 from cosim.network import ClockKind, nodes_of
 from cosim.progress import progress_of, say, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
 from cosim.records import END_OF_RUN
 from cosim.results import Result
-from cosim.row_groups import GROUP_ROWS, RowGroups
+from cosim.rows.row_groups import GROUP_ROWS, RowGroups
+from cosim.rows.summary import COMPLETE, RUNNING
 from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.simulation import Process, Simulation
-from cosim.sources import sources_of
-from cosim.summary import COMPLETE, RUNNING
 from cosim.system import System
 
 if TYPE_CHECKING:

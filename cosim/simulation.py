@@ -42,6 +42,7 @@ from simpy.events import NORMAL
 from cosim.configuration import ConfigurationError
 from cosim.draws import Draws
 from cosim.records import DONE, END_OF_RUN, NO_JOB, Span
+from cosim.rows.trace import Trace
 from cosim.side_by_side import (
     Barrier,
     Branch,
@@ -55,7 +56,6 @@ from cosim.side_by_side import (
     outcome_of,
     reason_of,
 )
-from cosim.trace import Trace
 
 __all__ = [
     "Barrier",

@@ -29,7 +29,7 @@ from cosim import (
 )
 from cosim.checkpoint import BEFORE, FILE, Checkpoint
 from cosim.learning.learner import Learner
-from cosim.tables import TABLES
+from cosim.rows.tables import TABLES
 from scenarios.command_line import main
 
 ROOT = Path(__file__).parents[1]

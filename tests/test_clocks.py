@@ -20,8 +20,8 @@ from cosim.configuration import ConfigurationError
 from cosim.draws import Numbers, normals
 from cosim.radio.channel import bps_per_hz
 from cosim.results import Result
+from cosim.rows.tables import TABLES
 from cosim.simulation import Simulation
-from cosim.tables import TABLES
 from cosim.testing import small_system
 
 NUM_SYSTEMS = int(os.environ.get("COSIM_SYSTEMS", "50"))

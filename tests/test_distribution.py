@@ -21,7 +21,7 @@ import warm
 import cosim
 from cosim import AfterRounds
 from cosim.checkpoint import Checkpoint
-from cosim.tables import TABLES
+from cosim.rows.tables import TABLES
 from cosim.testing import (
     check_data,
     check_local_training,

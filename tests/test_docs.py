@@ -25,7 +25,7 @@ import worlds
 from scipy import stats
 
 import cosim
-import cosim.summary
+import cosim.rows.summary
 import cosim.testing
 import models
 from analysis.studies import load
@@ -653,7 +653,7 @@ def test_the_reference_has_every_column(folder):
             assert kind in (kinds.get(str(dtype), "text"), str(dtype).replace("str", "text")), column
             assert unit == unit_of(str(column))
             assert what
-    assert {*cosim.summary.Summary._fields, "checksums"} == set(rows_of("summary.json"))
+    assert {*cosim.rows.summary.Summary._fields, "checksums"} == set(rows_of("summary.json"))
     shown = set(re.findall(r"^\| `([\w.]+)`", PAGES["reference"], re.MULTILINE))
     assert reference.COLUMNS.keys() <= shown
 

@@ -23,9 +23,9 @@ import models
 from analysis.designs import designs_of
 from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
+from cosim.rows.tables import TABLES
 from cosim.studies.executors import pool
 from cosim.studies.study import Study
-from cosim.tables import TABLES
 from scenarios import command_line
 from scenarios.command_line import playing
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from cosim import Measure, Result
 from cosim.results import AtTarget
-from cosim.summary import Summary
-from cosim.tables import TABLES
+from cosim.rows.summary import Summary
+from cosim.rows.tables import TABLES
 
 
 def evaluated(scores: list[float], higher_is_better: bool = True) -> Result:

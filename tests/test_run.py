@@ -48,7 +48,7 @@ from cosim.configuration import from_dict, to_dict
 from cosim.devices.local_steps import SameSteps
 from cosim.links.uplink import Job
 from cosim.records import DONE, Span
-from cosim.row_groups import RowGroups
+from cosim.rows.row_groups import RowGroups
 from cosim.servers.cloud import VersionReport
 from cosim.testing import small_system
 from scenarios.command_line import main

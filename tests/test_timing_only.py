@@ -15,7 +15,7 @@ from cosim.learning.network.flops import TrainingFlops
 from cosim.learning.network.named import network_of
 from cosim.learning.network.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.nothing_learned import NothingLearned
-from cosim.tables import TABLES
+from cosim.rows.tables import TABLES
 from scenarios import command_line, hist
 
 SMALL = cosim.EdgeTraining(

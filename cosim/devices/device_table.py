@@ -24,12 +24,12 @@ from typing import NamedTuple
 import attrs
 
 from cosim.configuration import ConfigurationError, configuration
-from cosim.device_rows import DeviceRows, table_of_devices
 from cosim.devices.battery import Battery
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.presence import Always, Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
+from cosim.named_files.device_rows import DeviceRows, table_of_devices
 from cosim.names import ClientNames
 from cosim.simulation import Simulation
 

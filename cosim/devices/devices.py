@@ -36,7 +36,7 @@ class Device:
         sleeps_after_s: How long it idles before it sleeps; None: it never does.
         presence: When it is there.
         battery: What it takes its energy from; None: it has no end.
-        memory_bits: What must hold all that training takes (`cosim.memory`); None: unlimited.
+        memory_bits: What must hold all that training takes (`cosim.beforehand.memory`); None: unlimited.
         receive_w: Power while it receives, beside the static one.
     """
 

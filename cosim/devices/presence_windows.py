@@ -9,7 +9,7 @@
 Rows come in any order. Windows of a device that overlap or meet are joined. After its last window a device
 does not come back, unless the table has a period. Every client has a row, and every row is a client's.
 
-Scope and limitations: whole tables in memory (`cosim.device_rows`).
+Scope and limitations: whole tables in memory (`cosim.named_files.device_rows`).
 
 Validation: tests/devices/test_presence_windows.py.
 """
@@ -22,9 +22,9 @@ from itertools import count
 import numpy as np
 
 from cosim.configuration import configuration, field, positive
-from cosim.device_rows import DeviceRows, table_of_devices
 from cosim.devices.availability import Window
 from cosim.devices.presence import Presence
+from cosim.named_files.device_rows import DeviceRows, table_of_devices
 from cosim.names import by_number
 from cosim.simulation import Simulation
 

@@ -30,7 +30,7 @@ from cosim.devices.devices import DeviceArrays
 from cosim.links.uplink import Places
 from cosim.names import by_number
 from cosim.records import DONE, REST, Span
-from cosim.trace import Trace
+from cosim.rows.trace import Trace
 
 
 class Stretch(NamedTuple):

@@ -260,7 +260,7 @@ class Uplink(Port, ABC):
 
     @property
     def finite_moments(self) -> float:
-        """How many moments of the time of an upload are finite (`cosim.heavy_tails`)."""
+        """How many moments of the time of an upload are finite (`cosim.beforehand.heavy_tails`)."""
         return math.inf
 
     def fit(self, system: Any) -> None:

@@ -70,7 +70,7 @@ class Fading(Port, ABC):
 
     @property
     def finite_moments(self) -> float:
-        """How many moments of 1 over the gain that an upload meets are finite (`cosim.heavy_tails`)."""
+        """Finite moments of 1 over the gain that an upload meets (`cosim.beforehand.heavy_tails`)."""
         return math.inf
 
     @property

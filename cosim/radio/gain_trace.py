@@ -33,12 +33,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.checked_rows import named_file, unreadable
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
 from cosim.links.traces.course import Course
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.links.uplink import Job
+from cosim.named_files.checked_rows import named_file, unreadable
 from cosim.names import by_number
 from cosim.radio.fading import BlockFading, Fading
 from cosim.radio.redrawn import Block

@@ -15,9 +15,9 @@ from cosim.devices.fleet import Clients
 from cosim.devices.rest import Stretch
 from cosim.links.uplink import Uploads
 from cosim.records import DONE, DOWN, ROWS_OF_A_JOB, UP, Fate, Row, Span, Tally, Transfer
+from cosim.rows.trace import Columns, Trace, Words
 from cosim.servers.array_round import ArrayRound
 from cosim.servers.rested import Rested, spans_of
-from cosim.trace import Columns, Trace, Words
 
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
 """Those of a tally."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cosim.devices.fleet import Clients
 from cosim.devices.rest import AtRest, Stretch
 from cosim.records import DONE, NO_JOB, NO_ROUND, REST, Tally
-from cosim.trace import Columns, Words
+from cosim.rows.trace import Columns, Words
 
 
 class Rested(NamedTuple):

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cosim.tables import TABLES
+from cosim.rows.tables import TABLES
 
 _FILES = ("config.json", "summary.json", *(f"{table}.parquet" for table in TABLES))
 _TABLE = "table"

@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 
+from cosim.beforehand.needs import RecordsKind
 from cosim.checkpoint import DamagedCheckpoint
 from cosim.configuration import to_dict
 from cosim.files import read_json, shown
 from cosim.folders import remove_folder
 from cosim.learning.network.named import Builder
-from cosim.needs import RecordsKind
 from cosim.results import Result
 from cosim.run_folder import CONFIG
 from cosim.running import network_of, run

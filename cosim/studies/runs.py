@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pandas as pd
 
+from cosim.beforehand.needs import RecordsKind
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.files import checksum, replace
 from cosim.learning.network.named import Builder, builder
-from cosim.needs import RecordsKind
 from cosim.progress import duration
+from cosim.rows.summary import COMPLETE
 from cosim.running import configuration_of, network_of
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
@@ -25,7 +26,6 @@ from cosim.studies.index import Index
 from cosim.studies.job import NETWORK, Job
 from cosim.studies.names import shared_parts
 from cosim.studies.table import FILE, row_of, run_folder, table_of, target_label
-from cosim.summary import COMPLETE
 from cosim.system import System
 
 if TYPE_CHECKING:

@@ -31,23 +31,23 @@ from typing import Any
 import attrs
 import pandas as pd
 
+from cosim.beforehand.needs import RecordsKind
+from cosim.beforehand.targets import check_targets
 from cosim.configuration import ConfigurationError, check_reloads, to_dict
 from cosim.files import place
 from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.learning.workers import num_cores
-from cosim.needs import RecordsKind
+from cosim.named_files.sources import sources_of
 from cosim.progress import say
 from cosim.provenance import check_version
 from cosim.shown import in_a_line, table
-from cosim.sources import sources_of
 from cosim.studies.designs import Design, Grid, Systems, designs, systems_by_name, with_full_paths
 from cosim.studies.executors import played, pool
 from cosim.studies.job import play
 from cosim.studies.runs import Enough, Runs
 from cosim.studies.study_folder import begin, keep_seeds
 from cosim.studies.watch import watch
-from cosim.targets import check_targets
 
 
 def _by_full_paths(grid: Grid, study: Any) -> Grid:

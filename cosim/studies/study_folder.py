@@ -14,7 +14,7 @@ from attrs import evolve
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.files import read_json, shown, write_json
 from cosim.folders import create_folder
-from cosim.sources import Sources, check_sources
+from cosim.named_files.sources import Sources, check_sources
 from cosim.studies.designs import Design
 from cosim.studies.table import ASKED, RUN
 

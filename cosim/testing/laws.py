@@ -12,8 +12,8 @@ from cosim.devices.devices import DeviceArrays
 from cosim.names import by_number, client_name
 from cosim.records import DONE, NO_JOB, NO_ROUND, REST
 from cosim.results import Result
+from cosim.rows.summary import COMPLETE
 from cosim.simulation import Simulation
-from cosim.summary import COMPLETE
 from cosim.system import System
 
 Law = Callable[[Result], None]

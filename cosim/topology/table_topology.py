@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, refuse
-from cosim.device_rows import table_of_devices
+from cosim.named_files.device_rows import table_of_devices
 from cosim.names import ClientNames
 from cosim.simulation import Simulation
 from cosim.topology.topology import Topology

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from analysis.plots import overview
 from analysis.studies import target_in_words
+from cosim.beforehand.targets import check_targets
 from cosim.files import place, shown
 from cosim.progress import say
 from cosim.results import Result
@@ -18,7 +19,6 @@ from cosim.run_folder import check_network, complete_in
 from cosim.running import configuration_of, network_of, run
 from cosim.studies.table import target_label
 from cosim.system import System
-from cosim.targets import check_targets
 from cosim.units import quantity
 from scenarios.command_line.console import console, next_free_folder, save_picture
 from scenarios.command_line.run import Options

@@ -17,11 +17,11 @@ import attrs
 import docstring_parser
 
 import cosim
-from cosim import job_costs
 from cosim.configuration import is_configuration, kinds_of
 from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Tally, Transfer, Version
+from cosim.rows import job_costs
+from cosim.rows.summary import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
-from cosim.summary import CHECKSUMS, Summary
 from cosim.units import unit_of
 from scenarios.command_line import commands, looking, run
 from scenarios.command_line import study as study_command

@@ -23,12 +23,12 @@ from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import builder
+from cosim.rows.summary import COMPLETE
 from cosim.run_folder import CONFIG
 from cosim.running import network_of
 from cosim.studies.executors import played, pool
 from cosim.studies.job import Job, play
 from cosim.studies.watch import watch
-from cosim.summary import COMPLETE
 from scenarios.command_line.console import made
 from scenarios.reproduce.claims import HELD
 

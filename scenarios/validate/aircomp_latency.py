@@ -22,7 +22,7 @@ from cosim.configuration import at_least, configuration, field, not_empty, not_n
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.network import nodes_of
-from cosim.row_groups import RowGroups
+from cosim.rows.row_groups import RowGroups
 from cosim.servers.cloud import Cloud
 from scenarios.command_line.console import console
 from scenarios.validate.round_latency import blank_dataset, compare

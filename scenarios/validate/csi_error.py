@@ -32,7 +32,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import Sgd
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
-from cosim.row_groups import RowGroups
+from cosim.rows.row_groups import RowGroups
 from cosim.servers.cloud import Cloud
 from scenarios.command_line.console import console
 

@@ -17,8 +17,8 @@ import models
 from analysis.chrome_trace import events, spans, write
 from cosim import ConfigurationError
 from cosim.records import Allotment, Evaluation, Round, Span, Transfer
-from cosim.row_groups import RowGroups
-from cosim.trace import Trace
+from cosim.rows.row_groups import RowGroups
+from cosim.rows.trace import Trace
 from scenarios import rawhfl, vhfl
 
 Event = dict[str, Any]

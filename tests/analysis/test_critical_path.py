@@ -30,8 +30,8 @@ from cosim import (
     WaitForAll,
 )
 from cosim.records import DONE, Fate, Round, Span
-from cosim.row_groups import RowGroups
-from cosim.trace import Trace
+from cosim.rows.row_groups import RowGroups
+from cosim.rows.trace import Trace
 
 SLOW = DrawnDevices(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,)))
 

@@ -6,9 +6,9 @@ import pytest
 import cosim
 from analysis.fates import UNKNOWN, Fates
 from cosim.records import DONE, END_OF_RUN, NO_JOB, NO_ROUND, Fate, Span
-from cosim.row_groups import RowGroups
+from cosim.rows.row_groups import RowGroups
+from cosim.rows.trace import Trace
 from cosim.testing import small_system
-from cosim.trace import Trace
 
 TIMED = attrs.evolve(small_system(cosim.Deadline(after_s=2e-3)), evaluation=cosim.Never())
 

@@ -9,7 +9,7 @@ from torch import nn
 import cosim
 from cosim.configuration import ConfigurationError
 from cosim.learning.local_training.local_training import LocalTraining
-from cosim.sources import sources_of
+from cosim.named_files.sources import sources_of
 from cosim.testing import check_local_training
 
 RATE = 0.1

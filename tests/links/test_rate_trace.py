@@ -15,8 +15,8 @@ import cosim
 from cosim import ConfigurationError, HoldLast, InTurns, Never, RateTrace, RefusePastEnd, RepeatTrace
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job
+from cosim.named_files.sources import sources_of
 from cosim.simulation import Simulation
-from cosim.sources import sources_of
 from cosim.testing import check_downlink, check_system, check_uplink, small_system
 
 JOB = Job(1, 0, 0)

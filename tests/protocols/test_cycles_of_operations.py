@@ -28,7 +28,7 @@ from cosim import (
 )
 from cosim.data.dataset import Dataset
 from cosim.devices.local_steps import SameSteps
-from cosim.trace import Trace
+from cosim.rows.trace import Trace
 
 FREQUENCY_HZ, STEPS, BATCH = 1e9, 3, 20
 CAPACITANCE = 2e-28

@@ -39,10 +39,10 @@ from cosim import (
 )
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.learner import Learner
+from cosim.rows.trace import Trace
 from cosim.selection.drawn import Uniform
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
-from cosim.trace import Trace
 
 
 class Played(NamedTuple):

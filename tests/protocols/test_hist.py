@@ -21,9 +21,9 @@ from cosim import (
     evolve,
 )
 from cosim.learning.learner import Learner
+from cosim.rows.trace import Trace
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
-from cosim.trace import Trace
 
 RATE = 0.1
 EQUAL = EqualSizes()

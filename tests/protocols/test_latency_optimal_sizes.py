@@ -34,9 +34,9 @@ from cosim import (
     evolve,
 )
 from cosim.links.uplink import Job
+from cosim.rows.trace import Trace
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
-from cosim.trace import Trace
 
 UNITS, CELLS, ROUNDS, H = 10, 3, 4, 3
 PARAMETERS = UNITS * (12 + 4)

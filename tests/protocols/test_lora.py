@@ -46,9 +46,9 @@ from cosim.learning.network.named import network_of
 from cosim.learning.network.submodels import NetworkShape, Part, draw_parts, even_counts
 from cosim.learning.network.weights import cut
 from cosim.network import nodes_of
+from cosim.rows.trace import Trace
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
-from cosim.trace import Trace
 from models.gpt2_lora import Gpt2Lora
 from scenarios.reproduce.hist import stand_in_texts
 

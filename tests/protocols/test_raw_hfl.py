@@ -51,8 +51,8 @@ from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
+from cosim.rows.trace import Trace
 from cosim.servers.cloud import Cloud
-from cosim.trace import Trace
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 BASE = System(

@@ -45,8 +45,8 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
+from cosim.rows.trace import Trace
 from cosim.simulation import Simulation
-from cosim.trace import Trace
 
 SIZES = (10, 25, 25)
 SHARED = SharedPath()

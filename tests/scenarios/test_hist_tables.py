@@ -20,8 +20,8 @@ import cosim
 import models
 from cosim.data.texts import newsgroups_files as newsgroups
 from cosim.records import Evaluation, Transfer
-from cosim.row_groups import RowGroups
-from cosim.trace import Trace
+from cosim.rows.row_groups import RowGroups
+from cosim.rows.trace import Trace
 from scenarios.command_line import main
 from scenarios.command_line.console import console
 from scenarios.reproduce.figures import Options

@@ -20,9 +20,9 @@ from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.names import CLOUD
 from cosim.records import Evaluation
-from cosim.row_groups import RowGroups
+from cosim.rows.row_groups import RowGroups
+from cosim.rows.trace import Trace
 from cosim.simulation import Simulation
-from cosim.trace import Trace
 from scenarios import vhfl
 from scenarios.reproduce.figures import Runs
 from scenarios.reproduce.vhfl import figures as vhfl_figures

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from cosim.rows.tables import TABLES
 from cosim.studies.index import Index
-from cosim.tables import TABLES
 
 FILES = ("config.json", "summary.json", *(f"{table}.parquet" for table in TABLES))
 OUTCOME = {"status": "complete", "time_s": 0.1 + 0.2, "measures": {"accuracy": ["test accuracy", True, True]}}

@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.checked_rows import named_file
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
 from cosim.links.downlink import CellDownlink, Downlink
@@ -34,6 +33,7 @@ from cosim.links.traces.dealing import Dealing, OwnTraces
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.links.traces.table import read
 from cosim.links.uplink import Cell, Job, Link, Places, Uplink, Upload, Uploads
+from cosim.named_files.checked_rows import named_file
 from cosim.simulation import Event, Simulation
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.checked_rows import CheckedRows
+from cosim.named_files.checked_rows import CheckedRows
 
 COLUMNS = ("time_s", "device", "rate_bps")
 

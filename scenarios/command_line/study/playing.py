@@ -11,9 +11,9 @@ from analysis.studies import MEASURES, is_tight, metrics
 from analysis.tables import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
+from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.configuration import ConfigurationError, kind_of
 from cosim.files import place, shown
-from cosim.heavy_tails import remark_on_times
 from cosim.learning.tasks.task import SUGGESTED
 from cosim.progress import say
 from cosim.running import network_of

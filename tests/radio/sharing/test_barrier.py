@@ -17,8 +17,8 @@ from cosim import (
     WaitForAll,
     Waiting,
 )
+from cosim.rows.trace import Trace
 from cosim.selection.drawn import Uniform
-from cosim.trace import Trace
 
 PATIENT = WaitForAll()
 AIRTIME_S = PARAMETERS / (1e6 / 15e3) * (1e-3 / 14.0)

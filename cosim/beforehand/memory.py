@@ -13,7 +13,7 @@ Scope and limitations: mini-batches that make one step together are held one aft
 submodels that change from round to round are those of the first; a state of a rule of one's own is known
 where the rule says so.
 
-Source: none; a count of what is stored. Validation: tests/test_memory.py.
+Source: none; a count of what is stored. Validation: tests/beforehand/test_memory.py.
 """
 
 from typing import Any, NamedTuple

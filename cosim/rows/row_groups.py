@@ -16,12 +16,12 @@ import numpy as np
 
 from cosim.files import write_json
 from cosim.interrupts import interrupts_deferred
-from cosim.job_costs import JobCosts
-from cosim.summary import CHECKSUMS, RUNNING, SUMMARY, Summary
-from cosim.table_file import TableFile
-from cosim.tables import AT_EVALUATIONS, TABLES, Tables, columns_of, file_of, table_of
-from cosim.totals import Totals
-from cosim.trace import ENDS, Columns, Trace
+from cosim.rows.job_costs import JobCosts
+from cosim.rows.summary import CHECKSUMS, RUNNING, SUMMARY, Summary
+from cosim.rows.table_file import TableFile
+from cosim.rows.tables import AT_EVALUATIONS, TABLES, Tables, columns_of, file_of, table_of
+from cosim.rows.totals import Totals
+from cosim.rows.trace import ENDS, Columns, Trace
 
 if TYPE_CHECKING:
     import pandas as pd

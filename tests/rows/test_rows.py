@@ -19,9 +19,9 @@ from cosim.learning.nothing_learned import NothingLearned
 from cosim.names import by_number
 from cosim.network import ClockKind, nodes_of
 from cosim.records import Span
-from cosim.row_groups import RowGroups
-from cosim.table_file import TableFile
-from cosim.tables import TABLES
+from cosim.rows.row_groups import RowGroups
+from cosim.rows.table_file import TableFile
+from cosim.rows.tables import TABLES
 from cosim.testing import small_system
 from cosim.testing.laws import same_tables
 

@@ -7,7 +7,7 @@ Usage::
 
     check_targets(system, (0.8,), held=1, data_dir=None)
 
-Validation: tests/test_targets_asked.py.
+Validation: tests/beforehand/test_targets_asked.py.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Tables: the rows of a run by kind, and the Parquet files that hold them.
 
-Rows are in the order of the stretches of a run (`cosim.trace`: of global rounds, where there are rounds), in
-each by the number of the client, or of the node, and then by time; clients are numbered cell by cell. So the
-same seed gives the same files, bit for bit, and rows are written before a run is over. Who wants another
-order sorts. A file is known again by its checksum, which `summary.json` keeps.
+Rows are in the order of the stretches of a run (`cosim.rows.trace`: of global rounds, where there are
+rounds), in each by the number of the client, or of the node, and then by time; clients are numbered cell by
+cell. So the same seed gives the same files, bit for bit, and rows are written before a run is over. Who wants
+another order sorts. A file is known again by its checksum, which `summary.json` keeps.
 """
 
 import typing
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.job_costs import COLUMNS
 from cosim.names import by_number
 from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Row, Span, Tally, Transfer, Version
-from cosim.trace import ENDS, Columns, Words, stretch_of
+from cosim.rows.job_costs import COLUMNS
+from cosim.rows.trace import ENDS, Columns, Words, stretch_of
 
 if TYPE_CHECKING:
     import pandas as pd

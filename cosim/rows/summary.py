@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from cosim.files import read_json
 from cosim.records import Evaluation, Measure, from_json
-from cosim.tables import TABLES
-from cosim.totals import Totals
+from cosim.rows.tables import TABLES
+from cosim.rows.totals import Totals
 
 SUMMARY, CHECKSUMS = "summary.json", "checksums"
 RUNNING, COMPLETE = "running", "complete"

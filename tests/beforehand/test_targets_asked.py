@@ -5,9 +5,9 @@ import pytest
 
 import cosim
 from cosim import Classification, ConfigurationError, Never, Regression, Synthetic, System
+from cosim.beforehand.targets import check_targets
 from cosim.records import Measure
 from cosim.studies.study import Study
-from cosim.targets import check_targets
 
 SYSTEM = System(num_cells=2, num_clients=4, model="relu-12-8-4", data=Synthetic())
 SHARE = Measure("test accuracy", higher_is_better=True, is_share=True)

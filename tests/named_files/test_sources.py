@@ -16,11 +16,11 @@ import pytest
 
 import cosim
 from cosim import AfterRounds, ConfigurationError, HFedAvg, Hist, Synthetic, System, evolve
-from cosim.sources import check_sources, sources_of
+from cosim.named_files.sources import check_sources, sources_of
 from cosim.studies.study import Study
 from scenarios.command_line.catalogue import catalogue, find
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BASES = '''
 """What a part of one's own derives from."""
 
@@ -73,7 +73,7 @@ def system():
 if __name__ == "__main__":
     import json
 
-    from cosim.sources import sources_of
+    from cosim.named_files.sources import sources_of
 
     print(json.dumps(sources_of(system())))
 '''

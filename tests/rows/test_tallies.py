@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import cosim
-from cosim import Never, needs
+from cosim import Never
+from cosim.beforehand import needs
 from cosim.configuration import ConfigurationError
 from cosim.learning.network.submodels import NetworkShape
 from cosim.results import Result

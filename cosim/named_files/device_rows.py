@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.checked_rows import CheckedRows, named_file
 from cosim.configuration import ConfigurationError
 from cosim.files import shown
+from cosim.named_files.checked_rows import CheckedRows, named_file
 from cosim.names import by_number, client_name
 
 

@@ -110,8 +110,8 @@ def needs_of(
 
     Args:
         num_kept_values: From `kept_values_of`.
-        group_rows: Rows that are gathered before they are written (`cosim.row_groups`); None: all stay in
-            memory.
+        group_rows: Rows that are gathered before they are written (`cosim.rows.row_groups`); None: all stay
+            in memory.
     """
     num_jobs, num_rounds = num_jobs_of(system), system.end.most_rounds or 0
     num_kept = (num_jobs or 0) * rows_of_a_job(system) / ROWS_OF_A_JOB if keeps_rows else 0

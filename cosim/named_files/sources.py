@@ -8,7 +8,7 @@ field names it, such as a trace (`Port.files`). A run that goes on, and a study,
 Scope and limitations: the files as they lie there when a run begins, not what they import in turn. Where a
 module has no file, as a notebook, the hash is null, and nothing is refused.
 
-Validation: tests/test_sources.py.
+Validation: tests/named_files/test_sources.py.
 """
 
 import hashlib

@@ -7,9 +7,9 @@ import worlds
 from torch import nn
 
 import cosim
+from cosim.beforehand.memory import TrainingMemory
 from cosim.configuration import ConfigurationError
 from cosim.learning.network.flops import activation_bits
-from cosim.memory import TrainingMemory
 from cosim.testing import small_system
 
 PARAMETERS = worlds.PARAMETERS

@@ -1,0 +1,1 @@
+"""Beforehand: what is reckoned, said or refused of a run before its clock starts."""
