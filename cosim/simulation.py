@@ -83,6 +83,11 @@ class Rests(Protocol):
         """Let it end."""
         ...
 
+    @property
+    def most_rows(self) -> int:
+        """Rows that are written between two activities, at most."""
+        ...
+
     def close(self, now_s: float) -> None:
         """Let the run end."""
         ...

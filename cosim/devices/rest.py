@@ -194,6 +194,12 @@ class Rests:
             self._write(node, place, now_s)
             self._empty_since_s[node] = now_s
 
+    @property
+    def most_rows(self) -> int:
+        """Rows of a rest, at most: idling, sleep where somebody sleeps, and what a battery charges."""
+        devices = self.rest.devices
+        return 1 + bool(np.isfinite(devices.sleeps_after_s).any()) + devices.have_batteries
+
     def close(self, now_s: float) -> None:
         """Write down everyone's rest at the end of a run."""
         if self.written_by is not None:

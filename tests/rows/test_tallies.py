@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 import cosim
-from cosim import Never
+from cosim import Never, running
 from cosim.beforehand import needs
 from cosim.configuration import ConfigurationError
 from cosim.learning.network.submodels import NetworkShape
+from cosim.records import REST
 from cosim.results import Result
 from cosim.testing import small_system
 from scenarios import fleet
@@ -206,6 +207,33 @@ def test_rows_are_kept_up_to_a_number_unless_somebody_says_so(tmp_path, monkeypa
         told = json.loads((folder / "provenance.json").read_text())
         assert (told["records"], told["started_with"]["records"]) == (kept, records)
         assert Result.load(folder).tallies.equals(result.tallies)
+
+
+CHARGED = cosim.evolve(DOZING, battery=cosim.Battery(capacity_j=0.01, charge_w=1.0))
+
+
+@pytest.mark.parametrize(
+    ("devices", "rest_rows"),
+    [(cosim.DrawnDevices(), 0), (cosim.DrawnDevices(idle_w=0.5), 1), (DOZING, 2), (CHARGED, 3)],
+    ids=["none", "idle", "asleep", "empty"],
+)
+def test_rows_of_rest_count(devices, rest_rows, monkeypatch):
+    """Against the rows of a run, of which none has more than the kinds of rest that its devices know."""
+    system, asked = timed(devices=devices), []
+    monkeypatch.setattr(running, "check_room", lambda needed, *_, **__: asked.append(needed))
+    num_jobs = needs.num_jobs_of(system)
+    monkeypatch.setattr(needs, "MOST_ROWS", (4 + rest_rows) * num_jobs)
+    result = cosim.run(system)
+    at_work = result.spans["node"].str.startswith("client")
+    num_rows = at_work.sum() + len(result.transfers) + len(result.fates)
+    assert 0 < num_rows <= needs.rows_of_a_job(system, rest_rows) * num_jobs
+    assert set(result.spans["activity"]) >= {*REST[:rest_rows]}
+    if devices is CHARGED:
+        return  # by events only, with all rows
+    without, needed = (asked[place].memory_gib * 2**30 for place in (0, -1))
+    assert needed - without == pytest.approx(200 * (4 + rest_rows) * num_jobs)
+    monkeypatch.setattr(needs, "MOST_ROWS", (4 + rest_rows) * num_jobs - 1)
+    assert not len(cosim.run(system).fates)
 
 
 def test_nobody_knows_the_rows_of_a_run_that_ends_by_the_clock():
