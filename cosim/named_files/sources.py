@@ -35,7 +35,7 @@ Sources = dict[str, dict[str, Any]]
 
 For a file likewise: its path as the field says it -> the kinds of parts that read it, and its hash.
 """
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _OURS = tuple(_ROOT / package for package in ("cosim", "models", "analysis", "scenarios"))
 """What the commit stands for."""
 
