@@ -176,7 +176,8 @@ def noisy_curves(monkeypatch, losses):
     """Accuracies of 70 % less so many points by SNR in dB, over the last three rounds."""
 
     def evaluations(label, seed):
-        level_db = None if label.startswith("no noise") else int(label.split("SNR ")[1].split(" dB")[0])
+        name, _, level = label.partition(", ")
+        level_db = None if name == OMA_HIST else int(level.split(" dB")[0])
         last = 0.7 - 0.01 * with_seed(losses.get(level_db, 0.0), seed)
         return curve(range(6), [0.1, 0.5, 0.2, last - 0.1, last, last + 0.1])
 

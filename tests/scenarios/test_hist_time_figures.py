@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import json
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from played_here import NO, YES, claimed, played_here
 
 import cosim
+from cosim.configuration import to_dict
 from scenarios import aircomp
 from scenarios.reproduce.hist import time_figures
 from scenarios.reproduce.hist.time_figures import (
@@ -157,8 +159,8 @@ class Captured(Exception):
     """The systems of a figure, in place of their runs."""
 
 
-def test_one_folder_never_has_two_systems_under_one_name(monkeypatch):
-    """Figures of one number share their runs; Figs. 8a and 8b have the very same."""
+def test_one_folder_has_one_name_for_each_system_and_no_other_under_it(monkeypatch):
+    """Figures of one number share their runs; Figs. 8a and 8b have the very same, 9b has HIST's of 9a."""
     asked = {}
 
     def capture(folder, systems, options):
@@ -166,7 +168,7 @@ def test_one_folder_never_has_two_systems_under_one_name(monkeypatch):
         raise Captured
 
     monkeypatch.setattr(time_figures, "play_all", capture)
-    known, of_8 = {}, []
+    known, names, of_8 = {}, {}, []
     forms = ({}, {"quick": True}, {"num_global_rounds": 9})
     for form, (name, figure) in itertools.product(forms, FIGURES.items()):
         scales = ("positive", "symmetric") if name == "fig9a" else (None,)
@@ -177,6 +179,7 @@ def test_one_folder_never_has_two_systems_under_one_name(monkeypatch):
             asked.clear()
             for label, made in systems.items():
                 assert known.setdefault((folder, label), made) == made
+                assert names.setdefault((folder, json.dumps(to_dict(made))), label) == label
             if name in ("fig8a", "fig8b"):
                 of_8.append((folder, systems))
     assert of_8[0] == of_8[1]

@@ -22,6 +22,7 @@ from scenarios.reproduce.hist.time_figures import (
     AIR_HIST,
     OMA_HIST,
     GreyLevels,
+    at_snr,
     play_tables,
     points_of,
     system,
@@ -63,16 +64,15 @@ def main(options: Options) -> int:
     rounds: int = options.rounds(10, 100)
     scale: GreyLevels = options.grey_levels
     name = "" if scale == "positive" else f" {scale}"
+    shown = {CLEAN: (OMA_HIST, 20)} | {label(snr_db): (AIR_HIST, snr_db) for snr_db in levels_db}
     systems = {
-        CLEAN + name: system(OMA_HIST, options.seed, rounds, snr_db=(20.0,), alike=True, grey_levels=scale)
-    } | {
-        label(snr_db) + name: system(
-            AIR_HIST, options.seed, rounds, snr_db=(float(snr_db),), alike=True, grey_levels=scale
+        at_snr(algorithm, snr_db) + name: system(
+            algorithm, options.seed, rounds, snr_db=(float(snr_db),), alike=True, grey_levels=scale
         )
-        for snr_db in levels_db
+        for algorithm, snr_db in shown.values()
     }
     played, runs = play_tables(FOLDER, systems, options)
-    tables = {key.removesuffix(name): of_seeds for key, of_seeds in played.items()}
+    tables = {curve: played[at_snr(*design) + name] for curve, design in shown.items()}
     accuracy = {
         key: 100.0 * np.array([evaluations["accuracy"].iloc[-LAST:].mean() for evaluations in of_seeds])
         for key, of_seeds in tables.items()

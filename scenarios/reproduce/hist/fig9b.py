@@ -21,6 +21,7 @@ from scenarios.reproduce.hist.time_figures import (
     OMA_HIST,
     Options,
     at_other_times,
+    at_snr,
     draw_times,
     play_tables,
     system,
@@ -53,27 +54,27 @@ def main(options: Options) -> int:
         )
 
     played = {
-        f"{name}, {snr_db} dB": make(name, snr_db) if name in HIST else to_target(make(name, snr_db), target)
+        at_snr(name, snr_db): make(name, snr_db) if name in HIST else to_target(make(name, snr_db), target)
         for name in ALGORITHMS
         for snr_db in (levels_db if name in (AIR_HIST, AIR_HFEDAVG) else (20,))
     }
     tables, runs = play_tables(FOLDER, played, options)
     for name in (OMA_HFEDAVG, OMA_HIST):
-        learned = tables[f"{name}, 20 dB"]
+        learned = tables[at_snr(name, 20)]
         for snr_db in levels_db:
             others = [make(name, snr_db, seed) for seed in options.every_seed]
-            tables[f"{name}, {snr_db} dB"] = at_other_times(learned, others)
+            tables[at_snr(name, snr_db)] = at_other_times(learned, others)
     times = {label: times_to(of_seeds, target) for label, of_seeds in tables.items()}
     claims = [fastest(times, snr_db, target, required=not options.quick) for snr_db in levels_db]
     for name in ALGORITHMS:
         falling = [
-            sooner(f"{high} dB", times[f"{name}, {high} dB"], f"{low} dB", times[f"{name}, {low} dB"], "s")
+            sooner(f"{high} dB", times[at_snr(name, high)], f"{low} dB", times[at_snr(name, low)], "s")
             for low, high in pairwise(levels_db)
         ]
         claims.append(Claim(paper=f"{name}: the time falls as SNR rises", quantities=falling))
     picture = Figure(figsize=(5.4, 4.0), layout="constrained")
     axes = picture.subplots()
-    lines = {name: [times[f"{name}, {snr_db} dB"].interval for snr_db in levels_db] for name in ALGORITHMS}
+    lines = {name: [times[at_snr(name, snr_db)].interval for snr_db in levels_db] for name in ALGORITHMS}
     draw_times(axes, levels_db, lines, f"simulated time to {100 * target:.3g} % (s)")
     axes.set_xlabel("SNR (dB)")
     axes.legend(fontsize=8)
@@ -87,7 +88,7 @@ def rounds(algorithm: str, options: Options) -> int:
 
 def fastest(times: Mapping[str, Reached], snr_db: int, target: float, *, required: bool) -> Claim:
     """AirComp-HIST against the three others, seed by seed."""
-    own = {name: times[f"{name}, {snr_db} dB"] for name in ALGORITHMS}
+    own = {name: times[at_snr(name, snr_db)] for name in ALGORITHMS}
     return Claim(
         paper=f"{snr_db} dB: AirComp-HIST is the fastest of the four",
         quantities=[

@@ -116,6 +116,11 @@ def play_tables(
     return tables, every_run(runs)
 
 
+def at_snr(algorithm: str, snr_db: int) -> str:
+    """What an algorithm's runs at an SNR are called in Fig. 9."""
+    return f"{algorithm}, {snr_db} dB"
+
+
 def lasting(system: cosim.System) -> str:
     """How long a system is played, in its runs' name."""
     most = f"K={num_rounds(system)}"
