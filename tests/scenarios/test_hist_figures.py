@@ -37,6 +37,10 @@ def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **setting
     )
 
 
+class Captured(Exception):
+    """The systems of a figure, in place of their runs."""
+
+
 def shrink(monkeypatch, make):
     """Let every reproduction make its systems so."""
     for module in (hist_figures, FIGURES["fig6"], FIGURES["fig7"]):
@@ -61,6 +65,24 @@ def test_a_reproduction_writes_its_table_its_picture_and_its_claims(name, tmp_pa
     printed = capsys.readouterr().out
     assert "2 seeds, means with 95 % intervals" in printed
     assert all(found["words"] for claim in told["claims"] for found in claim["quantities"])
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
+def test_fig5_has_the_runs_of_fig4_and_ends_others_at_its_target(quick, tmp_path, monkeypatch):
+    asked = {}
+
+    def capture(folder, systems, options):
+        asked.setdefault(folder, []).append(systems)
+        raise Captured
+
+    for name in ("fig4", "fig5"):
+        monkeypatch.setattr(FIGURES[name], "play_all", capture)
+        with pytest.raises(Captured):
+            FIGURES[name].main(Options(quick=quick, out=tmp_path))
+    ((of_fig4, of_fig5),) = asked.values()
+    assert of_fig4.items() < of_fig5.items()
+    others = [of_fig5[label].end for label in of_fig5.keys() - of_fig4.keys()]
+    assert {(type(end), end.target) for end in others} == {(cosim.AfterTarget, 0.75 if quick else 0.8)}
 
 
 def test_uploads_count_what_the_rounds_have_sent():

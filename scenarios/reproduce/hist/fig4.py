@@ -7,6 +7,7 @@ cosim reproduce hist-fig4 --quick
 
 import numpy as np
 
+import cosim
 from scenarios.reproduce.claims import Claim, Quantity, rising, sooner
 from scenarios.reproduce.figures import Runs, every_run, play_all
 from scenarios.reproduce.hist.figures import (
@@ -27,12 +28,30 @@ FIGURE = "hist-fig4"
 TARGET = 0.75
 
 
+def numbers_of_cells(options: Options) -> tuple[int, ...]:
+    """Those that are run."""
+    return (4,) if options.quick else (2, 4, 6)
+
+
+def splits_of(options: Options) -> tuple[str, ...]:
+    """Those that are run."""
+    return ("shards",) if options.quick else tuple(SPLITS)
+
+
+def rounds(options: Options) -> int:
+    """Global rounds of HFedAvg."""
+    return options.rounds(4, 24)
+
+
+def systems(options: Options) -> dict[str, cosim.System]:
+    """What is run."""
+    return hist_and_hfedavg(options, numbers_of_cells(options), splits_of(options), rounds(options))
+
+
 def main(options: Options) -> int:
     """Run, draw, compare."""
-    cells = (4,) if options.quick else (2, 4, 6)
-    splits = ("shards",) if options.quick else tuple(SPLITS)
-    systems = hist_and_hfedavg(options, cells, splits, options.rounds(4, 20))
-    runs = play_all(FIGURE, systems, options)
+    cells, splits = numbers_of_cells(options), splits_of(options)
+    runs = play_all(FIGURE, systems(options), options)
     claims = [claim for split in splits for claim in _claims(runs, cells, split)]
     picture = drawn(runs, splits, uploads, "upload per client (whole models)", "")
     return tell(FIGURE, options, claims, table_of(runs), picture, every_run(runs))

@@ -43,12 +43,19 @@ KINDS: dict[str, tuple[str, cosim.SubmodelSizes]] = {
 def main(options: Options) -> int:
     """Run, draw, compare."""
     cells = (4,) if options.quick else (2, 4, 6, 8)
-    rounds, target = options.rounds(8, 120), options.accuracy(0.65)
+    target = options.accuracy(0.65)
     tables, runs = play_tables(
         FIGURE,
         {
             f"{name}, N={num_cells}": to_target(
-                system(algorithm, options.seed, rounds, num_cells=num_cells, num_local_steps=20, sizes=sizes),
+                system(
+                    algorithm,
+                    options.seed,
+                    options.rounds(8, 30 * max(num_cells, 4)),  # smaller parts learn more slowly
+                    num_cells=num_cells,
+                    num_local_steps=20,
+                    sizes=sizes,
+                ),
                 target,
             )
             for num_cells in cells
