@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts
 
@@ -507,6 +508,23 @@ def test_table_claims(
     made_up_table(monkeypatch, ends, spent)
     assert judged("table3", two) == (code, [wrong.get(number, YES) for number in range(6)])
     assert labels(drawn[-1]) == AXES["table3"]
+
+
+def test_accuracies_of_tables_have_intervals_over_the_seeds(
+    two: Options, drawn: list[Figure], monkeypatch: Patch
+) -> None:
+    """Of two seeds, 0.3 and 0.5: Student's t with one degree of freedom."""
+    made_up_table(monkeypatch, {}, {})
+    with_ranks(tables, {"H-FedAvg-M2": ((0.3, 0.4), (0.5, 0.6))}, monkeypatch)
+    FIGURES["table3"].main(two)
+    table = pd.read_csv(two.folder("") / "rawhfl-table3.csv", index_col="algorithm")
+    columns, half_width = ["accuracy_low", "accuracy", "accuracy_high"], 12.7062 * 0.1
+    other, same = table.loc["H-FedAvg-M2", columns], table.loc["RawHFL, Z=4", columns]
+    assert other.tolist() == pytest.approx([0.4 - half_width, 0.4, 0.4 + half_width], rel=1e-5)
+    assert same.tolist() == pytest.approx([0.4, 0.4, 0.4])
+    (bars,) = (found for found in drawn[-1].axes[0].containers if isinstance(found, ErrorbarContainer))
+    ends = bars[2][0].get_segments()[list(table.index).index("H-FedAvg-M2")]
+    assert ends[:, 0] == pytest.approx([0.4 - half_width, 0.4 + half_width], rel=1e-5)
 
 
 @pytest.mark.parametrize(("name", "v"), [("table2", (0.3,)), ("table3", (0.7,)), ("table4", V_RANGE)])

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from analysis.plots import COLOURS
 from scenarios.command_line.console import console
+from scenarios.reproduce.claims import interval_of
 from scenarios.reproduce.rawhfl.fig6 import claims_of
 from scenarios.reproduce.rawhfl.fig7 import saving
 from scenarios.reproduce.rawhfl.fig9 import far_below, like_upper_bound
@@ -50,11 +51,13 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
         else:
             of_users = [label_ranks(result) for result in runs.of[name]]
             energy_j = np.nan if name == "central SGD" else float(runs.edge_round_j(name).mean())
-        accuracy = np.concatenate([(ranks == 0).mean(axis=1) for ranks in of_users])
-        paper_j = PAPER_EDGE_ROUND_J.get(name, np.nan)
-        rows.append((name, accuracy.mean(), accuracy.std(), paper.get(name, np.nan), energy_j, paper_j))
-    columns = ["algorithm", "accuracy", "over_users", "paper_accuracy", "edge_round_j", "paper_edge_round_j"]
-    table = pd.DataFrame(rows, columns=columns)
+        of_seeds = [(ranks == 0).mean(axis=1) for ranks in of_users]
+        accuracy = interval_of(np.array([of_seed.mean() for of_seed in of_seeds]))
+        row: dict[str, Any] = {"algorithm": name, "accuracy": accuracy.estimate}
+        row |= {"over_users": np.concatenate(of_seeds).std(), "paper_accuracy": paper.get(name, np.nan)}
+        row |= {"edge_round_j": energy_j, "paper_edge_round_j": PAPER_EDGE_ROUND_J.get(name, np.nan)}
+        rows.append(row | {"accuracy_low": accuracy.low, "accuracy_high": accuracy.high})
+    table = pd.DataFrame(rows)
     console.print(shown(figure, options, table))
     claims = [
         *claims_of(runs, "RawHFL, Z=4"),
@@ -72,18 +75,21 @@ def shown(figure: str, options: Options, table: pd.DataFrame) -> Table:
     printed = Table(title=f"{figure}: K = {options.rounds}, {words}")
     for heading in ("algorithm", "accuracy", "the paper's", "J per edge round", "the paper's"):
         printed.add_column(heading, justify="left" if heading == "algorithm" else "right", no_wrap=True)
-    for name, accuracy, over_users, *others in table.itertuples(index=False, name=None):
+    columns = ["algorithm", "accuracy", "over_users", "paper_accuracy", "edge_round_j", "paper_edge_round_j"]
+    for name, accuracy, over_users, *others in table[columns].itertuples(index=False, name=None):
         values = ("-" if np.isnan(value) else f"{value:.4g}" for value in others)
         printed.add_row(name, f"{accuracy:.4f} ± {over_users:.4f}", *values)
     return printed
 
 
 def drawn(table: pd.DataFrame) -> Figure:
-    """Accuracies beside the paper's."""
+    """Accuracies, with intervals over the seeds, beside the paper's."""
     picture = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = picture.subplots()
     places = np.arange(len(table))
-    axes.barh(places - 0.2, table["accuracy"], height=0.4, color=COLOURS[0], label="here")
+    about = [table["accuracy"] - table["accuracy_low"], table["accuracy_high"] - table["accuracy"]]
+    error: dict[str, Any] = {"xerr": about, "error_kw": {"ecolor": "#9a9a9a", "capsize": 2.5}}
+    axes.barh(places - 0.2, table["accuracy"], height=0.4, color=COLOURS[0], label="here", **error)
     look: dict[str, Any] = {"facecolor": "white", "edgecolor": COLOURS[0], "hatch": "////"}
     axes.barh(places + 0.2, table["paper_accuracy"], height=0.4, label="paper", **look)
     axes.set_yticks(places, table["algorithm"])
