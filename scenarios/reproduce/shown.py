@@ -15,7 +15,7 @@ from rich.table import Table
 
 import cosim
 from cosim.files import shown, write_json
-from cosim.provenance import provenance
+from cosim.provenance import noted, provenance
 from scenarios.command_line.console import console, made, save_picture, save_table
 from scenarios.reproduce.claims import COMES_OUT, Claim
 from scenarios.reproduce.figures import Options, known_costs
@@ -68,7 +68,7 @@ def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Tabl
 def as_json(
     figure: str, options: Options, claims: Sequence[Claim], out: Path, runs: Iterable[cosim.Result]
 ) -> dict[str, Any]:
-    """Claims with their intervals, and the processor time of their runs; of this command, without any."""
+    """Claims with their intervals; time and commits of their runs, or of this command where there are none."""
     costs, played = known_costs(out), {run.folder: run.summary for run in runs if run.folder is not None}
     folders = [folder.relative_to(out).as_posix() for folder in played]
     cost_s = sum(costs.get(name, 0.0) for name in folders) if folders else time.process_time()
@@ -76,7 +76,7 @@ def as_json(
         "figure": figure,
         "command": options.command(figure),
         "seeds": list(options.every_seed),
-        "commit": provenance(options.seed, 1, options.device)["commit"],
+        "commits": commits_of(played) or [provenance(options.seed, 1, options.device)["commit"]],
         "runs": len(folders),
         "global_rounds": sorted({summary.num_global_rounds for summary in played.values()}),
         "core_hours": cost_s / 3600.0,
@@ -108,6 +108,13 @@ def as_json(
             for claim in claims
         ],
     }
+
+
+def commits_of(folders: Iterable[Path]) -> list[str | None]:
+    """Those that have played runs, each once, the first first; None outside a checkout."""
+    origins = sorted(map(noted, folders), key=lambda origin: origin.get("started", ""))
+    played = (of for origin in origins for of in (origin, *origin.get("resumed", [])))
+    return list(dict.fromkeys(of.get("commit") for of in played))
 
 
 def _number(value: float) -> float | None:

@@ -159,7 +159,8 @@ def section(told: Told) -> Iterator[str]:
     words = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     if told["runs"]:
         words += f", {told['runs']} runs of {_rounds(told)} global rounds"
-    where = f"{told['core_hours']:.2g} core-hours on {told['cpu']}, commit `{str(told['commit'])[:7]}`"
+    commits = " and ".join(f"`{str(commit)[:7]}`" for commit in told["commits"])
+    where = f"{told['core_hours']:.2g} core-hours on {told['cpu']}, commit {commits}"
     yield (
         f"`{told['command']}`: {words}, {where}. [Table]({name}.csv), [claims with the value of every "
         f"seed]({name}.json)."

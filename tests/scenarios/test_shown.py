@@ -21,6 +21,17 @@ def test_a_figure_took_what_its_own_runs_took(tmp_path):
     assert (told["runs"], told["global_rounds"], told["core_hours"]) == (2, [3, 7], 2.0)
 
 
+def test_a_figure_names_the_commits_that_have_played_its_runs(tmp_path):
+    """Not the one that tells them again; of a run that was stopped, those that went on as well."""
+    folders = [tmp_path / name for name in ("late", "early")]
+    for folder, started, commits in zip(folders, ("2", "1"), (["c"], ["a", "b", "a"]), strict=True):
+        folder.mkdir()
+        first, *others = ({"commit": commit, "started": started} for commit in commits)
+        (folder / "provenance.json").write_text(json.dumps(first | {"resumed": others}))
+    told = shown.as_json("f", Options(), [], tmp_path, [played(folder, 1) for folder in folders])
+    assert told["commits"] == ["a", "b", "c"]
+
+
 def test_a_figure_without_runs_took_what_its_command_took(tmp_path, monkeypatch):
     monkeypatch.setattr(shown.time, "process_time", lambda: 900.0)
     assert shown.as_json("f", Options(), [], tmp_path, [])["core_hours"] == 0.25
