@@ -68,7 +68,7 @@ def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Tabl
 def as_json(
     figure: str, options: Options, claims: Sequence[Claim], out: Path, runs: Iterable[cosim.Result]
 ) -> dict[str, Any]:
-    """Claims with their intervals; time and commits of their runs, or of this command where there are none."""
+    """Claims with their intervals; time and commits of their runs, without any those of this command."""
     costs, played = known_costs(out), {run.folder: run.summary for run in runs if run.folder is not None}
     folders = [folder.relative_to(out).as_posix() for folder in played]
     cost_s = sum(costs.get(name, 0.0) for name in folders) if folders else time.process_time()
