@@ -159,8 +159,9 @@ def section(told: Told) -> Iterator[str]:
     words = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     if told["runs"]:
         words += f", {told['runs']} runs of {_rounds(told)} global rounds"
-    commits = " and ".join(f"`{str(commit)[:7]}`" for commit in told["commits"])
-    where = f"{told['core_hours']:.2g} core-hours on {told['cpu']}, commit {commits}"
+    commits = "commit" + "s" * (len(told["commits"]) > 1)
+    commits += " " + ", ".join(f"`{str(commit)[:7]}`" for commit in told["commits"])
+    where = f"{told['core_hours']:.2g} core-hours on {told['cpu']}, {commits}"
     yield (
         f"`{told['command']}`: {words}, {where}. [Table]({name}.csv), [claims with the value of every "
         f"seed]({name}.json)."
