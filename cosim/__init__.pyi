@@ -117,10 +117,10 @@ from cosim.selection.oort import Oort
 from cosim.selection.power_of_choice import PowerOfChoice
 from cosim.selection.proportional_fair import ProportionalFair
 from cosim.selection.selection import Everyone, Selection, SomeClients
+from cosim.servers.asynchronous.staleness import Constant, Hinge, Polynomial, Staleness
+from cosim.servers.asynchronous.starts import ConstantConcurrency, Dispatched, PoissonStarts, Restarts, Starts
 from cosim.servers.end import AfterRounds, AfterSeconds, AfterTarget, AfterUpdates, AfterVersions, End
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
-from cosim.servers.staleness import Constant, Hinge, Polynomial, Staleness
-from cosim.servers.starts import ConstantConcurrency, Dispatched, PoissonStarts, Restarts, Starts
 from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation
 from cosim.system import System

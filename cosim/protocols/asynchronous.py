@@ -12,9 +12,10 @@ from cosim.configuration import configuration
 from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.protocol import Protocol
 from cosim.protocols.trainers import Clients, Trainers
-from cosim.servers.asynchronous import Arrival, AsynchronousServer
+from cosim.servers.asynchronous.rule import Arrival
+from cosim.servers.asynchronous.server import AsynchronousServer
+from cosim.servers.asynchronous.starts import Restarts, Starts
 from cosim.servers.cloud import Cloud
-from cosim.servers.starts import Restarts, Starts
 from cosim.servers.waiting import Waiting
 from cosim.simulation import Process, Simulation
 

@@ -19,7 +19,7 @@ from cosim.learning.network.submodels import Part
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.fedbuff import FedBuff
-from cosim.servers.asynchronous import AsynchronousServer
+from cosim.servers.asynchronous.server import AsynchronousServer
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import AfterVersions, End, Progress

@@ -22,8 +22,8 @@ from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import Proximal
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.trainers import Clients, Trainers
-from cosim.servers.asynchronous import Arrival
-from cosim.servers.staleness import Polynomial, Staleness
+from cosim.servers.asynchronous.rule import Arrival
+from cosim.servers.asynchronous.staleness import Polynomial, Staleness
 
 
 @configuration

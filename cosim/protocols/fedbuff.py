@@ -18,8 +18,8 @@ from cosim.configuration import at_least, configuration, field, positive
 from cosim.learning.graph.combinations import moved_along
 from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.asynchronous import Asynchronous
-from cosim.servers.asynchronous import Arrival
-from cosim.servers.staleness import Polynomial, Staleness
+from cosim.servers.asynchronous.rule import Arrival
+from cosim.servers.asynchronous.staleness import Polynomial, Staleness
 
 
 @configuration

@@ -20,8 +20,8 @@ from cosim.configuration import configuration, field, positive
 from cosim.learning.graph.combinations import moved_along
 from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.asynchronous import Asynchronous
-from cosim.servers.asynchronous import Arrival
-from cosim.servers.starts import Dispatched
+from cosim.servers.asynchronous.rule import Arrival
+from cosim.servers.asynchronous.starts import Dispatched
 
 
 @configuration

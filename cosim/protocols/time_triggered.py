@@ -17,8 +17,8 @@ from cosim.configuration import configuration, field, positive
 from cosim.learning.graph.combinations import moved_along
 from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.asynchronous import Asynchronous
-from cosim.servers.asynchronous import Arrival
-from cosim.servers.staleness import Constant, Staleness
+from cosim.servers.asynchronous.rule import Arrival
+from cosim.servers.asynchronous.staleness import Constant, Staleness
 
 
 @configuration

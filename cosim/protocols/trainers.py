@@ -17,10 +17,10 @@ from cosim.links.uplink import Job
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.records import NO_ROUND
-from cosim.servers.asynchronous import Flight, Trainee
+from cosim.servers.asynchronous.flights import Flight, Trainee
+from cosim.servers.asynchronous.starts import Starts
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
-from cosim.servers.starts import Starts
 from cosim.servers.waiting import UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Process, Simulation
 

@@ -11,8 +11,9 @@ import pytest
 from analysis.closed_forms.poisson_starts import JobsInFlight
 from cosim.devices.cpu import Cpu
 from cosim.results import Result
-from cosim.servers.asynchronous import AsynchronousServer, Flight
-from cosim.servers.starts import Dispatched, PoissonStarts
+from cosim.servers.asynchronous.flights import Flight
+from cosim.servers.asynchronous.server import AsynchronousServer
+from cosim.servers.asynchronous.starts import Dispatched, PoissonStarts
 from scenarios.command_line.console import console
 from scenarios.validate import staleness as validation
 from scenarios.validate import staleness_laws as laws

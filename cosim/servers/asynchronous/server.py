@@ -3,7 +3,7 @@
 It stands at the cloud or at an edge, and what it hands its model to are clients or whole cells (`Trainee`).
 Whoever starts gets the newest version of its model. At the end of every instant at which somebody has
 reported, come or left, the updates are applied in the order of numbers, each as the rule has it, and then
-others start. A job that is given to somebody who is away waits for him.
+others start.
 
 Records written: `Version`, one per version, and `Applied`, one per update that is in one.
 
@@ -11,108 +11,22 @@ Scope and limitations: the server's computing takes no time. What has arrived an
 run ends is not applied.
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
-
-import attrs
 
 from cosim.configuration import ConfigurationError
 from cosim.devices.availability import Availability
 from cosim.learning.graph.combinations import Change
-from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.graph.pending import PendingModel
 from cosim.names import by_number
-from cosim.records import END_OF_RUN, Applied, Version
-from cosim.servers.inbox import Inbox
-from cosim.servers.starts import Idle, Starts
-from cosim.simulation import Dropped, Process, Simulation, outcome_of
+from cosim.records import Applied, Version
+from cosim.servers.asynchronous.flights import Flight, Flights, Trainee
+from cosim.servers.asynchronous.rule import Arrival, Rule
+from cosim.servers.asynchronous.starts import Idle
+from cosim.simulation import Dropped, Process, Simulation
 
 MANY_JOBS, MANY_EACH = 100_000, 100
 """Jobs in a row, in all and for each who may be given some, after which nobody expects an update any more."""
-
-
-@attrs.define(eq=False, kw_only=True)
-class Flight:
-    """A job that somebody has been given.
-
-    Attributes:
-        client: Who has it: a client, or the edge server of a cell.
-        number: Which of its jobs, from 0.
-        start: The model that it starts from.
-        version: Which of the server's versions that is.
-        result: What came of it; None: it is under way.
-    """
-
-    client: str
-    number: int
-    start: PendingModel
-    version: int
-    start_s: float
-    arrival_s: float = 0.0
-    result: PendingUpdate | PendingModel | Dropped | None = None
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Trainee:
-    """Who may be given jobs.
-
-    Attributes:
-        edge: The edge server of its cell; itself, where it is one.
-        play: Does a job; returns an update or a model, as it reaches the server, or `Dropped`.
-        availability: Whether it is there; None: it always is.
-    """
-
-    name: str
-    edge: str
-    play: Callable[[Simulation, Flight], Process]
-    availability: Availability | None = None
-
-    @property
-    def is_there(self) -> bool:
-        """Whether it is there at this instant."""
-        return self.availability is None or self.availability.is_there
-
-
-class Arrival(NamedTuple):
-    """An update that is about to be applied.
-
-    Attributes:
-        place: Which of those who may be given jobs has made it, from 0.
-        staleness: Versions made since it started.
-    """
-
-    place: int
-    change: Change
-    staleness: int
-
-
-class Rule(Protocol):
-    """What makes an asynchronous server one of its kind."""
-
-    @property
-    def starts(self) -> Starts:
-        """Who begins, and when."""
-        ...
-
-    @property
-    def period_s(self) -> float | None:
-        """Time between versions, for which those wait who have reported; None: `is_due` says when."""
-        ...
-
-    def is_due(self, num_waiting: int) -> bool:
-        """Whether so many updates make a version."""
-        ...
-
-    def moved(
-        self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
-    ) -> tuple[PendingModel, Sequence[float]]:
-        """The next version, and the weight of each update in it.
-
-        Args:
-            arrivals: In the order in which they came, at least one.
-            num_clients: Those who may be given jobs.
-        """
-        ...
 
 
 class AsynchronousServer:
@@ -148,13 +62,10 @@ class AsynchronousServer:
         self.names = [trainee.name for trainee in trainees]
         there = [trainee.name for trainee in trainees if trainee.is_there]
         self.idle = Idle(there, sim.stream(name, "starts"))
-        self._sim, self._rule, self._new_version, self._living = sim, rule, new_version, living
+        self._sim, self._rule, self._new_version = sim, rule, new_version
         self._trainees: Mapping[str, Trainee] = {trainee.name: trainee for trainee in trainees}
         self._places = {trainee: place for place, trainee in enumerate(self.names)}
-        self._inbox: Inbox[Flight] = Inbox(sim)
-        self._queues: dict[str, deque[Flight]] = {}
-        self._num_jobs: Counter[str] = Counter()
-        self._num_started: Counter[int] = Counter()
+        self._flights = Flights(sim, name, self._trainees, living)
         self._arrived: deque[Flight] = deque()
         self._waiting: list[Flight] = []
         self._reported: list[str] = []
@@ -166,7 +77,7 @@ class AsynchronousServer:
     @property
     def num_at_work(self) -> int:
         """Those who have a job, or wait for the next tick after one."""
-        return len(self._queues) + len(self._reported)
+        return len(self._flights.at_work) + len(self._reported)
 
     def serve(self, is_over: Callable[[], bool], *, ends_anyway: bool) -> Process:
         """Apply what arrives and let others start, until it is over; returns the model.
@@ -188,12 +99,12 @@ class AsynchronousServer:
             if not ends_anyway:
                 self._check_progress()
             self._let_start()
-            self._arrived += _in_order((yield from self._inbox.received()))
+            self._arrived += yield from self._flights.ended()
 
     def stop(self) -> None:
         """Let it be over at the end of this instant."""
         self._is_stopped = True
-        self._inbox.ring()
+        self._flights.ring()
 
     def take(self, model: PendingModel) -> None:
         """Go on from another model, which is a version of its own."""
@@ -202,45 +113,12 @@ class AsynchronousServer:
 
     def start(self, name: str) -> None:
         """Let one begin a job from the newest version, or queue it behind the job that it has."""
-        self._num_started[self.version] += 1
-        self._living[f"{self.name} {self.version}"] = self.model
-        flight = Flight(
-            client=name,
-            number=self._num_jobs[name],
-            start=self.model,
-            version=self.version,
-            start_s=self._sim.now_s,
-        )
-        self._num_jobs[name] += 1
-        if name in self._queues:
-            self._queues[name].append(flight)
-        else:
-            self._queues[name] = deque([flight])
-            self._sim.start(self._jobs(self._trainees[name]))
+        self._flights.begin(name, self.model, self.version)
 
     def call(self) -> None:
         """Ask the rule for starts at the end of this instant."""
         self._num_calls += 1
-        self._inbox.ring()
-
-    def _jobs(self, trainee: Trainee) -> Process:
-        """Do the jobs of one, first come first served, until there is none."""
-        queue = self._queues[trainee.name]
-        while queue:
-            while not trainee.is_there:
-                yield trainee.availability.change()  # type: ignore[union-attr]
-            flight = queue.popleft()
-            flight.result = yield from outcome_of(trainee.play(self._sim, flight))
-            flight.arrival_s = self._sim.now_s
-            if flight.result == Dropped(END_OF_RUN):
-                return
-            if isinstance(flight.result, PendingModel):
-                self._living[self._result_name(flight)] = flight.result
-            self._inbox.put(flight)
-        del self._queues[trainee.name]
-
-    def _result_name(self, flight: Flight) -> str:
-        return f"{self.name} from {flight.client} {flight.number}"
+        self._flights.ring()
 
     def _apply(self, is_over: Callable[[], bool]) -> None:
         """Apply what has arrived, one after the other, as long as it is not over."""
@@ -257,7 +135,7 @@ class AsynchronousServer:
         self._reported.append(flight.client)
         if isinstance(flight.result, Dropped):
             self._num_lost, self._why_lost = self._num_lost + 1, flight.result.reason
-            self._let_go(flight)
+            self._flights.let_go(flight)
         else:
             self._num_lost = 0
             self._waiting.append(flight)
@@ -300,21 +178,13 @@ class AsynchronousServer:
                     applied_s=self._sim.now_s,
                 )
             )
-            self._let_go(flight)
+            self._flights.let_go(flight)
         self._record_version(len(flights))
         return model
 
     def _record_version(self, num_updates: int) -> None:
-        in_flight = self._num_started.total()
-        self._sim.trace.record(Version(self.name, self.version, self.version_s, num_updates, in_flight))
-
-    def _let_go(self, flight: Flight) -> None:
-        """Forget the versions that nobody needs any more."""
-        self._num_started[flight.version] -= 1
-        if not self._num_started[flight.version]:
-            del self._num_started[flight.version]
-            del self._living[f"{self.name} {flight.version}"]
-        self._living.pop(self._result_name(flight), None)
+        num_open = self._flights.num_open
+        self._sim.trace.record(Version(self.name, self.version, self.version_s, num_updates, num_open))
 
     def _let_start(self) -> None:
         """Let others begin for those who have reported."""
@@ -330,7 +200,7 @@ class AsynchronousServer:
         if rule.period_s is None or self._is_released:
             reported, self._reported = self._reported, []
             for name in reported:
-                if name not in self._queues and self._trainees[name].is_there:
+                if name not in self._flights.at_work and self._trainees[name].is_there:
                     self.idle.add(name)
             rule.starts.replace(sim, self, reported)
         self._is_released = False
@@ -345,13 +215,13 @@ class AsynchronousServer:
         while True:
             yield availability.change()
             self._changed.append(name)
-            self._inbox.ring()
+            self._flights.ring()
 
     def _came(self) -> list[str]:
         """Those who have come and are idle now; forgets who has left."""
         changed, self._changed = set(self._changed), []
         came = []
-        for name in sorted(changed - self._queues.keys() - set(self._reported), key=by_number):
+        for name in sorted(changed - self._flights.at_work - set(self._reported), key=by_number):
             if not self._trainees[name].is_there:
                 self.idle.take(name)
             elif name not in self.idle:
@@ -365,9 +235,4 @@ class AsynchronousServer:
             number += 1
             yield self._sim.at(start_s + number * period_s)
             self._is_tick = True
-            self._inbox.ring()
-
-
-def _in_order(flights: list[Flight]) -> list[Flight]:
-    """By numbers."""
-    return sorted(flights, key=lambda flight: (by_number(flight.client), flight.number))
+            self._flights.ring()

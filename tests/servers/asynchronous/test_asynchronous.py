@@ -146,8 +146,8 @@ def hopeless(**changes: object) -> System:
 @pytest.mark.parametrize("end", [AfterVersions(num_versions=1), AfterUpdates(num_updates=1)], ids=str)
 @pytest.mark.parametrize("in_cells", [False, True], ids=["cloud", "cells"])
 def test_jobs_that_never_bring_an_update_end_the_run_with_a_sentence(end, in_cells, monkeypatch) -> None:
-    monkeypatch.setattr("cosim.servers.asynchronous.MANY_JOBS", 12)
-    monkeypatch.setattr("cosim.servers.asynchronous.MANY_EACH", 4)
+    monkeypatch.setattr("cosim.servers.asynchronous.server.MANY_JOBS", 12)
+    monkeypatch.setattr("cosim.servers.asynchronous.server.MANY_EACH", 4)
     system = hopeless(end=end)
     if in_cells:
         training = AsynchronousTraining(protocol=system.protocol, turn=end)
@@ -160,8 +160,8 @@ def test_jobs_that_never_bring_an_update_end_the_run_with_a_sentence(end, in_cel
 
 
 def test_a_run_that_ends_by_the_clock_may_lose_any_number_of_jobs(monkeypatch) -> None:
-    monkeypatch.setattr("cosim.servers.asynchronous.MANY_JOBS", 1)
-    monkeypatch.setattr("cosim.servers.asynchronous.MANY_EACH", 1)
+    monkeypatch.setattr("cosim.servers.asynchronous.server.MANY_JOBS", 1)
+    monkeypatch.setattr("cosim.servers.asynchronous.server.MANY_EACH", 1)
     result = run(hopeless(end=AfterSeconds(duration_s=100 * UNIT_S)))
     assert len(result.updates) == 0
     assert result.summary.num_dropped == result.summary.num_updates > 150
