@@ -47,7 +47,7 @@ from torch import Tensor, nn
 from models.relu_network import UnitGroups
 
 if TYPE_CHECKING:
-    from transformers import GPT2Model
+    from transformers.models.gpt2.modeling_gpt2 import GPT2Model
 
 HEAD_KEY = 1
 """From which the classification head is drawn (no source)."""
@@ -189,7 +189,8 @@ def gpt2_of(folder: Path | None = None) -> "GPT2Model":
     if not named and has_values:
         raise ValueError(f"GPT-2's weights: no folder is named. Usual fix: {_GET_GPT2}.")
     try:
-        from transformers import GPT2Config, GPT2Model
+        from transformers.models.gpt2.configuration_gpt2 import GPT2Config
+        from transformers.models.gpt2.modeling_gpt2 import GPT2Model
     except ImportError as error:
         raise ValueError(
             f"GPT-2 needs transformers: {error}. Usual fix: pip install 'cosim[lora]'."

@@ -422,6 +422,7 @@ def test_without_a_folder_or_transformers_it_says_what_to_do(folder, monkeypatch
         gpt2_of()
     with pytest.raises(ValueError, match=r"gpt2.config\.json: .*FileNotFoundError.*Usual fix: name a folder"):
         gpt2_of(Path("gpt2"))
-    monkeypatch.setitem(sys.modules, "transformers", None)
+    for name in {"transformers", *(name for name in sys.modules if name.startswith("transformers."))}:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ValueError, match=r"needs transformers.*pip install 'cosim\[lora\]'"):
         gpt2_of(folder)

@@ -428,7 +428,8 @@ def test_without_transformers_the_quick_form_of_table_iii_says_what_to_install(
     module, reproduce, monkeypatch, tmp_path
 ):
     with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, module, None)
+        for name in {module, *(name for name in sys.modules if name.startswith(f"{module}."))}:
+            patch.setitem(sys.modules, name, None)
         assert "pip install 'cosim[lora]'" in refused(reproduce("hist-table3", "--quick", "--out", tmp_path))
     assert not (tmp_path / "runs").exists()
     stand_in_texts.write(tmp_path / "stand-in")

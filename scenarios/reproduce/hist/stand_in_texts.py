@@ -53,7 +53,8 @@ def _write_gpt2(folder: Path, words: list[str]) -> None:
     try:
         from safetensors.torch import save_file
         from tokenizers import ByteLevelBPETokenizer
-        from transformers import GPT2Config, GPT2Model
+        from transformers.models.gpt2.configuration_gpt2 import GPT2Config
+        from transformers.models.gpt2.modeling_gpt2 import GPT2Model
     except ModuleNotFoundError:
         raise ConfigurationError(
             "hist-table3: needs transformers. Usual fix: pip install 'cosim[lora]'."
