@@ -94,6 +94,7 @@ def drawn(table: pd.DataFrame) -> Figure:
     axes.barh(places + 0.2, table["paper_accuracy"], height=0.4, label="paper", **look)
     axes.set_yticks(places, table["algorithm"])
     axes.invert_yaxis()
+    axes.set_xlim(left=0.0)
     axes.set_xlabel("test accuracy")
     axes.legend(fontsize=8)
     return picture
