@@ -144,8 +144,7 @@ def nodes_of(
                 "fix: records = 'all', or clock = 'auto'."
             )
         if part is None:
-            rest_rows = 0 if rests is None else rests.most_rows
-            rounds.played = PlayedRounds(sim.trace, keeps_rows=keeps_rows(records, system, rest_rows))
+            rounds.played = PlayedRounds(sim.trace, keeps_rows=keeps_rows(records, system, rests))
             if rests is not None:
                 rests.written_by, rounds.played.cells = rounds.played, [edge.clients for edge in edges]
     return cloud

@@ -149,8 +149,7 @@ def run(
         origin["clock"] = "events" if played is None else "arrays"
         origin["records"] = "rounds" if played is not None and not played.keeps_rows else "all"
         keeps_rows = origin["records"] == "all"
-        rest_rows = 0 if sim.rests is None else sim.rests.most_rows
-        needed = needs(origin["clock"], keeps_rows=keeps_rows, rest_rows=rest_rows)
+        needed = needs(origin["clock"], keeps_rows=keeps_rows, rests=sim.rests)
         check_room(needed, folder, keeps_rows=keeps_rows)
         if progress and needed.keeps_much:
             say(f"{title}: takes {needed.words}")

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from cosim.configuration import ConfigurationError, parts_of
 from cosim.files import shown
 from cosim.records import ROWS_OF_A_JOB
+from cosim.simulation import Rests
 
 RecordsKind = Literal["auto", "all", "rounds"]
 
@@ -78,20 +79,21 @@ def num_jobs_of(system: Any) -> int | None:
     return None if num_rounds is None or per_round is None else num_rounds * per_round
 
 
-def rows_of_a_job(system: Any, rest_rows: int = 0) -> int:
+def rows_of_a_job(system: Any, rests: Rests | None = None) -> int:
     """Rows that a local round of a client, and its rest before, write in a system.
 
     Args:
-        rest_rows: `Rests.most_rows`, where rest is written down.
+        rests: Writes rest down; None: nobody does.
     """
+    rest_rows = 0 if rests is None else rests.most_rows
     return ROWS_OF_A_JOB + ROWS_OF_A_DOWNLOAD * system.downlink.takes_time + rest_rows
 
 
-def keeps_rows(records: RecordsKind, system: Any, rest_rows: int = 0) -> bool:
-    """Whether rows of clients are kept, where they need not be; `rest_rows` as for `rows_of_a_job`."""
+def keeps_rows(records: RecordsKind, system: Any, rests: Rests | None = None) -> bool:
+    """Whether rows of clients are kept, where they need not be; `rests` as for `rows_of_a_job`."""
     if records == "auto":
         num_jobs = num_jobs_of(system)
-        return num_jobs is None or rows_of_a_job(system, rest_rows) * num_jobs <= MOST_ROWS
+        return num_jobs is None or rows_of_a_job(system, rests) * num_jobs <= MOST_ROWS
     return records == "all"
 
 
@@ -109,7 +111,7 @@ def needs_of(
     keeps_rows: bool,
     num_kept_values: int = 0,
     group_rows: int | None = None,
-    rest_rows: int = 0,
+    rests: Rests | None = None,
 ) -> Needs:
     """What a run of a system takes.
 
@@ -117,10 +119,10 @@ def needs_of(
         num_kept_values: From `kept_values_of`.
         group_rows: Rows that are gathered before they are written (`cosim.rows.row_groups`); None: all stay
             in memory.
-        rest_rows: As for `rows_of_a_job`.
+        rests: As for `rows_of_a_job`.
     """
     num_jobs, num_rounds = num_jobs_of(system), system.end.most_rounds or 0
-    num_kept = (num_jobs or 0) * rows_of_a_job(system, rest_rows) / ROWS_OF_A_JOB if keeps_rows else 0
+    num_kept = (num_jobs or 0) * rows_of_a_job(system, rests) / ROWS_OF_A_JOB if keeps_rows else 0
     of_rounds = _BYTES_OF_A_ROUND * num_rounds * len(system.sizes())
     of_clients = _BYTES_OF_A_CLIENT[clock] * system.num_clients
     num_open, open_rounds = num_kept, of_rounds

@@ -226,7 +226,7 @@ def test_rows_of_rest_count(devices, rest_rows, monkeypatch):
     result = cosim.run(system)
     at_work = result.spans["node"].str.startswith("client")
     num_rows = at_work.sum() + len(result.transfers) + len(result.fates)
-    assert 0 < num_rows <= needs.rows_of_a_job(system, rest_rows) * num_jobs
+    assert 0 < num_rows <= (4 + rest_rows) * num_jobs
     assert set(result.spans["activity"]) >= {*REST[:rest_rows]}
     if devices is CHARGED:
         return  # by events only, with all rows

@@ -65,9 +65,6 @@ class Flights:
         server: Its name.
         trainees: Who may be given jobs, by name.
         living: Where it names the models that it still needs, for checkpoints.
-
-    Attributes:
-        num_open: Those that are under way, or wait to be applied.
     """
 
     def __init__(
@@ -77,12 +74,16 @@ class Flights:
         trainees: Mapping[str, Trainee],
         living: dict[str, PendingModel],
     ) -> None:
-        self.num_open = 0
         self._sim, self._server, self._trainees, self._living = sim, server, trainees, living
         self._inbox: Inbox[Flight] = Inbox(sim)
         self._queues: dict[str, deque[Flight]] = {}
         self._num_given: Counter[str] = Counter()
         self._num_started: Counter[int] = Counter()
+
+    @property
+    def num_open(self) -> int:
+        """Those that are under way, or wait to be applied."""
+        return self._num_started.total()
 
     @property
     def at_work(self) -> KeysView[str]:
@@ -91,7 +92,6 @@ class Flights:
 
     def begin(self, name: str, model: PendingModel, version: int) -> None:
         """Give one a job, which it begins at once or after those that it has."""
-        self.num_open += 1
         self._num_started[version] += 1
         self._living[f"{self._server} {version}"] = model
         flight = Flight(
@@ -115,7 +115,6 @@ class Flights:
 
     def let_go(self, flight: Flight) -> None:
         """Forget one, and the models that nobody needs any more."""
-        self.num_open -= 1
         self._num_started[flight.version] -= 1
         if not self._num_started[flight.version]:
             del self._num_started[flight.version]

@@ -33,11 +33,6 @@ def numbers_of_cells(options: Options) -> tuple[int, ...]:
     return (4,) if options.quick else (2, 4, 6)
 
 
-def splits_of(options: Options) -> tuple[str, ...]:
-    """Those that are run."""
-    return ("shards",) if options.quick else tuple(SPLITS)
-
-
 def rounds(options: Options) -> int:
     """Global rounds of HFedAvg."""
     return options.rounds(4, 24)
@@ -45,12 +40,12 @@ def rounds(options: Options) -> int:
 
 def systems(options: Options) -> dict[str, cosim.System]:
     """What is run."""
-    return hist_and_hfedavg(options, numbers_of_cells(options), splits_of(options), rounds(options))
+    return hist_and_hfedavg(options, numbers_of_cells(options), options.splits, rounds(options))
 
 
 def main(options: Options) -> int:
     """Run, draw, compare."""
-    cells, splits = numbers_of_cells(options), splits_of(options)
+    cells, splits = numbers_of_cells(options), options.splits
     runs = play_all(FIGURE, systems(options), options)
     claims = [claim for split in splits for claim in _claims(runs, cells, split)]
     picture = drawn(runs, splits, uploads, "upload per client (whole models)", "")

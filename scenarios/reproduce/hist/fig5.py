@@ -29,7 +29,7 @@ def main(options: Options) -> int:
     """Run, draw, compare."""
     target = 0.75 if options.quick else 0.80
     cells = (2, 4) if options.quick else (2, 4, 6, 8, 10)
-    splits = ("shards",) if options.quick else tuple(SPLITS)
+    splits = options.splits
     of_fig4 = fig4.systems(options)
     systems = {
         label: of_fig4.get(label) or to_target(system, target)

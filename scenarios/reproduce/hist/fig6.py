@@ -25,7 +25,7 @@ FIGURE = "hist-fig6"
 
 def main(options: Options) -> int:
     """Run, draw, compare."""
-    splits = ("shards",) if options.quick else tuple(SPLITS)
+    splits = options.splits
     settings = (
         [(5, 20), (15, 20), (5, 40), (5, 60)]
         if options.quick

@@ -25,7 +25,7 @@ FIGURE = "hist-fig7"
 
 def main(options: Options) -> int:
     """Run, draw, compare."""
-    splits = ("shards",) if options.quick else tuple(SPLITS)
+    splits = options.splits
     participants = (5, 20) if options.quick else (5, 10, 15, 20)
     systems = {
         f"n'={number}, {split}": hist_system(

@@ -48,6 +48,11 @@ class Options(figures.Options):
         """Where the figure goes."""
         return super().folder(f"{figure}-paper-scale" if self.paper_scale else figure)
 
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Those of Figs. 4 to 7 that are run."""
+        return ("shards",) if self.quick else tuple(SPLITS)
+
     def rounds(self, quick: int, full: int) -> int:
         """Global rounds in the chosen form."""
         return quick if self.quick else full * (5 if self.paper_scale else 1)
