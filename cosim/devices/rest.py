@@ -196,7 +196,7 @@ class Rests:
 
     @property
     def most_rows(self) -> int:
-        """Rows of a rest, at most: idling, sleep where somebody sleeps, an empty battery where there is one."""
+        """Rows of a rest, at most: idling, sleep where somebody sleeps, empty where there are batteries."""
         devices = self.rest.devices
         return 1 + bool(np.isfinite(devices.sleeps_after_s).any()) + devices.have_batteries
 
