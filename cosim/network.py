@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.beforehand.memory import check_memory
-from cosim.beforehand.needs import RecordsKind, keeps_rows
+from cosim.beforehand.needs import RecordsKind, keeps_rows, rows_of_a_job
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, Port, overrides
 from cosim.data.dataset import Dataset
@@ -144,7 +144,11 @@ def nodes_of(
                 "fix: records = 'all', or clock = 'auto'."
             )
         if part is None:
-            rounds.played = PlayedRounds(sim.trace, keeps_rows=keeps_rows(records, system, rests))
+            rounds.played = PlayedRounds(
+                sim.trace,
+                keeps_rows=keeps_rows(records, system, rests),
+                rows_of_a_job=rows_of_a_job(system, rests),
+            )
             if rests is not None:
                 rests.written_by, rounds.played.cells = rounds.played, [edge.clients for edge in edges]
     return cloud

@@ -35,7 +35,7 @@ class RowGroups:
 
     Args:
         folder: Where they are written; None: they stay in memory.
-        group_rows: Rows that make a group, at least, of all tables together.
+        group_rows: About how many rows of all tables together make a group of whole stretches.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cosim.devices.fleet import Clients
 from cosim.devices.rest import Stretch
 from cosim.links.uplink import Uploads
-from cosim.records import DONE, DOWN, ROWS_OF_A_JOB, UP, Fate, Row, Span, Tally, Transfer
+from cosim.records import DONE, DOWN, UP, Fate, Row, Span, Tally, Transfer
 from cosim.rows.trace import Columns, Trace, Words
 from cosim.servers.array_round import ArrayRound
 from cosim.servers.rested import Rested, spans_of
@@ -28,13 +28,14 @@ class PlayedRounds:
 
     Args:
         keeps_rows: Whether rows of clients are kept; else a `Tally` of each round.
+        rows_of_a_job: Rows that a local round of a client, and its rest before, write.
 
     Attributes:
         cells: The clients of each cell, where devices take power at rest.
     """
 
-    def __init__(self, trace: Trace, *, keeps_rows: bool) -> None:
-        self._trace, self.keeps_rows = trace, keeps_rows
+    def __init__(self, trace: Trace, *, keeps_rows: bool, rows_of_a_job: int) -> None:
+        self._trace, self.keeps_rows, self._rows_of_a_job = trace, keeps_rows, rows_of_a_job
         self._rounds: list[ArrayRound] = []
         self._num_jobs, self._forgotten_s = 0, -math.inf
         self._rested: list[Rested] = []
@@ -72,7 +73,7 @@ class PlayedRounds:
     @property
     def num_rows(self) -> int:
         """About how many rows it has."""
-        return ROWS_OF_A_JOB * self._num_jobs
+        return self._rows_of_a_job * self._num_jobs
 
     def columns(self, until_s: float = math.inf) -> dict[type[Row], Columns]:
         """The rows that ended by then, by column."""

@@ -80,6 +80,7 @@ BOTH = [
     "asleep",
     "asleep in cells",
 ]
+MANY_ROWS = "spans", "transfers", "fates", "rounds"
 CLOCKS = dict.fromkeys(SYSTEMS, ("events",)) | dict.fromkeys(BOTH, ("events", "arrays"))
 ORDER: dict[str, tuple[str, Callable[[Any], tuple[Any, ...]]]] = {
     "spans": ("end_s", lambda row: (by_number(row.node), row.start_s)),
@@ -208,6 +209,28 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
         most[num] = max(counts)
         assert len(counts) == num + 1
     assert 30 < most[20] <= most[200] < 1.3 * most[20]
+
+
+@pytest.mark.parametrize("clock", ["events", "arrays"])
+def test_groups_are_as_large_as_asked_where_devices_rest_and_receive(
+    clock: ClockKind, tmp_path: Path
+) -> None:
+    """To about a global round, which ends a stretch."""
+    system = worlds.alike(
+        *(3, 2),
+        devices=worlds.processors(3e9, 2e9, 1e9, 5e8, 3e8, idle_w=0.5),
+        downlink=cosim.Unicast(),
+        evaluation=Never(),
+        end=cosim.AfterRounds(num_global_rounds=100),
+    )
+    result, _ = played(system, tmp_path / "run", clock=clock, group_rows=1000)
+    assert {"idle", "receive"} <= {*result.spans["activity"]}
+    files = [pyarrow.parquet.ParquetFile(tmp_path / "run" / f"{name}.parquet").metadata for name in MANY_ROWS]
+    groups = range(files[0].num_row_groups)
+    *whole, _ = [sum(of.row_group(group).num_rows for of in files) for group in groups]
+    of_a_round = sum(of.num_rows for of in files) / 100
+    assert len(whole) > 4
+    assert all(abs(num_rows - 1000) <= 1.5 * of_a_round for num_rows in whole)
 
 
 def test_an_interrupt_while_rows_are_handed_over_neither_loses_nor_doubles_any(
