@@ -135,11 +135,13 @@ class Claim:
         paper: Its statement.
         quantities: All of which must lie in their ranges.
         is_required: Whether the command fails where it does not come out.
+        is_ours: Something that we hold our numbers against and the paper does not say.
     """
 
     paper: str
     quantities: Sequence[Quantity]
     is_required: bool = False
+    is_ours: bool = False
 
     @property
     def found(self) -> list[Found]:
