@@ -26,7 +26,7 @@ __all__ = ["Options", "main"]
 FIGURE = "rawhfl-fig6"
 PLATEAU = 0.02
 """Accuracy that is still gained on a plateau, at most. [no source]"""
-OF_PAPER = {(0.3,): 0.2998, (0.7,): 0.7013}
+OF_PAPER: dict[tuple[float, ...], float] = {(0.3,): 0.2998, (0.7,): 0.7013}
 """Accuracy of RawHFL, Z=4, where all users have the same v. [RawHFL, Tables II and III]"""
 ENOUGH = {(0.7,): 20, (0.3,): 60, V_RANGE: 60}
 """Global rounds from which on accuracies are held against the paper's, after its 100."""
@@ -73,7 +73,8 @@ def main(options: Options) -> int:
 
 def words_of(v: tuple[float, ...]) -> str:
     """What users' v are."""
-    return f"v from {v[0]:g} to {v[1]:g}" if len(v) > 1 else f"v = {v[0]:g}"
+    least, most = min(v), max(v)
+    return f"v from {least:g} to {most:g}" if len(v) > 1 else f"v = {least:g}"
 
 
 def users(options: Options, seed: int, v: tuple[float, ...]) -> list:

@@ -97,8 +97,10 @@ def steadier(runs: Runs, curves: Sequence[str]) -> Claim:
 
 def gain(runs: Runs, least: str, most: str) -> Floats:
     """Mean training loss over the rounds of one curve over that of another, shape (seeds,)."""
-    losses = [[run.evaluations["train_mse"].mean() for run in runs[curve]] for curve in (least, most)]
-    return np.divide(*losses)
+    of_least, of_most = (
+        np.array([run.evaluations["train_mse"].mean() for run in runs[curve]]) for curve in (least, most)
+    )
+    return of_least / of_most
 
 
 def jumps(results: Sequence[cosim.Result]) -> Floats:
