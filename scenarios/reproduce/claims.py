@@ -156,6 +156,16 @@ class Claim:
         return next(v for v in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if v in verdicts)
 
 
+def asked(least: float, most: float) -> str:
+    """A range in words, ends rounded: "at least" and "at most" where the rounded end lies within."""
+    low, high = (float(f"{end:.4g}") for end in (least, most))
+    if math.isinf(least):
+        return f"{'at most' if high < most else 'below'} {high:g}"
+    if math.isinf(most):
+        return f"{'at least' if low > least else 'above'} {low:g}"
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
 def difference(values: ArrayLike, others: ArrayLike) -> Floats:
     """Values less others, 0 where they differ by rounding only: the sign of rounding is no finding."""
     return np.where(np.isclose(values, others, rtol=ROUNDING, atol=0.0), 0.0, np.subtract(values, others))

@@ -338,15 +338,15 @@ def test_fig5_claims(judged: Judge, tmp_path: Path) -> None:
     better, most, *measures = (ends(claim)[0] for claim in claimed(tmp_path, "vhfl-fig5"))
     assert better == pytest.approx(textbook(horizontal - vertical), rel=1e-9)
     assert most == pytest.approx(textbook((horizontal + cloud) / 2.0 - vertical), rel=1e-9)
-    for factor, found in zip((0.9, 1.0, 2.0), measures, strict=True):
+    for factor, found in zip((0.9, 2.0), measures, strict=True):
         assert found == pytest.approx(textbook(factor * (horizontal - vertical)), rel=1e-9)
-    assert (code, said) == (0, [YES] * 5)
+    assert (code, said) == (0, [YES] * 4)
     for other, expected in (
-        ([levels[0], levels[2], levels[1]], (1, [NO] * 5)),
-        ([levels[0], level(0.1), levels[2]], (1, [YES, NO, *[YES] * 3])),
+        ([levels[0], levels[2], levels[1]], (1, [NO] * 4)),
+        ([levels[0], level(0.1), levels[2]], (1, [YES, NO, YES, YES])),
         (
             [levels[0], scattered(0.06), level(0.075)],
-            (1, [NOISY] * 5),
+            (1, [NOISY] * 4),
         ),  # better on average, not surely
     ):
         assert judged("fig5", other)[:2] == expected
