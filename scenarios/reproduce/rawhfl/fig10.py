@@ -129,7 +129,7 @@ def claims_of(mean: Mapping[str, Floats]) -> list[Claim]:
             ],
         ),
         Claim(
-            paper=f"from M = 8 on RawHFL catches up with central SGD (here: to {CAUGHT_UP:g} points)",
+            paper=f"from M = 8 on RawHFL catches up with central SGD (here: to {CAUGHT_UP:g} point)",
             quantities=[
                 Quantity(
                     words="central SGD less RawHFL, where it is most",

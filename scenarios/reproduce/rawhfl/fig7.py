@@ -118,9 +118,7 @@ def savings(runs: Runs) -> list[Claim]:
 
 def near(words: str, values: Floats, paper: float, unit: str) -> Quantity:
     """That a number is within a factor of the paper's."""
-    return Quantity(
-        words=words, values=values, least=paper / NEAR, most=paper * NEAR, unit=unit, is_ratio=True
-    )
+    return Quantity(words=words, values=values, least=paper / NEAR, most=paper * NEAR, unit=unit)
 
 
 def quantiles(energy_j: pd.Series) -> pd.DataFrame:

@@ -124,5 +124,5 @@ def trends(runs: Runs) -> list[Claim]:
 
 def less_energy(runs: Runs, name: str, other: str) -> Quantity:
     """That an algorithm takes less energy than another, seed by seed."""
-    ratio = runs.energy_j(other) / runs.energy_j(name)
-    return Quantity(words=f"{other} over {name}", values=ratio, least=1.0, unit="times", is_ratio=True)
+    saved_j = runs.energy_j(other) - runs.energy_j(name)
+    return Quantity(words=f"{other} less {name}", values=saved_j, least=0.0, unit="J")

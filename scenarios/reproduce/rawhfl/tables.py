@@ -69,7 +69,7 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
             row |= {"edge_round_j_high": energy.high}
         rows.append(row)
         if name in paper and options.rounds >= 100:
-            entries.append(entry(name, np.array([of.mean() for of in of_seeds]), paper[name], runs))
+            entries += entries_of(name, np.array([of.mean() for of in of_seeds]), paper[name], runs)
     table = pd.DataFrame(rows)
     console.print(shown(figure, options, table))
     claims = [
@@ -81,20 +81,29 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
     return write(figure, options, table, drawn(table), claims, runs.all)
 
 
-def entry(name: str, accuracy: Floats, paper: float, runs: Runs) -> Claim:
-    """A row of the table beside the paper's.
+def entries_of(name: str, accuracy: Floats, paper: float, runs: Runs) -> list[Claim]:
+    """A row of the table beside the paper's: its accuracy and its energy.
 
     Args:
         accuracy: With each seed.
         paper: The accuracy in the paper.
     """
-    within, words = WITHIN[runs.v], f"{name}: accuracy {paper:g}"
-    quantities = [about("accuracy", accuracy, paper, within)]
+    within = WITHIN[runs.v]
+    claims = [
+        Claim(
+            paper=f"{name}: accuracy {paper:g} (here: within {within:g})",
+            quantities=[about(f"after {runs.options.rounds} rounds", accuracy, paper, within)],
+        )
+    ]
     if name in PAPER_EDGE_ROUND_J:
         paper_j = PAPER_EDGE_ROUND_J[name]
-        quantities.append(near("energy", runs.edge_round_j(name), paper_j, "J"))
-        words += f", {paper_j:.3g} J in an edge round"
-    return Claim(paper=f"{words} (here: within {within:g}, and a factor of {NEAR:g})", quantities=quantities)
+        claims.append(
+            Claim(
+                paper=f"{name}: {paper_j:.4g} J in an edge round (here: within a factor of {NEAR:g})",
+                quantities=[near("mean over the rounds", runs.edge_round_j(name), paper_j, "J")],
+            )
+        )
+    return claims
 
 
 def shown(figure: str, options: Options, table: pd.DataFrame) -> Table:
