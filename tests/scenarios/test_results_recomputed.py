@@ -1,0 +1,433 @@
+"""The results that are kept: what claims say of each seed, computed again from the tables beside them.
+
+A calculation knows the quantities that it is of by their words, and the table tells it the rest. Some tables
+hold too little for some claims, which are then not looked at:
+
+- HIST's Figs. 5, 8c, 9b, 9c and Tables I to III: where a run missed its target, how long it had lasted;
+  Fig. 8c's durations of global rounds; what the tables' entries are multiples of, which no run decides;
+- RawHFL's Fig. 6 and tables: the best possible guess, the mean of v, ratios of energies of a seed; Fig. 10
+  and the tables hold means over the seeds only;
+- VHFL's Fig. 7: theory's waiting times.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scenarios import results
+
+FIGURES = {path.stem: json.loads(path.read_text()) for path in sorted(results.FOLDER.glob("*.json"))}
+NOTHING = {"rawhfl-fig7", "rawhfl-fig8"}
+"""Figures whose table gives none of their claims: it holds quantiles of all seeds together."""
+
+Values = Sequence[float | None] | np.ndarray | float
+"""Of every seed, None where the table does not say; or their mean where it says no more; NaN: nothing."""
+
+Calculation = Callable[[pd.DataFrame, str, str], Values | None]
+"""From the table, a claim's sentence and a quantity's words; None where it is of another quantity."""
+
+
+def of_seeds(
+    table: pd.DataFrame, column: str, act: Any = lambda values: values.iloc[-1], **where: str
+) -> np.ndarray:
+    """Something about a column with every seed, by default its last value."""
+    for name, value in where.items():
+        table = table[table[name] == value]
+    assert len(table), where
+    return np.array([act(rows[column]) for _, rows in table.groupby("seed")])
+
+
+def until(table: pd.DataFrame, version: int) -> pd.DataFrame:
+    """The table up to a global round, which it must have."""
+    assert version in set(table["version"])
+    return table[table["version"] <= version]
+
+
+def found_in(pattern: str, *texts: str) -> str:
+    """A pattern's group in the first of several texts that has it."""
+    return next(found[1] for text in texts if (found := re.search(pattern, text)))
+
+
+def split_in(sentence: str) -> str:
+    return "shards" if "fully non-i.i.d." in sentence else "cell-iid"
+
+
+# --- What is needed to a target -----------------------------------------------------------------------------
+
+AMOUNT = r"(?:[\d.e+-]+(?: (?:s|uploads|MB|GB))?|\d+ of \d+ reached)"
+SOONER = rf"(?:.* %(?: after)?, )?(.+?) {AMOUNT}, (.+?) {AMOUNT}; the latter over the former"
+
+
+def sooner(algorithm: str, setting: str, curve: str, column: str) -> Calculation:
+    """What one design takes to a target over what another takes.
+
+    Args:
+        algorithm: Pattern of an algorithm's name, in the quantity's words or else in the sentence.
+        setting: Pattern of what else tells curves apart, with its number as the group.
+        curve: A curve's name in the table.
+        column: What is taken.
+    """
+
+    def calculated(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+        names = re.fullmatch(SOONER, words)
+        if names is None:
+            return None
+        own, other = (
+            taken(
+                table,
+                column,
+                curve.format(
+                    algorithm=found_in(f"({algorithm})", name, sentence),
+                    setting=found_in(setting, name, names[1], sentence),
+                    split=split_in(sentence),
+                ),
+                words,
+            )
+            for name in names.groups()
+        )
+        return [ratio(mine, others) for mine, others in zip(own, other, strict=True)]
+
+    return calculated
+
+
+def taken(table: pd.DataFrame, column: str, curve: str, words: str) -> list[tuple[float, float | None]]:
+    """Of every seed what it takes to the target, and in all where that is known."""
+    rows = table[table["curve"] == curve]
+    assert len(rows), curve
+    if "accuracy" not in table:
+        return [(value, None) for value in rows.sort_values("seed")[column]]
+    target = float(found_in(r"([\d.]+) %", words)) / 100.0
+    return [held(of_seed, column, target) for _, of_seed in rows.groupby("seed")]
+
+
+def held(run: pd.DataFrame, column: str, target: float) -> tuple[float, float]:
+    """Two evaluations in a row count from the second."""
+    is_there, at = run["accuracy"].to_numpy() >= target, run[column].to_numpy()
+    twice = at[1:][is_there[1:] & is_there[:-1]]
+    return (float(twice[0]) if len(twice) else math.inf), float(at[-1])
+
+
+def ratio(own: tuple[float, float | None], other: tuple[float, float | None]) -> float | None:
+    """A run that missed has taken as long as it lasted, at least; two that missed say nothing."""
+    missed = [lasted for value, lasted in (own, other) if math.isinf(value)]
+    if len(missed) == 2:
+        return math.nan
+    known = [lasted for lasted in missed if lasted is not None]
+    if len(known) < len(missed):
+        return None
+    horizon = min(known, default=math.inf)
+    return min(other[0], horizon) / min(own[0], horizon)
+
+
+def of_entry(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    """An entry of HIST's tables, whose accuracy the sentence names."""
+    if not re.fullmatch(SOONER, words):
+        return None
+    accuracy = float(found_in(r"to ([\d.]+) %", sentence)) / 100.0
+    rows = table[np.isclose(table["accuracy"], accuracy)]
+    curves = rows["algorithm"] + " N=" + rows["num_cells"].astype(str) + ", " + rows["split"]
+    column = next(name for name in table if str(name).startswith("upload_"))
+    entry = sooner(*OF_SPLIT, column=str(column))
+    return entry(rows.assign(curve=curves).drop(columns="accuracy"), sentence, words)
+
+
+# --- HIST ---------------------------------------------------------------------------------------------------
+
+
+def mean_accuracy(table: pd.DataFrame, **where: str) -> np.ndarray:
+    """In per cent, over the global rounds."""
+    return 100.0 * of_seeds(table[table["version"] > 0], "accuracy", np.mean, **where)
+
+
+def faster(curve: Callable[[str, str], str]) -> Calculation:
+    """Mean accuracies of two curves, named by what a quantity calls them and by the split."""
+
+    def calculated(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+        names = re.fullmatch(r"mean accuracy over the rounds: (.+) less (.+)", words)
+        if names is None:
+            return None
+        own, other = (mean_accuracy(table, curve=curve(name, split_in(sentence))) for name in names.groups())
+        return own - other
+
+    return calculated
+
+
+def fig6_curve(name: str, split: str) -> str:
+    edges, steps = (found_in(f"{letter} = (\\d+)", name, "E = 5, H = 20") for letter in "EH")
+    return f"E={edges} H={steps}, {split}"
+
+
+def same_bits(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    """HIST's bits of the first global round times N, over HFedAvg's."""
+    if words != "N times its share of them":
+        return None
+    n, split, first = int(found_in(r"N = (\d+)", sentence)), split_in(sentence), until(table, 1)
+    own, other = (
+        of_seeds(first, "bits_per_client", curve=f"{name} N={n}, {split}") for name in ("HIST", "HFedAvg")
+    )
+    return n * own / other
+
+
+def at_equal_upload(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    parts = re.fullmatch(r"after ([\d.e+]+) uploads: N = (\d+) less N = (\d+)", words)
+    if parts is None:
+        return None
+    within = table[table["uploads_per_client"] <= float(parts[1]) * (1.0 + 1e-5)]
+    curves = [f"HIST N={n}, {split_in(sentence)}" for n in parts.groups()[1:]]
+    own, other = (100.0 * of_seeds(within, "accuracy", curve=curve) for curve in curves)
+    return own - other
+
+
+def gain(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    if not words.startswith("gain of mean accuracy from n' = 5 to 20"):
+        return None
+    differing, alike = (
+        mean_accuracy(table, curve=f"n'=20, {split}") - mean_accuracy(table, curve=f"n'=5, {split}")
+        for split in ("shards", "cell-iid")
+    )
+    return differing - alike
+
+
+def of_sizes(table: pd.DataFrame, sentence: str) -> list[pd.DataFrame]:
+    """The curves of optimised and of equal sizes for the sentence's H."""
+    steps = found_in(r"H = (\d+)", sentence)
+    return [table[table["curve"] == f"{words} optimised sizes, H={steps}"] for words in ("w", "w/o")]
+
+
+def slower_with_sizes(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    if words != "mean accuracy over the rounds, equal sizes less optimised":
+        return None
+    own, other = map(mean_accuracy, of_sizes(table, sentence))
+    return other - own
+
+
+def shorter_rounds(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    """Of the first 20 global rounds, in per cent; the longest of all as a ratio."""
+    if "optimised sizes shorten the global rounds" not in sentence:
+        return None
+    own, other = (of_seeds(until(of, 20), "time_s", np.diff) for of in of_sizes(table, sentence))
+    return [np.max(own / other)] if words.startswith("the longest") else 100.0 * np.mean(own / other, axis=1)
+
+
+def earlier_with_sizes(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    by_curve = sooner("w/o|w", r"H = (\d+)", "{algorithm} optimised sizes, H={setting}", "time_s")
+    return by_curve(table, sentence, words.replace("optimised", "w").replace("equal", "w/o"))
+
+
+def with_noise(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    found = re.fullmatch(r"without noise less it, mean of the last (\d+) of \d+ rounds", words)
+    if found is None:
+        return None
+    curves = "no noise (OMA)", f"AirComp, SNR {found_in(r'(-?[0-9]+) dB', sentence)} dB"
+    clean, noisy = (
+        100.0 * of_seeds(table, "accuracy", lambda values: values.iloc[-int(found[1]) :].mean(), curve=curve)
+        for curve in curves
+    )
+    return clean - noisy
+
+
+def sending(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    found = re.fullmatch(r"sending time per parameter( and client)?: n_j = (\d+) over n_j = (\d+)", words)
+    if found is None:
+        return None
+    name = sentence.partition(":")[0]
+    own, other = (
+        of_seeds(table, "sending_ns_per_parameter", curve=f"{name}, n_j={n}") / (int(n) if found[1] else 1)
+        for n in found.groups()[1:]
+    )
+    return own / other
+
+
+# --- RawHFL -------------------------------------------------------------------------------------------------
+
+
+def rawhfl_fig5(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    if "seed" not in table:
+        return math.nan
+    share = "share of edge rounds "
+    if words.startswith("edge rounds in which the least able client is"):
+        return 100.0 * of_seeds(table, f"{share}able at full speed and power", min)
+    if words.endswith("who is selected most less who is least"):
+        return 100.0 * of_seeds(table, f"{share}selected, RawHFL, Z=4", np.ptp)
+    return None
+
+
+def rawhfl_fig6(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    v = found_in(r"v (?:= |from )([\d.]+(?: to [\d.]+)?)", words, sentence, "v = 0").replace(" to ", "-")
+
+    def accuracy(z: str, version: str = "") -> np.ndarray:
+        rows = until(table, int(version)) if version else table
+        return of_seeds(rows, "accuracy", algorithm=f"RawHFL, Z={z}", v=v)
+
+    if found := re.search(r"Z = (\d+) less Z = (\d+)$", words):
+        return 100.0 * (accuracy(found[1]) - accuracy(found[2]))
+    if found := re.fullmatch(r"after (\d+) rounds", words):
+        return accuracy("4", found[1])
+    if found := re.fullmatch(r"gained after round (\d+)", words):
+        return accuracy("4") - accuracy("4", found[1])
+    return None
+
+
+def rawhfl_fig9(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    def last(column: str, name: str, version: str = "") -> np.ndarray:
+        return of_seeds(until(table, int(version)) if version else table, column, algorithm=name)
+
+    if found := re.fullmatch(r"accuracy after (\d+)", words):
+        return last("accuracy", sentence.partition(":")[0], found[1])
+    if found := re.fullmatch(r"energy after (\d+)", words):
+        return last("energy_j", sentence.partition(":")[0], found[1])
+    if found := re.fullmatch(r"accuracy after (\d+) less after (\d+)", words):
+        own, other = (last("accuracy", sentence.split()[0], version) for version in found.groups())
+        return own - other
+    if found := re.fullmatch(r"(\S+) less it, after (\d+)", words):
+        own, other = (last("accuracy", name, found[2]) for name in (found[1], sentence.split()[0]))
+        return own - other
+    if found := re.fullmatch(r"(.+) over (.+)", words):
+        return last("energy_j", found[1]) / last("energy_j", found[2])
+    if names := two_algorithms(sentence, words):
+        return last("accuracy", names[0]) - last("accuracy", names[1])
+    return None
+
+
+def two_algorithms(sentence: str, words: str) -> tuple[str, str] | None:
+    """Whose accuracies a quantity compares."""
+    found = re.fullmatch(r"(.+) less (H-FedAvg-M\d)", words)
+    if re.fullmatch(r"difference after \d+ rounds", words):
+        found = re.match(r"(.+?) (?:is|ends) .*?as accurate as (\S+) ", sentence)
+        assert found, sentence
+    return None if found is None else (found[1], found[2])
+
+
+def rawhfl_table(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    rows = table.set_index("algorithm")
+    accuracy, energy_j = rows["accuracy"], rows["edge_round_j"]
+    if re.fullmatch(r"after \d+ rounds", words):
+        return float(accuracy["RawHFL, Z=4"])
+    if words in ("accuracy", "energy"):
+        return float((accuracy if words == "accuracy" else energy_j)[sentence.partition(":")[0]])
+    names = two_algorithms(sentence, words)
+    return None if names is None else float(accuracy[names[0]] - accuracy[names[1]])
+
+
+def rawhfl_fig10(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    short = table.replace("RawHFL, Z=4", "RawHFL").set_index(["algorithm", "num_guesses"])
+    accuracy = short["accuracy"].to_dict()
+    if found := re.fullmatch(r"(.+) less ([^,]+)", words):
+        return 100.0 * (accuracy[found[1], 1] - accuracy[found[2], 1])
+    if found := re.search(r"among the first (\d+) guesses", sentence):
+        return accuracy[words, int(found[1])]
+    return None
+
+
+# --- VHFL ---------------------------------------------------------------------------------------------------
+
+
+def vhfl_fig4(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    measure = "train_mse" if "training loss" in sentence else "test_mse"
+    own, other = (of_seeds(table, measure, curve=f"{w} global features") for w in ("with", "without"))
+    return np.log(other) - np.log(own) if words.startswith("log of the MSE without them") else None
+
+
+def vhfl_fig5(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    measures = {"training loss": "train_mse", "error ratio": "error_ratio"}
+    measure = next((own for of, own in measures.items() if of in sentence), "test_mse")
+    curves = ("cloud training", "VHFL", "horizontal FL")
+    cloud, own, other = (of_seeds(table, measure, curve=curve) for curve in curves)
+    if words.endswith("horizontal FL less VHFL"):
+        return other - own
+    return (other + cloud) / 2.0 - own if words.endswith("gains, less half of the distance") else None
+
+
+def vhfl_fig6(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    def losses(*curves: str, act: Any = np.mean) -> list[np.ndarray]:
+        return [of_seeds(table, "train_mse", act, curve=curve) for curve in curves]
+
+    if found := re.fullmatch(r"relative change .*, (.+) less (.+)", words):
+        own, other = losses(*found.groups(), act=steps_in_per_cent)
+        return own - other
+    if found := re.fullmatch(r"mean training MSE over the rounds, (.+) (less|over) (.+)", words):
+        own, other = losses(found[1], found[3])
+        return own - other if found[2] == "less" else own / other
+    if found := re.fullmatch(r"that ratio of (.+) to (.+) over that of (.+) to (.+)", words):
+        first, second, third, fourth = losses(*found.groups())
+        return first / second * fourth / third
+    return None
+
+
+def steps_in_per_cent(losses: pd.Series) -> float:
+    """Of the logarithm in the second half, up and down."""
+    return 100.0 * float(np.log(losses).iloc[len(losses) // 2 :].diff().abs().mean())
+
+
+def vhfl_fig7(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    is_of_points = words == f"of {len(table)} points those that do not agree"
+    return [float((table["verdict"] != "agrees").sum())] if is_of_points else None
+
+
+# --- All ----------------------------------------------------------------------------------------------------
+
+OF_SPLIT = ("HIST|HFedAvg", r"N = (\d+)", "{algorithm} N={setting}, {split}")
+FOUR = r"(?:OMA|AirComp)-\w+"
+CALCULATIONS: dict[str, list[Calculation]] = {
+    "hist-fig4": [sooner(*OF_SPLIT, "uploads_per_client"), same_bits, at_equal_upload],
+    "hist-fig5": [sooner(*OF_SPLIT, "uploads_per_client")],
+    "hist-fig6": [faster(fig6_curve)],
+    "hist-fig7": [faster("{}, {}".format), gain],
+    "hist-fig8a": [slower_with_sizes],
+    "hist-fig8b": [shorter_rounds, earlier_with_sizes],
+    "hist-fig8c": [sooner("HIST w/o|HIST w|HFedAvg", r"N = (\d+)", "{algorithm}, N={setting}", "time_s")],
+    "hist-fig9a": [with_noise],
+    "hist-fig9b": [sooner(FOUR, r"(-?\d+) dB", "{algorithm}, {setting} dB", "time_s")],
+    "hist-fig9c": [sooner(FOUR, r"n_j = (\d+)", "{algorithm}, n_j={setting}", "time_s"), sending],
+    **{f"hist-table{number}": [of_entry] for number in (1, 2, 3)},
+    "rawhfl-fig5": [rawhfl_fig5],
+    "rawhfl-fig6": [rawhfl_fig6],
+    "rawhfl-fig9": [rawhfl_fig9],
+    "rawhfl-fig10": [rawhfl_fig10],
+    **{f"rawhfl-table{number}": [rawhfl_table] for number in (2, 3, 4)},
+    "vhfl-fig4": [vhfl_fig4],
+    "vhfl-fig5": [vhfl_fig5],
+    "vhfl-fig6": [vhfl_fig6],
+    "vhfl-fig7": [vhfl_fig7],
+}
+
+
+def test_every_figure_is_computed_again_or_named():
+    assert not CALCULATIONS.keys() & NOTHING
+    assert FIGURES.keys() <= CALCULATIONS.keys() | NOTHING
+
+
+@pytest.mark.parametrize("name", sorted(FIGURES.keys() - NOTHING))
+def test_claims_follow_from_the_table(name):
+    """Every calculation is of some quantity; in the quick form one of them is."""
+    table = pd.read_csv(results.FOLDER / f"{name}.csv", dtype={"v": str})
+    told, is_used = FIGURES[name], dict.fromkeys(CALCULATIONS[name], False)
+    for claim in told["claims"]:
+        for quantity in claim["quantities"]:
+            values = [math.nan if value is None else value for value in quantity["values"]]
+            for calculated in is_used:
+                again = calculated(table, claim["paper"], quantity["words"])
+                if again is not None:
+                    check(values, again, f"{claim['paper']}; {quantity['words']}")
+                    is_used[calculated] = True
+    needed = any if "--quick" in told["command"] else all
+    assert needed(is_used.values()), (
+        f"claims are worded anew, and a calculation knows none of them: {is_used}"
+    )
+
+
+def check(values: list[float], again: Values, words: str) -> None:
+    """That values are those from the table, as far as it goes."""
+    if isinstance(again, float):
+        assert math.isnan(again) or np.mean(values) == pytest.approx(again, rel=1e-9, abs=1e-12), words
+        return
+    assert len(values) == len(again), words
+    pairs = [(value, other) for value, other in zip(values, again, strict=True) if other is not None]
+    known, expected = [value for value, _ in pairs], [other for _, other in pairs]
+    assert known == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), words
