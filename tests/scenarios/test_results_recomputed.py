@@ -288,16 +288,16 @@ def rawhfl_fig9(table: pd.DataFrame, sentence: str, words: str) -> Values | None
     if found := re.fullmatch(r"(\S+) less it, after (\d+)", words):
         own, other = (last("accuracy", name, found[2]) for name in (found[1], sentence.split()[0]))
         return own - other
-    if found := re.fullmatch(r"(.+) over (.+)", words):
-        return last("energy_j", found[1]) / last("energy_j", found[2])
-    if names := two_algorithms(sentence, words):
-        return last("accuracy", names[0]) - last("accuracy", names[1])
-    return None
+    names = two_algorithms(sentence, words)
+    if names is None:
+        return None
+    own, other = (last("energy_j" if "energy" in sentence else "accuracy", name) for name in names)
+    return own - other
 
 
 def two_algorithms(sentence: str, words: str) -> tuple[str, str] | None:
-    """Whose accuracies a quantity compares."""
-    found = re.fullmatch(r"(.+) less (H-FedAvg-M\d)", words)
+    """Whom a quantity compares."""
+    found = re.fullmatch(r"(RawHFL, Z=\d|\S*FedAvg-\S+) less (RawHFL, Z=\d|\S*FedAvg-\S+)", words)
     if re.fullmatch(r"difference after \d+ rounds", words):
         found = re.match(r"(.+?) (?:is|ends) .*?as accurate as (\S+) ", sentence)
         assert found, sentence
@@ -305,14 +305,13 @@ def two_algorithms(sentence: str, words: str) -> tuple[str, str] | None:
 
 
 def rawhfl_table(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
-    rows = table.set_index("algorithm")
-    accuracy, energy_j = rows["accuracy"], rows["edge_round_j"]
+    rows, name = table.set_index("algorithm"), sentence.partition(":")[0]
     if re.fullmatch(r"after \d+ rounds", words):
-        return float(accuracy["RawHFL, Z=4"])
-    if words in ("accuracy", "energy"):
-        return float((accuracy if words == "accuracy" else energy_j)[sentence.partition(":")[0]])
+        return float(rows["accuracy"][name if name in rows.index else "RawHFL, Z=4"])
+    if words == "mean over the rounds":
+        return float(rows["edge_round_j"][name])
     names = two_algorithms(sentence, words)
-    return None if names is None else float(accuracy[names[0]] - accuracy[names[1]])
+    return None if names is None else float(rows["accuracy"][names[0]] - rows["accuracy"][names[1]])
 
 
 def rawhfl_fig10(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
