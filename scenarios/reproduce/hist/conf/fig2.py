@@ -79,7 +79,6 @@ def _claims(runs: Runs, cells: tuple[int, ...], split: str) -> list[Claim]:
                     (f"after {levels[-1]:g} uploads", hist[n][:, -1], hfedavg[n][:, -1]),
                 )
             ],
-            is_required=n == 4 and split == "shards",
         )
         for n in cells
     ]
