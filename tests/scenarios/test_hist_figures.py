@@ -1,4 +1,4 @@
-"""The reproductions of Figs. 4 to 7 and of the conference paper: what they run, write, claim, how they resume."""
+"""Reproductions of Figs. 4 to 7 and of the conference paper: what they run, write, claim, how they go on."""
 
 import importlib
 import json
