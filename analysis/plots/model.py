@@ -220,7 +220,7 @@ def curves(axes: Axes, points: pd.DataFrame, x_label: str) -> None:
         else:
             ends = [np.maximum(mean - low, 0.0), np.maximum(high - mean, 0.0)]
             points_aside = _ASIDE * (index - (len(lines) - 1) / 2)
-            aside = offset_copy(axes.transData, axes.get_figure(), x=points_aside, units="points")
+            aside = offset_copy(axes.transData, axes.get_figure(root=True), x=points_aside, units="points")
             bar = {"color": look["color"], "linewidth": 0.9, "capsize": 2.5, "transform": aside}
             axes.errorbar(shown["at"], mean, ends, fmt="none", **bar)
     axes.set_xlabel(x_label)
