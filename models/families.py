@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from torch import nn
@@ -26,6 +27,7 @@ class Family(NamedTuple):
 FAMILIES = {
     "relu": Family("<inputs>-<hidden>-...-<outputs>", None, ReluNetwork),
     "mlp": Family("<inputs>-<hidden>-...-<outputs>", None, Mlp),
+    "mlpdropout": Family("<inputs>-<hidden>-...-<outputs>", None, partial(Mlp, dropout=0.5)),
     "lenet5": Family("<outputs>", 1, lambda sizes: LeNet5(*sizes)),
     "lenet5padded": Family("<outputs>", 1, lambda sizes: LeNet5(*sizes, padding=2)),
     "resnet18": Family("<channels>-<outputs>", 2, lambda sizes: ResNet18(sizes[1], sizes[0])),

@@ -20,20 +20,23 @@ class Mlp(nn.Module):
 
     Args:
         sizes: Units per layer, inputs first, classes last.
+        dropout: Share of the hidden units that are dropped while training.
 
     Attributes:
         unit_groups: Group name -> (parameter name, axis) pairs.
-        relu_layers: Names of every layer's weight and bias.
+        relu_layers: Names of every layer's weight and bias; not there with dropout.
     """
 
-    def __init__(self, sizes: tuple[int, ...]) -> None:
+    def __init__(self, sizes: tuple[int, ...], dropout: float = 0.0) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
             nn.Linear(num_inputs, num_outputs) for num_inputs, num_outputs in pairwise(sizes)
         )
-        self.relu_layers: ReluLayers = tuple(
-            (f"layers.{i}.weight", f"layers.{i}.bias") for i in range(len(self.layers))
-        )
+        self.dropout = nn.Dropout(dropout) if dropout else None
+        if not dropout:
+            self.relu_layers: ReluLayers = tuple(
+                (f"layers.{i}.weight", f"layers.{i}.bias") for i in range(len(self.layers))
+            )
         self.unit_groups: UnitGroups = {
             f"hidden{i + 1}": (
                 (f"layers.{i}.weight", 0),
@@ -48,4 +51,6 @@ class Mlp(nn.Module):
         *hidden, last = self.layers
         for layer in hidden:
             x_BD = torch.relu(layer(x_BD))
+            if self.dropout:
+                x_BD = self.dropout(x_BD)
         return last(x_BD)

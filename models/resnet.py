@@ -38,7 +38,7 @@ with 1,000 outputs. Every entry for HIST in N cells is within 0.01 GB of a multi
 nothing were whole. No cut of channels gives such parts: the 1 x 1 convolutions tie the channels that enter a
 stage to those that leave it, so where one of them is cut, a whole convolution of 3 x 3 stays behind. Of all
 sets of channels that cut no tensor twice the one above gives the smallest parts, 53 % of the network in 2
-cells and 29 % in 4, and no multiples of those are the entries (`cosim reproduce hist-table2`).
+cells and 30 % in 4, and the entries, but for one, are no multiples of those (`cosim reproduce hist-table2`).
 
 Usage::
 

@@ -49,7 +49,10 @@ from scenarios.command_line.study import playing as study_playing
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+PAGES = {
+    path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(DOCS.rglob("*.md"))
+}
 SMALLER = {
     ("tutorial", "study.py"): {
         "seeds=5": "seeds=2",
@@ -260,7 +263,8 @@ def test_links_and_named_files_are_there(page):
     for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text):
         if target.startswith("http"):
             continue
-        path = DOCS / target if target else DOCS / f"{page}.md"
+        own = DOCS / f"{page}.md"
+        path = own.parent / target if target else own
         assert path.exists(), target
         assert not anchor or anchor in anchors(path), f"{target}#{anchor}"
     packages = "analysis|benchmarks|cosim|docs|models|scenarios|tests"
@@ -287,8 +291,9 @@ def resolves(name: str) -> bool:
 
 
 def test_the_index_has_every_page():
-    linked = set(re.findall(r"\]\(([\w-]+)\.md\)", PAGES["README"]))
-    assert linked == PAGES.keys() - {"README"}
+    """Of a folder its own index."""
+    linked = set(re.findall(r"\]\(([\w/-]+)\.md\)", PAGES["README"]))
+    assert linked == {page for page in PAGES if "/" not in page or page.endswith("/README")} - {"README"}
 
 
 # --- Tutorial -----------------------------------------------------------------------------------------------

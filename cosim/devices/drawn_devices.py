@@ -29,8 +29,8 @@ class DrawnDevices(Devices):
         min_frequency_hz: Lowest frequency of the range from which a client's is drawn. [HIST journal, Section
             VI-C]
         max_frequency_hz: Highest frequency of that range. [HIST journal, Section VI-C]
-        capacitance_j_per_hz2: Effective capacitance zeta, joules per cycle and squared hertz. [RawHFL paper,
-            Section V]
+        capacitance_j_per_hz2: Effective capacitance zeta, twice the joules per cycle and squared hertz.
+            [RawHFL paper, Section V]
         lowest_frequency_hz: Lowest frequency that a protocol may ask of a device; 0: any. [no source]
         static_power_w: Power that a device draws while it receives, trains or sends, beside computing and
             sending. [no source]

@@ -135,11 +135,13 @@ class Claim:
         paper: Its statement.
         quantities: All of which must lie in their ranges.
         is_required: Whether the command fails where it does not come out.
+        is_ours: Something that we hold our numbers against and the paper does not say.
     """
 
     paper: str
     quantities: Sequence[Quantity]
     is_required: bool = False
+    is_ours: bool = False
 
     @property
     def found(self) -> list[Found]:
@@ -152,6 +154,16 @@ class Claim:
         """That of all of them."""
         verdicts = {found.verdict for found in self.found}
         return next(v for v in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if v in verdicts)
+
+
+def asked(least: float, most: float) -> str:
+    """A range in words, ends rounded: "at least" and "at most" where the rounded end lies within."""
+    low, high = (float(f"{end:.4g}") for end in (least, most))
+    if math.isinf(least):
+        return f"{'at most' if high < most else 'below'} {high:g}"
+    if math.isinf(most):
+        return f"{'at least' if low > least else 'above'} {low:g}"
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def difference(values: ArrayLike, others: ArrayLike) -> Floats:

@@ -61,7 +61,8 @@ def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Tabl
         here = "\n".join(found.in_words for found in claim.found)
         verdict = claim.verdict
         is_missed = claim.is_required and verdict != COMES_OUT
-        printed.add_row(claim.paper, here, verdict.upper() if is_missed else verdict)
+        said = f"(ours, not the paper's) {claim.paper}" if claim.is_ours else claim.paper
+        printed.add_row(said, here, verdict.upper() if is_missed else verdict)
     return printed
 
 
@@ -85,6 +86,7 @@ def as_json(
             {
                 "paper": claim.paper,
                 "is_required": claim.is_required,
+                "is_ours": claim.is_ours,
                 "verdict": claim.verdict,
                 "quantities": [
                     {

@@ -8,14 +8,18 @@ NAME.csv (what its picture is made from) and NAME.png. The pages hold nothing el
 differ from what was run.
 """
 
+import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from cosim.files import read_json
+import cosim
+from cosim.files import read_json, shown
 from scenarios.command_line.catalogue import catalogue, find
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, asked
+from scenarios.results.table import table
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
 COMMAND = "python -m scenarios.results"
@@ -31,41 +35,83 @@ PAPERS = {
 HEAD = f"""# Results
 
 Written by `{COMMAND}` from what is kept beside this page; do not edit. Figures and tables of
-the papers, each played with several seeds. Designs of one seed have the same data, places, channels and
-mini-batches, so differences are paired. A claim *comes out* where the 95 % interval of the mean over seeds
-lies where the paper has it, *does not show* where it lies elsewhere, and is *too noisy* otherwise. A claim of
-several numbers has intervals that hold together.
+the papers, played with as many seeds as the column says; VHFL's Fig. 7 is one long run, whose intervals come
+from the cycles of its queues. Designs of one seed have the same data, places, channels and mini-batches, so
+differences are paired. A claim *comes out* where the 95 % interval of the mean over seeds, in brackets, lies
+where the paper has it, *does not show* where it lies elsewhere, and is *too noisy* otherwise. A claim of
+several numbers has intervals that hold together. Behind each number stands what was *asked* of it: the range,
+ends rounded, in which its interval must lie for the claim to come out. *Ours* are claims that the paper does
+not make and that we hold our numbers against: how many come out of how many; they count in no other column.
 
-| figure | claims | come out | do not show | too noisy | seeds | runs | global rounds | core-hours |
-|---|---|---|---|---|---|---|---|---|
+| figure | claims | come out | do not show | too noisy | ours | seeds | runs | global rounds | core-hours |
+|---|---|---|---|---|---|---|---|---|---|
 """
+CHANGES = "+changes"
+"""Behind a commit: of a tree that held changes."""
 ENDINGS = (".json", ".csv", ".png")
 
 Told = Mapping[str, Any]
 """What a figure's NAME.json says."""
 
 
-def take_in(folder: Path) -> list[str]:
-    """Copy what reproductions have left in a folder and below; returns the figures' names.
+def take_in(folder: Path) -> tuple[list[str], list[str]]:
+    """Copy what reproductions have left in a folder and below.
 
-    A figure that is there in several forms is taken in its longest: that of most processor time.
+    A figure that is there in several forms is taken in its longest: in full before the quick one, then that
+    of most processor time. It replaces what is kept, but no quick form replaces a full one.
+
+    Returns:
+        Names of the figures taken in, and of those that were left since a full form is kept.
 
     Raises:
+        ConfigurationError: What a figure was played or told with is not what a commit holds.
         FileNotFoundError: A figure lacks its table or picture.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, tuple[Path, Told]] = {}
     for path in sorted(folder.rglob("*.json")):
         told = read_json(path)
         if "claims" not in told or path.is_relative_to(FOLDER):
             continue
         name = told["figure"]
-        if name not in found or told["core_hours"] > read_json(found[name])["core_hours"]:
-            found[name] = path
+        if name not in found or _length(told) > _length(found[name][1]):
+            found[name] = path, told
+    left = sorted(name for name, (_, told) in found.items() if _is_quick(told) and _is_kept_in_full(name))
+    taken = sorted(found.keys() - left)
+    for name in taken:
+        _check(*found[name])
     FOLDER.mkdir(exist_ok=True)
-    for path in found.values():
+    for name in taken:
         for ending in ENDINGS:
-            shutil.copyfile(path.with_suffix(ending), FOLDER / f"{path.stem}{ending}")
-    return sorted(found)
+            shutil.copyfile(found[name][0].with_suffix(ending), FOLDER / f"{name}{ending}")
+    return taken, left
+
+
+def _is_quick(told: Told) -> bool:
+    return "--quick" in told["command"].split()
+
+
+def _length(told: Told) -> tuple[bool, float]:
+    return not _is_quick(told), told["core_hours"]
+
+
+def _is_kept_in_full(name: str) -> bool:
+    path = FOLDER / f"{name}.json"
+    return path.exists() and not _is_quick(read_json(path))
+
+
+def _check(path: Path, told: Told) -> None:
+    """Refuse a figure that nobody could play again, or that does not say whose its claims are."""
+    for commit in told["commits"]:
+        if str(commit).endswith(CHANGES):
+            raise cosim.ConfigurationError(
+                f"{shown(path)}: commits = {commit}: must be without {CHANGES}, since nobody can play again "
+                f"what no commit holds. Usual fix: commit, delete the runs, and `{told['command']}` again."
+            )
+    if any("is_ours" not in claim for claim in told["claims"]):
+        raise cosim.ConfigurationError(
+            f"{shown(path)}: claims: each must say `is_ours`, which this file is too old for. Usual fix: "
+            f"`{told['command']}` again; its runs are not played twice."
+        )
 
 
 def kept() -> list[Told]:
@@ -98,13 +144,13 @@ def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
     lines = [*HEAD.splitlines()]
     for paper, figures in by_paper.items():
         for told in figures:
-            name, verdicts = told["figure"], [claim["verdict"] for claim in told["claims"]]
-            counts = " | ".join(
-                str(verdicts.count(verdict) or "") for verdict in ("comes out", "does not show", "too noisy")
-            )
-            cells = (f"[{name}{_form(told)}]({paper}.md#{name})", str(len(verdicts)), counts)
-            cells += (str(len(told["seeds"])), str(told["runs"] or ""), _rounds(told))
-            cells += (f"{told['core_hours']:.2g}",)
+            name = told["figure"]
+            of_paper, own = ([claim["verdict"] for claim in claims] for claims in _by_origin(told))
+            cells = [f"[{name}{', quick form' * _is_quick(told)}]({paper}.md#{name})", str(len(of_paper))]
+            cells += [str(of_paper.count(v) or "") for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY)]
+            cells += [f"{own.count(COMES_OUT)} of {len(own)}" if own else ""]
+            cells += [str(len(told["seeds"])), str(told["runs"] or ""), _rounds(told)]
+            cells += [f"{told['core_hours']:.2g}"]
             lines.append(f"| {' | '.join(cells)} |")
     missing = sorted(
         set(catalogue("reproduce"))
@@ -116,8 +162,10 @@ def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _form(told: Told) -> str:
-    return ", quick form" if "--quick" in told["command"] else ""
+def _by_origin(told: Told) -> tuple[list[Told], list[Told]]:
+    """The claims of the paper, and ours."""
+    of_paper, own = ([claim for claim in told["claims"] if claim["is_ours"] is of] for of in (False, True))
+    return of_paper, own
 
 
 def _rounds(told: Told) -> str:
@@ -150,19 +198,40 @@ def section(told: Told) -> Iterator[str]:
     yield ""
     yield f"![{name}]({name}.png)"
     yield ""
-    yield "| the paper says | here | verdict |"
-    yield "|---|---|---|"
-    for claim in told["claims"]:
-        here = "<br>".join(quantity["in_words"] for quantity in claim["quantities"])
-        yield f"| {claim['paper']} | {here} | {claim['verdict']} |".replace("\n", " ")
-    yield ""
+    own_table = list(table(FOLDER / f"{name}.csv"))
+    if own_table:
+        yield from (*own_table, "")
+    for words, claims in zip(("the paper says", "ours, not the paper's"), _by_origin(told), strict=True):
+        if claims:
+            yield f"| {words} | here | verdict |"
+            yield "|---|---|---|"
+            yield from map(row, claims)
+            yield ""
     words = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     if told["runs"]:
         words += f", {told['runs']} runs of {_rounds(told)} global rounds"
     commits = "commit" + "s" * (len(told["commits"]) > 1)
-    commits += " " + ", ".join(f"`{str(commit)[:7]}`" for commit in told["commits"])
+    commits += " " + ", ".join(f"`{_short(str(commit))}`" for commit in told["commits"])
     where = f"{told['core_hours']:.2g} core-hours on {told['cpu']}, {commits}"
     yield (
         f"`{told['command']}`: {words}, {where}. [Table]({name}.csv), [claims with the value of every "
         f"seed]({name}.json)."
     )
+
+
+def row(claim: Told) -> str:
+    """A claim, what came out and what was asked, and its verdict."""
+    here = "<br>".join(
+        f"{quantity['in_words']} (asked: {asked(*_range(quantity))})" for quantity in claim["quantities"]
+    )
+    return f"| {claim['paper']} | {here} | {claim['verdict']} |".replace("\n", " ")
+
+
+def _range(quantity: Told) -> tuple[float, float]:
+    least, most = quantity["least"], quantity["most"]
+    return -math.inf if least is None else least, math.inf if most is None else most
+
+
+def _short(commit: str) -> str:
+    """A commit's first letters; that its tree held changes stays to be seen."""
+    return commit[:7] + CHANGES * commit.endswith(CHANGES)

@@ -3,11 +3,18 @@
 import sys
 from pathlib import Path
 
+import cosim
 from scenarios.results import pages, take_in
 
 if __name__ == "__main__":
     for folder in map(Path, sys.argv[1:]):
-        print(f"Taken in: {', '.join(take_in(folder)) or 'nothing'}")
+        try:
+            taken, left = take_in(folder)
+        except cosim.ConfigurationError as error:
+            sys.exit(str(error))
+        print(f"Taken in: {', '.join(taken) or 'nothing'}")
+        if left:
+            print(f"Left, quick forms where a full one is kept: {', '.join(left)}")
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
         print(f"Written: {path}")

@@ -31,7 +31,22 @@ def test_mlp_adds_biases():
     ]
 
 
-@pytest.mark.parametrize("family", ["relu", "mlp"])
+def test_dropout_leaves_half_of_the_hidden_units_twice_as_large():
+    """In training; what is tested is the whole network."""
+    network, whole = models.build("mlpdropout-5-1000-2"), models.build("mlp-5-1000-2")
+    whole.load_state_dict(network.state_dict())
+    x_BD = torch.randn(1, 5, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(network.eval()(x_BD), whole(x_BD))
+    hidden: list[torch.Tensor] = []
+    network.layers[1].register_forward_pre_hook(lambda _, inputs: hidden.append(inputs[0]))
+    network.train()(x_BD)
+    units = torch.relu(whole.layers[0](x_BD))
+    kept = hidden[0] > 0
+    torch.testing.assert_close(hidden[0][kept], 2 * units[kept])
+    assert 0.4 < kept.sum() / (units > 0).sum() < 0.6
+
+
+@pytest.mark.parametrize("family", ["relu", "mlp", "mlpdropout"])
 @pytest.mark.parametrize(
     ("sizes", "groups"),
     [

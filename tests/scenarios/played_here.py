@@ -1,7 +1,7 @@
 """Reproductions in this process: runs that are played small or made up, and the claims that are written."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,16 @@ def claimed(folder: Path, figure: str) -> list[dict[str, Any]]:
 def verdicts(folder: Path, figure: str) -> list[str]:
     """Of every claim."""
     return [claim["verdict"] for claim in claimed(folder, figure)]
+
+
+def wrong(folder: Path, figure: str, pieces: Iterable[str]) -> dict[str, str]:
+    """Verdicts of the claims that do not come out, by the piece of their sentence that is in this."""
+    found = {claim["paper"]: claim["verdict"] for claim in claimed(folder, figure)}
+    return {
+        next((piece for piece in pieces if piece in paper), paper): verdict
+        for paper, verdict in found.items()
+        if verdict != YES
+    }
 
 
 def ends(claim: Mapping[str, Any]) -> list[list[float]]:

@@ -12,6 +12,7 @@ from scenarios.reproduce.claims import (
     TOO_NOISY,
     Claim,
     Quantity,
+    asked,
     difference,
     interval_of,
     reached,
@@ -72,6 +73,25 @@ def test_intervals_of_a_claim_hold_together():
 def test_a_claim_needs_all_of_its_quantities(parts, wanted):
     quantities = [Quantity(words="x", values=values, least=0.0) for values in parts]
     assert Claim(paper="", quantities=quantities).verdict == wanted
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "words"),
+    [
+        (0.0, math.inf, "above 0"),
+        (-math.inf, 25.0, "below 25"),
+        (0.6713, 0.7313, "0.6713 to 0.7313"),
+        (-0.05, 0.05, "-0.05 to 0.05"),
+        (3.77 / 1.5, 3.77 * 1.5, "2.513 to 5.655"),
+        (math.log(1.3), math.inf, "at least 0.2624"),
+        (1.0 - 1e-9, math.inf, "at least 1"),
+        (-math.inf, 1.0 + 1e-9, "at most 1"),
+        (1.0 - 1e-12, 1.0 + 1e-12, "1"),
+    ],
+)
+def test_a_range_is_told_with_rounded_ends(least, most, words):
+    """1 lies above 1 - 1e-9, so "above 1" would be wrong."""
+    assert asked(least, most) == words
 
 
 def test_rising_compares_neighbours_seed_by_seed():

@@ -286,10 +286,11 @@ def test_fig9b_in_full_requires_speed_from_0_db_on(changes, code, wrong, two, mo
 
 def times_over_clients(monkeypatch, changes, sending):
     """Seconds to the target that fit the paper, and nanoseconds that a client sends for each parameter."""
-    bases_s = {AIR_HFEDAVG: 300.0, OMA_HIST: 200.0, AIR_HIST: 100.0}
 
     def evaluations(label, seed):
-        return reaching(with_seed(changes.get(label, bases_s[label.partition(", ")[0]]), seed))
+        name, _, per_cell = label.partition(", n_j=")
+        usual_s = {AIR_HFEDAVG: 300.0, OMA_HIST: 170.0 + 2.0 * int(per_cell), AIR_HIST: 100.0}[name]
+        return reaching(with_seed(changes.get(label, usual_s), seed))
 
     def sending_of_clients_s(made):
         name, per_cell = name_of(made), made.num_clients // 4
@@ -308,6 +309,8 @@ def times_over_clients(monkeypatch, changes, sending):
         ({"OMA-HIST, n_j=15": (50.0, 300.0)}, {}, {0: NOISY}),
         ({"AirComp-HFedAvg, n_j=15": NEVER}, {}, {}),
         ({}, {(OMA_HIST, 20): 15.0}, {1: NO}),
+        ({}, {(OMA_HIST, 20): 20.9}, {}),
+        ({}, {(OMA_HIST, 20): 21.1}, {1: NO}),
         ({}, {(OMA_HIST, 30): (31.0, 24.0)}, {1: NOISY}),
         ({}, {(AIR_HFEDAVG, 20): 5.1}, {2: NO}),
         ({}, {(AIR_HIST, 30): 4.9}, {3: NO}),
@@ -324,4 +327,25 @@ def test_fig9c_claims(changes, sending, wrong, two, monkeypatch):
 def test_fig9c_in_full_requires_speed_with_15_clients_only(per_cell, code, two, monkeypatch):
     times_over_clients(monkeypatch, {f"AirComp-HIST, n_j={per_cell}": 500.0}, {})
     verdicts_of = [NO if number == per_cell else YES for number in (10, 15, 20, 25, 30)]
-    assert judged("fig9c", Options(**two)) == (code, verdicts_of + [YES] * 3)
+    assert judged("fig9c", Options(**two)) == (code, verdicts_of + [YES] * 4)
+
+
+@pytest.mark.parametrize(
+    ("with_30_s", "verdict"), [(191.0, YES), (189.0, NO), ((189.5, 190.5), NOISY), (NEVER, YES)]
+)
+def test_fig9c_in_full_wants_oma_to_take_longer_with_more_clients(with_30_s, verdict, two, monkeypatch):
+    times_over_clients(monkeypatch, {"OMA-HIST, n_j=30": with_30_s}, {})
+    assert judged("fig9c", Options(**two)) == (0, [YES] * 5 + [verdict] + [YES] * 3)
+
+
+def test_the_table_of_fig9c_holds_both_panels(two, monkeypatch):
+    """Learned with 15 clients in a cell, clocked with all; who missed has no end."""
+    sending = {(OMA_HIST, 30): (31.0, 29.5)}
+    times_over_clients(monkeypatch, {"OMA-HIST, n_j=15": (50.0, NEVER)}, sending)
+    FIGURES["fig9c"].main(Options(quick=True, **two))
+    table = pd.read_csv(two["out"] / "hist-fig9c.csv").set_index(["curve", "seed"])
+    assert len(table) == 3 * 5 * 2
+    assert table["time_s"].loc["OMA-HIST, n_j=15"].tolist() == [50.0, NEVER]
+    assert table["time_s"].notna().sum() == 3 * 2
+    assert table["sending_ns_per_parameter"].loc["OMA-HIST, n_j=30"].tolist() == pytest.approx([31.0, 29.5])
+    assert table["sending_ns_per_parameter"].loc["AirComp-HIST, n_j=25"].tolist() == pytest.approx([5.0] * 2)

@@ -2,10 +2,13 @@
 
 import json
 import math
+import runpy
 
 import pandas as pd
 import pytest
+from scipy import stats
 
+import cosim
 from scenarios import results
 from scenarios.reproduce.claims import Claim, Quantity
 
@@ -38,7 +41,7 @@ def test_verdicts_and_numbers_follow_from_the_seeds(name):
             )
             for of in claim["quantities"]
         ]
-        again = Claim(paper=claim["paper"], quantities=quantities, is_required=claim["is_required"])
+        again = Claim(paper=claim["paper"], quantities=quantities)
         assert again.verdict == claim["verdict"]
         assert [found.in_words for found in again.found] == [of["in_words"] for of in claim["quantities"]]
         num_values = {len(of["values"]) for of in claim["quantities"] if not of["is_exact"]}
@@ -51,20 +54,165 @@ def test_table_and_picture_are_there(name):
     assert (results.FOLDER / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_figure_is_taken_in_in_its_longest_form(tmp_path, monkeypatch):
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """The folder of the results, empty."""
     monkeypatch.setattr(results, "FOLDER", tmp_path / "kept")
-    for form, core_hours in (("hist-fig4-quick", 0.1), ("hist-fig4", 2.0), ("again", 1.0)):
-        folder = tmp_path / "figures" / form
-        folder.mkdir(parents=True)
-        told = {"figure": "hist-fig4", "claims": [], "core_hours": core_hours}
-        (folder / "hist-fig4.json").write_text(json.dumps(told))
-        (folder / "hist-fig4.csv").write_text(form)
-        (folder / "hist-fig4.png").write_bytes(b"")
-        (folder / "costs.json").write_text("{}")
-    assert results.take_in(tmp_path / "figures") == ["hist-fig4"]
-    assert (tmp_path / "kept" / "hist-fig4.csv").read_text() == "hist-fig4"
-    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [
+    return tmp_path / "kept"
+
+
+def leave(folder, form, figure="hist-fig4", core_hours=1.0, commit="abc", **claim):
+    """What a reproduction leaves in a folder of its own; its table says the form."""
+    own = folder / form
+    own.mkdir(parents=True, exist_ok=True)
+    told = {
+        "figure": figure,
+        "command": f"cosim reproduce {figure}" + " --quick" * ("quick" in form),
+        "commits": [commit],
+        "core_hours": core_hours,
+        "claims": [claim] if claim else [],
+    }
+    (own / f"{figure}.json").write_text(json.dumps(told))
+    (own / f"{figure}.csv").write_text(form)
+    (own / f"{figure}.png").write_bytes(b"")
+    (own / "costs.json").write_text("{}")
+    return own
+
+
+def test_a_figure_is_taken_in_in_its_longest_form(tmp_path, kept):
+    """In full before the quick form, however long that took."""
+    folder = tmp_path / "figures"
+    for form, core_hours in (("quick", 9.0), ("full", 2.0), ("again", 1.0)):
+        leave(folder, form, core_hours=core_hours)
+    assert results.take_in(folder) == (["hist-fig4"], [])
+    assert (kept / "hist-fig4.csv").read_text() == "full"
+    assert sorted(path.name for path in kept.iterdir()) == [
         "hist-fig4.csv",
         "hist-fig4.json",
         "hist-fig4.png",
     ]
+
+
+def test_a_quick_form_does_not_replace_a_full_one(tmp_path, kept):
+    """Else what is taken in last is kept; who is left is named."""
+    for form, taken, after in (
+        ("quick", True, "quick"),
+        ("quick-again", True, "quick-again"),
+        ("full", True, "full"),
+        ("quick", False, "full"),
+        ("full-again", True, "full-again"),
+    ):
+        folder = leave(tmp_path, form, core_hours=0.5 if form == "full-again" else 1.0)
+        assert results.take_in(folder) == ((["hist-fig4"], []) if taken else ([], ["hist-fig4"]))
+        assert (kept / "hist-fig4.csv").read_text() == after
+
+
+def test_what_is_left_is_printed(tmp_path, kept, monkeypatch, capsys):
+    results.take_in(leave(tmp_path, "full"))
+    monkeypatch.setattr("sys.argv", ["results", str(leave(tmp_path, "quick"))])
+    monkeypatch.setattr(results, "pages", dict)
+    runpy.run_module("scenarios.results", run_name="__main__")
+    assert capsys.readouterr().out.splitlines() == [
+        "Taken in: nothing",
+        "Left, quick forms where a full one is kept: hist-fig4",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ({"commit": "abc+changes"}, r"hist-fig5.json: commits = abc\+changes: must be .* Usual fix: commit"),
+        ({"paper": "more is better"}, "hist-fig5.json: claims: each must say `is_ours`.* Usual fix: `cosim"),
+    ],
+)
+def test_a_figure_that_nobody_could_trust_is_refused_and_nothing_taken_in(what, message, tmp_path, kept):
+    leave(tmp_path, "first")
+    leave(tmp_path, "second", "hist-fig5", **what)
+    with pytest.raises(cosim.ConfigurationError, match=message):
+        results.take_in(tmp_path)
+    assert not kept.exists()
+
+
+# --- Pages --------------------------------------------------------------------------------------------------
+
+
+def told(claims, **others):
+    """A figure's NAME.json."""
+    as_usual = {"figure": "hist-fig4", "command": "cosim reproduce hist-fig4", "seeds": [1], "runs": 0}
+    as_usual |= {"global_rounds": [], "core_hours": 1.0, "commits": ["0123456789"], "cpu": "one"}
+    return as_usual | {"claims": claims} | others
+
+
+def claimed(paper, verdict="comes out", is_ours=False, least=0.0, most=None):
+    quantity = {"in_words": "it: 2 [1, 3]", "least": least, "most": most}
+    return {"paper": paper, "verdict": verdict, "is_ours": is_ours, "quantities": [quantity]}
+
+
+@pytest.fixture
+def table_kept(kept):
+    """As the table of a figure."""
+    kept.mkdir()
+    return lambda frame: frame.to_csv(kept / "hist-fig4.csv", index=False)
+
+
+def test_a_page_says_what_was_asked(table_kept):
+    table_kept(pd.DataFrame({"x": range(99)}))
+    lines = list(results.section(told([claimed("a", most=1.5), claimed("b", least=None, most=0.25)])))
+    assert "| a | it: 2 [1, 3] (asked: 0 to 1.5) | comes out |" in lines
+    assert "| b | it: 2 [1, 3] (asked: below 0.25) | comes out |" in lines
+
+
+def test_claims_of_ours_stand_and_count_by_themselves(table_kept):
+    table_kept(pd.DataFrame({"x": range(99)}))
+    of_paper = [claimed("theirs"), claimed("theirs too", "too noisy")]
+    own = [claimed("ours", is_ours=True), claimed("ours too", "does not show", is_ours=True)]
+    figure = told([own[0], *of_paper, own[1]])
+    lines = list(results.section(figure))
+    heads = [
+        lines.index(f"| {words} | here | verdict |") for words in ("the paper says", "ours, not the paper's")
+    ]
+    names = ("theirs", "theirs too", "ours", "ours too")
+    rows = [next(n for n, line in enumerate(lines) if line.startswith(f"| {name} |")) for name in names]
+    assert sorted([*heads, *rows]) == [heads[0], *rows[:2], heads[1], *rows[2:]]
+    (line,) = (line for line in results.index({"hist": [figure]}).splitlines() if "hist-fig4]" in line)
+    counts = ["2", "1", "", "1", "1 of 2", "1", "", "", "1"]
+    assert [cell.strip() for cell in line.strip("|").split("|")][1:] == counts
+
+
+@pytest.mark.parametrize(
+    ("commit", "shown"), [("0123456789", "`0123456`."), ("0123456789+changes", "`0123456+changes`.")]
+)
+def test_a_page_says_where_a_commit_does_not_hold_all(commit, shown, table_kept):
+    table_kept(pd.DataFrame({"x": range(99)}))
+    assert f", commit {shown}" in list(results.section(told([], commits=[commit])))[-1]
+
+
+def test_a_small_table_is_shown_with_means_over_seeds(table_kept):
+    """Intervals by Student's t; who never got there is counted; an empty column is left out."""
+    taken = {"a": [1.0, 2.0, 3.0], "b": [1.0, math.inf, 2.0], "c": [5.0] * 3}
+    rows = [
+        {"name": name, "seed": seed, "time_s": taken_s, "paper_MB": 7.25, "nothing": math.nan}
+        for seed in (0, 1, 2)
+        for name, taken_s in ((name, of_seeds[seed]) for name, of_seeds in taken.items())
+    ]
+    table_kept(pd.DataFrame(rows))
+    half = stats.t.ppf(0.975, 2) / math.sqrt(3.0)
+    lines = list(results.section(told([])))
+    first = lines.index("| name | time (s) | paper MB |")
+    assert lines[first + 1 : first + 6] == [
+        "|---|---|---|",
+        f"| a | 2 [{2.0 - half:.3g}, {2.0 + half:.3g}] | 7.25 |",
+        "| b | 2 of 3 reached | 7.25 |",
+        "| c | 5 | 7.25 |",
+        "",
+    ]
+
+
+def test_columns_with_ends_are_shown_as_intervals_and_long_tables_not(table_kept):
+    rows = pd.DataFrame({"algorithm": ["A", "B"], "accuracy": [0.51234, 0.25], "paper": [math.nan, 0.5]})
+    table_kept(rows.assign(accuracy_low=[0.41, 0.25], accuracy_high=[0.61, 0.25]))
+    lines = list(results.section(told([])))
+    assert "| A | 0.5123 [0.41, 0.61] |  |" in lines
+    assert "| B | 0.25 | 0.5 |" in lines
+    table_kept(pd.concat([rows] * 7))
+    assert not any(line.startswith("| A |") for line in results.section(told([])))

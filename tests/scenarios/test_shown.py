@@ -1,10 +1,14 @@
 """What a figure says of itself in NAME.json: what it took to play it, against sums by hand."""
 
+import io
 import json
 from types import SimpleNamespace
 from typing import Any
 
+from rich.console import Console
+
 from scenarios.reproduce import shown
+from scenarios.reproduce.claims import Claim, Quantity
 from scenarios.reproduce.figures import Options
 
 
@@ -35,3 +39,17 @@ def test_a_figure_names_the_commits_that_have_played_its_runs(tmp_path):
 def test_a_figure_without_runs_took_what_its_command_took(tmp_path, monkeypatch):
     monkeypatch.setattr(shown.time, "process_time", lambda: 900.0)
     assert shown.as_json("f", Options(), [], tmp_path, [])["core_hours"] == 0.25
+
+
+def test_claims_of_ours_are_told_apart(tmp_path):
+    quantities = [Quantity(words="x", values=[1.0, 1.0], least=0.0)]
+    claims = [
+        Claim(paper=f"{own} it", quantities=quantities, is_ours=own == "our") for own in ("their", "our")
+    ]
+    told = shown.as_json("f", Options(), claims, tmp_path, [])["claims"]
+    assert [claim["is_ours"] for claim in told] == [False, True]
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(shown.claims_table("f", Options(), claims))
+    printed = console.export_text()
+    assert "│ their it " in printed
+    assert "│ (ours, not the paper's) our it " in printed

@@ -20,7 +20,7 @@ from cosim.servers.waiting import FirstK
 from scenarios.validate import delay_laws as validation
 from scenarios.validate.delays.laws import LAWS
 from scenarios.validate.delays.packets import Packets
-from scenarios.validate.delays.page import CLOSED_FORM, page
+from scenarios.validate.delays.page import CLOSED_FORM, drawn, page
 from scenarios.validate.delays.paths import mean_ages_s
 from scenarios.validate.delays.samples import Independent, Regenerating
 
@@ -179,6 +179,33 @@ def test_the_page_is_made_of_its_tables(points):
     assert (DOCS / "laws.md").read_text(encoding="utf-8") == page(points, coverage)
     keys = points.loc[(points["theory"] == CLOSED_FORM) & (points["method"] != "exact"), ["law", "quantity"]]
     assert set(map(tuple, coverage[["law", "quantity"]].to_numpy())) == set(map(tuple, keys.to_numpy()))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_every_symbol_of_a_formula_is_explained(name):
+    """Among its symbols or by the formula itself; the page explains E, P and t, and i, k and n count."""
+
+    def letters(text: str) -> set[str]:
+        return set(re.findall(r"(?<![A-Za-z])(?:[A-Za-z]|mu|rho|lambda)(?![A-Za-z])", text))
+
+    law = LAWS[name]
+    formula = law.formula.replace("M/H2/1", "")
+    explained = letters(law.symbols) | set(re.findall(r"(?:^|[;,] )(\w)(?:_\w)? = ", formula))
+    assert letters(formula) - set("EPtikn") <= explained
+
+
+def test_the_picture_has_every_wrong_theory_where_it_is(points):
+    axes = drawn(points).axes[0]
+    crosses = next(line for line in axes.lines if line.get_label() == "wrong theory")
+    found = np.sort(np.asarray(crosses.get_xdata(), dtype=float))
+    keys = ["law", "quantity"]
+    right = points[points["theory"] == CLOSED_FORM].set_index(keys)["predicted"]
+    wrong = points[(points["theory"] != CLOSED_FORM) & (points["method"] != "exact")]
+    ratio = wrong["predicted"].to_numpy() / right[list(map(tuple, wrong[keys].to_numpy()))].to_numpy()
+    assert found == pytest.approx(np.sort(ratio), rel=1e-12)
+    low, high = axes.get_xlim()
+    assert low < found[0]
+    assert found[-1] < high
 
 
 def test_the_pages_theories_are_the_laws(points):

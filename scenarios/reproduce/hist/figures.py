@@ -34,9 +34,9 @@ class Options(figures.Options):
     """How much is run.
 
     Attributes:
-        paper_scale: The paper's own, which takes days: Figs. 4 to 7, and those of the conference paper, with
-            the learning rate of the authors' public code, 0.01 instead of 0.05, and five times the rounds;
-            Table I with N = 2 as well, and to 80 %.
+        paper_scale: The paper's own, in hours: Figs. 4 to 7, and those of the conference paper, with the
+            learning rate of the authors' public code, 0.01 instead of 0.05, and five times the rounds. Table
+            I, in days: with N = 2 as well, and to 80 %.
     """
 
     paper_scale: bool = False

@@ -84,6 +84,7 @@ def part_claims() -> list[Claim]:
                 Claim(
                     paper=f"N = {num_cells}: HIST's entries are multiples {words}",
                     quantities=[no_multiples(entries, share * TABLE.multiple, TABLE.unit)],
+                    is_ours=True,
                 )
             )
     return claims

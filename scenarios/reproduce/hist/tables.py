@@ -224,6 +224,7 @@ def grid_claim(table: PaperTable) -> Claim:
             ),
             no_multiples(entries, table.multiple, table.unit),
         ],
+        is_ours=True,
     )
 
 

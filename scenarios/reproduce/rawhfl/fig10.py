@@ -32,6 +32,8 @@ __all__ = ["Options", "main"]
 FIGURE = "rawhfl-fig10"
 ALGORITHMS = ("RawHFL, Z=4", "central SGD", "H-FedAvg-UB", "FedAvg-UB", "H-FedAvg-M2", "H-FedAvg-M1")
 MOST = 10
+WITHIN, CAUGHT_UP, SURELY = 3.0, 1.0, 0.95
+"""Points that are near, points that are no longer behind, and a share that is almost 1. [no source]"""
 
 
 def main(options: Options) -> int:
@@ -89,33 +91,66 @@ def claims_of(mean: Mapping[str, Floats]) -> list[Claim]:
     return [
         *(
             Claim(
-                paper=f"Top-1: RawHFL {points:g} points above {name} (here: at least half of it)",
+                paper=f"Top-1: RawHFL {points:g} points above {name} (here: within {WITHIN:g})",
                 quantities=[
-                    Quantity(
-                        words=f"RawHFL less {name}",
-                        values=100.0 * (raw - mean[name])[:, 0],
-                        least=points / 2.0,
-                        unit="points",
-                    )
+                    about(f"RawHFL less {name}", 100.0 * (raw - mean[name])[:, 0], points, WITHIN, "points")
                 ],
             )
             for name, points in (("H-FedAvg-M1", 36.94), ("H-FedAvg-M2", 25.67), ("Top-Popular", 35.69))
         ),
         Claim(
-            paper="Top-1: central SGD 6.95 points above RawHFL (here: within 3)",
-            quantities=[about("central SGD less RawHFL", 100.0 * (central - raw)[:, 0], 6.95, 3.0, "points")],
-        ),
-        Claim(
-            paper="the requested video is almost surely among the first 8 guesses",
+            paper=f"Top-1: central SGD 6.95 points above RawHFL (here: within {WITHIN:g})",
             quantities=[
-                Quantity(words="RawHFL", values=raw[:, 7], least=0.95),
-                Quantity(words="central SGD", values=central[:, 7], least=0.95),
+                about("central SGD less RawHFL", 100.0 * (central - raw)[:, 0], 6.95, WITHIN, "points")
             ],
         ),
         Claim(
-            paper="no method beats the best possible guess (closed form; here: by more than 0.02)",
+            paper="RawHFL, H-FedAvg-UB and FedAvg-UB nearly identical for all M (here: within "
+            f"{WITHIN:g} points)",
+            quantities=[
+                Quantity(
+                    words=f"RawHFL and {name}, most apart",
+                    values=100.0 * np.abs(raw - mean[name]).max(axis=1),
+                    most=WITHIN,
+                    unit="points",
+                )
+                for name in ("H-FedAvg-UB", "FedAvg-UB")
+            ],
+        ),
+        Claim(
+            paper="central SGD is ahead for M up to 7",
+            quantities=[
+                Quantity(
+                    words="central SGD less RawHFL, where it is least",
+                    values=100.0 * (central - raw)[:, :7].min(axis=1),
+                    least=0.0,
+                    unit="points",
+                )
+            ],
+        ),
+        Claim(
+            paper=f"from M = 8 on RawHFL catches up with central SGD (here: to {CAUGHT_UP:g} point)",
+            quantities=[
+                Quantity(
+                    words="central SGD less RawHFL, where it is most",
+                    values=100.0 * (central - raw)[:, 7:].max(axis=1),
+                    most=CAUGHT_UP,
+                    unit="points",
+                )
+            ],
+        ),
+        Claim(
+            paper=f"the requested video is almost surely among the first 8 guesses (here: in {SURELY:g})",
+            quantities=[
+                Quantity(words="RawHFL", values=raw[:, 7], least=SURELY),
+                Quantity(words="central SGD", values=central[:, 7], least=SURELY),
+            ],
+        ),
+        Claim(
+            paper="no method beats the best possible guess (closed form) by more than 0.02",
             quantities=[Quantity(words="largest excess", values=excess, most=0.02)],
             is_required=True,
+            is_ours=True,
         ),
     ]
 

@@ -21,6 +21,8 @@ NEAR = 1.5
 """Factor up or down that is near. [no source]"""
 PAPER_J = {2: 3.77, 4: 7.12, 6: 10.34}
 """Energy of an edge round, all cells: derived from Table II as its energy over 400 edge rounds, for Z."""
+SAVED = 4.85
+"""Energy of H-FedAvg-UB over that of RawHFL, Z=4, after 100 rounds. [RawHFL, Section V-C]"""
 TEXT_J = {2: 3.7, 4: 7.1, 6: 10.3}
 """What half of the base stations exceed, for Z. [RawHFL, Section V, on Fig. 7]"""
 
@@ -33,24 +35,16 @@ def main(options: Options) -> int:
         Claim(
             paper=f"Z={z}: {paper_j:g} J in an edge round, all cells, by Table II (the text: more than "
             f"{TEXT_J[z]:g} J per BS in half of the cases; here: within a factor of 1.5)",
-            quantities=[
-                Quantity(
-                    words="Algorithm 2",
-                    values=runs.edge_round_j(f"RawHFL, Z={z}"),
-                    least=paper_j / NEAR,
-                    most=paper_j * NEAR,
-                    unit="J",
-                )
-            ],
+            quantities=[near("Algorithm 2", runs.edge_round_j(f"RawHFL, Z={z}"), paper_j, "J")],
         )
         for z, paper_j in PAPER_J.items()
     ]
-    claims.append(saving(runs))
+    claims += savings(runs)
     planned_j, full_j = (runs.edge_round_j(f"{name}, floors") for name in ("exact, Z=4", "H-FedAvg-UB"))
     claims.append(
         Claim(
-            paper="(not in the paper: devices that clock no lower than 300 MHz, send no lower than 0 dBm and "
-            "draw 0.1 W while busy; at least 4 times less)",
+            paper="devices that clock no lower than 300 MHz, send no lower than 0 dBm and draw 0.1 W while "
+            "busy: at least 4 times less",
             quantities=[
                 Quantity(
                     words="H-FedAvg-UB over the optimum, Z = 4",
@@ -59,6 +53,7 @@ def main(options: Options) -> int:
                     unit="times",
                 )
             ],
+            is_ours=True,
         )
     )
     return write(
@@ -89,24 +84,41 @@ def energies(options: Options) -> tuple[Runs, pd.DataFrame]:
     )
 
 
-def saving(runs: Runs) -> Claim:
+def savings(runs: Runs) -> list[Claim]:
     """How much less energy RawHFL takes than everyone at full speed and power."""
     unbound_j = runs.edge_round_j("H-FedAvg-UB")
     by_algorithm_2 = unbound_j / runs.edge_round_j("RawHFL, Z=4")
     by_optimum = unbound_j / runs.edge_round_j("exact, Z=4")
-    return Claim(
-        paper="RawHFL, Z=4 takes far less energy than H-FedAvg-UB: 4.85 times less (here: at least 4)",
-        quantities=[
-            Quantity(words="less, by Algorithm 2", values=by_algorithm_2, least=4.0, unit="times"),
-            Quantity(
-                words="energy of Algorithm 2 over that of the optimum",
-                values=by_optimum / by_algorithm_2,
-                least=1.0 - 1e-9,
-                unit="times",
-            ),
-        ],
-        is_required=True,
-    )
+    words = "H-FedAvg-UB over RawHFL, Z=4"
+    return [
+        Claim(
+            paper="RawHFL takes significantly less energy than H-FedAvg-UB",
+            quantities=[Quantity(words=words, values=by_algorithm_2, least=1.0, unit="times", is_ratio=True)],
+            is_required=True,
+        ),
+        Claim(
+            paper=f"{SAVED:g} times less (here: within a factor of {NEAR:g})",
+            quantities=[near(words, by_algorithm_2, SAVED, "times")],
+        ),
+        Claim(
+            paper="Algorithm 2 takes no less than the optimum",
+            quantities=[
+                Quantity(
+                    words="energy of Algorithm 2 over that of the optimum",
+                    values=by_optimum / by_algorithm_2,
+                    least=1.0 - 1e-9,
+                    unit="times",
+                )
+            ],
+            is_required=True,
+            is_ours=True,
+        ),
+    ]
+
+
+def near(words: str, values: Floats, paper: float, unit: str) -> Quantity:
+    """That a number is within a factor of the paper's."""
+    return Quantity(words=words, values=values, least=paper / NEAR, most=paper * NEAR, unit=unit)
 
 
 def quantiles(energy_j: pd.Series) -> pd.DataFrame:

@@ -32,6 +32,7 @@ def main(options: Options) -> int:
                     most=NEAR,
                 )
             ],
+            is_ours=name == "exact",
         )
         for name, words in (("RawHFL", "Algorithm 2"), ("exact", "optimum"))
     ]

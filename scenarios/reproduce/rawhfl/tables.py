@@ -14,11 +14,19 @@ from rich.table import Table
 
 from analysis.plots import COLOURS
 from scenarios.command_line.console import console
-from scenarios.reproduce.claims import interval_of
-from scenarios.reproduce.rawhfl.fig6 import claims_of
-from scenarios.reproduce.rawhfl.fig7 import saving
+from scenarios.reproduce.claims import Claim, Floats, interval_of
+from scenarios.reproduce.rawhfl.fig7 import NEAR, near, savings
 from scenarios.reproduce.rawhfl.fig9 import far_below, like_upper_bound
-from scenarios.reproduce.rawhfl.figures import Options, Runs, label_ranks, popularity_ranks, system_of, write
+from scenarios.reproduce.rawhfl.figures import (
+    WITHIN,
+    Options,
+    Runs,
+    about,
+    label_ranks,
+    popularity_ranks,
+    system_of,
+    write,
+)
 
 PAPER_EDGE_ROUND_J = {
     "RawHFL, Z=2": 1508.33 / 400,
@@ -43,29 +51,59 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
     if options.quick:
         names = [name for name in names if name not in ("RawHFL, Z=2", "RawHFL, Z=6")]
     runs = Runs(options, (*names, "exact, Z=4"), v)
-    rows = []
+    rows, entries = [], list[Claim]()
     for name in (*names, "exact, Z=4", "Top-Popular"):
         if name == "Top-Popular":
             of_users = [popularity_ranks(system_of("RawHFL, Z=4", options, s, v)) for s in options.every_seed]
-            energy_j = np.nan
         else:
             of_users = [label_ranks(result) for result in runs.of[name]]
-            energy_j = np.nan if name == "central SGD" else float(runs.edge_round_j(name).mean())
         of_seeds = [(ranks == 0).mean(axis=1) for ranks in of_users]
         accuracy = interval_of(np.array([of_seed.mean() for of_seed in of_seeds]))
         row: dict[str, Any] = {"algorithm": name, "accuracy": accuracy.estimate}
         row |= {"over_users": np.concatenate(of_seeds).std(), "paper_accuracy": paper.get(name, np.nan)}
-        row |= {"edge_round_j": energy_j, "paper_edge_round_j": PAPER_EDGE_ROUND_J.get(name, np.nan)}
-        rows.append(row | {"accuracy_low": accuracy.low, "accuracy_high": accuracy.high})
+        row |= {"edge_round_j": np.nan, "paper_edge_round_j": PAPER_EDGE_ROUND_J.get(name, np.nan)}
+        row |= {"accuracy_low": accuracy.low, "accuracy_high": accuracy.high}
+        if name not in ("central SGD", "Top-Popular"):
+            energy = interval_of(runs.edge_round_j(name))
+            row |= {"edge_round_j": energy.estimate, "edge_round_j_low": energy.low}
+            row |= {"edge_round_j_high": energy.high}
+        rows.append(row)
+        if name in paper and options.rounds >= 100:
+            entries += entries_of(name, np.array([of.mean() for of in of_seeds]), paper[name], runs)
     table = pd.DataFrame(rows)
     console.print(shown(figure, options, table))
     claims = [
-        *claims_of(runs, "RawHFL, Z=4"),
         like_upper_bound(runs),
-        saving(runs),
-        *(far_below(runs, name) for name in ("H-FedAvg-M1", "H-FedAvg-M2")),
+        *savings(runs),
+        *far_below(runs),
+        *entries,
     ]
     return write(figure, options, table, drawn(table), claims, runs.all)
+
+
+def entries_of(name: str, accuracy: Floats, paper: float, runs: Runs) -> list[Claim]:
+    """A row of the table beside the paper's: its accuracy and its energy.
+
+    Args:
+        accuracy: With each seed.
+        paper: The accuracy in the paper.
+    """
+    within = WITHIN[runs.v]
+    claims = [
+        Claim(
+            paper=f"{name}: accuracy {paper:g} (here: within {within:g})",
+            quantities=[about(f"after {runs.options.rounds} rounds", accuracy, paper, within)],
+        )
+    ]
+    if name in PAPER_EDGE_ROUND_J:
+        paper_j = PAPER_EDGE_ROUND_J[name]
+        claims.append(
+            Claim(
+                paper=f"{name}: {paper_j:.4g} J in an edge round (here: within a factor of {NEAR:g})",
+                quantities=[near("mean over the rounds", runs.edge_round_j(name), paper_j, "J")],
+            )
+        )
+    return claims
 
 
 def shown(figure: str, options: Options, table: pd.DataFrame) -> Table:

@@ -31,10 +31,13 @@ def main(options: Options) -> int:
     runs = play_all(FIGURE, of_uploads | of_epochs, options)
     by_uploads, by_epochs = list(of_uploads), list(of_epochs)
     claims = [
-        claim("a larger K speeds up training", runs, by_uploads),
-        claim("convergence is faster with more local epochs", runs, by_epochs),
+        faster("a larger K speeds up training", runs, by_uploads),
         steadier(runs, by_uploads),
+        faster("convergence is faster with more local epochs", runs, by_epochs),
     ]
+    if not options.quick:
+        claims.insert(2, less_and_less("if K is large enough, the effects get smaller", runs, by_uploads))
+        claims.append(less_and_less("the gain gets smaller as E_l keeps increasing", runs, by_epochs))
     panels = [("train_mse", by_uploads), ("train_mse", by_epochs)]
     return write_figure(FIGURE, options, runs, panels, claims)
 
@@ -44,27 +47,43 @@ def variant(system: cosim.System, **knobs: object) -> cosim.System:
     return cosim.evolve(system, protocol=cosim.evolve(system.protocol, num_needed=None, **knobs))
 
 
-def claim(words: str, runs: Runs, curves: list[str]) -> Claim:
-    """The mean training loss over the rounds, the curve with most against the one with least."""
-    least, most = curves[0], curves[-1]
+def faster(words: str, runs: Runs, curves: Sequence[str]) -> Claim:
+    """The mean training loss over the rounds, the curve with least over the one with most."""
     return Claim(
         paper=words,
         quantities=[
             Quantity(
-                words=f"mean training MSE over the rounds, {least} less {most}",
-                values=mean_loss(runs[least]) - mean_loss(runs[most]),
-                least=0.0,
+                words=f"mean training MSE over the rounds, {curves[0]} over {curves[-1]}",
+                values=gain(runs, curves[0], curves[-1]),
+                least=1.0,
+                is_ratio=True,
             )
         ],
         is_required=True,
     )
 
 
-def steadier(runs: Runs, curves: list[str]) -> Claim:
+def less_and_less(words: str, runs: Runs, curves: Sequence[str]) -> Claim:
+    """What the first doubling gains over what the last one does."""
+    first, last = curves[:2], curves[-2:]
+    return Claim(
+        paper=words,
+        quantities=[
+            Quantity(
+                words=f"that ratio of {' to '.join(first)} over that of {' to '.join(last)}",
+                values=gain(runs, *first) / gain(runs, *last),
+                least=1.0,
+                is_ratio=True,
+            )
+        ],
+    )
+
+
+def steadier(runs: Runs, curves: Sequence[str]) -> Claim:
     """How much the training loss moves from round to round in the second half."""
     least, most = curves[0], curves[-1]
     return Claim(
-        paper="and steadies it",
+        paper="a larger K steadies training",
         quantities=[
             Quantity(
                 words=f"relative change from round to round, {least} less {most}",
@@ -76,9 +95,12 @@ def steadier(runs: Runs, curves: list[str]) -> Claim:
     )
 
 
-def mean_loss(results: Sequence[cosim.Result]) -> Floats:
-    """Mean over the rounds of every seed, shape (seeds,)."""
-    return np.array([result.evaluations["train_mse"].mean() for result in results])
+def gain(runs: Runs, least: str, most: str) -> Floats:
+    """Mean training loss over the rounds of one curve over that of another, shape (seeds,)."""
+    of_least, of_most = (
+        np.array([run.evaluations["train_mse"].mean() for run in runs[curve]]) for curve in (least, most)
+    )
+    return of_least / of_most
 
 
 def jumps(results: Sequence[cosim.Result]) -> Floats:

@@ -47,8 +47,16 @@ class SharedBand(Law):
 
     name: ClassVar[str] = "shared-band"
     title: ClassVar[str] = "M/G/1 processor sharing"
-    formula: ClassVar[str] = "E[T] = E[X] / (1 - rho) for any law of X; E[T / x] = 1 / (1 - rho) for any size"
-    conditions: ClassVar[str] = "Poisson uploads, given SNR, a band that is redivided among all who send"
+    formula: ClassVar[str] = "E[T] = E[X] / (1 - rho), E[T / X] = 1 / (1 - rho) for any law of X"
+    symbols: ClassVar[str] = (
+        "T, the sojourn of an upload; X, its size: the time that it would take with the whole band; lambda "
+        "uploads a second; rho = lambda E[X]"
+    )
+    conditions: ClassVar[str] = (
+        "Poisson uploads, sizes independent of each other and of arrivals, a steady SNR, the same in any "
+        "bandwidth, a band that is redivided evenly among all who send, nobody leaves early, rho < 1, "
+        "equilibrium"
+    )
     source: ClassVar[str] = "Kleinrock, Queueing Systems 2, chapter 4"
     module: ClassVar[str] = "delays.processor_sharing"
     shortest: ClassVar[float] = 0.15
@@ -129,7 +137,14 @@ class Together(Law):
     name: ClassVar[str] = "together"
     title: ClassVar[str] = "n uploads that start together"
     formula: ClassVar[str] = "T_(k) = x_(1) + ... + x_(k) + (n - k) x_(k)"
-    conditions: ClassVar[str] = "given SNR, a band that is redivided among all who send, nobody else"
+    symbols: ClassVar[str] = (
+        "n uploads; T_(k), the k-th end since the start; x_(1) <= ... <= x_(n), the times that they would "
+        "take with the whole band"
+    )
+    conditions: ClassVar[str] = (
+        "steady SNRs, the same in any bandwidth; a band that is redivided evenly among all who send; nobody "
+        "else sends, nobody stops early"
+    )
     source: ClassVar[str] = "derived here"
     module: ClassVar[str] = "delays.started_together"
     snrs: tuple[float, ...] = (0.5, 1.0, 3.0, 3.0, 15.0, 100.0)

@@ -49,7 +49,15 @@ class FadedUploads(Law):
     formula: ClassVar[str] = (
         "P(T <= D) = Q(M, x(D)), x(t) = (2^(b / (B t)) - 1) / s; E[min(T, D)] = int_0^D (1 - Q(M, x(t))) dt"
     )
-    conditions: ClassVar[str] = "a band for each, one gain while an upload lasts, M antennas combined"
+    symbols: ClassVar[str] = (
+        "T, the time that an upload needs; D, the deadline, at which it is given up; b, its bits; B, its "
+        "bandwidth; s, the mean SNR at an antenna; M antennas; x(t), the least gain with which T <= t; "
+        "Q(M, x) = exp(-x) sum_{j < M} x^j / j!"
+    )
+    conditions: ClassVar[str] = (
+        "a band for each, b / (B log2(1 + s g)) seconds at gain g, one gain while an upload lasts: Rayleigh "
+        "fading, independent at M antennas whose powers add"
+    )
     source: ClassVar[str] = "derived here"
     module: ClassVar[str] = "delays.faded_upload"
     shortest: ClassVar[float] = 0.1
@@ -106,7 +114,10 @@ class Counts(Law):
     name: ClassVar[str] = "success-counts"
     title: ClassVar[str] = "Poisson-binomial success counts"
     formula: ClassVar[str] = "P(K = k) = [z^k] prod_i (1 - p_i + p_i z)"
-    conditions: ClassVar[str] = "independent uploads, each with a probability of its own"
+    symbols: ClassVar[str] = (
+        "K, how many uploads arrive; p_i, the probability that upload i does; [z^k], the coefficient of z^k"
+    )
+    conditions: ClassVar[str] = "uploads independent of each other, each with a probability of its own"
     source: ClassVar[str] = "Poisson 1837, derived here"
     module: ClassVar[str] = "delays.success_counts"
     shortest: ClassVar[float] = 0.06
@@ -153,7 +164,14 @@ class Retransmissions(Law):
     name: ClassVar[str] = "retransmission"
     title: ClassVar[str] = "Retransmission until success"
     formula: ClassVar[str] = "P(N = n) = (1 - p)^(n-1) p; E[N] = 1 / p; E[time] = E[min(T, D)] / p"
-    conditions: ClassVar[str] = "Rayleigh fading drawn anew for every attempt, each given up after D"
+    symbols: ClassVar[str] = (
+        "N, the number of attempts until one arrives; T, the time that an attempt needs; D, the deadline of "
+        "an attempt; p = P(T <= D)"
+    )
+    conditions: ClassVar[str] = (
+        "Rayleigh fading that stays while an attempt lasts and is drawn anew for the next, independently; "
+        "p > 0; a failed attempt takes D, nothing lies between attempts, as many as are needed"
+    )
     source: ClassVar[str] = "derived here (geometric law, Wald)"
     module: ClassVar[str] = "delays.faded_upload"
     theory: FadedUpload = REPEATED

@@ -13,6 +13,11 @@ import attrs
 from analysis.intervals.statistics import Interval
 from scenarios.validate.delays.samples import Sample
 
+STEADY = (
+    "services independent of each other and of arrivals, no rest while somebody waits, room for all, "
+    "rho < 1, equilibrium"
+)
+"""Conditions that laws of queues have in common."""
 Numbers = Mapping[str, float]
 """Quantity, with its unit in brackets where it has one -> number."""
 
@@ -25,6 +30,7 @@ class Law(ABC):
         name: As an option.
         title: As printed.
         formula: In the symbols of its closed form.
+        symbols: Those of the formula, each with its meaning.
         conditions: Under which it holds, in few words.
         source: Where it is from.
         module: Of the closed form, in `analysis.closed_forms`.
@@ -34,6 +40,7 @@ class Law(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     formula: ClassVar[str]
+    symbols: ClassVar[str]
     conditions: ClassVar[str]
     source: ClassVar[str]
     module: ClassVar[str]

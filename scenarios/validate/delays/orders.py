@@ -14,7 +14,7 @@ from analysis.closed_forms.sojourn import Sojourn
 from cosim.queueing.message import Message
 from cosim.queueing.station import Station
 from cosim.simulation import Simulation
-from scenarios.validate.delays.law import Law, Numbers
+from scenarios.validate.delays.law import STEADY, Law, Numbers
 from scenarios.validate.delays.packets import EMPTY, NUM_PACKETS, Packets, poisson
 from scenarios.validate.delays.samples import Regenerating, Sample, regenerating
 
@@ -22,6 +22,11 @@ CLASSES = TwoPriorities(
     arrival_rates_per_s=(1.6, 0.8), mean_services_s=(0.125, 0.5), mean_square_services_s2=(0.03125, 0.5)
 )
 """Short messages and the public's long packets, all exponential."""
+CLASS_SYMBOLS = (
+    "class 1, messages; class 2, the public; of class i W_i, the wait, B_i, a service, lambda_i arrivals a "
+    "second, rho_i = lambda_i E[B_i]; rho = rho_1 + rho_2; "
+    "W_0 = (lambda_1 E[B_1^2] + lambda_2 E[B_2^2]) / 2"
+)
 PATIENT = Sojourn(arrival_rate_per_s=2.0, weights=(0.5, 0.5), rates_per_s=(8.0, 2.0))
 MESSAGES, PUBLIC = "mean wait of messages (s)", "mean wait of the public (s)"
 LOST, IDLE = "share lost", "share that finds nobody"
@@ -52,7 +57,11 @@ class Priorities(Law):
     name: ClassVar[str] = "priorities"
     title: ClassVar[str] = "M/G/1, two priorities"
     formula: ClassVar[str] = "E[W_1] = W_0 / (1 - rho_1); E[W_2] = W_0 / ((1 - rho_1) (1 - rho))"
-    conditions: ClassVar[str] = "Poisson arrivals, any services, messages before the public, no interruption"
+    symbols: ClassVar[str] = CLASS_SYMBOLS
+    conditions: ClassVar[str] = (
+        "independent Poisson arrivals of the classes, services of any law with finite E[B_i^2], one server, "
+        f"messages before the public, each class first come first served, no interruption; {STEADY}"
+    )
     source: ClassVar[str] = "Cobham 1954, derived here"
     module: ClassVar[str] = "delays.priorities"
     theory: TwoPriorities = CLASSES
@@ -88,7 +97,12 @@ class Conservation(Law):
     name: ClassVar[str] = "conservation"
     title: ClassVar[str] = "Conservation law"
     formula: ClassVar[str] = "rho_1 E[W_1] + rho_2 E[W_2] = rho W_0 / (1 - rho) in any order"
-    conditions: ClassVar[str] = "Poisson arrivals, any services, an order that does not look at them, no rest"
+    symbols: ClassVar[str] = CLASS_SYMBOLS
+    conditions: ClassVar[str] = (
+        "independent Poisson arrivals of the classes, services of any law with finite E[B_i^2], one server, "
+        "an order that does not look at lengths of services, no interruption, nobody leaves unserved; "
+        f"{STEADY}"
+    )
     source: ClassVar[str] = "Kleinrock 1965, derived here"
     module: ClassVar[str] = "delays.priorities"
     theory: TwoPriorities = CLASSES
@@ -136,12 +150,16 @@ class Patience(Law):
     name: ClassVar[str] = "patience"
     title: ClassVar[str] = "M/G/1 with patience D until service"
     formula: ClassVar[str] = (
-        "lost: (1 - rho) P(W > D) / (1 - rho P(W > D)); finds nobody: (1 - rho) / (1 - rho P(W > D)); "
-        "W where all stay"
+        "lost: (1 - rho) P(W > D) / (1 - rho P(W > D)); finds nobody: (1 - rho) / (1 - rho P(W > D))"
+    )
+    symbols: ClassVar[str] = (
+        "shares of packets; W, the wait where nobody leaves; D, the patience, at whose end a packet leaves; "
+        "lambda arrivals a second, B a service, rho = lambda E[B]"
     )
     conditions: ClassVar[str] = (
-        "Poisson arrivals, any services, first come first served, rho < 1; a service that has begun ends. A "
-        "deadline of a protocol is another thing: it counts the service, and the packet stays"
+        "Poisson arrivals, services of any law, one server, first come first served, one D for all; a "
+        f"service that has begun ends; {STEADY}. A deadline of a protocol is another thing: it counts the "
+        "service, and the packet stays"
     )
     source: ClassVar[str] = "derived here"
     module: ClassVar[str] = "delays.impatience"

@@ -13,7 +13,7 @@ from analysis.closed_forms.delays.many_servers import ManyServers
 from analysis.closed_forms.delays.tandem import Tandem
 from cosim.queueing.station import Station
 from cosim.simulation import Event, Simulation
-from scenarios.validate.delays.law import Law, Numbers
+from scenarios.validate.delays.law import STEADY, Law, Numbers
 from scenarios.validate.delays.packets import (
     EMPTY,
     NUM_PACKETS,
@@ -41,7 +41,15 @@ class TwoStations(Law):
         "E[T] = 1 / a_1 + 1 / a_2; P(T > t) = (a_2 exp(-a_1 t) - a_1 exp(-a_2 t)) / (a_2 - a_1), "
         "a_i = mu_i - lambda"
     )
-    conditions: ClassVar[str] = "Poisson arrivals to the first, exponential services drawn anew at the second"
+    symbols: ClassVar[str] = (
+        "T, the time through both stations; lambda arrivals a second; mu_i services a second at station i; "
+        "rho = lambda / mu_i at each"
+    )
+    conditions: ClassVar[str] = (
+        "Poisson arrivals to the first, exponential services drawn anew at the second, one server each, "
+        "first come first served, no time between the stations; for the tail a_1 and a_2 differ, else it is "
+        f"(1 + a_1 t) exp(-a_1 t); {STEADY}"
+    )
     source: ClassVar[str] = "Burke 1956, Reich 1957"
     module: ClassVar[str] = "delays.tandem"
     theory: Tandem = TANDEM
@@ -93,8 +101,13 @@ class AgeOfUpdates(Law):
     name: ClassVar[str] = "age"
     title: ClassVar[str] = "Age of updates through M/M/1"
     formula: ClassVar[str] = "E[age] = (1 / mu) (1 + 1 / rho + rho^2 / (1 - rho))"
+    symbols: ClassVar[str] = (
+        "age, the time since the newest update that has come was made, averaged over time; lambda updates "
+        "and mu services a second; rho = lambda / mu"
+    )
     conditions: ClassVar[str] = (
-        "updates made in a Poisson stream, exponential services, first come first served"
+        "updates made in a Poisson stream and queued at once, exponential services, one server, first come "
+        f"first served; {STEADY}"
     )
     source: ClassVar[str] = "Kaul, Yates, Gruteser 2012, derived here"
     module: ClassVar[str] = "delays.age"

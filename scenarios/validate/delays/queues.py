@@ -10,7 +10,7 @@ from analysis.closed_forms.delays.equal_services import EqualServices
 from analysis.closed_forms.delays.many_servers import ManyServers
 from analysis.closed_forms.pollaczek_khinchine import PollaczekKhinchine
 from analysis.closed_forms.sojourn import Sojourn
-from scenarios.validate.delays.law import Law, Numbers
+from scenarios.validate.delays.law import STEADY, Law, Numbers
 from scenarios.validate.delays.packets import mean_and_tail, of_the_public, values_and_tail
 from scenarios.validate.delays.samples import Sample, regenerating
 
@@ -28,7 +28,13 @@ class OneServer(Law):
     name: ClassVar[str] = "mm1"
     title: ClassVar[str] = "M/M/1"
     formula: ClassVar[str] = "P(T > t) = exp(-(mu - lambda) t)"
-    conditions: ClassVar[str] = "Poisson arrivals, exponential services, first come first served"
+    symbols: ClassVar[str] = (
+        "T, the sojourn, from arrival to departure; lambda arrivals and mu services a second; "
+        "rho = lambda / mu"
+    )
+    conditions: ClassVar[str] = (
+        f"Poisson arrivals, exponential services, one server, first come first served; {STEADY}"
+    )
     source: ClassVar[str] = "Kleinrock, Queueing Systems 1, Section 3.2"
     module: ClassVar[str] = "delays.many_servers"
     theory: ManyServers = MM1
@@ -60,7 +66,13 @@ class EqualLengths(Law):
         "E[W] = rho D / (2 (1 - rho)); P(W <= t) = (1 - rho) sum_{k <= t/D} (-u_k)^k exp(u_k) / k!, "
         "u_k = lambda (t - k D)"
     )
-    conditions: ClassVar[str] = "Poisson arrivals, equal services, first come first served"
+    symbols: ClassVar[str] = (
+        "W, the wait, from arrival to the start of the service; D, what every service lasts; lambda "
+        "arrivals a second; rho = lambda D"
+    )
+    conditions: ClassVar[str] = (
+        f"Poisson arrivals, equal services, one server, first come first served; {STEADY}"
+    )
     source: ClassVar[str] = "Erlang 1909, derived here"
     module: ClassVar[str] = "delays.equal_services"
     theory: EqualServices = MD1
@@ -93,7 +105,16 @@ class AnyLengths(Law):
     formula: ClassVar[str] = (
         "E[W] = lambda E[B^2] / (2 (1 - rho)); for M/H2/1 P(T > t) = p_1 exp(s_1 t) + p_2 exp(s_2 t)"
     )
-    conditions: ClassVar[str] = "Poisson arrivals, any services, first come first served"
+    symbols: ClassVar[str] = (
+        "W, the wait; T, the sojourn; B, a service; lambda arrivals a second; rho = lambda E[B]. M/H2/1 "
+        "(`analysis/closed_forms/sojourn.py`): with probability alpha_i, i = 1 or 2, a service is "
+        "exponential of rate mu_i; s_1 > s_2 are the roots of s^2 + (mu_1 + mu_2 - lambda) s + mu_1 mu_2 (1 "
+        "- rho), p_1 = -s_2 (1 + (alpha_1 / mu_2 + alpha_2 / mu_1) s_1) / (s_1 - s_2), p_2 = 1 - p_1"
+    )
+    conditions: ClassVar[str] = (
+        "Poisson arrivals, services of any law with finite E[B^2], one server, first come first served; "
+        f"{STEADY}"
+    )
     source: ClassVar[str] = "Kleinrock, Queueing Systems 1, Section 5.6; VHFL, Theorem 2"
     module: ClassVar[str] = "pollaczek_khinchine"
     theory: Sojourn = MH1
@@ -153,7 +174,13 @@ class SeveralServers(Law):
         "E[W] = C / (c mu - lambda); P(W > t) = C exp(-(c mu - lambda) t); C = B_c / (1 - rho (1 - B_c)), "
         "B_k = a B_{k-1} / (k + a B_{k-1}), B_0 = 1, a = lambda / mu"
     )
-    conditions: ClassVar[str] = "Poisson arrivals, exponential services, one queue for c servers"
+    symbols: ClassVar[str] = (
+        "W, the wait; C, the probability of a wait; B_k, the share lost by k servers without a queue; "
+        "lambda arrivals a second; mu services a second at each of c servers; rho = a / c"
+    )
+    conditions: ClassVar[str] = (
+        f"Poisson arrivals, exponential services, one queue for c servers, first come first served; {STEADY}"
+    )
     source: ClassVar[str] = "Kleinrock, Queueing Systems 1, Section 3.5"
     module: ClassVar[str] = "delays.many_servers"
     theory: ManyServers = MM3

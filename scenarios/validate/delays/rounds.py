@@ -74,7 +74,14 @@ class Barrier(Law):
     name: ClassVar[str] = "barrier"
     title: ClassVar[str] = "Barrier, and first K of n"
     formula: ClassVar[str] = "E[T_(k)] = d + m (H_n - H_(n-k))"
-    conditions: ClassVar[str] = "computing exponential of one mean, uploads of one length"
+    symbols: ClassVar[str] = (
+        "T_(k), the time until the first k of n updates have come; m, the mean time of computing; d, the "
+        "length of an upload; H_j = 1 + 1/2 + ... + 1/j, H_0 = 0"
+    )
+    conditions: ClassVar[str] = (
+        "clients independent of each other that start together, computing exponential of one mean, uploads "
+        "of one length that do not hinder each other"
+    )
     source: ClassVar[str] = "Renyi 1953, derived here"
     module: ClassVar[str] = "delays.barriers"
     shortest: ClassVar[float] = 0.18
@@ -126,7 +133,14 @@ class UnequalBarrier(Law):
     formula: ClassVar[str] = (
         "E[T_(n)] = d + sum_S (-1)^(|S|+1) / sum_(i in S) r_i; E[T_(1)] = d + 1 / sum_i r_i"
     )
-    conditions: ClassVar[str] = "computing exponential of a mean each, uploads of one length"
+    symbols: ClassVar[str] = (
+        "T_(k), the time until the first k of n updates have come; d, the length of an upload; 1 / r_i, the "
+        "mean time of computing of client i; S, a set of |S| clients, not the empty one"
+    )
+    conditions: ClassVar[str] = (
+        "clients independent of each other that start together, computing exponential of a mean each, "
+        "uploads of one length that do not hinder each other"
+    )
     source: ClassVar[str] = "inclusion and exclusion, derived here"
     module: ClassVar[str] = "delays.barriers"
     shortest: ClassVar[float] = 0.12

@@ -1,0 +1,77 @@
+"""A figure's table on its page: the CSV that is kept, where it is small.
+
+Rows that differ in the seed only are one row, their means with 95 % intervals; columns NAME_low and NAME_high
+are the ends of NAME's. Columns before `seed` say what was run, those behind it what came out.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cosim.units import SUFFIXES
+from scenarios.reproduce.claims import interval_of
+
+MOST_ROWS = 12
+ENDS = ("_low", "_high")
+
+
+def table(path: Path) -> Iterator[str]:
+    """The lines of a Markdown table; none of more rows than a page bears."""
+    frame = pd.read_csv(path).dropna(axis="columns", how="all")
+    keys = list(frame.columns[: frame.columns.get_loc("seed")]) if "seed" in frame else []
+    if (len(frame.drop_duplicates(keys)) if keys else len(frame)) > MOST_ROWS:
+        return
+    shown = over_seeds(frame, keys) if keys else with_ends(frame)
+    yield f"| {' | '.join(map(heading, shown.columns))} |"
+    yield "|" + "---|" * len(shown.columns)
+    for cells in shown.itertuples(index=False, name=None):
+        yield f"| {' | '.join(cells)} |"
+
+
+def over_seeds(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """A row for each design, in words."""
+    groups = frame.drop(columns="seed").groupby(keys, sort=False, dropna=False, as_index=False)
+    rows = groups.agg(lambda values: in_words(values.to_numpy(dtype=float)))
+    return rows.assign(**{key: rows[key].map(cell) for key in keys})
+
+
+def in_words(values: np.ndarray) -> str:
+    """Mean and interval, or how many are finite where not all are."""
+    if np.isnan(values).any():
+        return ""
+    if np.isinf(values).any():
+        return f"{np.isfinite(values).sum()} of {len(values)} reached"
+    found = interval_of(values)
+    return with_interval(found.estimate, found.low, found.high)
+
+
+def with_ends(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows in words, ends of intervals behind what they are of."""
+    words = frame.map(cell)
+    for name in frame.columns:
+        ends = [name + end for end in ENDS]
+        if set(ends) <= set(frame.columns):
+            words[name] = [with_interval(*own) for own in frame[[name, *ends]].itertuples(index=False)]
+            words = words.drop(columns=ends)
+    return words
+
+
+def with_interval(estimate: float, low: float, high: float) -> str:
+    """A number and the ends of its interval, where it has any."""
+    return cell(estimate) if low == high else f"{cell(estimate)} [{low:.3g}, {high:.3g}]"
+
+
+def cell(value: object) -> str:
+    """A value, rounded; nothing where it is missing."""
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.4g}"
+    return str(value)
+
+
+def heading(name: str) -> str:
+    """A column's name in words, its unit in brackets."""
+    unit = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
+    words = name.removesuffix(unit).replace("_", " ")
+    return f"{words} ({SUFFIXES[unit]})" if unit else words
