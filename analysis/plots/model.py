@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import offset_copy
 
 from analysis.designs import Design, headlines
 from analysis.intervals.curves import mean_curve
@@ -33,6 +34,8 @@ MOST_NAMED = 6
 """Lines that can be told apart in one picture."""
 
 _MOST_POINTS = 400
+_ASIDE = 2.0
+"""Points between bars of curves that end together."""
 
 
 class Curve(NamedTuple):
@@ -200,7 +203,7 @@ def named_among(lines: Sequence[Curve], measure: Measure) -> list[Curve]:
 def curves(axes: Axes, points: pd.DataFrame, x_label: str) -> None:
     """Test accuracies over something, a line per curve, told apart without colour.
 
-    Their intervals are bands, or of more than three lines bars at the ends.
+    Their intervals are bands, or of more than three lines bars at the ends, side by side.
 
     Args:
         points: Columns curve, at, mean, low, high (`analysis.intervals.curves.mean_curve`).
@@ -216,7 +219,10 @@ def curves(axes: Axes, points: pd.DataFrame, x_label: str) -> None:
             axes.fill_between(shown["at"], low, high, color=look["color"], alpha=0.13, linewidth=0)
         else:
             ends = [np.maximum(mean - low, 0.0), np.maximum(high - mean, 0.0)]
-            axes.errorbar(shown["at"], mean, ends, color=look["color"], linewidth=0.9, capsize=2.5)
+            points_aside = _ASIDE * (index - (len(lines) - 1) / 2)
+            aside = offset_copy(axes.transData, axes.get_figure(root=True), x=points_aside, units="points")
+            bar = {"color": look["color"], "linewidth": 0.9, "capsize": 2.5, "transform": aside}
+            axes.errorbar(shown["at"], mean, ends, fmt="none", **bar)
     axes.set_xlabel(x_label)
     axes.set_ylabel("test accuracy (%)")
     axes.grid(alpha=0.3)

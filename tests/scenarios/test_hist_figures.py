@@ -1,4 +1,4 @@
-"""The reproductions of Figs. 4 to 7: what they run, write, claim, and how they go on after a stop."""
+"""Reproductions of Figs. 4 to 7 and of the conference paper: what they run, write, claim, how they go on."""
 
 import importlib
 import json
@@ -14,8 +14,8 @@ from scenarios.reproduce.hist import figures as hist_figures
 from scenarios.reproduce.hist.figures import Options, hist_system, uploads
 
 FIGURES = {
-    name: importlib.import_module(f"scenarios.reproduce.hist.{name}")
-    for name in ("fig4", "fig5", "fig6", "fig7")
+    name: importlib.import_module(f"scenarios.reproduce.hist.{name.replace('-', '.')}")
+    for name in ("fig4", "fig5", "fig6", "fig7", "conf-fig2", "conf-fig3")
 }
 
 
@@ -67,22 +67,50 @@ def test_a_reproduction_writes_its_table_its_picture_and_its_claims(name, tmp_pa
     assert all(found["words"] for claim in told["claims"] for found in claim["quantities"])
 
 
-@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
-def test_fig5_has_the_runs_of_fig4_and_ends_others_at_its_target(quick, tmp_path, monkeypatch):
-    asked = {}
+@pytest.fixture
+def asked(monkeypatch):
+    """The systems that figures have asked for, by folder."""
+    systems_of = {}
 
     def capture(folder, systems, options):
-        asked.setdefault(folder, []).append(systems)
+        systems_of.setdefault(folder, []).append(systems)
         raise Captured
 
+    for figure in FIGURES.values():
+        monkeypatch.setattr(figure, "play_all", capture)
+    return systems_of
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
+def test_fig5_has_the_runs_of_fig4_and_ends_others_at_its_target(quick, tmp_path, asked):
     for name in ("fig4", "fig5"):
-        monkeypatch.setattr(FIGURES[name], "play_all", capture)
         with pytest.raises(Captured):
             FIGURES[name].main(Options(quick=quick, out=tmp_path))
     ((of_fig4, of_fig5),) = asked.values()
     assert of_fig4.items() < of_fig5.items()
     others = [of_fig5[label].end for label in of_fig5.keys() - of_fig4.keys()]
     assert {(type(end), end.target) for end in others} == {(cosim.AfterTarget, 0.75 if quick else 0.8)}
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
+def test_the_conference_figures_have_the_same_runs_in_its_setting(quick, tmp_path, asked):
+    """60 clients in N cells, H = 40, E / H = 5; the same upload for HIST as for HFedAvg."""
+    for name in ("conf-fig2", "conf-fig3"):
+        with pytest.raises(Captured):
+            FIGURES[name].main(Options(quick=quick, out=tmp_path))
+    ((systems, again),) = asked.values()
+    assert systems == again
+    cells, splits = ({2, 4}, {"shards"}) if quick else ({2, 3, 4, 5}, {"shards", "cell-iid"})
+    assert systems.keys() == {
+        f"{name} N={n}, {split}" for name in ("HIST", "HFedAvg") for n in cells for split in splits
+    }
+    for label, system in systems.items():
+        training, is_hist = system.protocol.training, label.startswith("HIST")
+        assert isinstance(system.protocol, cosim.Hist if is_hist else cosim.HFedAvg)
+        assert (system.num_clients, f"N={system.num_cells}" in label) == (60, True)
+        assert (training.steps.num_local_steps, training.num_edge_rounds) == (40, 5)
+        num_uploads = 5 * system.end.num_global_rounds / (system.num_cells if is_hist else 1)
+        assert num_uploads == (10 if quick else 60)
 
 
 def test_uploads_count_what_the_rounds_have_sent():
@@ -98,11 +126,12 @@ def test_uploads_count_what_the_rounds_have_sent():
         assert uploads(result).to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
 
 
-def test_the_required_claims_can_fail(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["fig4", "conf-fig2"])
+def test_the_required_claims_can_fail(name, tmp_path, monkeypatch):
     swapped = lambda options, **settings: tiny(options, swap=True, **settings)  # noqa: E731
     shrink(monkeypatch, swapped)
-    monkeypatch.setattr(FIGURES["fig4"], "play_all", played_here())
-    assert FIGURES["fig4"].main(Options(quick=True, out=tmp_path, seeds=2)) == 1
+    monkeypatch.setattr(FIGURES[name], "play_all", played_here())
+    assert FIGURES[name].main(Options(quick=True, out=tmp_path, seeds=2)) == 1
 
 
 def test_a_reproduction_plays_what_is_missing_and_nothing_else(tmp_path):

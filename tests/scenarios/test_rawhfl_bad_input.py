@@ -210,7 +210,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         pytest.param(
             ("reproduce", "rawhfl-table5"),
             "'rawhfl-table5'. Did you mean rawhfl-table",
-            "Known: hist-fig4",
+            "Known: hist-conf-fig2",
             None,
             id="no such table",
         ),

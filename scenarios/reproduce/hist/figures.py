@@ -1,5 +1,7 @@
 """What the reproductions of Figs. 4 to 7 of the HIST journal paper share: systems, uploads, curves.
 
+Those of the conference paper have the same setting, with other N and H.
+
 Uploads are counted in whole models: the bits that a client has sent over those of one upload of the whole
 model.
 """
@@ -32,9 +34,9 @@ class Options(figures.Options):
     """How much is run.
 
     Attributes:
-        paper_scale: The paper's own, in hours: Figs. 4 to 7 with the learning rate of the authors' public
-            code, 0.01 instead of 0.05, and five times the rounds. Table I, in days: with N = 2 as well, and
-            to 80 %.
+        paper_scale: The paper's own, in hours: Figs. 4 to 7, and those of the conference paper, with the
+            learning rate of the authors' public code, 0.01 instead of 0.05, and five times the rounds. Table
+            I, in days: with N = 2 as well, and to 80 %.
     """
 
     paper_scale: bool = False
@@ -50,7 +52,7 @@ class Options(figures.Options):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Those of Figs. 4 to 7 that are run."""
+        """Those that the figures are run with."""
         return ("shards",) if self.quick else tuple(SPLITS)
 
     def rounds(self, quick: int, full: int) -> int:
@@ -89,7 +91,12 @@ def hist_system(
 
 
 def hist_and_hfedavg(
-    options: Options, cells: Sequence[int], splits: Sequence[str], hfedavg_rounds: int
+    options: Options,
+    cells: Sequence[int],
+    splits: Sequence[str],
+    hfedavg_rounds: int,
+    *,
+    num_local_steps: int = 20,
 ) -> dict[str, cosim.System]:
     """HIST beside HFedAvg for each N and split, N times the rounds (at most 6 times) for HIST."""
     return {
@@ -98,6 +105,7 @@ def hist_and_hfedavg(
             num_cells=num_cells,
             split=split,
             whole_model=name == "HFedAvg",
+            num_local_steps=num_local_steps,
             num_global_rounds=hfedavg_rounds * (1 if name == "HFedAvg" else min(num_cells, 6)),
         )
         for split in splits

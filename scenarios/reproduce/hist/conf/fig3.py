@@ -1,0 +1,54 @@
+"""Fig. 3 of the HIST conference paper: upload per client that reaches 75 %, for N up to 5; Fig. 2's runs.
+
+cosim reproduce hist-conf-fig3 --quick
+"""
+
+from scenarios.reproduce.claims import Claim
+from scenarios.reproduce.figures import every_run, play_all
+from scenarios.reproduce.hist.conf import fig2
+from scenarios.reproduce.hist.figures import SPLITS, Options
+from scenarios.reproduce.hist.upload_costs import (
+    NAMES,
+    Costs,
+    by_cells,
+    costs_of,
+    drawn,
+    less_and_less,
+    less_than_hfedavg,
+    table_of,
+)
+from scenarios.reproduce.shown import tell
+
+__all__ = ["Options", "main"]
+
+FIGURE, FOLDER = "hist-conf-fig3", fig2.FIGURE
+TARGET = 0.75
+
+
+def main(options: Options) -> int:
+    """Run, draw, compare."""
+    cells, splits = fig2.numbers_of_cells(options), options.splits
+    runs = play_all(FOLDER, fig2.systems(options), options)
+    costs = costs_of(runs, TARGET)
+    claims = [claim for split in splits for claim in _claims(costs, cells, split)]
+    table, picture = table_of(costs, TARGET, options), drawn(costs, cells, splits, TARGET)
+    return tell(FIGURE, options, claims, table, picture, every_run(runs), folder=FOLDER)
+
+
+def _claims(costs: Costs, cells: tuple[int, ...], split: str) -> list[Claim]:
+    words, to_four = SPLITS[split], [n for n in cells if n <= 4]
+    hist, hfedavg = (by_cells(costs, name, cells, split) for name in NAMES)
+    return [
+        Claim(
+            paper=f"{words}: to 75 % HIST needs less upload than HFedAvg",
+            quantities=less_than_hfedavg(costs, cells, split, TARGET),
+        ),
+        Claim(
+            paper=f"{words}: HIST's upload falls from N = 2 to 4",
+            quantities=less_and_less(hist, to_four),
+        ),
+        Claim(
+            paper=f"{words}: HFedAvg's upload, in sharp contrast, rises from N = 2 to 4",
+            quantities=less_and_less(hfedavg, to_four[::-1]),
+        ),
+    ]

@@ -1,0 +1,130 @@
+"""Claims of the HIST conference paper's figures on curves made up for them."""
+
+import math
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from played_here import NO, NOISY, YES, claimed, each_seed, verdicts
+
+from cosim.configuration import to_dict
+from scenarios.reproduce.hist.conf import fig2, fig3
+from scenarios.reproduce.hist.figures import Options
+
+WHOLE_BITS = 32 * (784 * 300 + 300 * 10)
+NEVER = math.inf
+OF_A_SPLIT = 8
+"""Claims of Fig. 2 of a split: of each N, of uploads, HIST's rise, HFedAvg's fall, HIST's fall."""
+
+ACCURACIES = {"HIST": {2: 0.80, 3: 0.81, 4: 0.82, 5: 0.81}, "HFedAvg": {2: 0.74, 3: 0.73, 4: 0.72, 5: 0.71}}
+UPLOADS = {"HIST": {2: 20.0, 3: 15.0, 4: 10.0, 5: 14.0}, "HFedAvg": {2: 25.0, 3: 30.0, 4: 35.0, 5: 40.0}}
+"""As the paper has them: accuracies at any upload, and uploads from which 75 % are held."""
+
+
+@pytest.fixture(autouse=True)
+def unwritten_pictures(monkeypatch):
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.touch())
+
+
+def as_the_paper(table, changes):
+    """A number for each label and seed: the paper's, or one of the changes, for each seed its own."""
+
+    def number(label, system):
+        own = changes.get(label, table[label.partition(" ")[0]][system.num_cells])
+        return own[system.seed - 1] if isinstance(own, tuple) else own
+
+    return number
+
+
+def played(accuracy, hist_share=lambda num_cells: 1 / num_cells):
+    """In place of `play_all`: evaluations with the accuracy of a label and a system after so many uploads."""
+
+    def result(label, system):
+        share = hist_share(system.num_cells) if label.startswith("HIST") else 1.0
+        versions = range(system.end.num_global_rounds + 1)
+        at = [5 * version * share for version in versions]
+        evaluations = pd.DataFrame(
+            {
+                "version": versions,
+                "bits_per_client": [WHOLE_BITS * own for own in at],
+                "accuracy": [accuracy(label, system, own) if own else 0.1 for own in at],
+            }
+        )
+        return SimpleNamespace(evaluations=evaluations, config={"system": to_dict(system)}, folder=None)
+
+    return each_seed(result)
+
+
+def judged(figure, folder, monkeypatch, play):
+    """Exit code and verdicts over two seeds, in the full form."""
+    monkeypatch.setattr(figure, "play_all", play)
+    code = figure.main(Options(seeds=2, out=folder))
+    return code, verdicts(folder, figure.FIGURE)
+
+
+FIG2 = {
+    "as the paper": ({}, {}),
+    "HIST with 4 cells is worst": ({"HIST N=4, shards": 0.5}, {2: NO, 5: NO, 7: NO}),
+    "the same where cells are alike": ({"HIST N=4, cell-iid": 0.5}, {10: NO, 13: NO, 15: NO}),
+    "HIST gains at N = 5": ({"HIST N=5, shards": 0.83}, {7: NO}),
+    "HFedAvg gains at N = 5": ({"HFedAvg N=5, cell-iid": 0.73}, {14: NO}),
+    "N is nothing to HFedAvg": ({f"HFedAvg N={n}, shards": 0.7 for n in (2, 3, 4, 5)}, {6: NO}),
+    "seeds differ": ({"HIST N=3, shards": (0.5, 0.9)}, {1: NOISY, 5: NOISY}),
+}
+
+
+@pytest.mark.parametrize("case", FIG2)
+def test_fig2_compares_accuracies_at_equal_upload(case, tmp_path, monkeypatch):
+    changes, wrong = FIG2[case]
+    number = as_the_paper(ACCURACIES, changes)
+    play = played(lambda label, system, at: number(label, system))
+    expected = [wrong.get(claim, YES) for claim in range(2 * OF_A_SPLIT)]
+    assert judged(fig2, tmp_path, monkeypatch, play) == (0, expected)
+
+
+def test_fig2_wants_hist_ahead_at_the_end_too(tmp_path, monkeypatch):
+    number = as_the_paper(ACCURACIES, {})
+
+    def accuracy(label, system, at):
+        return 0.5 if label == "HIST N=3, shards" and at > 55 else number(label, system)
+
+    _, found = judged(fig2, tmp_path, monkeypatch, played(accuracy))
+    assert found[1] == NO
+    mean, end = claimed(tmp_path, fig2.FIGURE)[1]["quantities"]
+    assert mean["estimate"] == pytest.approx((11 * 8.0 + 0.5 * 100 - 73.0) / 12, rel=1e-9)
+    assert end["estimate"] == pytest.approx(50.0 - 73.0, rel=1e-9)
+
+
+def test_fig2_wants_a_cells_share_of_the_uploads(tmp_path, monkeypatch):
+    number = as_the_paper(ACCURACIES, {})
+    play = played(lambda label, system, at: number(label, system), lambda num_cells: 1.01 / num_cells)
+    code, found = judged(fig2, tmp_path, monkeypatch, play)
+    assert (code, found[4], found[4 + OF_A_SPLIT]) == (1, NO, NO)
+
+
+FIG3 = {
+    "as the paper": ({}, {}),
+    "HIST with 4 cells needs most": ({"HIST N=4, shards": 50.0}, {0: NO, 1: NO}),
+    "HIST with 4 cells never": ({"HIST N=4, cell-iid": NEVER}, {3: NO, 4: NO}),
+    "HFedAvg with 4 cells never": ({"HFedAvg N=4, shards": NEVER}, {}),
+    "HFedAvg gains with cells": (
+        {"HFedAvg N=2, cell-iid": 45.0, "HFedAvg N=3, cell-iid": 40.0, "HFedAvg N=4, cell-iid": 35.0},
+        {5: NO},
+    ),
+    "nobody with 2 cells": ({"HIST N=2, shards": NEVER, "HFedAvg N=2, shards": NEVER}, {0: NOISY, 2: NO}),
+    "seeds differ": ({"HIST N=3, shards": (5.0, 25.0)}, {0: NOISY, 1: NOISY}),
+}
+
+
+@pytest.mark.parametrize("case", FIG3)
+def test_fig3_compares_uploads_to_75_percent(case, tmp_path, monkeypatch):
+    changes, wrong = FIG3[case]
+    number = as_the_paper(UPLOADS, changes)
+    play = played(lambda label, system, at: 0.75 if at >= number(label, system) else 0.7)
+    expected = [wrong.get(claim, YES) for claim in range(6)]
+    assert judged(fig3, tmp_path, monkeypatch, play) == (0, expected)
+    table = pd.read_csv(tmp_path / f"{fig3.FIGURE}.csv").set_index(["curve", "seed"])["uploads_per_client"]
+    if not changes:
+        assert table["HIST N=2, shards", 1] == pytest.approx(22.5, rel=1e-12)  # held for two evaluations
+        assert table["HFedAvg N=5, cell-iid", 2] == pytest.approx(45.0, rel=1e-12)
