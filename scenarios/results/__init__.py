@@ -26,8 +26,8 @@ COMMAND = "python -m scenarios.results"
 PAPERS = {
     "hist": (
         "HIST",
-        "Fang, Han, Brinton, the HIST journal paper; more on [its page](../hist.md) and, for sums "
-        "over the air (Fig. 9), on [another](../aircomp.md)",
+        "Fang, Han, Brinton, the HIST journal paper and, where it is named, the conference paper; more on "
+        "[its page](../hist.md) and, for sums over the air (Fig. 9), on [another](../aircomp.md)",
     ),
     "rawhfl": ("RawHFL", "Pervej, Molisch; more on [its page](../rawhfl.md)"),
     "vhfl": ("VHFL", "Wan et al.; more on [its page](../vhfl.md)"),
