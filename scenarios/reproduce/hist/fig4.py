@@ -81,14 +81,20 @@ def _claims(runs: Runs, cells: tuple[int, ...], split: str) -> list[Claim]:
             ),
         ]
     if len(cells) > 1:
-        of_cells = [runs[f"HIST N={num_cells}, {split}"] for num_cells in cells]
-        budget = min(float(uploads(results[0]).iloc[-1]) for results in of_cells) / 4
-        accuracies = [[100.0 * accuracy_at(result, budget) for result in results] for results in of_cells]
-        names = [f"N = {num_cells}" for num_cells in cells]
-        claims.append(
-            Claim(
-                paper=f"{words}: HIST gets more accurate at equal upload from N = 2 to 6",
-                quantities=rising(f"after {budget:g} uploads", names, accuracies, "points"),
+        budget = min(float(uploads(runs[f"HIST N={n}, {split}"][0]).iloc[-1]) for n in cells) / 4
+        trends = [("HIST", "gets more accurate at equal upload from N = 2 to 6", cells)]
+        if split == "shards":
+            trends.append(("HFedAvg", "gets less accurate as N increases", cells[::-1]))
+        for name, trend, order in trends:
+            accuracies = [
+                [100.0 * accuracy_at(result, budget) for result in runs[f"{name} N={n}, {split}"]]
+                for n in order
+            ]
+            names = [f"N = {n}" for n in order]
+            claims.append(
+                Claim(
+                    paper=f"{words}: {name} {trend}",
+                    quantities=rising(f"after {budget:g} uploads", names, accuracies, "points"),
+                )
             )
-        )
     return claims

@@ -53,6 +53,15 @@ def _claims(costs: Costs, cells: tuple[int, ...], split: str, target: float) -> 
         Claim(paper=f"{SPLITS[split]}: to 80 % HIST needs less upload than HFedAvg", quantities=less),
         Claim(paper=f"{SPLITS[split]}: HIST's upload falls from N = 2 to 6", quantities=falling),
     ]
+    if split == "shards":
+        hfedavg = by_cells(costs, "HFedAvg", cells, split)
+        rising = less_and_less(hfedavg, [n for n in cells[::-1] if n <= 6])
+        claims.append(
+            Claim(
+                paper=f"{SPLITS[split]}: HFedAvg's upload, in stark contrast, rises from N = 2 to 6",
+                quantities=rising,
+            )
+        )
     before, after = DEGRADES[split]
     if after in cells:
         rises = sooner(f"N = {before}", hist[before], f"N = {after}", hist[after], "uploads")

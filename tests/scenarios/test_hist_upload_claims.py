@@ -1,4 +1,4 @@
-"""Claims of the HIST conference paper's figures on curves made up for them."""
+"""Claims of the figures over upload, of the HIST papers, on curves made up for them."""
 
 import math
 from types import SimpleNamespace
@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from played_here import NO, NOISY, YES, claimed, each_seed, verdicts
 
 from cosim.configuration import to_dict
+from scenarios.reproduce.figures import num_rounds
+from scenarios.reproduce.hist import fig4, fig5
 from scenarios.reproduce.hist.conf import fig2, fig3
 from scenarios.reproduce.hist.figures import Options
 
@@ -42,7 +44,7 @@ def played(accuracy, hist_share=lambda num_cells: 1 / num_cells):
 
     def result(label, system):
         share = hist_share(system.num_cells) if label.startswith("HIST") else 1.0
-        versions = range(system.end.num_global_rounds + 1)
+        versions = range(num_rounds(system) + 1)
         at = [5 * version * share for version in versions]
         evaluations = pd.DataFrame(
             {
@@ -51,7 +53,9 @@ def played(accuracy, hist_share=lambda num_cells: 1 / num_cells):
                 "accuracy": [accuracy(label, system, own) if own else 0.1 for own in at],
             }
         )
-        return SimpleNamespace(evaluations=evaluations, config={"system": to_dict(system)}, folder=None)
+        uploads = pd.DataFrame({"payload_bits": [WHOLE_BITS * share]})
+        config = {"system": to_dict(system)}
+        return SimpleNamespace(evaluations=evaluations, uploads=uploads, config=config, folder=None)
 
     return each_seed(result)
 
@@ -128,3 +132,50 @@ def test_fig3_compares_uploads_to_75_percent(case, tmp_path, monkeypatch):
     if not changes:
         assert table["HIST N=2, shards", 1] == pytest.approx(22.5, rel=1e-12)  # held for two evaluations
         assert table["HFedAvg N=5, cell-iid", 2] == pytest.approx(45.0, rel=1e-12)
+
+
+# The journal paper's.
+
+JOURNAL_ACCURACIES = {"HIST": {2: 0.80, 4: 0.81, 6: 0.82}, "HFedAvg": {2: 0.74, 4: 0.73, 6: 0.72}}
+JOURNAL_UPLOADS = {
+    "HIST": {2: 20.0, 4: 15.0, 6: 10.0, 8: 14.0, 10: 18.0},
+    "HFedAvg": {2: 30.0, 4: 40.0, 6: 50.0, 8: 60.0, 10: 70.0},
+}
+FIG4 = {
+    "as the paper": ({}, {}),
+    "HIST with 4 cells is worst": ({"HIST N=4, shards": 0.5}, {6: NO}),
+    "HFedAvg gains": ({"HFedAvg N=6, shards": 0.745}, {7: NO}),
+    "HFedAvg gains where cells are alike": ({"HFedAvg N=6, cell-iid": 0.745}, {}),
+    "seeds differ": ({"HFedAvg N=4, shards": (0.725, 0.738)}, {7: NOISY}),
+}
+
+
+@pytest.mark.parametrize("case", FIG4)
+def test_fig4_compares_accuracies_at_equal_upload(case, tmp_path, monkeypatch):
+    """From 75 % on nobody is asked for more: it is reached at once or never."""
+    changes, wrong = FIG4[case]
+    number = as_the_paper(JOURNAL_ACCURACIES, changes)
+    if case == "HIST with 4 cells is worst":
+        wrong = wrong | {2: NOISY}
+    play = played(lambda label, system, at: number(label, system))
+    code, found = judged(fig4, tmp_path, monkeypatch, play)
+    assert (code, found) == (int(2 in wrong), [wrong.get(claim, YES) for claim in range(8 + 7)])
+
+
+FIG5 = {
+    "as the paper": ({}, {}),
+    "HIST with 4 cells needs most": ({"HIST N=4, shards": 60.0}, {0: NO, 1: NO}),
+    "HIST gains at N = 8": ({"HIST N=8, shards": 5.0}, {3: NO}),
+    "HFedAvg gains": ({"HFedAvg N=6, shards": 35.0}, {2: NO}),
+    "HFedAvg gains where cells are alike": ({"HFedAvg N=6, cell-iid": 35.0}, {}),
+    "seeds differ": ({"HFedAvg N=4, shards": (25.0, 60.0)}, {0: NOISY, 2: NOISY}),
+}
+
+
+@pytest.mark.parametrize("case", FIG5)
+def test_fig5_compares_uploads_to_80_percent(case, tmp_path, monkeypatch):
+    changes, wrong = FIG5[case]
+    number = as_the_paper(JOURNAL_UPLOADS, changes)
+    play = played(lambda label, system, at: 0.8 if at >= number(label, system) else 0.75)
+    expected = [wrong.get(claim, YES) for claim in range(4 + 3)]
+    assert judged(fig5, tmp_path, monkeypatch, play) == (0, expected)
