@@ -66,6 +66,8 @@ def play(
         console.print(reached_in_words(result, target, options.held))
     if not result.evaluations.map(math.isfinite).to_numpy().all():
         console.print("The loss is not finite: training has diverged. Usual fix: a smaller learning rate.")
+    if 0 < result.summary.num_updates == result.summary.num_dropped:
+        console.print("Every update was dropped. Usual fix: a longer wait.")
     console.print(f"Run folder: {shown(out)}\nPicture:    {shown(picture)}", soft_wrap=True)
     return result
 

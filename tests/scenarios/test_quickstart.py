@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cosim import AfterRounds, Result, evolve
+from cosim import AfterRounds, Deadline, Never, Result, evolve
 from cosim.records import DONE
 from scenarios.command_line.playing import play
 from scenarios.command_line.run import Options
@@ -75,3 +75,19 @@ def test_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert output.err == ""
     assert_consistent(Result.load(tmp_path / "a"), output.out)
     size_of_png(tmp_path / "a" / "overview.png")
+
+
+@pytest.mark.parametrize(("after_s", "is_said"), [(1e-4, True), (22e-3, False)])
+def test_where_nothing_arrives_the_fix_is_named(
+    after_s: float, is_said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = evolve(
+        system(), num_cells=2, num_clients=6, evaluation=Never(), end=AfterRounds(num_global_rounds=1)
+    )
+    training = evolve(small.protocol.training, waiting=Deadline(after_s=after_s))
+    play(
+        "quickstart",
+        evolve(small, protocol=evolve(small.protocol, training=training)),
+        Options(out=tmp_path / "a"),
+    )
+    assert ("Every update was dropped. Usual fix: a longer wait." in capsys.readouterr().out) is is_said
