@@ -3,8 +3,8 @@
 A calculation knows the quantities that it is of by their words, and the table tells it the rest. Some tables
 hold too little for some claims, which are then not looked at:
 
-- HIST's Figs. 5, 8c, 9b, 9c and Tables I to III: where a run missed its target, how long it had lasted;
-  Fig. 8c's durations of global rounds; what the tables' entries are multiples of, which no run decides;
+- HIST's Figs. 5, 8c, 9b, 9c, conference Fig. 3 and Tables I to III: where a run missed its target, how long
+  it had lasted; Fig. 8c's durations of global rounds; what the tables' entries are multiples of, which no run decides;
 - RawHFL's Fig. 6 and tables: the best possible guess, the mean of v, ratios of energies of a seed; Fig. 10
   and the tables hold means over the seeds only;
 - VHFL's Fig. 7: theory's waiting times.
@@ -175,13 +175,31 @@ def same_bits(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
 
 
 def at_equal_upload(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
-    parts = re.fullmatch(r"after ([\d.e+]+) uploads: N = (\d+) less N = (\d+)", words)
+    """After so many uploads, or in the mean over those after which HFedAvg is evaluated."""
+    parts = re.fullmatch(r"(?:mean accuracy at equal upload|after ([\d.e+]+) uploads): (.+) less (.+)", words)
     if parts is None:
         return None
-    within = table[table["uploads_per_client"] <= float(parts[1]) * (1.0 + 1e-5)]
-    curves = [f"HIST N={n}, {split_in(sentence)}" for n in parts.groups()[1:]]
-    own, other = (100.0 * of_seeds(within, "accuracy", curve=curve) for curve in curves)
-    return own - other
+    split, column = split_in(sentence), "uploads_per_client"
+    of_hfedavg = table[table["curve"] == f"HFedAvg N=2, {split}"][column].unique()
+    levels = [float(parts[1])] if parts[1] else sorted(of_hfedavg)[1:]
+
+    def accuracy(design: str) -> np.ndarray:
+        algorithm, n = found_in("(HFedAvg|HIST)", design, sentence), found_in(r"N = (\d+)", design, sentence)
+        curve = f"{algorithm} N={n}, {split}"
+        within = [table[table[column] <= level * (1.0 + 1e-5)] for level in levels]
+        return np.mean([100.0 * of_seeds(rows, "accuracy", curve=curve) for rows in within], axis=0)
+
+    return accuracy(parts[2]) - accuracy(parts[3])
+
+
+def share_of_uploads(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    """Those of HIST's first global round times N, over its edge rounds."""
+    parts = re.fullmatch(r"N = (\d+): uploads over (\d+) / N", words)
+    if parts is None:
+        return None
+    n, num_edge_rounds = map(int, parts.groups())
+    curve = f"HIST N={n}, {split_in(sentence)}"
+    return n * of_seeds(until(table, 1), "uploads_per_client", curve=curve) / num_edge_rounds
 
 
 def gain(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
@@ -374,6 +392,8 @@ def vhfl_fig7(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
 OF_SPLIT = ("HIST|HFedAvg", r"N = (\d+)", "{algorithm} N={setting}, {split}")
 FOUR = r"(?:OMA|AirComp)-\w+"
 CALCULATIONS: dict[str, list[Calculation]] = {
+    "hist-conf-fig2": [at_equal_upload, share_of_uploads],
+    "hist-conf-fig3": [sooner(*OF_SPLIT, "uploads_per_client")],
     "hist-fig4": [sooner(*OF_SPLIT, "uploads_per_client"), same_bits, at_equal_upload],
     "hist-fig5": [sooner(*OF_SPLIT, "uploads_per_client")],
     "hist-fig6": [faster(fig6_curve)],
