@@ -4,7 +4,8 @@ A calculation knows the quantities that it is of by their words, and the table t
 hold too little for some claims, which are then not looked at:
 
 - HIST's Figs. 5, 8c, 9b, 9c, conference Fig. 3 and Tables I to III: where a run missed its target, how long
-  it had lasted; Fig. 8c's durations of global rounds; what the tables' entries are multiples of, which no run decides;
+  it had lasted; Fig. 8c's durations of global rounds; what the tables' entries are multiples of, which no run
+  decides;
 - RawHFL's Fig. 6 and tables: the best possible guess, the mean of v, ratios of energies of a seed; Fig. 10
   and the tables hold means over the seeds only;
 - VHFL's Fig. 7: theory's waiting times.
