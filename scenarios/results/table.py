@@ -60,7 +60,8 @@ def with_ends(frame: pd.DataFrame) -> pd.DataFrame:
 
 def with_interval(estimate: float, low: float, high: float) -> str:
     """A number and the ends of its interval, where it has any."""
-    return cell(estimate) if low == high else f"{cell(estimate)} [{low:.3g}, {high:.3g}]"
+    has_width = low < high
+    return f"{cell(estimate)} [{low:.3g}, {high:.3g}]" if has_width else cell(estimate)
 
 
 def cell(value: object) -> str:
