@@ -168,6 +168,12 @@ def compared(runs: pd.DataFrame, reference: int = 0) -> list[Comparison]:
     return sorted(rows, key=lambda row: (row.design, order.index(row.metric)))
 
 
+def reference_of(runs: pd.DataFrame) -> int:
+    """Number of the design that differences are to: the first that has complete runs."""
+    complete = runs.loc[runs["status"] == "complete", "design"]
+    return int((complete if len(complete) else runs["design"]).min())
+
+
 def interval(values: np.ndarray, is_share: bool = False) -> Interval:
     """Of the mean over seeds; of one seed without width, and saying so."""
     if len(values) > 1:

@@ -14,6 +14,7 @@ import tyro
 
 import analysis
 from analysis import chrome_trace
+from analysis.remarks import remarks_on_study
 from analysis.report import report as pages
 from cosim import ConfigurationError, Result
 from cosim.files import place, shown
@@ -108,11 +109,7 @@ def runs_of(path: Path) -> tuple[list[tuple[str | None, Result]], list[str]]:
     if not isinstance(found, pd.DataFrame):
         return [(None, found)], []
     ended = found["status"] == "complete"
-    remarks = [
-        f"{row.name}, seed {row.seed}: {row.status}{row.error and f' ({row.error})'}"
-        for row in found[~ended].itertuples()
-    ]
-    runs = []
+    runs, remarks = [], remarks_on_study(found)
     for row in found[ended].itertuples():
         try:
             runs.append((str(row.name), Result.load(path / str(row.folder))))

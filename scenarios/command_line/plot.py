@@ -29,11 +29,12 @@ from pathlib import Path
 from typing import Any
 
 from analysis.designs import Design, designs_of
+from analysis.remarks import remarks_on
 from cosim import ConfigurationError
 from cosim.configuration import did_you_mean
 from cosim.files import replace
 from scenarios.command_line.arguments import parse, usage
-from scenarios.command_line.console import console, made
+from scenarios.command_line.console import console, made, remark
 from scenarios.command_line.looking import folders, runs_of
 from scenarios.command_line.pictures import KINDS, PlotOptions
 
@@ -74,7 +75,8 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
             f"--out {out}: no known format. Usual fix: a name that ends in .pdf, .svg or .png."
         )
     _check_targets(options)
-    found = [run for path in paths for run in runs_of(path)[0]]
+    of_paths = [runs_of(path) for path in paths]
+    found = [run for runs, _ in of_paths for run in runs]
     if not found:
         raise ConfigurationError("plot: no run in it has ended. Usual fix: another folder, or wait.")
     designs = designs_of(
@@ -86,6 +88,7 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         drawn = drawn_as(designs, options)
         made(out.parent)
         replace(out, lambda partial: drawn.savefig(partial, format=kind, dpi=300, metadata=_metadata(kind)))
+    remark([*(words for _, remarks in of_paths for words in remarks), *remarks_on(designs)])
     console.print(f"Picture: {out}", markup=False, soft_wrap=True)
     return 0
 

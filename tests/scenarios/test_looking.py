@@ -4,7 +4,9 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import cosim
@@ -75,6 +77,59 @@ def test_a_report_says_which_runs_of_a_study_failed(tmp_path):
     Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", executor=ThreadPoolExecutor(1))
     assert call("report", "s") == 0
     assert "200 cells, seed 1: failed" in " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
+
+
+def stopped(seed):
+    """A folder of a run that was interrupted."""
+    folder = f"runs/stopped-{seed}"
+    cosim.run(cosim.evolve(SYSTEM, seed=seed), out=folder)
+    path = Path(folder) / "summary.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "interrupted"}))
+    return folder
+
+
+@pytest.mark.parametrize("command", ["table", "plot"])
+def test_runs_that_do_not_count_are_said(command, capsys):
+    """A stopped run, also where it is named before the whole one of its seed, and one that is named again."""
+    cosim.run(SYSTEM, out="runs/again")
+    folders = (stopped(1), "runs/a", "runs/again", stopped(2))
+    out = ("--out", "t.csv", "--format", "csv") if command == "table" else ("--out", "p.pdf")
+    assert call(command, *folders, *out) == 0
+    said = capsys.readouterr().err
+    for seed in (1, 2):
+        assert (
+            f"The run stopped-{seed} (seed {seed}) is not complete: interrupted after 2 global rounds" in said
+        )
+    assert said.count("; not counted.") == 3
+    assert "The run again (seed 1) repeats a seed of its design; not counted." in said
+    if command == "table":
+        numbers = pd.read_csv("t.csv").set_index("metric")
+        assert numbers.loc["time_s", "num_runs"] == 1
+        assert numbers.loc["time_s", "value"] == cosim.Result.load("runs/a").summary.time_s
+
+
+@pytest.mark.parametrize("command", ["table", "plot"])
+def test_runs_of_a_study_that_failed_are_said(command, capsys):
+    Study(SYSTEM, {"num_cells": (200, 1)}, 1).run("s", executor=ThreadPoolExecutor(1))
+    assert call(command, "s") == 0
+    output, errors = capsys.readouterr()
+    assert "200 cells, seed 1: failed (System.num_cells = 200" in errors
+    assert command == "plot" or "difference to 1 cell, seed by seed" in output
+
+
+def test_a_table_without_a_complete_run_is_refused(capsys):
+    folder = stopped(1)
+    assert call("table", folder) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "table: no run in it is complete: The run stopped-1 (seed 1) is not complete" in error
+    assert call("plot", folder, "--out", "p.pdf") == 0
+    assert "its numbers stand for what it did until then" in capsys.readouterr().err
+
+
+def test_a_reference_without_a_complete_run_is_refused(capsys):
+    Study(SYSTEM, {"num_cells": (200, 1)}, 1).run("s", executor=ThreadPoolExecutor(1))
+    assert call("table", "s", "--reference", "200 cells") == 2
+    assert "--reference 200 cells: none of its runs is complete. Known: 1 cell." in capsys.readouterr().err
 
 
 def test_a_global_round_that_is_not_there_is_refused(capsys):
