@@ -169,9 +169,14 @@ def compared(runs: pd.DataFrame, reference: int = 0) -> list[Comparison]:
 
 
 def reference_of(runs: pd.DataFrame) -> int:
-    """Number of the design that differences are to: the first that has complete runs."""
+    """Number of the design that differences are to.
+
+    That of the study (`cosim.studies.reference`), of several the first one's; where none of its runs is
+    complete, the first design that has one.
+    """
     complete = runs.loc[runs["status"] == "complete", "design"]
-    return int((complete if len(complete) else runs["design"]).min())
+    reference = int(runs.attrs.get("reference", runs["design"].min()))
+    return int(complete.min()) if len(complete) and reference not in set(complete) else reference
 
 
 def interval(values: np.ndarray, is_share: bool = False) -> Interval:

@@ -108,6 +108,7 @@ def _joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     names = [str(name) for runs in tables.values() for name in runs["name"].unique()]
     twice = {name for name in names if names.count(name) > 1}
     merged: dict[str, Any] = {"measures": {}, "parts": {}, "targets": [], "fields": []}
+    merged["reference"] = next(iter(tables.values())).attrs.get("reference", 0)
     parts, first = [], 0
     for folder, runs in tables.items():
         own = [f"{folder}: {name}" if name in twice else name for name in runs["name"]]

@@ -6,7 +6,7 @@ cosim trace runs/a                         # JSON for https://ui.perfetto.dev
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import attrs
 import pandas as pd
@@ -16,6 +16,7 @@ import analysis
 from analysis import chrome_trace
 from analysis.remarks import remarks_on_study
 from analysis.report import report as pages
+from analysis.studies import reference_of
 from cosim import ConfigurationError, Result
 from cosim.files import place, shown
 from scenarios.command_line.arguments import parse, usage
@@ -77,12 +78,12 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     """Write the page of runs and studies."""
     wanted = targets(options.target, options.held)
     found = [runs_of(path) for path in paths]
-    results = [result for runs, _ in found for _, result in runs]
+    results = [result for one in found for _, result in one.runs]
     if not results:
         raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
     out = place(options.out or paths[0] / "report.html")
-    remarks = [remark for _, remarks in found for remark in remarks]
-    names = {id(result): name for runs, _ in found for name, result in runs if name is not None}
+    remarks = [remark for one in found for remark in one.remarks]
+    names = {id(result): name for one in found for name, result in one.runs if name is not None}
     try:
         html = pages.report(
             results,
@@ -91,6 +92,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
             names=names,
             targets=wanted,
             held=options.held,
+            reference=next((one.reference for one in found if one.reference is not None), None),
         )
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
@@ -100,22 +102,38 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     return 0
 
 
-def runs_of(path: Path) -> tuple[list[tuple[str | None, Result]], list[str]]:
-    """The runs of a folder (itself, or those of a study that have ended), and what became of the others.
+class Found(NamedTuple):
+    """What there is in a folder.
 
-    With each run stands its design's name; None where it has none, as a run that is no study's.
+    Attributes:
+        runs: Itself, or those of a study that have ended, each with its design's name; None where it has
+            none, as a run that is no study's.
+        remarks: What became of the others.
+        reference: A run of the design that a study's differences are to; None where it is no study.
     """
+
+    runs: list[tuple[str | None, Result]]
+    remarks: list[str]
+    reference: Result | None = None
+
+
+def runs_of(path: Path) -> Found:
+    """The runs of a folder."""
     found = analysis.load(path)
     if not isinstance(found, pd.DataFrame):
-        return [(None, found)], []
+        return Found([(None, found)], [])
     ended = found["status"] == "complete"
-    runs, remarks = [], remarks_on_study(found)
+    remarks, by_design = remarks_on_study(found), {}
+    runs: list[tuple[str | None, Result]] = []
     for row in found[ended].itertuples():
         try:
-            runs.append((str(row.name), Result.load(path / str(row.folder))))
+            result = Result.load(path / str(row.folder))
         except ConfigurationError as error:
             remarks.append(str(error))
-    return runs, remarks
+            continue
+        runs.append((str(row.name), result))
+        by_design.setdefault(row.design, result)
+    return Found(runs, remarks, by_design.get(reference_of(found)))
 
 
 def trace(path: Path, options: TraceOptions) -> int:

@@ -76,7 +76,7 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         )
     _check_targets(options)
     of_paths = [runs_of(path) for path in paths]
-    found = [run for runs, _ in of_paths for run in runs]
+    found = [run for one in of_paths for run in one.runs]
     if not found:
         raise ConfigurationError("plot: no run in it has ended. Usual fix: another folder, or wait.")
     designs = designs_of(
@@ -88,7 +88,7 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         drawn = drawn_as(designs, options)
         made(out.parent)
         replace(out, lambda partial: drawn.savefig(partial, format=kind, dpi=300, metadata=_metadata(kind)))
-    remark([*(words for _, remarks in of_paths for words in remarks), *remarks_on(designs)])
+    remark([*(words for one in of_paths for words in one.remarks), *remarks_on(designs)])
     console.print(f"Picture: {out}", markup=False, soft_wrap=True)
     return 0
 

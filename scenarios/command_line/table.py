@@ -34,7 +34,8 @@ class Options:
         metric: Column, such as accuracy, energy_j or time_to_0.8_s; several by commas; none: all.
         target: Of the headline, for what it takes to reach it, besides those of a study; several by commas.
         held: Evaluations in a row at which a target of --target must be reached to count.
-        reference: Name of the design that differences are to; none: the first.
+        reference: Name of the design that differences are to; none: the study's, the first that leaves its
+            system as it is, or else the first.
         differences: In latex and markdown, show differences seed by seed in place of means.
         out: File to write; none: the terminal.
     """

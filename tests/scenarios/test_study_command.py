@@ -28,8 +28,13 @@ def wide(monkeypatch, tmp_path):
 
 def call(*arguments):
     """The exit code."""
+    return main_code("study", *arguments)
+
+
+def main_code(*arguments):
+    """That of any command."""
     with pytest.raises(SystemExit) as ended:
-        main(["study", *arguments])
+        main(list(arguments))
     return ended.value.code
 
 
@@ -75,6 +80,31 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
     assert "difference to 1 MHz, seed by seed" in output
     assert table.loc[(1, "time_s"), "difference"] == pytest.approx(time_s[1] - time_s[0], rel=1e-9)
     assert (tmp_path / "studies" / "quickstart-1" / "runs" / "design-001-seed-2" / "spans.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("over", "design"),
+    [
+        (("--over", "bandwidth_hz=2e6,1e6"), "1 MHz"),
+        (("--over", "waiting.kind=WaitForAll,Deadline"), "Deadline"),
+        (("--over", "num_cells=1,2"), "1 cell"),  # the scenario has 3
+        (("--over", "num_cells=200,3,2"), "3 cells"),
+        (("--over", "num_cells=2,4", "--over", "bandwidth_hz=2e6,1e6"), "2 cells, 2 MHz"),
+        (("--design", "A: num_cells=2", "--design", "B:", "--over", "bandwidth_hz=2e6,1e6"), "A, 1 MHz"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*made anew:UserWarning")
+def test_study_table_and_report_take_one_reference(over, design, tmp_path, capsys):
+    """The first design that leaves its system as it is, else the first, and so when it is made anew."""
+    call("quickstart", *over, "--seeds", "2", "--timing-only", "--workers", "1", "--out", "s", *SMALL)
+    assert f"difference to {design}, seed by seed" in capsys.readouterr().out
+    assert pd.read_csv("s/table.csv").query("difference.isna()")["name"].unique().tolist() == [design]
+    for _ in range(2):
+        assert main_code("table", "s") == 0
+        assert f"difference to {design}, seed by seed" in capsys.readouterr().out
+        assert main_code("report", "s") == 0
+        assert f"Differences to {design} on the same seeds" in (tmp_path / "s" / "report.html").read_text()
+        (tmp_path / "s" / "runs.parquet").unlink(missing_ok=True)
 
 
 def test_designs_as_typed():

@@ -7,7 +7,7 @@ from itertools import chain
 
 from attrs import evolve
 
-from analysis.studies import MEASURES, is_tight, metrics
+from analysis.studies import MEASURES, is_tight, metrics, reference_of
 from analysis.tables import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
@@ -17,7 +17,7 @@ from cosim.files import place, shown
 from cosim.learning.tasks.task import SUGGESTED
 from cosim.progress import say
 from cosim.running import network_of
-from cosim.studies.designs import BASE, Design, paths_of, value_at
+from cosim.studies.designs import Design, paths_of, value_at
 from cosim.studies.study import Study
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
@@ -67,7 +67,7 @@ def play(
             say(f"To go on: {to_go_on}{chosen}")
         raise
     runs = together([out])
-    reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)
+    reference = reference_of(runs)
     save_table(frame(runs, metrics(runs), reference), out / "table.csv")
     console.print(in_terminal(runs, metrics(runs), reference))
     for name, own in runs[runs["status"] == "complete"].groupby("name", sort=False):
@@ -119,16 +119,6 @@ def check_end(base: System, options: Options, found: Sequence[Design]) -> None:
         f"{', '.join(names)}: they play no global rounds, which {type(base.end).__name__} counts. "
         f"Usual fix: an end that all designs share, such as {words}."
     )
-
-
-def is_base(base: System, design: Design) -> bool:
-    """Whether a design of the scenario itself changes nothing."""
-    if design.base != BASE:
-        return design.system == base
-    try:
-        return all(value_at(base, field) == value for field, value in design.values.items())
-    except ConfigurationError:  # a field that only another kind of a part has
-        return False
 
 
 def share(option: str, asked: Sequence[Design]) -> tuple[str, float]:
