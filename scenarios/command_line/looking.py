@@ -5,6 +5,7 @@ cosim report studies/bandwidth --target 0.8 --out bandwidth.html
 cosim trace runs/a                         # JSON for https://ui.perfetto.dev
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -31,7 +32,8 @@ class ReportOptions:
     Attributes:
         out: HTML file to write; none: report.html in the first folder.
         global_round: Global round of the timeline; none: the first in which an update was dropped.
-        target: Of the headline, such as an accuracy of 0.8, for time and energy to it; several by commas.
+        target: Of the headline, such as an accuracy of 0.8, for time and energy to it; several by commas;
+            none: those of the studies.
         held: Evaluations in a row at which a target must be reached to count.
     """
 
@@ -76,13 +78,16 @@ def folders(arguments: list[str]) -> tuple[list[Path], list[str]]:
 
 def report(paths: list[Path], options: ReportOptions) -> int:
     """Write the page of runs and studies."""
-    wanted = targets(options.target, options.held)
+    wanted, held = targets(options.target, options.held), options.held
     found = [runs_of(path) for path in paths]
     results = [result for one in found for _, result in one.runs]
     if not results:
         raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
     out = place(options.out or paths[0] / "report.html")
     remarks = [remark for one in found for remark in one.remarks]
+    if not wanted:
+        wanted, held, missing = _of_studies(paths, found)
+        remarks += missing
     names = {id(result): name for one in found for name, result in one.runs if name is not None}
     try:
         html = pages.report(
@@ -91,7 +96,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
             remarks=remarks,
             names=names,
             targets=wanted,
-            held=options.held,
+            held=held,
             reference=next((one.reference for one in found if one.reference is not None), None),
         )
     except ValueError as error:
@@ -110,11 +115,15 @@ class Found(NamedTuple):
             none, as a run that is no study's.
         remarks: What became of the others.
         reference: A run of the design that a study's differences are to; None where it is no study.
+        targets: Those that a study was asked for.
+        held: Evaluations in a row at which one must be reached to count.
     """
 
     runs: list[tuple[str | None, Result]]
     remarks: list[str]
     reference: Result | None = None
+    targets: tuple[float, ...] = ()
+    held: int = 1
 
 
 def runs_of(path: Path) -> Found:
@@ -133,7 +142,28 @@ def runs_of(path: Path) -> Found:
             continue
         runs.append((str(row.name), result))
         by_design.setdefault(row.design, result)
-    return Found(runs, remarks, by_design.get(reference_of(found)))
+    labels = [str(label).partition("_held_") for label in found.attrs["targets"]]
+    return Found(
+        runs=runs,
+        remarks=remarks,
+        reference=by_design.get(reference_of(found)),
+        targets=tuple(float(target) for target, _, _ in labels),
+        held=max((int(held) for *_, held in labels if held), default=1),
+    )
+
+
+def _of_studies(paths: Sequence[Path], found: Sequence[Found]) -> tuple[tuple[float, ...], int, list[str]]:
+    """The targets of studies, for how many evaluations in a row they hold, and remarks on those left out."""
+    asked = {path: one for path, one in zip(paths, found, strict=True) if one.targets}
+    held = next((one.held for one in asked.values()), 1)
+    remarks = [
+        f"{shown(path)}: its targets are not shown; they must hold for another number of evaluations, "
+        f"{one.held}, than the others, {held}. Usual fix: --target."
+        for path, one in asked.items()
+        if one.held != held
+    ]
+    same = (target for one in asked.values() if one.held == held for target in one.targets)
+    return tuple(dict.fromkeys(same)), held, remarks
 
 
 def trace(path: Path, options: TraceOptions) -> int:

@@ -73,6 +73,22 @@ def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
     assert "num_cells" in (tmp_path / "pages" / "all.html").read_text()
 
 
+def test_a_report_shows_the_targets_of_its_studies_unless_others_are_given(tmp_path):
+    with ThreadPoolExecutor(1) as executor:
+        Study(SYSTEM, {"num_cells": (1, 2)}, 1, targets=(0.1, 0.2), held=2).run("s", executor=executor)
+        Study(SYSTEM, {"num_cells": (1, 2)}, 1, targets=(0.1,)).run("t", executor=executor)
+    for arguments, shown, hidden in (
+        (("s",), ("10.0 % held for 2 evaluations", "20.0 % held for 2 evaluations"), "not shown"),
+        (("s", "--target", "0.3"), ("30.0 %",), "held for"),
+        (("s", "t"), ("20.0 % held for 2 evaluations", "t: its targets are not shown"), "30.0 %"),
+    ):
+        assert call("report", *arguments) == 0
+        page = " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
+        for words in shown:
+            assert words in page
+        assert hidden not in page
+
+
 def test_a_report_says_which_runs_of_a_study_failed(tmp_path):
     Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", executor=ThreadPoolExecutor(1))
     assert call("report", "s") == 0
