@@ -209,6 +209,8 @@ def test_a_design_that_drops_all_is_said_to(capsys):
         (("--seeds", "0"), "Study.seeds = 0: must be at least 1"),
         (("--precision", "time_s=2"), "--precision time_s=2: must be METRIC=SHARE"),
         (("--precision", "speed=2%"), "must be METRIC=SHARE, one of time_s"),
+        (("--precision", "accuracy=1%", "--timing-only"), "must be METRIC=SHARE, one of time_s"),
+        (("--precision", "test_mse=1%"), "bits_per_client, accuracy, loss_nats. Usual fix"),
         (("--target", "high"), "--target high: must be a number. Usual fix: --target 0.8, or 80%."),
         (("--target", "0.8", "--timing-only"), "with evaluation = Never nothing is learned"),
         (("--target", "80"), "Did you mean 0.8?"),
