@@ -1,11 +1,10 @@
 """Together: the runs of several studies and single runs as one table, so that their designs are compared.
 
 Single runs whose configurations differ in the seed only are one design, named by the folder of the first.
-Where several studies are given, a column says which (`study`), and names of designs that two of them have are
-led by it. Seeds that designs share are paired, wherever they come from: the same seed is the same draws.
-
-The table's `attrs` have remarks on runs that are not complete, or repeat a seed of their design: these do not
-count.
+Where several studies are given, a column says which (`study`: the name of its folder, or its whole path where
+two are called alike), and names of designs that two of them have are led by it. Seeds that designs share are
+paired, wherever they come from: the same seed is the same draws. The table's `attrs` have remarks on runs that
+are not complete, or repeat a seed of their design: these do not count.
 
 Scope and limitations: a target that a study was not asked for is read off the evaluations of its runs.
 
@@ -105,14 +104,17 @@ def _joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Tables one below the other, their designs numbered through."""
     if len(tables) == 1:
         return next(iter(tables.values()))
+    called = {folder: Path(folder).resolve().name for folder in tables}
+    if len({*called.values()}) < len(called):
+        called = {folder: folder for folder in tables}
     names = [str(name) for runs in tables.values() for name in runs["name"].unique()]
     twice = {name for name in names if names.count(name) > 1}
     merged: dict[str, Any] = {"measures": {}, "parts": {}, "targets": [], "fields": []}
     merged["reference"] = next(iter(tables.values())).attrs.get("reference", 0)
     parts, first = [], 0
     for folder, runs in tables.items():
-        own = [f"{folder}: {name}" if name in twice else name for name in runs["name"]]
-        parts.append(runs.assign(design=runs["design"] + first, name=own, study=folder))
+        own = [f"{called[folder]}: {name}" if name in twice else name for name in runs["name"]]
+        parts.append(runs.assign(design=runs["design"] + first, name=own, study=called[folder]))
         first += int(runs["design"].max()) + 1
         for key in ("measures", "parts"):
             merged[key] |= runs.attrs[key]

@@ -103,7 +103,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
         raise ConfigurationError(str(error)) from None
     made(out.parent)
     pages.write(html, out)
-    console.print(f"Page: {shown(out)} ({len(results)} runs)", soft_wrap=True)
+    console.print(f"Page: {shown(out)} ({len(results)} run{'s' * (len(results) != 1)})", soft_wrap=True)
     return 0
 
 

@@ -59,7 +59,7 @@ def call(*arguments):
 def test_a_report_of_runs_is_one_page_beside_them(tmp_path, capsys):
     assert call("report", "runs/a") == 0
     page = tmp_path / "runs" / "a" / "report.html"
-    assert f"Page: {page.relative_to(tmp_path)} (1 runs)" in capsys.readouterr().out
+    assert f"Page: {page.relative_to(tmp_path)} (1 run)" in capsys.readouterr().out
     words = " ".join(Text(page.read_text()).words)
     summary = cosim.Result.load("runs/a").summary
     assert f"{summary.time_s:.3g}"[:4] in words

@@ -123,6 +123,8 @@ def test_a_target_that_must_hold_takes_longer(folder):
     alone, held = (
         drawn_as(found, PlotOptions(kind="pareto", target=("0.3",), held=held)).axes[0] for held in (1, 2)
     )
+    assert alone.get_xlabel() == "time to 30.0 % (s)"
+    assert held.get_ylabel() == "energy to 30.0 % held for 2 evaluations (J)"
     times_s = [[bar.get_children()[0].get_xdata()[0] for bar in axes.containers] for axes in (alone, held)]
     for (first, second), design in zip(zip(*times_s, strict=True), found, strict=True):
         reached = [[run.time_to_target_s(0.3, held) for run in design.counted] for held in (1, 2)]

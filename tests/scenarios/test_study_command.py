@@ -148,6 +148,14 @@ def test_runs_keep_the_rows_that_are_asked_for(tmp_path, capsys):
         assert [len(run.fates) > 0 for run in runs] == [kept == "all"] * 2
 
 
+def test_one_run_is_no_runs(capsys):
+    one = ("quickstart", "--over", "num_cells=2", "--seeds", "1", "--timing-only", "--workers", "1", *SMALL)
+    assert call(*one) == 0
+    output, errors = capsys.readouterr()
+    assert "quickstart: 1 run, about " in errors
+    assert "(1 run, 0 failed)" in output
+
+
 def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
     code = call(
         "quickstart", "--over", "num_cells=2,200", "--seeds", "1", "--timing-only", "--workers", "1", *SMALL

@@ -80,7 +80,8 @@ def play(
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
-    console.print(f"Study folder: {shown(out)} ({len(runs)} runs, {len(failed)} failed)", soft_wrap=True)
+    num_runs = f"{len(runs)} run{'s' * (len(runs) != 1)}"
+    console.print(f"Study folder: {shown(out)} ({num_runs}, {len(failed)} failed)", soft_wrap=True)
     return int(bool(len(failed)))
 
 
