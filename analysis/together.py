@@ -3,8 +3,8 @@
 Single runs whose configurations differ in the seed only are one design, named by the folder of the first.
 Where several studies are given, a column says which (`study`: the name of its folder, or its whole path where
 two are called alike), and names of designs that two of them have are led by it. Seeds that designs share are
-paired, wherever they come from: the same seed is the same draws. The table's `attrs` have remarks on runs that
-are not complete, or repeat a seed of their design: these do not count.
+paired, wherever they come from: the same seed is the same draws. The table's `attrs` have remarks on runs
+that are not complete, or repeat a seed of their design: these do not count.
 
 Scope and limitations: a target that a study was not asked for is read off the evaluations of its runs.
 
