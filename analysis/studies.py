@@ -168,6 +168,17 @@ def compared(runs: pd.DataFrame, reference: int = 0) -> list[Comparison]:
     return sorted(rows, key=lambda row: (row.design, order.index(row.metric)))
 
 
+def reference_of(runs: pd.DataFrame) -> int:
+    """Number of the design that differences are to.
+
+    That of the study (`cosim.studies.reference`), of several the first one's; where none of its runs is
+    complete, the first design that has one.
+    """
+    complete = runs.loc[runs["status"] == "complete", "design"]
+    reference = int(runs.attrs.get("reference", runs["design"].min()))
+    return int(complete.min()) if len(complete) and reference not in set(complete) else reference
+
+
 def interval(values: np.ndarray, is_share: bool = False) -> Interval:
     """Of the mean over seeds; of one seed without width, and saying so."""
     if len(values) > 1:

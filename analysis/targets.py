@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 
 from analysis.intervals.medians import median_interval
 from analysis.intervals.shares import wilson
-from analysis.intervals.statistics import Interval, t_interval
+from analysis.intervals.statistics import Interval, difference, t_interval
 
 
 class Pairs(NamedTuple):
@@ -44,7 +44,7 @@ class Pairs(NamedTuple):
     Attributes:
         wins: Seeds on which it needed less.
         losses: Seeds on which it needed more.
-        undecided: Seeds on which both needed the same, or a miss leaves it open.
+        undecided: Seeds on which both needed the same but for rounding, or a miss leaves it open.
     """
 
     wins: int
@@ -130,6 +130,7 @@ def pairs(
     own, other = np.asarray(own_taken, dtype=float), np.asarray(other_taken, dtype=float)
     own_least = np.where(np.isinf(own), own_lasted, own)  # a run that missed took more than it lasted
     other_least = np.where(np.isinf(other), other_lasted, other)
-    wins = int(np.sum(np.isfinite(own) & ((own < other_least) | (np.isinf(other) & (own <= other_least)))))
-    losses = int(np.sum(np.isfinite(other) & ((other < own_least) | (np.isinf(own) & (other <= own_least)))))
+    ahead, behind = difference(own, other_least), difference(other, own_least)
+    wins = int(np.sum(np.isfinite(own) & ((ahead < 0.0) | (np.isinf(other) & (ahead <= 0.0)))))
+    losses = int(np.sum(np.isfinite(other) & ((behind < 0.0) | (np.isinf(own) & (behind <= 0.0)))))
     return Pairs(wins, losses, len(own) - wins - losses)

@@ -1,8 +1,10 @@
 """Together: the runs of several studies and single runs as one table, so that their designs are compared.
 
 Single runs whose configurations differ in the seed only are one design, named by the folder of the first.
-Where several studies are given, a column says which (`study`), and names of designs that two of them have are
-led by it. Seeds that designs share are paired, wherever they come from: the same seed is the same draws.
+Where several studies are given, a column says which (`study`: the name of its folder, or its whole path where
+two are called alike), and names of designs that two of them have are led by it. Seeds that designs share are
+paired, wherever they come from: the same seed is the same draws. The table's `attrs` have remarks on runs
+that are not complete, or repeat a seed of their design: these do not count.
 
 Scope and limitations: a target that a study was not asked for is read off the evaluations of its runs.
 
@@ -18,8 +20,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pandas as pd
 
+from analysis.designs import designs_of
+from analysis.remarks import remarks_on, remarks_on_study
 from analysis.studies import load, with_shares
 from cosim.results import Result
 from cosim.studies.table import outcome_of, table_of, taken, target_columns, target_label
@@ -36,6 +41,8 @@ def together(paths: Sequence[str | Path], targets: Sequence[float] = (), held: i
         ConfigurationError: A folder is neither.
     """
     found = {str(path): load(path) for path in paths}
+    studies = [runs for runs in found.values() if isinstance(runs, pd.DataFrame)]
+    remarks = [words for runs in studies for words in remarks_on_study(runs)]
     labels = {target_label(target, held): target for target in targets}
     tables = {
         folder: _with_targets(Path(folder), runs, labels, held)
@@ -45,7 +52,10 @@ def together(paths: Sequence[str | Path], targets: Sequence[float] = (), held: i
     single = {folder: result for folder, result in found.items() if isinstance(result, Result)}
     if single:
         tables["runs"] = _of_runs(single, labels, held)
-    return _joined(tables)
+        remarks += _remarks(list(single.values()))
+    runs = _joined(tables)
+    runs.attrs["remarks"] = remarks
+    return runs
 
 
 def _with_targets(folder: Path, runs: pd.DataFrame, labels: dict[str, float], held: int) -> pd.DataFrame:
@@ -57,9 +67,9 @@ def _with_targets(folder: Path, runs: pd.DataFrame, labels: dict[str, float], he
     found = [taken(Result.load(folder / run), list(new.values()), held) for run in runs["folder"][ended]]
     columns = [column for label in new for column in target_columns(label).values()]
     added = pd.DataFrame(found, index=runs.index[ended], columns=columns, dtype=float)
-    attrs = runs.attrs | {"targets": [*runs.attrs["targets"], *new]}
+    told = runs.attrs | {"targets": [*runs.attrs["targets"], *new]}
     runs = runs.join(added)
-    runs.attrs = attrs
+    runs.attrs = told
     return runs
 
 
@@ -74,22 +84,37 @@ def _of_runs(results: Mapping[str, Result], labels: Mapping[str, float], held: i
         name = names.setdefault(config, Path(folder).name or folder)
         own = {"design": list(names).index(config), "name": name, "base": name, "seed": seed, "error": ""}
         rows.append(own | {"folder": folder} | outcome_of(result, list(labels.values()), held))
-    runs = table_of(rows, list(labels)).drop_duplicates(["design", "seed"], ignore_index=True)
+    runs = table_of(rows, list(labels))
+    complete_first = runs.sort_values("status", key=lambda status: status != "complete", kind="stable")
+    runs = complete_first.drop_duplicates(["design", "seed"]).sort_index().reset_index(drop=True)
     runs.attrs["fields"] = []
     return with_shares(runs)
+
+
+def _remarks(results: Sequence[Result]) -> list[str]:
+    """On single runs, of which those that are not complete do not count."""
+    designs = [
+        attrs.evolve(own, counted=tuple(run for run in own.counted if run.summary.status == "complete"))
+        for own in designs_of(results)
+    ]
+    return remarks_on(designs)
 
 
 def _joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Tables one below the other, their designs numbered through."""
     if len(tables) == 1:
         return next(iter(tables.values()))
+    called = {folder: Path(folder).resolve().name for folder in tables}
+    if len({*called.values()}) < len(called):
+        called = {folder: folder for folder in tables}
     names = [str(name) for runs in tables.values() for name in runs["name"].unique()]
     twice = {name for name in names if names.count(name) > 1}
     merged: dict[str, Any] = {"measures": {}, "parts": {}, "targets": [], "fields": []}
+    merged["reference"] = next(iter(tables.values())).attrs.get("reference", 0)
     parts, first = [], 0
     for folder, runs in tables.items():
-        own = [f"{folder}: {name}" if name in twice else name for name in runs["name"]]
-        parts.append(runs.assign(design=runs["design"] + first, name=own, study=folder))
+        own = [f"{called[folder]}: {name}" if name in twice else name for name in runs["name"]]
+        parts.append(runs.assign(design=runs["design"] + first, name=own, study=called[folder]))
         first += int(runs["design"].max()) + 1
         for key in ("measures", "parts"):
             merged[key] |= runs.attrs[key]

@@ -32,8 +32,11 @@ from functools import lru_cache
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+
+ROUNDING = 1e-12
+"""By which sums of the same numbers differ, relatively, at most."""
 
 NOT_OBSERVED = "not observed"
 
@@ -117,14 +120,22 @@ def t_interval(replications: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    """Of the mean of b - a, replications of a and b sharing seeds, each of shape (replications,)."""
+    """Of the mean of b - a, replications of a and b sharing seeds, each of shape (replications,).
+
+    Differences by rounding only are 0 (`difference`).
+    """
     first, second = sample(a, "a", least=2), sample(b, "b", least=2)
     if len(first) != len(second):
         raise ValueError(
             f"paired_difference: {len(first)} replications of a and {len(second)} of b cannot be paired. "
             "Usual fix: run both designs on the same seeds."
         )
-    return t_interval(second - first, level)
+    return t_interval(difference(second, first), level)
+
+
+def difference(values: ArrayLike, others: ArrayLike) -> NDArray[np.float64]:
+    """Values less others, 0 where they differ by rounding only: the sign of rounding is no finding."""
+    return np.where(np.isclose(values, others, rtol=ROUNDING, atol=0.0), 0.0, np.subtract(values, others))
 
 
 def mean_interval(values: np.ndarray, level: float = 0.95) -> Interval:
@@ -188,7 +199,7 @@ def sample(values: ArrayLike, name: str, least: int) -> np.ndarray:
 
 def is_constant(values: np.ndarray) -> bool:
     """Whether the values are the same but for rounding, so that their spread says nothing."""
-    return bool(np.ptp(values) <= 1e-12 * np.max(np.abs(values)))
+    return bool(np.ptp(values) <= ROUNDING * np.max(np.abs(values)))
 
 
 def checked_level(level: float) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis.designs import Design
+from analysis.designs import Design, headlines
 from analysis.intervals.statistics import Interval
 from analysis.plots.style import COLOURS, FEWEST_RUNS, MARKERS, in_legend, legend_above
 from analysis.targets import ToTarget, common_horizon, to_target
@@ -51,6 +51,12 @@ def points(designs: Sequence[Design], target: float, held: int = 1) -> list[Poin
         )
         for number, design in enumerate(counted)
     ]
+
+
+def target_in_words(designs: Sequence[Design], target: float, held: int = 1) -> str:
+    """The target as the headline says it, and how long it must hold."""
+    words = next(iter(headlines(designs).values())).shown(target)
+    return words + (f" held for {held} evaluations" if held > 1 else "")
 
 
 def front(places: Sequence[tuple[float, float]]) -> list[int]:
@@ -120,7 +126,8 @@ def pareto(axes: Axes, designs: Sequence[Design], target: float, held: int = 1) 
         )
     steps = np.array([drawn[index].place for index in kept])
     axes.step(steps[:, 0], steps[:, 1], where="post", color="#4a4a4a", linewidth=0.8, linestyle=":")
-    axes.set(xlabel="time to target (s)", ylabel="energy to target (J)")
+    words = target_in_words(designs, target, held)
+    axes.set(xlabel=f"time to {words} (s)", ylabel=f"energy to {words} (J)")
     axes.margins(0.1)
     axes.grid(alpha=0.3)
     legend_above(axes, [drawn[index].name for index in named])

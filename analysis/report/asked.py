@@ -9,11 +9,9 @@ Usage::
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from analysis.designs import Design, differing, said, seed_of, telling, ways
+from analysis.designs import Design, differing, seed_of, telling, ways
+from analysis.remarks import end_of, remarks_on
 from analysis.report.page import details, paragraph, table
-from cosim.results import Result
 
 _MOST_WARNINGS = 5
 _ASKED = (
@@ -31,7 +29,7 @@ def asked(designs: Sequence[Design], remarks: Sequence[str] = ()) -> str:
     runs = [run for design in designs for run in design.runs]
     seeds = ", ".join(dict.fromkeys(str(seed_of(run)) for run in runs))
     rows = [(words, _values(designs, name)) for words, name in _ASKED]
-    rows.append(("end of a run", ", ".join(dict.fromkeys(map(_end_of, designs)))))
+    rows.append(("end of a run", ", ".join(dict.fromkeys(map(end_of, designs)))))
     if len(designs) > 1:
         rows.append(("designs", f"{len(designs)}, which differ in {_differences(designs)}"))
     rows.append(("runs", f"{len(runs)}, seeds {seeds}"))
@@ -44,15 +42,6 @@ def _values(designs: Sequence[Design], name: str) -> str:
     return ", ".join(ways(designs, name))
 
 
-def _end_of(design: Design) -> str:
-    """When its runs are over, such as AfterRounds (40 global rounds)."""
-    kind = design.fields.get("end.kind", "unknown")
-    knobs = [
-        said(name, design.fields) for name in design.fields if name.startswith("end.") and name != "end.kind"
-    ]
-    return f"{kind} ({', '.join(knobs)})" if knobs else kind
-
-
 def _differences(designs: Sequence[Design]) -> str:
     names = differing(designs)
     told = telling(designs)
@@ -63,27 +52,9 @@ def _differences(designs: Sequence[Design]) -> str:
 
 def _warnings(designs: Sequence[Design], remarks: Sequence[str]) -> list[str]:
     """Paragraphs; of many, all but the first few are folded away."""
-    said = [*remarks, *(words for d in designs for run in d.runs for words in _of_run(d, run))]
+    said = [*remarks, *remarks_on(designs)]
     parts = [paragraph(words, "warning") for words in said]
     if len(parts) > _MOST_WARNINGS + 1:
         rest = parts[_MOST_WARNINGS:]
         parts = [*parts[:_MOST_WARNINGS], details(f"{len(rest)} further warnings", "\n".join(rest))]
     return parts
-
-
-def _of_run(design: Design, run: Result) -> list[str]:
-    said = []
-    counted = any(run is each for each in design.counted)
-    name = f"The run {run.folder.name if run.folder else 'without a folder'} (seed {seed_of(run)})"
-    if run.summary.status != "complete":
-        num_made, what = run.progress
-        use = "its numbers stand for what it did until then" if counted else "not counted"
-        said.append(
-            f"{name} is not complete: {run.summary.status} after {num_made:,} {what}, and asked for "
-            f"{_end_of(design)}; {use}."
-        )
-    elif not counted:
-        said.append(f"{name} repeats a seed of its design; not counted.")
-    if not np.isfinite(run.evaluations.to_numpy(dtype=float)).all():
-        said.append(f"{name} has a loss that is not finite: its training diverged.")
-    return said

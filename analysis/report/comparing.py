@@ -14,7 +14,7 @@ from functools import partial
 from analysis.designs import Design, headlines
 from analysis.intervals.statistics import Interval
 from analysis.plots.factor import MOST_LINES, factor, lines_of, numeric_fields
-from analysis.plots.pareto import pareto, points
+from analysis.plots.pareto import pareto, points, target_in_words
 from analysis.plots.style import FEWEST_RUNS
 from analysis.report.numbers import measures_of, number
 from analysis.report.page import Markup, paragraph, table
@@ -61,8 +61,7 @@ def to_targets(designs: Sequence[Design], targets: Sequence[float], held: int = 
 
 def _to_target(designs: Sequence[Design], target: float, held: int, place: int) -> str:
     found = points(designs, target, held)
-    words = next(iter(headlines(designs).values())).shown(target)
-    words += f" held for {held} evaluations" if held > 1 else ""
+    words = target_in_words(designs, target, held)
     rows = [
         [
             point.name,

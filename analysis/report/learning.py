@@ -70,5 +70,5 @@ def _points(line: Curve, measure: Measure) -> str:
     for at, mean, low, high in line.points.iloc[chosen].itertuples(index=False, name=None):
         ends = f" [{number(factor * low)}, {number(factor * high)}]" if low < high else ""
         rows.append([number(at), number(factor * mean) + ends])
-    which = "every point" if step == 1 else f"every {step}th point, and the last"
+    which = "every point" if step == 1 else f"one in {step} points, and the last"
     return table(f"{line.name}: {which}", ["simulated time (s)", measure.label], rows)

@@ -1,8 +1,8 @@
 """The numbers: one table of designs, each measure with its interval, and the differences between them.
 
 A design's number is the mean over its counted runs, with Student's t interval, of shares on the logit
-(95 % each, not jointly); of one run the number alone stands there. Differences to the first design are
-taken seed by seed.
+(95 % each, not jointly); of one run the number alone stands there. Differences to the reference, the first
+design where nobody names another, are taken seed by seed.
 
 Scope: a column that would be empty, or would say the same number of global rounds or versions in every row,
 is left out.
@@ -37,8 +37,13 @@ AllFates = Mapping[int, Fates]
 _NOTHING = "–"
 
 
-def numbers(designs: Sequence[Design], fates: AllFates) -> str:
-    """The table of designs, and that of their differences where seeds are shared."""
+def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None = None) -> str:
+    """The table of designs, and that of their differences where seeds are shared.
+
+    Args:
+        reference: Design that differences are to; None: the first.
+    """
+    reference = reference or designs[0]
     measures = measures_of(designs)
     if any(own.is_known for own in fates.values()):
         measures["wasted energy (%)"] = lambda run: fates[id(run)].wasted_percent()
@@ -59,9 +64,9 @@ def numbers(designs: Sequence[Design], fates: AllFates) -> str:
     remarks = {design.name: _remark_on_times(design) for design in designs}
     parts = [paragraph(f"{name}: {said}", "warning") for name, said in remarks.items() if said]
     parts.append(table(caption, ["design", *measures, "runs"], rows))
-    if differences := _differences(designs, measures):
+    if differences := _differences(reference, designs, measures):
         caption = (
-            f"Differences to {designs[0].name} on the same seeds, with 95 % intervals (paired; each "
+            f"Differences to {reference.name} on the same seeds, with 95 % intervals (paired; each "
             "on its own, not jointly)"
         )
         parts.append(table(caption, ["design", *measures, "shared seeds"], differences))
@@ -166,11 +171,14 @@ def _dropped_percent(run: Result) -> float | None:
     return 100.0 * run.summary.num_dropped / run.summary.num_updates if run.summary.num_updates else None
 
 
-def _differences(designs: Sequence[Design], measures: Mapping[str, Reading]) -> list[list[object]]:
+def _differences(
+    reference: Design, designs: Sequence[Design], measures: Mapping[str, Reading]
+) -> list[list[object]]:
     rows = []
-    first, *others = designs
-    for other in others:
-        a, b = first.by_seed(), other.by_seed()
+    for other in designs:
+        if other is reference:
+            continue
+        a, b = reference.by_seed(), other.by_seed()
         shared = [seed for seed in a if seed in b]
         if len(shared) < 2:
             continue

@@ -62,6 +62,7 @@ def report(
     names: Mapping[int, str] | None = None,
     targets: Sequence[float] = (),
     held: int = 1,
+    reference: Result | None = None,
 ) -> str:
     """The HTML text of runs.
 
@@ -73,6 +74,7 @@ def report(
         names: What the design of a run is called, by the run's `id`; None, or none for a run: what differs.
         targets: Of the headline, such as an accuracy of 0.8.
         held: Evaluations in a row at which a target must be reached to count.
+        reference: A run of the design that differences are to; None: of the first design.
 
     Raises:
         ConfigurationError: A target that the headline cannot have.
@@ -93,10 +95,11 @@ def report(
     for measure in headlines(designs).values():
         for target in targets:
             measure.check_target(target)
+    against = next((own for own in designs if any(run is reference for run in own.runs)), None)
     fates = {id(run): Fates.of(run) for run in results}
     sections = [
         Section("asked", "What was asked", asked(designs, remarks)),
-        Section("numbers", "The numbers", numbers(designs, fates)),
+        Section("numbers", "The numbers", numbers(designs, fates, against)),
         Section("learning", "The global model over time, energy and bits", learning(designs)),
         Section("factors", "What the fields do", factors(designs)),
         Section("target", "To the target", to_targets(designs, targets, held)),

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.tasks.task import task_for
-from cosim.records import Measure
+from cosim.learning.tasks.task import Task, task_for
 from cosim.simulation import Simulation
 from cosim.system import System
 
@@ -38,9 +37,9 @@ def check_targets(system: System, targets: Sequence[float], held: int, data_dir:
         )
     beyond = [target for target in targets if not 0.0 <= target <= 1.0]
     if beyond:
-        _headline(system, data_dir).check_target(beyond[0])
+        task_of(system, data_dir).headline.check_target(beyond[0])
     if system.end.reads_scores:
-        headline, end = _headline(system, data_dir), type(system.end).__name__
+        headline, end = task_of(system, data_dir).headline, type(system.end).__name__
         system.end.check(headline)
         for target in targets:
             if system.end.comes_before(target, held, headline):
@@ -50,9 +49,8 @@ def check_targets(system: System, targets: Sequence[float], held: int, data_dir:
                 )
 
 
-def _headline(system: System, data_dir: Path | None) -> Measure:
-    task = system.task
-    if task is None:
-        dataset = system.data.outline or system.data.load(Simulation(system.seed), data_dir)
-        task = task_for(None, dataset)
-    return task.headline
+def task_of(system: System, data_dir: Path | None) -> Task:
+    """The task that a run of a system will learn; where it names none, its data set says which."""
+    if system.task is not None:
+        return system.task
+    return task_for(None, system.data.outline or system.data.load(Simulation(system.seed), data_dir))

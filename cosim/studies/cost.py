@@ -2,7 +2,8 @@
 
 A round of the first design is played with its learning and its evaluation, and a few of every design without
 (a timing-only probe). That says what the events of a round cost in each design, what learning costs for an
-update in the first, and how many updates a round has in each.
+update in the first, and how many updates a round has in each. Where the first loses every update, the first
+design that does not says what learning costs; where all do, it costs the same for each round.
 
 Scope and limitations: a guess. Networks, batches and data sets of other designs count as the first one's,
 rounds as alike and all evaluated, and cores as undisturbed by each other. A design whose clock cannot run
@@ -66,14 +67,19 @@ def costs_s(systems: Sequence[System], data_dir: Path | None) -> list[float] | N
         probes.append(probed(system, data_dir) if has_time else None)
     if probes[0] is None or not first.evaluation.learns:
         return [(learnt if probe is None else probe).wall_s for probe in probes]
-    learning_s = max(learnt.per_unit_s - probes[0].per_unit_s, 0.0)
-    per_update_s = learning_s / max(probes[0].updates_per_unit, 1e-9)
-    return [
-        learnt.wall_s
-        if probe is None
-        else learnt.begin_s + probe.num_units * (probe.per_unit_s + per_update_s * probe.updates_per_unit)
-        for probe in probes
-    ]
+    alone, with_learning = probes[0], learnt
+    for system, probe in zip(systems, probes, strict=True):
+        if probe is not None and probe.updates_per_unit:
+            found = learnt if system is first else measured(system, data_dir, _LEARNING_WALL_S)
+            alone, with_learning = (alone, learnt) if found is None else (probe, found)
+            break
+    learning_s = max(with_learning.per_unit_s - alone.per_unit_s, 0.0)
+
+    def wall_s(probe: Measured) -> float:
+        share = probe.updates_per_unit / alone.updates_per_unit if alone.updates_per_unit else 1.0
+        return learnt.begin_s + probe.num_units * (probe.per_unit_s + learning_s * share)
+
+    return [learnt.wall_s if probe is None else wall_s(probe) for probe in probes]
 
 
 def probed(system: System, data_dir: Path | None) -> Measured | None:

@@ -25,6 +25,7 @@ from cosim.studies.designs import Design
 from cosim.studies.index import Index
 from cosim.studies.job import NETWORK, Job
 from cosim.studies.names import shared_parts
+from cosim.studies.reference import reference_of
 from cosim.studies.table import FILE, row_of, run_folder, table_of, target_label
 from cosim.system import System
 
@@ -67,7 +68,8 @@ class Runs:
         self._index = Index(folder)
         self._networks: dict[tuple[str, str, bool], dict[str, str] | None] = {}
         self._labels = [target_label(target, study.held) for target in study.targets]
-        self._parts = shared_parts({name: to_dict(system) for name, system in study.systems.items()})
+        systems = {name: to_dict(system) for name, system in study.systems.items()}
+        self._parts, self._reference = shared_parts(systems), reference_of(systems, study.grid)
         self._written, self._writing_s = 0.0, 0.0
         self._seeds: list[list[int]] = [[] for _ in found]
         self.rows: dict[Key, dict[str, Any]] = {}
@@ -80,7 +82,7 @@ class Runs:
     @property
     def table(self) -> pd.DataFrame:
         """All rows."""
-        return table_of(list(self.rows.values()), self._labels, self._parts)
+        return table_of(list(self.rows.values()), self._labels, self._parts, self._reference)
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -108,7 +110,10 @@ class Runs:
         """How many runs there are, and how long they will take."""
         playable = {design: self._designs[design].system for design, _ in self.wanted}
         found = costs_s([system for system in playable.values() if system is not None], self._data_dir)
-        num_done, runs = len(self.rows) - len(self.wanted), f"{len(self.wanted)} runs"
+        num_done, runs = (
+            len(self.rows) - len(self.wanted),
+            f"{len(self.wanted)} run{'s' * (len(self.wanted) != 1)}",
+        )
         runs += f" (and {num_done} that have ended)" if num_done else ""
         if found is None:
             return runs

@@ -2,7 +2,8 @@
 
 It says nothing that the index and the run folders do not say, so a damaged one is made anew from them. It
 needs nothing but results, so that whoever reads them may use it. The table's `attrs` say what its scores
-mean, which targets it has, and of which classes the parts are; Parquet keeps them.
+mean, which targets it has, of which classes the parts are, and which design differences are to; Parquet keeps
+them.
 """
 
 import json
@@ -20,6 +21,7 @@ from cosim.files import checksum, read_json, shown
 from cosim.results import Result
 from cosim.studies.index import Index
 from cosim.studies.names import names_of, shared_parts
+from cosim.studies.reference import reference_of
 
 COLUMNS = {
     "design": "int64",
@@ -100,7 +102,8 @@ def _made_anew(folder: Path, index: Index) -> pd.DataFrame:
                 known = index.outcome(run)
                 rows.append(row | (_outcome_in(folder / run, targets, held) if known is None else known))
         labels = [target_label(target, held) for target in targets]
-        return table_of(rows, labels, shared_parts(asked["systems"]))
+        reference = reference_of(asked["systems"], grid)
+        return table_of(rows, labels, shared_parts(asked["systems"]), reference)
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise ConfigurationError(
             f"{shown(folder / ASKED)}: damaged ({error}). Usual fix: remove it and give the command of the "
@@ -173,13 +176,17 @@ def outcome_of(result: Result, targets: Sequence[float], held: int) -> dict[str,
 
 
 def table_of(
-    rows: Sequence[Mapping[str, Any]], targets: Sequence[str] = (), parts: Mapping[str, str] | None = None
+    rows: Sequence[Mapping[str, Any]],
+    targets: Sequence[str] = (),
+    parts: Mapping[str, str] | None = None,
+    reference: int = 0,
 ) -> pd.DataFrame:
     """The rows by design and seed.
 
     Args:
         targets: Labels of the targets, each of which has its columns.
         parts: Path -> class of parts, by which fields of the grid are called.
+        reference: Number of the design that differences are to.
     """
     table = pd.DataFrame(list(rows))
     found = table.pop(MEASURES) if MEASURES in table else ()
@@ -191,5 +198,10 @@ def table_of(
     table = table.astype(COLUMNS | dict.fromkeys([*scores, *of_targets], "float64"))
     table = table.sort_values(["design", "seed"], ignore_index=True)
     kept = {name: measures[name] for name in scores}
-    table.attrs = {"measures": kept, "targets": list(targets), "parts": dict(parts or {})}
+    table.attrs = {
+        "measures": kept,
+        "targets": list(targets),
+        "parts": dict(parts or {}),
+        "reference": reference,
+    }
     return table

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import rich.console
 
 from cosim.configuration import ConfigurationError
 from cosim.files import place, replace, shown
+from cosim.progress import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +29,15 @@ if not console.is_terminal and "COLUMNS" not in os.environ:
     console.width = 120  # a file or pipe has no width of its own
 _MOST_LETTERS = 100
 """Of a name that is made of others. [no source]"""
+_MOST_REMARKS = 5
+
+
+def remark(remarks: Sequence[str]) -> None:
+    """Say what a reader must know, beside what may be pasted; of many remarks the first few."""
+    num_left = len(remarks) - _MOST_REMARKS
+    told = [*remarks[:_MOST_REMARKS], f"{num_left} further remarks."] if num_left > 1 else remarks
+    for words in told:
+        say(words)
 
 
 def next_free_folder(parent: str, name: str) -> Path:

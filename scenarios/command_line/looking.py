@@ -5,8 +5,9 @@ cosim report studies/bandwidth --target 0.8 --out bandwidth.html
 cosim trace runs/a                         # JSON for https://ui.perfetto.dev
 """
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import attrs
 import pandas as pd
@@ -14,7 +15,9 @@ import tyro
 
 import analysis
 from analysis import chrome_trace
+from analysis.remarks import remarks_on_study
 from analysis.report import report as pages
+from analysis.studies import reference_of
 from cosim import ConfigurationError, Result
 from cosim.files import place, shown
 from scenarios.command_line.arguments import parse, usage
@@ -29,7 +32,8 @@ class ReportOptions:
     Attributes:
         out: HTML file to write; none: report.html in the first folder.
         global_round: Global round of the timeline; none: the first in which an update was dropped.
-        target: Of the headline, such as an accuracy of 0.8, for time and energy to it; several by commas.
+        target: Of the headline, such as an accuracy of 0.8, for time and energy to it; several by commas;
+            none: those of the studies.
         held: Evaluations in a row at which a target must be reached to count.
     """
 
@@ -74,14 +78,17 @@ def folders(arguments: list[str]) -> tuple[list[Path], list[str]]:
 
 def report(paths: list[Path], options: ReportOptions) -> int:
     """Write the page of runs and studies."""
-    wanted = targets(options.target, options.held)
+    wanted, held = targets(options.target, options.held), options.held
     found = [runs_of(path) for path in paths]
-    results = [result for runs, _ in found for _, result in runs]
+    results = [result for one in found for _, result in one.runs]
     if not results:
         raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
     out = place(options.out or paths[0] / "report.html")
-    remarks = [remark for _, remarks in found for remark in remarks]
-    names = {id(result): name for runs, _ in found for name, result in runs if name is not None}
+    remarks = [remark for one in found for remark in one.remarks]
+    if not wanted:
+        wanted, held, missing = _of_studies(paths, found)
+        remarks += missing
+    names = {id(result): name for one in found for name, result in one.runs if name is not None}
     try:
         html = pages.report(
             results,
@@ -89,36 +96,74 @@ def report(paths: list[Path], options: ReportOptions) -> int:
             remarks=remarks,
             names=names,
             targets=wanted,
-            held=options.held,
+            held=held,
+            reference=next((one.reference for one in found if one.reference is not None), None),
         )
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     made(out.parent)
     pages.write(html, out)
-    console.print(f"Page: {shown(out)} ({len(results)} runs)", soft_wrap=True)
+    console.print(f"Page: {shown(out)} ({len(results)} run{'s' * (len(results) != 1)})", soft_wrap=True)
     return 0
 
 
-def runs_of(path: Path) -> tuple[list[tuple[str | None, Result]], list[str]]:
-    """The runs of a folder (itself, or those of a study that have ended), and what became of the others.
+class Found(NamedTuple):
+    """What there is in a folder.
 
-    With each run stands its design's name; None where it has none, as a run that is no study's.
+    Attributes:
+        runs: Itself, or those of a study that have ended, each with its design's name; None where it has
+            none, as a run that is no study's.
+        remarks: What became of the others.
+        reference: A run of the design that a study's differences are to; None where it is no study.
+        targets: Those that a study was asked for.
+        held: Evaluations in a row at which one must be reached to count.
     """
+
+    runs: list[tuple[str | None, Result]]
+    remarks: list[str]
+    reference: Result | None = None
+    targets: tuple[float, ...] = ()
+    held: int = 1
+
+
+def runs_of(path: Path) -> Found:
+    """The runs of a folder."""
     found = analysis.load(path)
     if not isinstance(found, pd.DataFrame):
-        return [(None, found)], []
+        return Found([(None, found)], [])
     ended = found["status"] == "complete"
-    remarks = [
-        f"{row.name}, seed {row.seed}: {row.status}{row.error and f' ({row.error})'}"
-        for row in found[~ended].itertuples()
-    ]
-    runs = []
+    remarks, by_design = remarks_on_study(found), {}
+    runs: list[tuple[str | None, Result]] = []
     for row in found[ended].itertuples():
         try:
-            runs.append((str(row.name), Result.load(path / str(row.folder))))
+            result = Result.load(path / str(row.folder))
         except ConfigurationError as error:
             remarks.append(str(error))
-    return runs, remarks
+            continue
+        runs.append((str(row.name), result))
+        by_design.setdefault(row.design, result)
+    labels = [str(label).partition("_held_") for label in found.attrs["targets"]]
+    return Found(
+        runs=runs,
+        remarks=remarks,
+        reference=by_design.get(reference_of(found)),
+        targets=tuple(float(target) for target, _, _ in labels),
+        held=max((int(held) for *_, held in labels if held), default=1),
+    )
+
+
+def _of_studies(paths: Sequence[Path], found: Sequence[Found]) -> tuple[tuple[float, ...], int, list[str]]:
+    """The targets of studies, for how many evaluations in a row they hold, and remarks on those left out."""
+    asked = {path: one for path, one in zip(paths, found, strict=True) if one.targets}
+    held = next((one.held for one in asked.values()), 1)
+    remarks = [
+        f"{shown(path)}: its targets are not shown; they must hold for another number of evaluations, "
+        f"{one.held}, than the others, {held}. Usual fix: --target."
+        for path, one in asked.items()
+        if one.held != held
+    ]
+    same = (target for one in asked.values() if one.held == held for target in one.targets)
+    return tuple(dict.fromkeys(same)), held, remarks
 
 
 def trace(path: Path, options: TraceOptions) -> int:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_NAMED = 8
+_COLUMNS = {
+    "time_s": "simulated time (s)",
+    "energy_j": "energy (J)",
+    "dropped_share": "dropped updates (%)",
+    "bits_per_client": "sent per client (Mbit)",
+}
+"""Metric as tables call it -> its words in pictures."""
 
 
 @attrs.frozen(kw_only=True)
@@ -32,7 +39,8 @@ class PlotOptions:
         target: Of the headline, such as an accuracy of 0.8 (pareto), or several by commas (accuracy-time).
         held: Evaluations in a row at which the target must be reached to count (pareto).
         field: Field along the axis (factor); none: that with most values.
-        metric: What is drawn over the field, as much of its words as tells it (factor); none: the headline.
+        metric: What is drawn over the field, by its column as in tables, or as much of its words as tells it
+            (factor); none: the headline.
         global_round: Which one (timeline); none: the first in which an update was dropped, or else the first.
     """
 
@@ -82,7 +90,9 @@ def _factor(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> No
     measures = measures_of(designs)
     shares = {f"final {measure.label}" for measure in headlines(designs).values() if measure.is_share}
     first = next((words for words in measures if words.startswith("final ")), next(iter(measures)))
-    words = first if options.metric is None else _one_of("--metric", options.metric, list(measures))
+    columns = _COLUMNS | {name: f"final {of.label}" for name, of in headlines(designs).items()}
+    asked = options.metric and columns.get(options.metric, options.metric)
+    words = _one_of("--metric", asked, list(measures)) if asked else first
     is_share = words in shares or words == "dropped updates (%)"
     plots.factor(axes, designs, field, measures[words], words, is_share=is_share)
 

@@ -29,16 +29,23 @@ from pathlib import Path
 from typing import Any
 
 from analysis.designs import Design, designs_of
+from analysis.remarks import remarks_on
 from cosim import ConfigurationError
 from cosim.configuration import did_you_mean
 from cosim.files import replace
 from scenarios.command_line.arguments import parse, usage
-from scenarios.command_line.console import console, made
+from scenarios.command_line.console import console, made, remark
 from scenarios.command_line.looking import folders, runs_of
 from scenarios.command_line.pictures import KINDS, PlotOptions
 
 _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4, "pt": 1.0 / 72.0}
-_WITH_TARGETS = ("pareto", "accuracy-time")
+_ONLY_OF = {
+    "target": ("pareto", "accuracy-time"),
+    "field": ("factor",),
+    "metric": ("factor",),
+    "global_round": ("timeline",),
+}
+"""Option -> the kinds of pictures that have it."""
 _FORMATS = ("pdf", "svg", "png")
 _SETTINGS: Any = {
     "font.size": 8,
@@ -73,8 +80,9 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         raise ConfigurationError(
             f"--out {out}: no known format. Usual fix: a name that ends in .pdf, .svg or .png."
         )
-    _check_targets(options)
-    found = [run for path in paths for run in runs_of(path)[0]]
+    _check(options)
+    of_paths = [runs_of(path) for path in paths]
+    found = [run for one in of_paths for run in one.runs]
     if not found:
         raise ConfigurationError("plot: no run in it has ended. Usual fix: another folder, or wait.")
     designs = designs_of(
@@ -86,6 +94,7 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         drawn = drawn_as(designs, options)
         made(out.parent)
         replace(out, lambda partial: drawn.savefig(partial, format=kind, dpi=300, metadata=_metadata(kind)))
+    remark([*(words for one in of_paths for words in one.remarks), *remarks_on(designs)])
     console.print(f"Picture: {out}", markup=False, soft_wrap=True)
     return 0
 
@@ -128,12 +137,14 @@ def inches(option: str, length: str) -> float:
     return found
 
 
-def _check_targets(options: PlotOptions) -> None:
+def _check(options: PlotOptions) -> None:
     """Refuse what would have no effect."""
-    if options.target and options.kind not in _WITH_TARGETS:
-        raise ConfigurationError(
-            f"--target: a picture of --kind {options.kind} has none. Usual fix: --kind {_WITH_TARGETS[0]}."
-        )
+    for name, kinds in _ONLY_OF.items():
+        if getattr(options, name) not in (None, ()) and options.kind not in kinds:
+            option = name.replace("_", "-")
+            raise ConfigurationError(
+                f"--{option}: a picture of --kind {options.kind} has none. Usual fix: --kind {kinds[0]}."
+            )
     if options.held > 1 and options.kind != "pareto":
         raise ConfigurationError(
             f"--held: a picture of --kind {options.kind} has no time to a target. Usual fix: --kind pareto."

@@ -15,12 +15,12 @@ import rich.table
 import tyro
 
 from analysis import tables
-from analysis.studies import Metric, metrics
+from analysis.studies import Metric, metrics, reference_of
 from analysis.together import together
 from cosim.configuration import ConfigurationError, did_you_mean
 from cosim.files import replace
 from scenarios.command_line.arguments import parse, usage
-from scenarios.command_line.console import console, made
+from scenarios.command_line.console import console, made, remark
 from scenarios.command_line.looking import folders
 from scenarios.command_line.targets import targets
 
@@ -34,7 +34,8 @@ class Options:
         metric: Column, such as accuracy, energy_j or time_to_0.8_s; several by commas; none: all.
         target: Of the headline, for what it takes to reach it, besides those of a study; several by commas.
         held: Evaluations in a row at which a target of --target must be reached to count.
-        reference: Name of the design that differences are to; none: the first.
+        reference: Name of the design that differences are to; none: the study's, the first that leaves its
+            system as it is, or else the first.
         differences: In latex and markdown, show differences seed by seed in place of means.
         out: File to write; none: the terminal.
     """
@@ -59,8 +60,14 @@ def main(arguments: list[str]) -> int:
 def table(paths: Sequence[Path], options: Options) -> int:
     """Print or write the table of studies and runs."""
     runs = together(paths, targets(options.target, options.held), options.held)
+    remarks, complete = runs.attrs["remarks"], runs["status"] == "complete"
+    if not complete.any():
+        why = f": {remarks[0]}" if remarks else "."
+        fix = "another folder, or cosim run --resume FOLDER"
+        raise ConfigurationError(f"table: no run in it is complete{why} Usual fix: {fix}.")
     known, reference = metrics(runs), number(runs, options.reference)
     chosen = columns(options.metric, known)
+    remark(remarks)
     if options.format == "text" and options.out is None:
         console.print(in_terminal(runs, chosen, reference))
         return 0
@@ -113,15 +120,16 @@ def columns(options: Sequence[str], known: dict[str, Metric]) -> list[str]:
 
 
 def number(runs: pd.DataFrame, name: str | None) -> int:
-    """The number of the design of a name; the first without one.
+    """The number of the design of a name; without one, of the first that has complete runs.
 
     Raises:
-        ConfigurationError: There is none.
+        ConfigurationError: There is none, or none of its runs is complete.
     """
-    names = {str(name): int(design) for design, name in runs[["design", "name"]].to_numpy()}
     if name is None:
-        return min(names.values())
-    if name not in names:
-        known = ", ".join(names)
-        raise ConfigurationError(f"--reference {name}: no such design. Known: {known}.")
+        return reference_of(runs)
+    names = {str(name): int(design) for design, name in runs[["design", "name"]].to_numpy()}
+    complete = list(map(str, runs.loc[runs["status"] == "complete", "name"].unique()))
+    if name not in complete:
+        why = "none of its runs is complete" if name in names else "no such design"
+        raise ConfigurationError(f"--reference {name}: {why}. Known: {', '.join(complete)}.")
     return names[name]

@@ -20,12 +20,16 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.intervals.statistics import Interval, familywise, is_constant, t_interval
+from analysis.intervals.statistics import (
+    ROUNDING,
+    Interval,
+    difference,
+    familywise,
+    is_constant,
+    t_interval,
+)
 
 Floats = NDArray[np.float64]
-
-ROUNDING = 1e-12
-"""By which sums of the same numbers differ, relatively, at most."""
 
 HELD = 2
 """Evaluations in a row at which a target must be reached, so that a single lucky one decides nothing."""
@@ -164,11 +168,6 @@ def asked(least: float, most: float) -> str:
     if math.isinf(most):
         return f"{'at least' if low > least else 'above'} {low:g}"
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
-
-
-def difference(values: ArrayLike, others: ArrayLike) -> Floats:
-    """Values less others, 0 where they differ by rounding only: the sign of rounding is no finding."""
-    return np.where(np.isclose(values, others, rtol=ROUNDING, atol=0.0), 0.0, np.subtract(values, others))
 
 
 def rising(what: str, names: Sequence[str], values: Sequence[ArrayLike], unit: str = "") -> list[Quantity]:

@@ -51,6 +51,13 @@ def test_pairs_are_decided_only_where_every_truth_that_fits_says_so(seeds):
     assert pairs(*other, *own) == Pairs(counts[1], counts[0], counts[2])
 
 
+def test_pairs_that_differ_by_rounding_are_undecided():
+    sums, again = [0.1 + 0.2, 2.0], [0.3, 1.0]
+    assert sums[0] > again[0]
+    assert pairs(sums, sums, again, again) == Pairs(wins=0, losses=1, undecided=1)
+    assert pairs(again, again, sums, sums) == Pairs(wins=1, losses=0, undecided=1)
+
+
 def test_a_design_in_which_one_seed_missed_does_not_vanish():
     taken, lasted = [2.0, 3.0, math.inf, 2.5, 2.0], [6.0, 6.0, 5.0, 6.0, 6.0]
     found = to_target(taken, common_horizon([(taken, lasted)]))

@@ -1,5 +1,6 @@
 """Several folders as one table: what is paired, what is named, and targets that nobody had asked for."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -53,15 +54,22 @@ def test_designs_of_several_studies_are_paired_on_the_seeds_that_they_share(fold
     runs = together([folder / "hist", folder / "averaging"])
     assert runs["design"].nunique() == 4
     assert list(runs.attrs["fields"]) == ["uplink.sharing.bandwidth_hz"]
-    assert runs["name"].iloc[0] == f"{folder / 'hist'}: 1 MHz"
+    assert runs["name"].iloc[0] == "hist: 1 MHz"
     head, cells = factors_of(runs)
     assert head == ["folder", "bandwidth (MHz)"]
-    assert cells[3] == [str(folder / "averaging"), "2"]
+    assert cells[3] == ["averaging", "2"]
     found = {(row.design, row.metric): row for row in compared(runs)}
     energy_j = runs.set_index(["design", "seed"])["energy_j"]
     steps = [energy_j[2, seed] - energy_j[0, seed] for seed in (1, 2)]
     assert found[2, "energy_j"].num_runs == 3
     assert found[2, "energy_j"].difference.estimate == pytest.approx(np.mean(steps), rel=1e-12)
+
+
+def test_folders_of_one_name_are_told_apart_by_their_paths(folder):
+    copied = folder / "copy" / "hist"
+    shutil.copytree(folder / "hist", copied)
+    runs = together([folder / "hist", copied])
+    assert list(runs["study"].unique()) == [str(folder / "hist"), str(copied)]
 
 
 def test_single_runs_that_differ_in_the_seed_only_are_one_design(folder):

@@ -4,7 +4,9 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import cosim
@@ -57,7 +59,7 @@ def call(*arguments):
 def test_a_report_of_runs_is_one_page_beside_them(tmp_path, capsys):
     assert call("report", "runs/a") == 0
     page = tmp_path / "runs" / "a" / "report.html"
-    assert f"Page: {page.relative_to(tmp_path)} (1 runs)" in capsys.readouterr().out
+    assert f"Page: {page.relative_to(tmp_path)} (1 run)" in capsys.readouterr().out
     words = " ".join(Text(page.read_text()).words)
     summary = cosim.Result.load("runs/a").summary
     assert f"{summary.time_s:.3g}"[:4] in words
@@ -71,10 +73,79 @@ def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
     assert "num_cells" in (tmp_path / "pages" / "all.html").read_text()
 
 
+def test_a_report_shows_the_targets_of_its_studies_unless_others_are_given(tmp_path):
+    with ThreadPoolExecutor(1) as executor:
+        Study(SYSTEM, {"num_cells": (1, 2)}, 1, targets=(0.1, 0.2), held=2).run("s", executor=executor)
+        Study(SYSTEM, {"num_cells": (1, 2)}, 1, targets=(0.1,)).run("t", executor=executor)
+    for arguments, shown, hidden in (
+        (("s",), ("10.0 % held for 2 evaluations", "20.0 % held for 2 evaluations"), "not shown"),
+        (("s", "--target", "0.3"), ("30.0 %",), "held for"),
+        (("s", "t"), ("20.0 % held for 2 evaluations", "t: its targets are not shown"), "30.0 %"),
+    ):
+        assert call("report", *arguments) == 0
+        page = " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
+        for words in shown:
+            assert words in page
+        assert hidden not in page
+
+
 def test_a_report_says_which_runs_of_a_study_failed(tmp_path):
     Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", executor=ThreadPoolExecutor(1))
     assert call("report", "s") == 0
     assert "200 cells, seed 1: failed" in " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
+
+
+def stopped(seed):
+    """A folder of a run that was interrupted."""
+    folder = f"runs/stopped-{seed}"
+    cosim.run(cosim.evolve(SYSTEM, seed=seed), out=folder)
+    path = Path(folder) / "summary.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "interrupted"}))
+    return folder
+
+
+@pytest.mark.parametrize("command", ["table", "plot"])
+def test_runs_that_do_not_count_are_said(command, capsys):
+    """A stopped run, also where it is named before the whole one of its seed, and one that is named again."""
+    cosim.run(SYSTEM, out="runs/again")
+    folders = (stopped(1), "runs/a", "runs/again", stopped(2))
+    out = ("--out", "t.csv", "--format", "csv") if command == "table" else ("--out", "p.pdf")
+    assert call(command, *folders, *out) == 0
+    said = capsys.readouterr().err
+    for seed in (1, 2):
+        assert (
+            f"The run stopped-{seed} (seed {seed}) is not complete: interrupted after 2 global rounds" in said
+        )
+    assert said.count("; not counted.") == 3
+    assert "The run again (seed 1) repeats a seed of its design; not counted." in said
+    if command == "table":
+        numbers = pd.read_csv("t.csv").set_index("metric")
+        assert numbers.loc["time_s", "num_runs"] == 1
+        assert numbers.loc["time_s", "value"] == cosim.Result.load("runs/a").summary.time_s
+
+
+@pytest.mark.parametrize("command", ["table", "plot"])
+def test_runs_of_a_study_that_failed_are_said(command, capsys):
+    Study(SYSTEM, {"num_cells": (200, 1)}, 1).run("s", executor=ThreadPoolExecutor(1))
+    assert call(command, "s") == 0
+    output, errors = capsys.readouterr()
+    assert "200 cells, seed 1: failed (System.num_cells = 200" in errors
+    assert command == "plot" or "difference to 1 cell, seed by seed" in output
+
+
+def test_a_table_without_a_complete_run_is_refused(capsys):
+    folder = stopped(1)
+    assert call("table", folder) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "table: no run in it is complete: The run stopped-1 (seed 1) is not complete" in error
+    assert call("plot", folder, "--out", "p.pdf") == 0
+    assert "its numbers stand for what it did until then" in capsys.readouterr().err
+
+
+def test_a_reference_without_a_complete_run_is_refused(capsys):
+    Study(SYSTEM, {"num_cells": (200, 1)}, 1).run("s", executor=ThreadPoolExecutor(1))
+    assert call("table", "s", "--reference", "200 cells") == 2
+    assert "--reference 200 cells: none of its runs is complete. Known: 1 cell." in capsys.readouterr().err
 
 
 def test_a_global_round_that_is_not_there_is_refused(capsys):

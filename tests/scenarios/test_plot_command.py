@@ -102,11 +102,29 @@ def test_a_factor_is_drawn_from_means_with_a_line_for_what_else_differs(folder):
     assert dots == {round(run.summary.energy_j, 12) for design in found for run in design.counted}
 
 
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("energy_j", "energy (J)"),
+        ("energy", "energy (J)"),
+        ("time_s", "simulated time (s)"),
+        ("dropped_share", "dropped updates (%)"),
+        ("bits_per_client", "sent per client (Mbit)"),
+        ("accuracy", "final test accuracy (%)"),
+    ],
+)
+def test_a_metric_goes_by_its_words_or_by_its_column_as_in_tables(folder, metric, words):
+    figure = drawn_as(designs(folder), PlotOptions(kind="factor", metric=metric))
+    assert figure.axes[0].get_ylabel().replace("\n", " ") == words
+
+
 def test_a_target_that_must_hold_takes_longer(folder):
     found = designs(folder)
     alone, held = (
         drawn_as(found, PlotOptions(kind="pareto", target=("0.3",), held=held)).axes[0] for held in (1, 2)
     )
+    assert alone.get_xlabel() == "time to 30.0 % (s)"
+    assert held.get_ylabel() == "energy to 30.0 % held for 2 evaluations (J)"
     times_s = [[bar.get_children()[0].get_xdata()[0] for bar in axes.containers] for axes in (alone, held)]
     for (first, second), design in zip(zip(*times_s, strict=True), found, strict=True):
         reached = [[run.time_to_target_s(0.3, held) for run in design.counted] for held in (1, 2)]
@@ -187,6 +205,10 @@ def test_lengths(length, found):
         (("--kind", "pareto", "--held", "2"), "--held 2: there is no target"),
         (("--kind", "timeline"), "of one design, and these are 4"),
         (("--kind", "factor", "--field", "radius"), "--field radius: must name one of"),
+        (("--kind", "energy", "--field", "bandwidth"), "--field: a picture of --kind energy has none"),
+        (("--metric", "energy"), "--metric: a picture of --kind accuracy-time has none"),
+        (("--kind", "cdf", "--global-round", "1"), "--global-round: a picture of --kind cdf has none"),
+        (("--kind", "factor", "--metric", "speed"), "--metric speed: must name one of"),
         (("--width", "wide"), "--width wide: must be from 1in to 40in"),
         (("--out", "fig.gif"), "fig.gif: no known format"),
     ],

@@ -28,8 +28,13 @@ def wide(monkeypatch, tmp_path):
 
 def call(*arguments):
     """The exit code."""
+    return main_code("study", *arguments)
+
+
+def main_code(*arguments):
+    """That of any command."""
     with pytest.raises(SystemExit) as ended:
-        main(["study", *arguments])
+        main(list(arguments))
     return ended.value.code
 
 
@@ -77,6 +82,31 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
     assert (tmp_path / "studies" / "quickstart-1" / "runs" / "design-001-seed-2" / "spans.parquet").exists()
 
 
+@pytest.mark.parametrize(
+    ("over", "design"),
+    [
+        (("--over", "bandwidth_hz=2e6,1e6"), "1 MHz"),
+        (("--over", "waiting.kind=WaitForAll,Deadline"), "Deadline"),
+        (("--over", "num_cells=1,2"), "1 cell"),  # the scenario has 3
+        (("--over", "num_cells=200,3,2"), "3 cells"),
+        (("--over", "num_cells=2,4", "--over", "bandwidth_hz=2e6,1e6"), "2 cells, 2 MHz"),
+        (("--design", "A: num_cells=2", "--design", "B:", "--over", "bandwidth_hz=2e6,1e6"), "A, 1 MHz"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*made anew:UserWarning")
+def test_study_table_and_report_take_one_reference(over, design, tmp_path, capsys):
+    """The first design that leaves its system as it is, else the first, and so when it is made anew."""
+    call("quickstart", *over, "--seeds", "2", "--timing-only", "--workers", "1", "--out", "s", *SMALL)
+    assert f"difference to {design}, seed by seed" in capsys.readouterr().out
+    assert pd.read_csv("s/table.csv").query("difference.isna()")["name"].unique().tolist() == [design]
+    for _ in range(2):
+        assert main_code("table", "s") == 0
+        assert f"difference to {design}, seed by seed" in capsys.readouterr().out
+        assert main_code("report", "s") == 0
+        assert f"Differences to {design} on the same seeds" in (tmp_path / "s" / "report.html").read_text()
+        (tmp_path / "s" / "runs.parquet").unlink(missing_ok=True)
+
+
 def test_designs_as_typed():
     base = quickstart.system()
     found = systems(
@@ -116,6 +146,14 @@ def test_runs_keep_the_rows_that_are_asked_for(tmp_path, capsys):
         runs = [Result.load(run) for run in sorted((tmp_path / kept / "runs").iterdir())]
         assert [len(run.tallies) > 0 for run in runs] == [kept == "rounds"] * 2
         assert [len(run.fates) > 0 for run in runs] == [kept == "all"] * 2
+
+
+def test_one_run_is_no_runs(capsys):
+    one = ("quickstart", "--over", "num_cells=2", "--seeds", "1", "--timing-only", "--workers", "1", *SMALL)
+    assert call(*one) == 0
+    output, errors = capsys.readouterr()
+    assert "quickstart: 1 run, about " in errors
+    assert "(1 run, 0 failed)" in output
 
 
 def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
@@ -179,6 +217,8 @@ def test_a_design_that_drops_all_is_said_to(capsys):
         (("--seeds", "0"), "Study.seeds = 0: must be at least 1"),
         (("--precision", "time_s=2"), "--precision time_s=2: must be METRIC=SHARE"),
         (("--precision", "speed=2%"), "must be METRIC=SHARE, one of time_s"),
+        (("--precision", "accuracy=1%", "--timing-only"), "must be METRIC=SHARE, one of time_s"),
+        (("--precision", "test_mse=1%"), "bits_per_client, accuracy, loss_nats. Usual fix"),
         (("--target", "high"), "--target high: must be a number. Usual fix: --target 0.8, or 80%."),
         (("--target", "0.8", "--timing-only"), "with evaluation = Never nothing is learned"),
         (("--target", "80"), "Did you mean 0.8?"),

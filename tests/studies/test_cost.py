@@ -9,21 +9,27 @@ from cosim.studies import cost
 
 SYSTEM = System(num_clients=4, num_cells=2, data=Synthetic(), end=AfterRounds(num_global_rounds=50))
 BEGIN_S, EVENTS_S, LEARNING_S, UPDATES = 7.0, 0.25, 0.5, 4
+EVALUATING_S = 0.125
+LOSES_ALL = 17
+"""Seed with which no update arrives."""
 
 
 @pytest.fixture(autouse=True)
 def turned(monkeypatch):
-    """Runs that take 0.25 s of events for each round, and 0.5 s of learning for an update."""
+    """Runs that take 0.25 s of events for each round, and 0.5 s of learning for an update.
+
+    A round without updates is evaluated in 0.125 s.
+    """
     clock = [100.0]
 
     def played(system, network, *, listener, data_dir, num_workers):
         if system.seed == 13:
             raise RuntimeError("cannot begin")
-        learns, updates = system.evaluation.learns, system.num_clients
+        learns, updates = system.evaluation.learns, 0 if system.seed == LOSES_ALL else system.num_clients
         clock[0] += BEGIN_S if learns else 0.0
         for number in range(1000):
             listener(VersionReport(Progress(number, number, number * updates, float(number)), None, None, {}))
-            clock[0] += EVENTS_S + (LEARNING_S * updates if learns else 0.0)
+            clock[0] += EVENTS_S + ((LEARNING_S * updates or EVALUATING_S) if learns else 0.0)
 
     monkeypatch.setattr(cost, "run", played)
     monkeypatch.setattr(cost, "network_of", lambda system: None)
@@ -52,6 +58,18 @@ def test_timing_only_costs_its_events():
 
 def test_a_first_design_that_cannot_begin_says_nothing():
     assert cost.costs_s([evolve(SYSTEM, seed=13), SYSTEM], None) is None
+
+
+@pytest.mark.parametrize("places", [(0, 1), (1, 0)])
+def test_where_a_design_loses_every_update_learning_is_measured_in_another(places):
+    designs = [evolve(SYSTEM, seed=LOSES_ALL), SYSTEM]
+    found = cost.costs_s([designs[place] for place in places], None)
+    assert found == pytest.approx([[wanted_s(0), wanted_s(4)][place] for place in places], rel=1e-12)
+
+
+def test_where_all_designs_lose_every_update_a_round_costs_what_it_does_in_the_first():
+    designs = [evolve(SYSTEM, seed=LOSES_ALL, num_clients=number) for number in (4, 8)]
+    assert cost.costs_s(designs, None) == pytest.approx([wanted_s(0) + 50 * EVALUATING_S] * 2, rel=1e-12)
 
 
 def test_later_probes_give_way_to_time(monkeypatch):

@@ -3,21 +3,21 @@
 import shlex
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
+from pathlib import Path
 
 from attrs import evolve
 
-from analysis.studies import MEASURES, is_tight, metrics
+from analysis.studies import MEASURES, is_tight, metrics, reference_of
 from analysis.tables import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
 from cosim.beforehand.heavy_tails import remark_on_times
+from cosim.beforehand.targets import task_of
 from cosim.configuration import ConfigurationError, kind_of
 from cosim.files import place, shown
-from cosim.learning.tasks.task import SUGGESTED
 from cosim.progress import say
 from cosim.running import network_of
-from cosim.studies.designs import BASE, Design, paths_of, value_at
+from cosim.studies.designs import Design, paths_of, value_at
 from cosim.studies.study import Study
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
@@ -45,7 +45,8 @@ def play(
     for design in found:
         if design.system is not None:
             network_of(design.system)
-    precision = dict(share(option, found) for option in options.precision)
+    data_dir = None if options.data_dir is None else place(options.data_dir)
+    precision = dict(share(option, found, data_dir) for option in options.precision)
     out = place(options.out) if options.out else next_free_folder("studies", title)
     most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
     try:
@@ -53,7 +54,7 @@ def play(
             study.run(
                 out,
                 scenario=scenario,
-                data_dir=None if options.data_dir is None else place(options.data_dir),
+                data_dir=data_dir,
                 executor=executor,
                 num_workers=num_at_once,
                 enough=partial(is_tight, precision=precision),
@@ -67,7 +68,7 @@ def play(
             say(f"To go on: {to_go_on}{chosen}")
         raise
     runs = together([out])
-    reference = next((n for n, design in enumerate(found) if is_base(base, design)), 0)
+    reference = reference_of(runs)
     save_table(frame(runs, metrics(runs), reference), out / "table.csv")
     console.print(in_terminal(runs, metrics(runs), reference))
     for name, own in runs[runs["status"] == "complete"].groupby("name", sort=False):
@@ -79,7 +80,8 @@ def play(
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
-    console.print(f"Study folder: {shown(out)} ({len(runs)} runs, {len(failed)} failed)", soft_wrap=True)
+    num_runs = f"{len(runs)} run{'s' * (len(runs) != 1)}"
+    console.print(f"Study folder: {shown(out)} ({num_runs}, {len(failed)} failed)", soft_wrap=True)
     return int(bool(len(failed)))
 
 
@@ -121,33 +123,29 @@ def check_end(base: System, options: Options, found: Sequence[Design]) -> None:
     )
 
 
-def is_base(base: System, design: Design) -> bool:
-    """Whether a design of the scenario itself changes nothing."""
-    if design.base != BASE:
-        return design.system == base
-    try:
-        return all(value_at(base, field) == value for field, value in design.values.items())
-    except ConfigurationError:  # a field that only another kind of a part has
-        return False
-
-
-def share(option: str, asked: Sequence[Design]) -> tuple[str, float]:
+def share(option: str, asked: Sequence[Design], data_dir: Path | None) -> tuple[str, float]:
     """Metric and share of a precision.
 
     Args:
-        asked: The designs, whose tasks report metrics too.
+        asked: The designs, whose tasks report metrics too, where they learn.
+        data_dir: Folder of the data set's files; None: the usual places.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: It is none, or of a metric that no design has.
     """
     metric, _, text = option.partition("=")
     try:
         part = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
         part = 0.0
-    tasks = (design.system.task for design in asked if design.system is not None)
-    measured = (own.measures() for task in tasks for own in ((task,) if task else SUGGESTED))
-    known = dict.fromkeys([*MEASURES, *chain.from_iterable(measured)])
+    known = dict.fromkeys(MEASURES)
+    if metric not in known:
+        seen: list[object] = []
+        for system in (own.system for own in asked if own.system is not None):
+            key = (system.task, system.data)
+            if system.evaluation.learns and key not in seen:
+                seen.append(key)
+                known |= dict.fromkeys(task_of(system, data_dir).measures())
     if metric not in known or not 0.0 < part < 1.0:
         raise ConfigurationError(
             f"--precision {option}: must be METRIC=SHARE, one of {', '.join(known)}. "

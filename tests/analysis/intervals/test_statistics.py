@@ -28,6 +28,7 @@ from analysis.intervals.statistics import (
     NOT_OBSERVED,
     Interval,
     binomial,
+    difference,
     familywise,
     mean_interval,
     paired_difference,
@@ -68,6 +69,16 @@ def test_paired_difference_by_hand():
     a = np.array([10.0, 50.0, 20.0, 90.0, 70.0])
     found = paired_difference(a, a + np.arange(5.0))
     assert (found.estimate, found.half_width) == pytest.approx((2.0, T_975_4 * math.sqrt(0.5)), **EXACTLY)
+
+
+def test_a_difference_of_rounding_is_none():
+    """Sums of the same numbers in another order, on every seed above or below by rounding only."""
+    a = np.array([0.1 + 0.2 + 0.3, 1e9 + 1e-7, 0.1 + 0.2])
+    b = np.array([0.3 + 0.2 + 0.1, 1e9, 0.3])
+    assert (a > b).all()
+    found = paired_difference(a, b)
+    assert (found.estimate, found.low, found.high) == (0.0, 0.0, 0.0)
+    assert difference([1.0 + 1e-9, -2.0], [1.0, 2.0]) == pytest.approx([1e-9, -4.0])
 
 
 def test_equal_replications_say_nothing():

@@ -142,7 +142,12 @@ def test_a_run_without_rows_has_a_page(result):
     empty = {name: table.iloc[:0] for name, table in result.tables.items()}
     summary = result.summary._replace(status="interrupted", num_global_rounds=0, num_updates=0, num_dropped=0)
     html = report([attrs.evolve(result, summary=summary, tables=empty)])
-    for said in ("is not complete", "Nothing was evaluated", "No client spent energy", "Nobody"):
+    for said in (
+        "is not complete",
+        "Nothing was evaluated",
+        "No client spent energy",
+        "Nobody: no update was asked for.",
+    ):
         assert said in html
 
 

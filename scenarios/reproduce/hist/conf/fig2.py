@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import cosim
-from scenarios.reproduce.claims import Claim, Floats, Quantity, difference, rising
+from analysis.intervals.statistics import difference
+from scenarios.reproduce.claims import Claim, Floats, Quantity, rising
 from scenarios.reproduce.figures import Runs, every_run, play_all
 from scenarios.reproduce.hist.figures import (
     SPLITS,

@@ -1,0 +1,58 @@
+"""Remarks: what a reader must know of runs before their numbers.
+
+Runs that are not complete, that repeat a seed of their design, or whose training diverged.
+
+Usage::
+
+    for words in remarks_on(designs_of(results)):
+        print(words)
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.designs import Design, said, seed_of
+from cosim.results import Result
+
+
+def remarks_on(designs: Sequence[Design]) -> list[str]:
+    """Of all runs of designs, in turn."""
+    return [words for design in designs for run in design.runs for words in _of_run(design, run)]
+
+
+def remarks_on_study(runs: pd.DataFrame) -> list[str]:
+    """Of the runs of a study that are not complete, by its table."""
+    missing = runs[runs["status"] != "complete"]
+    return [
+        f"{row.name}, seed {row.seed}: {row.status}{row.error and f' ({row.error})'}"
+        for row in missing.itertuples()
+    ]
+
+
+def end_of(design: Design) -> str:
+    """When its runs are over, such as AfterRounds (40 global rounds)."""
+    kind = design.fields.get("end.kind", "unknown")
+    knobs = [
+        said(name, design.fields) for name in design.fields if name.startswith("end.") and name != "end.kind"
+    ]
+    return f"{kind} ({', '.join(knobs)})" if knobs else kind
+
+
+def _of_run(design: Design, run: Result) -> list[str]:
+    said = []
+    counted = any(run is each for each in design.counted)
+    name = f"The run {run.folder.name if run.folder else 'without a folder'} (seed {seed_of(run)})"
+    if run.summary.status != "complete":
+        num_made, what = run.progress
+        use = "its numbers stand for what it did until then" if counted else "not counted"
+        said.append(
+            f"{name} is not complete: {run.summary.status} after {num_made:,} {what}, and asked for "
+            f"{end_of(design)}; {use}."
+        )
+    elif not counted:
+        said.append(f"{name} repeats a seed of its design; not counted.")
+    if not np.isfinite(run.evaluations.to_numpy(dtype=float)).all():
+        said.append(f"{name} has a loss that is not finite: its training diverged.")
+    return said
