@@ -110,10 +110,8 @@ class Runs:
         """How many runs there are, and how long they will take."""
         playable = {design: self._designs[design].system for design, _ in self.wanted}
         found = costs_s([system for system in playable.values() if system is not None], self._data_dir)
-        num_done, runs = (
-            len(self.rows) - len(self.wanted),
-            f"{len(self.wanted)} run{'s' * (len(self.wanted) != 1)}",
-        )
+        num_done = len(self.rows) - len(self.wanted)
+        runs = f"{len(self.wanted)} run{'s' * (len(self.wanted) != 1)}"
         runs += f" (and {num_done} that have ended)" if num_done else ""
         if found is None:
             return runs
