@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 import attrs
 import cattrs
 
-from cosim.configuration.kinds import class_of, is_configuration, kind_of, known_kinds
+from cosim.configuration.kinds import check_whole, class_of, is_configuration, kind_of, known_kinds
 from cosim.configuration.rules import ConfigurationError, did_you_mean, refuse, shown
 
 C = TypeVar("C")
@@ -168,6 +168,8 @@ def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
     cls = next((option for option in options if option.__name__ == kind), None)
     if cls is None and isinstance(kind, str):
         cls = class_of(kind)
+        if cls is not None and issubclass(cls, options):
+            check_whole(kind, cls, options)
     if cls is None or not issubclass(cls, options) or inspect.isabstract(cls):
         raise Mismatch(_no_kind(kind, options))
     return cls
