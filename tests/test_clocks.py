@@ -275,7 +275,10 @@ def slack() -> cosim.System:
     ("system", "part"),
     [
         (slack(), "Slack, the rule of waiting,"),
-        (attrs.evolve(small_system(), uplink=cosim.Radio(fading=Flickering())), r"System\.uplink\.fading = Flick"),
+        (
+            attrs.evolve(small_system(), uplink=cosim.Radio(fading=Flickering())),
+            r"System\.uplink\.fading = Flick",
+        ),
         (
             attrs.evolve(small_system(), uplink=cosim.Radio(sharing=cosim.ResourceBlocks())),
             r"System\.uplink\.sharing = ResourceBlocks",

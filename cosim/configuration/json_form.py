@@ -211,7 +211,7 @@ def _structure_number(value: Any, cls: type) -> Any:
     except OverflowError:
         raise Mismatch("too large") from None
     if not math.isfinite(number):
-        raise Mismatch("must be finite")
+        raise ValueError(f"{value} is not finite")
     return number
 
 

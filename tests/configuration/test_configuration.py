@@ -186,7 +186,7 @@ def test_whole_numbers_become_floats_in_tuples_too():
         ),
         (
             lambda: Small(power_w=math.nan),
-            "Small.power_w = nan: must be a finite number (must be finite). Usual fix: the default is 0.5 W.",
+            "Small.power_w = nan: must be a finite number. Usual fix: the default is 0.5 W.",
         ),
         (lambda: Small(every=1), "Small.every = 1: must be at least 2. Usual fix: none switches it off."),
         (
@@ -214,8 +214,7 @@ def test_whole_numbers_become_floats_in_tuples_too():
         ),
         (
             lambda: Required(rate_bps=math.inf, num_cells=1),
-            "Required.rate_bps = inf: must be a finite number (must be finite). "
-            "Usual fix: give rate_bps in bit/s.",
+            "Required.rate_bps = inf: must be a finite number. Usual fix: give rate_bps in bit/s.",
         ),
         (
             lambda: Required(rate_bps=1.0, num_cells="2"),

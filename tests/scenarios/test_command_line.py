@@ -358,14 +358,24 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             (*QUICK, "--model", "relo-64-10"), ("Did you mean relu-64-10?", "Usual fix"), id="family"
         ),
         pytest.param(("list", "hist"), ("knows no hist",), id="list"),
-        pytest.param((*QUICK, "--num-cells", "two"), ("--num-cells", "'two'"), id="type"),
-        pytest.param((*QUICK, "--num-cells", "2.5"), ("--num-cells", "'2.5'"), id="fraction of a cell"),
+        pytest.param(
+            (*QUICK, "--num-cells", "two"),
+            ("--num-cells two: must be a whole number", "default is 3."),
+            id="type",
+        ),
+        pytest.param(
+            (*QUICK, "--num-cells", "2.5"),
+            ("--num-cells 2.5: must be a whole number",),
+            id="fraction of a cell",
+        ),
         pytest.param(
             (*QUICK, BAND, "-5e6"),
-            ("FixedShares.bandwidth_hz = -5e+06", "must be above 0", "Usual fix", "2e+07 Hz"),
+            (f"{BAND}: FixedShares.bandwidth_hz = -5e+06: must be above 0", "the default is 1e+06 Hz"),
             id="negative bandwidth",
         ),
-        pytest.param((*QUICK, BAND, "nan"), ("bandwidth", "finite"), id="no number"),
+        pytest.param((*QUICK, BAND, "nan"), ("= nan: must be a finite number. Usual",), id="no number"),
+        pytest.param((*QUICK, BAND, "ten"), ("ten: must be a finite number", "1e+06 Hz"), id="a text"),
+        pytest.param((*QUICK, "--workers", "a"), ("--workers a: must be a whole number",), id="many cores"),
         pytest.param(
             (*QUICK, BAND, "1e-300"),
             ("FixedShares.bandwidth_hz = 1e-300", "1e-30", "check the unit"),
@@ -386,7 +396,7 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         ),
         pytest.param(
             (*QUICK, "--after-s", "0"),
-            ("Deadline.after_s = 0", "must be above 0"),
+            ("Deadline.after_s = 0: must be above 0. Usual fix: the default is 0.022 s.",),
             id="deadline",
         ),
         pytest.param(
