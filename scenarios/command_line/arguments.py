@@ -189,7 +189,7 @@ def _first_word(text: str) -> str:
 
 def _elsewhere(path: str, configs: Collection[Any]) -> str:
     """Which other kinds of a part have such a field, after a space; nothing where none has."""
-    found = [place for config in configs for place in kinds_with(config, path.rpartition(".")[2])]
+    found = [place for config in configs for place in kinds_with(config, path)]
     if not found:
         return ""
     place = found[0][0]

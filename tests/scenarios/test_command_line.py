@@ -345,6 +345,16 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             ("BySamples, DeadlineFeasible, ", "RoundRobin, Uniform have it: ", ".selection.kind Uniform."),
             id="option of other kinds",
         ),
+        pytest.param(
+            ("run", "trace", "--bandwidth-hz", "1e6"),
+            ("no option --bandwidth-hz. Radio has it: --uplink.kind Radio.",),
+            id="option of a part of another uplink",
+        ),
+        pytest.param(
+            ("run", "trace", "--downlink.bandwidth-hz", "1e6"),
+            ("Broadcast has it: --downlink.kind Broadcast.",),
+            id="option of another downlink",
+        ),
         pytest.param((*QUICK, "--papers-scale"), ("Did you mean --paper-scale?",), id="option anywhere"),
         pytest.param(("run", "--resum", "a"), ("Did you mean --resume?",), id="option without scenario"),
         pytest.param(("study", "hist", "--seedz", "2"), ("Did you mean --seed",), id="option of a study"),
