@@ -170,6 +170,8 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
             known = [*(_option(end) for end in ends_of(list(annotations))), *map(_first_word, anywhere)]
             close = did_you_mean(name[2:], [option[2:] for option in known]).replace("mean ", "mean --")
             hint = _elsewhere(path, configs) or close
+            if path == "timing_only" and "evaluation.kind" in annotations:
+                hint = " Usual fix: --evaluation.kind Never."  # it is an option of studies
             raise ConfigurationError(f"no option {name}.{hint} See --help.")
         typed.append(Typed(name, path, [_with_none(value, annotation)] if equals else []))
         name = _option(path)

@@ -279,6 +279,19 @@ def test_an_unknown_field_lists_the_known_ones_and_suggests_the_nearest():
     )
 
 
+@pytest.mark.parametrize("make", [lambda: Small(num_round=3), lambda: attrs.evolve(Small(), num_round=3)])
+def test_an_unknown_field_in_python_is_refused_in_the_same_words(make):
+    assert refused(make).startswith(
+        "Small has no field 'num_round'. Did you mean num_rounds? Known fields: num_rounds, power_w, "
+    )
+
+
+def test_an_unknown_field_that_a_part_has_is_found_there():
+    assert refused(lambda: attrs.evolve(cosim.System(), bandwidth_hz=1e6)).startswith(
+        "System has no field 'bandwidth_hz'. Its part uplink.sharing has it. Known fields: seed, "
+    )
+
+
 def test_a_missing_field_is_named():
     assert refused(lambda: from_dict(Required, {})) == (
         "Required lacks rate_bps, num_cells: no default. Usual fix: give it."
