@@ -173,6 +173,7 @@ def test_show_gives_the_kind_of_every_part_and_what_else_it_may_be(cosim: Call) 
     assert shown["protocol.training.local"] == ["Sgd", "", "HIST journal, eq. 5: SGD", rules]
     assert shown["uplink.link.snr_db"] == ["PerGroup", "", "", "Column, PerClient"]
     assert shown["uplink.link.snr_db.values"] == ["0", "dB", "chosen in this scenario", ""]
+    assert shown["topology"][::3] == ["Topology", "TableTopology"]
     assert page(cosim("show", "hist")[1])["uplink.link.snr_db.values"][2] == "HIST journal, Section VI-C"
     assert page(cosim("show", "aircomp")[1])["uplink.sharing"][2] == "chosen in this scenario"
 
