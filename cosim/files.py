@@ -121,9 +121,12 @@ def told(path: Path) -> Iterator[None]:
     except OSError as error:
         full = any(error.errno == number or f"errno {number}]" in str(error) for number in _FULL)
         fix = "make room on the disk" if full else "a folder that is there and that you may write to"
+        saved, again = "", ""
+        if any((folder / "config.json").is_file() for folder in list(path.parents)[:2]):  # a run, or a study
+            saved, again = " What was saved before is whole.", ", for a run cosim run --resume"
         raise ConfigurationError(
-            f"{shown(path)}: cannot be written ({_why(error)}). What was saved before is whole. Usual "
-            f"fix: {fix}, then the same command again, for a run cosim run --resume."
+            f"{shown(path)}: cannot be written ({_why(error)}).{saved} Usual fix: {fix}, then the same "
+            f"command again{again}."
         ) from None
 
 

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from cosim.configuration import ConfigurationError
@@ -43,13 +44,31 @@ def create_folder(folder: Path, files: Mapping[str, Mapping[str, Any]], parts: t
     except OSError as error:
         if error.errno in _EXISTS and folder.exists():
             raise FileExistsError(str(folder)) from None
-        raise ConfigurationError(
-            f"out = {shown(folder)}: cannot be written ({error.strerror}). Usual fix: --out with a folder of "
-            "yours."
-        ) from None
+        raise _cannot_be_written(folder, error) from None
     finally:
         with suppress(OSError):
             shutil.rmtree(staging)
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that is, or is to be, where nothing can be written.
+
+    Raises:
+        ConfigurationError: It cannot be written.
+    """
+    there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    try:
+        with TemporaryDirectory(dir=there, prefix=".", suffix=".partial"):
+            pass
+    except OSError as error:
+        raise _cannot_be_written(folder, error) from None
+
+
+def _cannot_be_written(folder: Path, error: OSError) -> ConfigurationError:
+    return ConfigurationError(
+        f"out = {shown(folder)}: cannot be written ({error.strerror}). Usual fix: --out with a folder of "
+        "yours."
+    )
 
 
 def remove_folder(folder: Path, what: str) -> None:

@@ -179,7 +179,10 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
         tx_power_w = edge.clients.fleet.devices.tx_power_w
         offers = overrides(edge.link, "uploads", "open")
         if not offers or edge.link.uploads(nobody, nothing, payload, tx_power_w, job) is None:
-            return f"System.uplink = {type(system.uplink).__name__}"
+            field = edge.link.part_by_events if offers else None
+            if field is None or not hasattr(system.uplink, field):
+                return f"System.uplink = {type(system.uplink).__name__}"
+            return f"System.uplink.{field} = {type(getattr(system.uplink, field)).__name__}"
     return None
 
 

@@ -229,17 +229,19 @@ class Measure(NamedTuple):
         """Whether a value, or each of an array, is at least as good as a target."""
         return values >= target if self.higher_is_better else values <= target
 
-    def check_target(self, target: float) -> None:
+    def check_target(self, target: float, where: str = "target") -> None:
         """Refuse a target that no value can have.
+
+        Args:
+            where: It stands, for the message.
 
         Raises:
             ConfigurationError: A share beyond 0 and 1.
         """
         if self.is_share and not 0.0 <= target <= 1.0:
-            meant = (
-                f"Did you mean {target / 100:.15g}?" if 1.0 < target <= 100.0 else "Usual fix: 0.8, for 80 %."
-            )
-            raise ConfigurationError(f"target {target:.15g}: {self.words} is a share, from 0 to 1. {meant}")
+            in_percent = 10.0 <= target <= 100.0
+            meant = f"Did you mean {target / 100:.15g}?" if in_percent else "Usual fix: 0.8, for 80 %."
+            raise ConfigurationError(f"{where} {target:.15g}: {self.words} is a share, from 0 to 1. {meant}")
 
 
 class Evaluation(NamedTuple):

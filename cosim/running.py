@@ -41,7 +41,7 @@ from cosim.rows.row_groups import GROUP_ROWS, RowGroups
 from cosim.rows.summary import COMPLETE, RUNNING
 from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
-from cosim.simulation import Process, Simulation
+from cosim.simulation import Process, Simulation, process_of
 from cosim.system import System
 
 if TYPE_CHECKING:
@@ -187,7 +187,8 @@ def _loaded(system: System, sim: Simulation, data_dir: Path | None) -> Dataset:
 
 def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
     """The protocol, until the run is over."""
-    process, latest_s = system.protocol.play(sim, cloud), system.end.latest_s
+    protocol, latest_s = system.protocol, system.end.latest_s
+    process = process_of(protocol.play(sim, cloud), f"{type(protocol).__name__}.play")
     if latest_s is None:
         yield from process
     else:

@@ -30,7 +30,7 @@ Records written: `Span`, one per activity that took time.
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from copy import copy
 from heapq import heappush
 from typing import Any, Protocol
@@ -290,6 +290,23 @@ class Simulation(Draws):
         So what a server makes of those who meet at one instant is there before a deadline around it.
         """
         return end_of_own_instant(self._environment)
+
+
+def process_of(found: object, of: str) -> Process:
+    """What somebody's method has returned, which must be a process.
+
+    Args:
+        of: The method, for the message.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if not isinstance(found, Generator):
+        raise ConfigurationError(
+            f"{of} returned {type(found).__name__}: must be a process, which yields what it waits for. Usual "
+            "fix: yield from, such as yield from sim.spend(...), or return what is a process."
+        )
+    return found
 
 
 class _Clock(simpy.Environment):

@@ -275,10 +275,13 @@ def slack() -> cosim.System:
     ("system", "part"),
     [
         (slack(), "Slack, the rule of waiting,"),
-        (attrs.evolve(small_system(), uplink=cosim.Radio(fading=Flickering())), r"System\.uplink = Radio"),
+        (
+            attrs.evolve(small_system(), uplink=cosim.Radio(fading=Flickering())),
+            r"System\.uplink\.fading = Flick",
+        ),
         (
             attrs.evolve(small_system(), uplink=cosim.Radio(sharing=cosim.ResourceBlocks())),
-            r"System\.uplink = Radio",
+            r"System\.uplink\.sharing = ResourceBlocks",
         ),
         (attrs.evolve(small_system(), uplink=own_parts.Constant()), r"System\.uplink = Constant"),
         (attrs.evolve(small_system(), downlink=own_parts.CableDown()), r"System\.downlink = CableDown"),

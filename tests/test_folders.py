@@ -1,5 +1,6 @@
 """Folders: made whole or not at all, one process at a time, at the place that the user means."""
 
+import errno
 import os
 import platform
 import subprocess
@@ -259,3 +260,17 @@ def test_a_terminal_that_knows_only_ascii_gets_escapes(tmp_path):
     done = process("trace", "grün", cwd=tmp_path, stdout=subprocess.PIPE, env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Trace: gr\\xfcn/trace.json (")
+
+
+def test_only_in_a_run_or_a_study_is_it_said_how_that_goes_on(tmp_path):
+    """A file to paste is of none."""
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").touch()
+    for folder, goes_on in ((tmp_path, False), (tmp_path / "run", True), (tmp_path / "run" / "runs", True)):
+        with pytest.raises(ConfigurationError, match="Usual fix: make room on the disk") as refused:
+            files.replace(folder / "z.png", full)
+        assert ("--resume" in str(refused.value)) == goes_on

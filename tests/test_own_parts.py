@@ -307,6 +307,20 @@ def test_a_rule_that_chooses_nobody_stops_the_run_and_says_so(tmp_path):
     assert cosim.Result.load(tmp_path / "run").summary.status == "failed"
 
 
+@pytest.mark.parametrize(
+    ("cls", "method", "said"),
+    [
+        (cosim.HFedAvg, "play", r"HFedAvg\.play"),
+        (cosim.HFedAvg, "global_round", "the function of a global round"),
+        (cosim.WaitForAll, "wait", r"WaitForAll\.wait"),
+    ],
+)
+def test_a_method_that_returns_no_process_is_refused_by_its_name(cls, method, said, monkeypatch):
+    monkeypatch.setattr(cls, method, lambda *given: None)
+    with pytest.raises(ConfigurationError, match=f"{said} returned NoneType: must be a process"):
+        run(BASE, clock="events")
+
+
 def test_a_rule_may_wait(in_memory):
     """Two edge rounds in each of two global rounds begin a second after what came before."""
     rounds = in_memory["waiting selection"].rounds

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from cosim.configuration import ConfigurationError, parts_of
 from cosim.files import shown
+from cosim.folders import check_writable
 from cosim.records import ROWS_OF_A_JOB
 from cosim.simulation import Rests
 
@@ -58,9 +59,9 @@ class Needs(NamedTuple):
     @property
     def words(self) -> str:
         """Memory and disk for a reader."""
-        found = f"about {self.memory_gib:.1f} GiB of memory, {self.disk_gib:.1f} GiB on disk"
+        found = f"about {_size(self.memory_gib)} of memory, {_size(self.disk_gib)} on disk"
         if self.num_kept_values:
-            found += f" (of the memory {self._kept_gib:.1f} GiB for what clients keep between trainings)"
+            found += f" (of the memory {_size(self._kept_gib)} for what clients keep between trainings)"
         return found
 
     @property
@@ -151,11 +152,19 @@ def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
         ("disk", needs.disk_gib, _free_disk_gib(folder)),
     ):
         if free is not None and need > free:
-            where = "" if what == "memory" or folder is None else f" at {shown(folder)}"
+            where = ""
+            if what == "disk" and folder is not None:
+                check_writable(folder)  # a folder that is none, as in /proc, has no room either
+                where = f" at {shown(folder)}"
             raise ConfigurationError(
-                f"the run takes {needs.words}, and {free:.1f} GiB of {what} are free{where}. Usual "
+                f"the run takes {needs.words}, and {_size(free)} of {what} are free{where}. Usual "
                 f"fix: {', or '.join(fixes)}."
             )
+
+
+def _size(gib: float) -> str:
+    """A size for a reader, such as 0.3 GiB or 0.0123 MiB."""
+    return f"{gib:.1f} GiB" if gib >= 0.1 else f"{1024.0 * gib:.3g} MiB"
 
 
 def _free_memory_gib() -> float | None:

@@ -20,12 +20,14 @@ Usage::
 The text in brackets at the end of an attribute's description names its source; `cosim show` prints it.
 """
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
 
 import attrs
 import cattrs
 
-from cosim.configuration.json_form import Mismatch, strict, type_name
+from cosim.configuration.json_form import Mismatch, check_names, strict, type_name
 from cosim.configuration.kinds import register
 from cosim.configuration.rules import ConfigurationError, Rule, refuse
 
@@ -97,6 +99,19 @@ def _refuse_body(cls: type, ignored: list[str]) -> None:
         )
 
 
+def _by_known_names(cls: type) -> Callable[..., None]:
+    """The constructor of a class, which names the fields that there are where one is misspelt."""
+    init, known = cls.__init__, frozenset(attrs.fields_dict(cls))
+
+    @wraps(init)
+    def checked(self: Any, *given: Any, **named: Any) -> None:
+        if not known.issuperset(named):
+            check_names(cls, named)
+        init(self, *given, **named)
+
+    return checked
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field, attrs.field))
 def configuration(cls: type[C]) -> type[C]:
     """Make a frozen, keyword-only attrs class whose fields check their types and rules."""
@@ -104,5 +119,6 @@ def configuration(cls: type[C]) -> type[C]:
     cls.__attrs_pre_init__ = _check_class  # type: ignore[attr-defined]
     made = attrs.frozen(cls, kw_only=True, field_transformer=_typed)
     made.__configuration__ = True  # type: ignore[attr-defined]
+    made.__init__ = _by_known_names(made)  # type: ignore[method-assign]
     register(made)
     return made

@@ -9,13 +9,13 @@ import json
 import math
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 import attrs
 import cattrs
 
-from cosim.configuration.kinds import class_of, is_configuration, kind_of, known_kinds
+from cosim.configuration.kinds import check_whole, class_of, is_configuration, kind_of, known_kinds
 from cosim.configuration.rules import ConfigurationError, did_you_mean, refuse, shown
 
 C = TypeVar("C")
@@ -168,6 +168,8 @@ def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
     cls = next((option for option in options if option.__name__ == kind), None)
     if cls is None and isinstance(kind, str):
         cls = class_of(kind)
+        if cls is not None and issubclass(cls, options):
+            check_whole(kind, cls, options)
     if cls is None or not issubclass(cls, options) or inspect.isabstract(cls):
         raise Mismatch(_no_kind(kind, options))
     return cls
@@ -180,19 +182,40 @@ def _no_kind(kind: Any, options: tuple[type, ...]) -> str:
 
 
 def _structure_fields(values: dict[str, Any], cls: Any) -> Any:
+    check_names(cls, values)
     known = {a.name: a for a in attrs.fields(cls)}
-    for name in values:
-        if name not in known:
-            raise ConfigurationError(
-                f"{cls.__name__} has no field {name!r}.{did_you_mean(name, known)} Known fields: "
-                f"{', '.join(known)}."
-            )
     missing = [n for n, a in known.items() if a.default is attrs.NOTHING and n not in values]
     if missing:
         raise ConfigurationError(
             f"{cls.__name__} lacks {', '.join(missing)}: no default. Usual fix: give it."
         )
     return cls(**values)
+
+
+def check_names(cls: Any, names: Iterable[str]) -> None:
+    """Refuse names of fields that a class has not.
+
+    Raises:
+        ConfigurationError: Names the known ones, and a part that has it.
+    """
+    known = attrs.fields_dict(cls)
+    for name in names:
+        if name not in known:
+            part = next(_parts_with(cls, name), None)
+            hint = f" Its part {part} has it." if part else did_you_mean(name, known)
+            raise ConfigurationError(
+                f"{cls.__name__} has no field {name!r}.{hint} Known fields: {', '.join(known)}."
+            )
+
+
+def _parts_with(cls: Any, name: str) -> Iterator[str]:
+    """Paths of the parts of a class, in their defaults, that have a field of a name."""
+    for attribute in attrs.fields(cls):
+        part = type(attribute.default)
+        if is_configuration(part):
+            if name in attrs.fields_dict(part):
+                yield attribute.name
+            yield from (f"{attribute.name}.{inner}" for inner in _parts_with(part, name))
 
 
 class Mismatch(ValueError):
@@ -209,7 +232,7 @@ def _structure_number(value: Any, cls: type) -> Any:
     except OverflowError:
         raise Mismatch("too large") from None
     if not math.isfinite(number):
-        raise Mismatch("must be finite")
+        raise ValueError(f"{value} is not finite")
     return number
 
 

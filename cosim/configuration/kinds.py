@@ -7,6 +7,7 @@ modules that are loaded and imports none, so a file cannot make a program run co
 Scope and limitations: a class within a function, or of a notebook, is not found again by its name.
 """
 
+import difflib
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
@@ -70,6 +71,34 @@ def _is_found(cls: type) -> bool:
     """Whether a class that may be used is what its name means, as one within a function is not."""
     is_loaded = module_called(name_of(cls).partition(":")[0]) is not None
     return is_loaded and not inspect.isabstract(cls) and class_of(kind_of(cls)) is cls
+
+
+def check_whole(kind: str, cls: type, options: tuple[type, ...]) -> None:
+    """Refuse a class of somebody else's that lacks what its port asks for.
+
+    Raises:
+        ConfigurationError: What it lacks, and the usual fix.
+    """
+    lacks = sorted(getattr(cls, "__abstractmethods__", ()))
+    if not lacks or _ours.get(cls.__name__) is cls:
+        return
+    port = next(option.__name__ for option in options if issubclass(cls, option))
+    own = [name for name in vars(cls) if name[0] != "_"]
+    hint = next(
+        (f" It has {near}." for name in lacks for near in difflib.get_close_matches(name, own, 1)), ""
+    )
+    raise ConfigurationError(
+        f"{kind}: lacks {' and '.join(lacks)}, which every {port} has.{hint} Usual fix: "
+        f"{' and '.join(_signature(cls, name) for name in lacks)}."
+    )
+
+
+def _signature(cls: type, name: str) -> str:
+    """A method or a property, as one of a class begins."""
+    asked = inspect.getattr_static(cls, name)
+    if not callable(asked):
+        return f"a property {name}"
+    return f"a method {name}({', '.join(inspect.signature(asked).parameters)})"
 
 
 def class_of(kind: str) -> type | None:

@@ -71,7 +71,7 @@ def refuse(
     elif fix is None:
         advice = "none switches it off"
     else:
-        advice = f"the default is {shown(fix)}" + (f" {unit}" if unit else "")
+        advice = f"the default is {shown(fix)}" + (f" {unit}" if unit and not attrs.has(type(fix)) else "")
     return ConfigurationError(f"{where}.{name} = {shown(value)}: {rule}. Usual fix: {advice}.")
 
 

@@ -5,10 +5,11 @@ Usage: `PerGroup(values=(1e9, 2e9)).of_clients([2, 2])` is [[1e9, 1e9], [2e9, 2e
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import reduce
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cosim.configuration import Port, configuration, field, not_empty, refuse
+from cosim.configuration import Port, configuration, field, not_empty, paths_of, refuse
 from cosim.configuration.rules import Rule
 
 if TYPE_CHECKING:
@@ -42,6 +43,15 @@ class Values(Port, ABC):
         """The numbers of the clients of each cell."""
 
 
+def _place(values: Values, system: Any) -> str:
+    """The field of a system in which values are; their kind where they are in none."""
+    for path in paths_of(system):
+        found = reduce(lambda part, name: getattr(part, name, None), path.split("."), system)
+        if found is values:
+            return f"{type(system).__name__}.{path}"
+    return type(values).__name__
+
+
 @configuration
 class PerGroup(Values):
     """A value for all clients, or for those of each of several equal groups of cells.
@@ -64,7 +74,7 @@ class PerGroup(Values):
         """Refuse more groups than cells."""
         if len(self.values) > max(2, system.num_cells):
             rule = f"{len(self.values)} values for {system.num_cells} cells"
-            raise refuse("PerGroup", "values", self.values, rule, "one for each cell, or PerClient")
+            raise refuse(_place(self, system), "values", self.values, rule, "one for each cell, or PerClient")
 
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
         """The value of its cell's group for everybody."""
@@ -92,7 +102,7 @@ class PerClient(Values):
         """Refuse more or fewer values than clients."""
         if len(self.values) != system.num_clients:
             rule = f"{len(self.values)} values for {system.num_clients} clients"
-            raise refuse("PerClient", "values", self.values, rule, "one for each client, or PerGroup")
+            raise refuse(_place(self, system), "values", self.values, rule, "one per client, or PerGroup")
 
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
         """Everybody's own value."""

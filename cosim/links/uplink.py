@@ -207,6 +207,11 @@ class Link(ABC):
     def begin_round(self, num_clients: int, ends_s: float) -> None:  # noqa: B027
         """Take note of an edge round of so many clients that begins now and ends by then."""
 
+    @property
+    def part_by_events(self) -> str | None:
+        """The field of its uplink because of which `uploads` knows no arrays; None: the uplink as a whole."""
+        return None
+
     @abstractmethod
     def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> Upload:
         """Begin an upload at this instant."""

@@ -213,6 +213,13 @@ class RadioLink(Link, KnownLink):
             return None
         return self._snrs(tx_power_w, self._band.share_hz(1), job)[places]
 
+    @property
+    def part_by_events(self) -> str:
+        """Fading or mean SNR where they do not follow from the job, else what shares the band."""
+        if self._on_arrays is not False:
+            return "sharing"
+        return "fading" if self._gains is None else "link"
+
     def _is_on_arrays(self, tx_power_w: NDArray[np.float64], job: Job) -> bool:
         """Whether fading and mean SNR follow from the job, and are written for arrays."""
         if self._on_arrays is None:

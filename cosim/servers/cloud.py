@@ -23,7 +23,7 @@ from cosim.servers.end import End, Progress
 from cosim.servers.evaluation_times import EvaluationTimes
 from cosim.servers.server import Server
 from cosim.servers.workload import Workload
-from cosim.simulation import Process, Simulation
+from cosim.simulation import Process, Simulation, process_of
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
@@ -112,7 +112,8 @@ class Cloud(Server):
         model = self.initial_model(sim)
         while not self.is_over:
             start_s, number = sim.now_s, self.progress.num_global_rounds + 1
-            model = self.close_round(sim, number, start_s, (yield from one_round(model, number)))
+            played = process_of(one_round(model, number), "the function of a global round")
+            model = self.close_round(sim, number, start_s, (yield from played))
         return model
 
     def sent_down(self, model: PendingModel) -> PendingModel:

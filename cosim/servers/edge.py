@@ -21,7 +21,16 @@ from cosim.servers.past_round import PastRound
 from cosim.servers.played_rounds import PlayedRounds
 from cosim.servers.server import Server
 from cosim.servers.waiting import Waiting
-from cosim.simulation import Barrier, Dropped, Interrupt, Process, SideBySide, Simulation, reason_of
+from cosim.simulation import (
+    Barrier,
+    Dropped,
+    Interrupt,
+    Process,
+    SideBySide,
+    Simulation,
+    process_of,
+    reason_of,
+)
 from cosim.topology.topology import Topology
 
 
@@ -144,7 +153,8 @@ class EdgeServer(Server):
         if received is not None:
             yield received.opens
             self.link.begin_round(len(jobs), sim.now_s + waiting.most_s)
-        return (yield from waiting.wait(sim, self, jobs))
+        waited = process_of(waiting.wait(sim, self, jobs), f"{type(waiting).__name__}.wait")
+        return (yield from waited)
 
     def common_round(
         self,

@@ -200,7 +200,7 @@ class AfterTarget(End):
 
     def check(self, headline: Measure) -> None:
         """Refuse a target that it can never have."""
-        headline.check_target(self.target)
+        headline.check_target(self.target, f"{type(self).__name__}.target =")
 
     def comes_before(self, target: float, held: int, headline: Measure) -> bool:
         """Where its own target is nearer, or held for fewer evaluations."""

@@ -14,6 +14,7 @@ import attrs
 from cosim.configuration import ConfigurationError, did_you_mean, ends_of, full_path, paths_of
 from scenarios.command_line.console import console
 from scenarios.command_line.kinds import kinds_with, table_of_kinds
+from scenarios.command_line.numbers import Typed, check_numbers
 
 T = TypeVar("T")
 SCENARIO = "SCENARIO"
@@ -148,6 +149,7 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
         ConfigurationError: The end of several fields' paths, or of none.
     """
     annotations: dict[str, Any] = {}
+    typed: list[Typed] = []
     for config in configs:
         for path in paths_of(config):
             annotations.setdefault(path, _annotation(config, path))
@@ -156,6 +158,8 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
     for word in arguments:
         if not word.startswith("--"):
             words.append(_with_none(word, annotation))
+            if typed:
+                typed[-1].words.append(words[-1])
             continue
         name, equals, value = word.partition("=")
         path = full_path(name[2:].replace("-", "_"), annotations)
@@ -166,9 +170,14 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
             known = [*(_option(end) for end in ends_of(list(annotations))), *map(_first_word, anywhere)]
             close = did_you_mean(name[2:], [option[2:] for option in known]).replace("mean ", "mean --")
             hint = _elsewhere(path, configs) or close
+            if path == "timing_only" and "evaluation.kind" in annotations:
+                hint = " Usual fix: --evaluation.kind Never."  # it is an option of studies
             raise ConfigurationError(f"no option {name}.{hint} See --help.")
+        typed.append(Typed(name, path, [_with_none(value, annotation)] if equals else []))
         name = _option(path)
         words.append(f"{name}={_with_none(value, annotation)}" if equals else name)
+    for config in () if {"-h", "--help"} & {*words} else configs:
+        check_numbers(config, typed)
     return words
 
 
@@ -182,7 +191,7 @@ def _first_word(text: str) -> str:
 
 def _elsewhere(path: str, configs: Collection[Any]) -> str:
     """Which other kinds of a part have such a field, after a space; nothing where none has."""
-    found = [place for config in configs for place in kinds_with(config, path.rpartition(".")[2])]
+    found = [place for config in configs for place in kinds_with(config, path)]
     if not found:
         return ""
     place = found[0][0]

@@ -64,14 +64,36 @@ def other_kinds_of(part: Any, options: tuple[type, ...]) -> list[str]:
     return [kind for kind in known if kind != own and kind not in left_out]
 
 
-def kinds_with(config: Any, field: str) -> list[tuple[str, str]]:
-    """Where another kind of a part would have a field: the path of the kind, and the kind."""
-    return [
-        (f"{path}.{KIND}", kind)
-        for path, part, options in parts_of(config)
+def kinds_with(config: Any, path: str) -> list[tuple[str, str]]:
+    """Where another kind of a part would have a field: the path of the kind, and the kind.
+
+    Only the nearest ones: in the part that the path names, if there are any, rather not of a downlink, and
+    with the field in the kind itself rather than in a part of it.
+    """
+    outer, _, field = path.rpartition(".")
+    found = [
+        (f"{place}.{KIND}", kind, depth)
+        for place, part, options in parts_of(config)
         for kind in other_kinds_of(part, options)
-        if field in attrs.fields_dict(class_of(kind) or type(part))
+        if (depth := _depth(class_of(kind) or type(part), field)) is not None
     ]
+
+    def far(one: tuple[str, str, int]) -> tuple[bool, bool, int]:
+        place, _, depth = one
+        return f".{outer}." not in f".{place}", place.startswith("downlink"), depth
+
+    nearest = min(map(far, found), default=None)
+    return [(place, kind) for place, kind, depth in found if far((place, kind, depth)) == nearest]
+
+
+def _depth(cls: type, field: str) -> int | None:
+    """How deep in a class and the parts that it has by default a field is; None: nowhere."""
+    depths = [0] if field in attrs.fields_dict(cls) else []
+    for attribute in attrs.fields(cls):
+        inner = type(attribute.default)
+        if not depths and is_configuration(inner) and (deeper := _depth(inner, field)) is not None:
+            depths.append(1 + deeper)
+    return min(depths, default=None)
 
 
 def table_of_kinds(config: Any) -> Table:

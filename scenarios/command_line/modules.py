@@ -6,14 +6,25 @@ A module in this folder is found, and so is a file elsewhere, in whose folder mo
 import importlib
 import os
 import sys
+import sysconfig
 import traceback
 from pathlib import Path
 from types import ModuleType
 
+import cosim
 from cosim.configuration import ConfigurationError, did_you_mean
 from scenarios.command_line.arguments import values_of
 
 IMPORT = "--import"
+_NOT_OWN = tuple(
+    f"{folder}{os.sep}"
+    for folder in (
+        *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
+        Path(cosim.__file__).parent,
+        Path(__file__).parent,
+    )
+)
+"""Folders of Python, of packages, of the engine and of the command line, as a name of a file begins."""
 
 
 def imported(arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -53,7 +64,7 @@ def module_of(name: str, said: str) -> ModuleType:
         if isinstance(error, ModuleNotFoundError) and error.name == name:
             fix = "the name of a module, such as rules for rules.py in this folder"
             hint = did_you_mean(name, [file.removesuffix(".py") for file in files_in(Path())])
-        raise ConfigurationError(f"{said}: {what_failed(error)}.{hint} Usual fix: {fix}.") from None
+        raise ConfigurationError(f"{said}: {what_failed(error, f'{hint} Usual fix: {fix}.')}") from None
     if path is not None and Path(module.__file__ or "").resolve() != path.resolve():
         raise ConfigurationError(
             f"{said}: another module is called {name} ({module.__file__ or 'built in'}). Usual fix: another "
@@ -67,8 +78,15 @@ def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*.py"))
 
 
-def what_failed(error: BaseException) -> str:
-    """An error in one line, with the place in the user's file that it comes from."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    words = f"{type(error).__name__}: {error}"
-    return words if last.filename.startswith("<") else f"{words} (line {last.lineno} of {last.filename})"
+def what_failed(error: BaseException, rest: str = " Usual fix: mend it.") -> str:
+    """An error in one line, with the last place in a file of the user's that it comes from.
+
+    Args:
+        rest: Is said after an error that does not say itself how it is mended.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith(("<", *_NOT_OWN))]
+    place = f" (line {own[-1].lineno} of {own[-1].filename})" if own else ""
+    if isinstance(error, ConfigurationError):
+        return f"{error}{place}"
+    return f"{type(error).__name__}: {error}{place}.{rest}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import attrs
 import tyro
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, ends_of, paths_of
 from cosim.files import place, read_json, shown
 from scenarios.command_line.arguments import (
     SCENARIO,
@@ -140,6 +140,7 @@ def _resume(folder: Path, named: Scenario | None, arguments: list[str], to_go_on
         )
     written, system, _ = read_config(file, RESUME)
     scenario = scenario_in(written, named, file)
+    _check_keeps_fields(system, arguments, file)
     question = f"Go on with the run in {shown(folder)}, which was stopped, with the options of its start."
     options = parse(Options, f"cosim run {RESUME} {shown(folder)}", arguments, started_with(folder), question)
     if options.out is not None:
@@ -151,6 +152,23 @@ def _resume(folder: Path, named: Scenario | None, arguments: list[str], to_go_on
     title = (written or folder.resolve().name) if scenario is None else scenario.title(system)
     options = attrs.evolve(options, out=folder)
     return _reported(scenario, play(written, system, options, title=title, resume=True, to_go_on=to_go_on))
+
+
+def _check_keeps_fields(system: "System", arguments: list[str], file: Path) -> None:
+    """Refuse fields of a system for a run that goes on.
+
+    Raises:
+        ConfigurationError: Names the command that repeats it with others.
+    """
+    ends = {
+        f"--{end.replace('_', '-')}" for end in ends_of(paths_of(system)) if end not in paths_of(Options())
+    }
+    for option in (word.partition("=")[0] for word in arguments):
+        if option in ends:
+            raise ConfigurationError(
+                f"{option}: a run that goes on keeps its fields. Usual fix: leave it out; for another run, "
+                f"cosim run {CONFIG} {shown(file)} with any field changed."
+            )
 
 
 def _reported(scenario: Scenario | None, result: "Result") -> int:

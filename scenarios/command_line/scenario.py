@@ -63,10 +63,8 @@ class Scenario:
             raise ConfigurationError(f"{where}: {rule}.{hint} Usual fix: {fix}.")
         try:
             system = getattr(self.module, function)()
-        except ConfigurationError:
-            raise
         except Exception as error:
-            raise ConfigurationError(f"{self.name}: {what_failed(error)}. Usual fix: mend it.") from None
+            raise ConfigurationError(f"{self.name}: {what_failed(error)}") from None
         from cosim.system import System
 
         if not isinstance(system, System):
@@ -88,7 +86,7 @@ class Scenario:
             said = self.module.report(result)
         except Exception as error:
             raise ConfigurationError(
-                f"{self.name}: report(): {what_failed(error)}. The run is saved. Usual fix: mend it."
+                f"{self.name}: report(): {what_failed(error, ' The run is saved. Usual fix: mend it.')}"
             ) from None
         console.print(said)
 

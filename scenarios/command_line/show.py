@@ -102,7 +102,7 @@ def rows(
         others = ", ".join(other_kinds_of(value, options))
         of_values = isinstance(value, Values)
         origin = "" if of_values else _origin(type(value), type(chosen), type(default), said)
-        if value is None or isinstance(value, Port):
+        if value is None or isinstance(value, Port) or others:
             parts.append(Row(prefix + name, kind, "", origin, others))
         if value is not None:
             usual_part = default if type(default) is type(value) else None

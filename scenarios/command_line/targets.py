@@ -16,7 +16,7 @@ def targets(options: Sequence[str], held: int) -> tuple[float, ...]:
         ConfigurationError: One that is no number, or a `held` that can be of no target.
     """
     if held < 1:
-        raise ConfigurationError(f"--held {held}: must be at least 1.")
+        raise ConfigurationError(f"--held {held}: must be at least 1. Usual fix: leave it out, for 1.")
     if held > 1 and not options:
         raise ConfigurationError(f"--held {held}: there is no target. Usual fix: --target 0.8.")
     return tuple(dict.fromkeys(_target(part.strip()) for option in options for part in option.split(",")))

@@ -17,7 +17,8 @@ SHARE = Measure("test accuracy", higher_is_better=True, is_share=True)
     ("target", "words"),
     [
         (80.0, "target 80: test accuracy is a share, from 0 to 1. Did you mean 0.8?"),
-        (1.5, "Did you mean 0.015?"),
+        (1.5, "target 1.5: test accuracy is a share, from 0 to 1. Usual fix: 0.8, for 80 %."),
+        (2.0, "Usual fix: 0.8, for 80 %."),
         (140.0, "Usual fix: 0.8, for 80 %."),
         (-0.1, "Usual fix: 0.8, for 80 %."),
     ],
@@ -56,7 +57,7 @@ def test_data_are_loaded_only_where_they_must_tell(monkeypatch):
 def test_the_target_of_an_end_is_one_too():
     """Without reading pictures or texts where the data say what they suggest; else once they are read."""
     check_targets(attrs.evolve(SYSTEM, end=cosim.AfterTarget(target=0.8)), (), 1, None)
-    with pytest.raises(ConfigurationError, match=r"target 80: .*Did you mean 0\.8\?"):
+    with pytest.raises(ConfigurationError, match=r"AfterTarget.target = 80: .*Did you mean 0\.8\?"):
         check_targets(attrs.evolve(SYSTEM, end=cosim.AfterTarget(target=80.0)), (), 1, None)
 
 

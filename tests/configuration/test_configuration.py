@@ -186,7 +186,7 @@ def test_whole_numbers_become_floats_in_tuples_too():
         ),
         (
             lambda: Small(power_w=math.nan),
-            "Small.power_w = nan: must be a finite number (must be finite). Usual fix: the default is 0.5 W.",
+            "Small.power_w = nan: must be a finite number. Usual fix: the default is 0.5 W.",
         ),
         (lambda: Small(every=1), "Small.every = 1: must be at least 2. Usual fix: none switches it off."),
         (
@@ -214,8 +214,7 @@ def test_whole_numbers_become_floats_in_tuples_too():
         ),
         (
             lambda: Required(rate_bps=math.inf, num_cells=1),
-            "Required.rate_bps = inf: must be a finite number (must be finite). "
-            "Usual fix: give rate_bps in bit/s.",
+            "Required.rate_bps = inf: must be a finite number. Usual fix: give rate_bps in bit/s.",
         ),
         (
             lambda: Required(rate_bps=1.0, num_cells="2"),
@@ -277,6 +276,19 @@ def test_an_unknown_field_lists_the_known_ones_and_suggests_the_nearest():
     )
     assert refused(lambda: from_dict(Small, {"stop": {"kind": "Deadline", "deadline": 1.0}})) == (
         "Deadline has no field 'deadline'. Did you mean deadline_s? Known fields: deadline_s."
+    )
+
+
+@pytest.mark.parametrize("make", [lambda: Small(num_round=3), lambda: attrs.evolve(Small(), num_round=3)])
+def test_an_unknown_field_in_python_is_refused_in_the_same_words(make):
+    assert refused(make).startswith(
+        "Small has no field 'num_round'. Did you mean num_rounds? Known fields: num_rounds, power_w, "
+    )
+
+
+def test_an_unknown_field_that_a_part_has_is_found_there():
+    assert refused(lambda: attrs.evolve(cosim.System(), bandwidth_hz=1e6)).startswith(
+        "System has no field 'bandwidth_hz'. Its part uplink.sharing has it. Known fields: seed, "
     )
 
 

@@ -252,11 +252,19 @@ def test_rounds_alone_are_not_to_be_had_by_events():
 def test_what_cannot_fit_is_refused_with_its_numbers(what, tmp_path, monkeypatch):
     monkeypatch.setattr(needs, f"_free_{what}_gib", lambda *_: 0.0)
     with pytest.raises(
-        ConfigurationError, match=rf"takes about 0\.\d GiB.*0\.0 GiB of {what} are free"
+        ConfigurationError,
+        match=rf"takes about 0\.\d GiB.* 0\.\d+ MiB on disk.* and 0 MiB of {what} are free",
     ) as no:
         cosim.run(timed(), out=tmp_path / "run")
     assert "Usual fix: " in str(no.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_place_where_nothing_can_be_written_is_said_to_be_that_and_not_full(tmp_path, monkeypatch):
+    monkeypatch.setattr(needs, "_free_disk_gib", lambda *_: 0.0)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ConfigurationError, match=r"out = .*run: cannot be written"):
+        cosim.run(timed(), out=tmp_path / "file" / "run")
 
 
 def test_states_of_clients_that_cannot_fit_are_refused_with_their_numbers(monkeypatch):

@@ -173,6 +173,7 @@ def test_show_gives_the_kind_of_every_part_and_what_else_it_may_be(cosim: Call) 
     assert shown["protocol.training.local"] == ["Sgd", "", "HIST journal, eq. 5: SGD", rules]
     assert shown["uplink.link.snr_db"] == ["PerGroup", "", "", "Column, PerClient"]
     assert shown["uplink.link.snr_db.values"] == ["0", "dB", "chosen in this scenario", ""]
+    assert shown["topology"][::3] == ["Topology", "TableTopology"]
     assert page(cosim("show", "hist")[1])["uplink.link.snr_db.values"][2] == "HIST journal, Section VI-C"
     assert page(cosim("show", "aircomp")[1])["uplink.sharing"][2] == "chosen in this scenario"
 
@@ -345,6 +346,16 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             ("BySamples, DeadlineFeasible, ", "RoundRobin, Uniform have it: ", ".selection.kind Uniform."),
             id="option of other kinds",
         ),
+        pytest.param(
+            ("run", "trace", "--bandwidth-hz", "1e6"),
+            ("no option --bandwidth-hz. Radio has it: --uplink.kind Radio.",),
+            id="option of a part of another uplink",
+        ),
+        pytest.param(
+            ("run", "trace", "--downlink.bandwidth-hz", "1e6"),
+            ("Broadcast has it: --downlink.kind Broadcast.",),
+            id="option of another downlink",
+        ),
         pytest.param((*QUICK, "--papers-scale"), ("Did you mean --paper-scale?",), id="option anywhere"),
         pytest.param(("run", "--resum", "a"), ("Did you mean --resume?",), id="option without scenario"),
         pytest.param(("study", "hist", "--seedz", "2"), ("Did you mean --seed",), id="option of a study"),
@@ -358,14 +369,24 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             (*QUICK, "--model", "relo-64-10"), ("Did you mean relu-64-10?", "Usual fix"), id="family"
         ),
         pytest.param(("list", "hist"), ("knows no hist",), id="list"),
-        pytest.param((*QUICK, "--num-cells", "two"), ("--num-cells", "'two'"), id="type"),
-        pytest.param((*QUICK, "--num-cells", "2.5"), ("--num-cells", "'2.5'"), id="fraction of a cell"),
+        pytest.param(
+            (*QUICK, "--num-cells", "two"),
+            ("--num-cells two: must be a whole number", "default is 3."),
+            id="type",
+        ),
+        pytest.param(
+            (*QUICK, "--num-cells", "2.5"),
+            ("--num-cells 2.5: must be a whole number",),
+            id="fraction of a cell",
+        ),
         pytest.param(
             (*QUICK, BAND, "-5e6"),
-            ("FixedShares.bandwidth_hz = -5e+06", "must be above 0", "Usual fix", "2e+07 Hz"),
+            (f"{BAND}: FixedShares.bandwidth_hz = -5e+06: must be above 0", "the default is 1e+06 Hz"),
             id="negative bandwidth",
         ),
-        pytest.param((*QUICK, BAND, "nan"), ("bandwidth", "finite"), id="no number"),
+        pytest.param((*QUICK, BAND, "nan"), ("= nan: must be a finite number. Usual",), id="no number"),
+        pytest.param((*QUICK, BAND, "ten"), ("ten: must be a finite number", "1e+06 Hz"), id="a text"),
+        pytest.param((*QUICK, "--workers", "a"), ("--workers a: must be a whole number",), id="many cores"),
         pytest.param(
             (*QUICK, BAND, "1e-300"),
             ("FixedShares.bandwidth_hz = 1e-300", "1e-30", "check the unit"),
@@ -386,7 +407,7 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         ),
         pytest.param(
             (*QUICK, "--after-s", "0"),
-            ("Deadline.after_s = 0", "must be above 0"),
+            ("Deadline.after_s = 0: must be above 0. Usual fix: the default is 0.022 s.",),
             id="deadline",
         ),
         pytest.param(

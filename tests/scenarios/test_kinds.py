@@ -11,13 +11,30 @@ from cosim import (
     Hist,
     LatencyOptimal,
     RawHfl,
+    Selection,
     Sgd,
     System,
     Unconstrained,
+    Uplink,
     evolve,
 )
+from cosim.configuration import configuration, from_dict
 from scenarios import rawhfl, vhfl
 from scenarios.command_line.kinds import with_kinds
+
+
+@configuration
+class Misspelt(Selection):
+    """Everyone, by a method of another name."""
+
+    def participant(self, sim, edge, coming):
+        """Everyone."""
+        return coming.clients
+
+
+@configuration
+class Mute(Uplink):
+    """No method at all."""
 
 
 def test_other_kinds_come_with_their_defaults():
@@ -81,3 +98,14 @@ def test_without_such_options_nothing_changes():
 def test_what_there_is_not_is_refused(arguments, message):
     with pytest.raises(ConfigurationError, match=message):
         with_kinds(System(), arguments)
+
+
+def test_a_class_of_ones_own_that_misspells_a_method_is_told_which_it_lacks():
+    with pytest.raises(ConfigurationError) as refused:
+        with_kinds(System(), ["--selection.kind", f"{__name__}:Misspelt"])
+    assert str(refused.value) == (
+        f"--selection.kind: {__name__}:Misspelt: lacks participants, which every Selection has. It has "
+        "participant. Usual fix: a method participants(self, sim, edge, coming)."
+    )
+    with pytest.raises(ConfigurationError, match="Mute: lacks links, which every Uplink has"):
+        from_dict(System, {"uplink": {"kind": f"{__name__}:Mute"}})

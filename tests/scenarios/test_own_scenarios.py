@@ -79,6 +79,16 @@ def fails():
     raise KeyError("key")
 
 
+def misspells():
+    """No such field."""
+    return cosim.System(num_client=3)
+
+
+def mistypes():
+    """No name."""
+    return cosim.System(3)
+
+
 def report(result):
     """What the terminal says at the end."""
     return f"rested {result.config['system']['protocol']['training']['selection']['rest_s']} s"
@@ -148,7 +158,7 @@ def test_a_file_elsewhere_is_a_scenario_too_and_lies_in_runs_under_its_name(cosi
 def test_another_kind_is_in_the_name_and_a_report_that_fails_spoils_nothing(cosim):
     code, _, errors = cosim("run", "mine.py", "--selection.kind", "Everyone", "--quiet")
     assert code == 2
-    assert "mine:system: report(): KeyError: 'rest_s' (line 6" in errors
+    assert "mine:system: report(): KeyError: 'rest_s' (line 7" in errors
     assert Result.load("runs/mine-Everyone-1").summary.status == "complete"
 
 
@@ -222,6 +232,18 @@ def test_a_stopped_run_says_how_it_goes_on_and_remembers_its_options(cosim, monk
     }
 
 
+@pytest.mark.parametrize("option", ["--seed", "--num-clients=3", "--selection.kind"])
+def test_a_run_that_goes_on_keeps_its_fields(option, cosim, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "config.json").write_text('{"system": {}}')
+    code, output, errors = cosim("run", "--resume", "a", option, "3")
+    assert (code, output) == (2, "")
+    assert errors == (
+        f"Error: {option.partition('=')[0]}: a run that goes on keeps its fields. Usual fix: leave it out; "
+        "for another run, cosim run --config a/config.json with any field changed."
+    )
+
+
 def test_a_study_of_it_plays_in_other_processes(cosim):
     words = ("--over", "rest-s=1,2", "--seeds", "2", "--workers", "2", "--out", "s")
     code, output, errors = cosim("study", "mine.py:system", *words)
@@ -291,6 +313,16 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         (("run", "mine.py", "--rests", "2"), "no option --rests. Did you mean --rest-s?"),
         (("run", "mine.py:number"), "mine:number: number() gives int. Usual fix: return a cosim.System"),
         (("run", "mine.py:fails"), "mine:fails: KeyError: 'key' (line 6"),
+        (
+            ("run", "mine.py:misspells"),
+            "mine:misspells: System has no field 'num_client'. Did you mean num_clients? Known fields: seed,",
+        ),
+        (("run", "mine.py:misspells"), "evaluation. (line 67 of "),
+        (
+            ("run", "mine.py:mistypes"),
+            "TypeError: System.__init__() takes 1 positional argument but 2 were given (line 72 of ",
+        ),
+        (("run", "mine.py", "--timing-only"), "no option --timing-only. Usual fix: --evaluation.kind Never."),
         (("run", "mine.py", "--model", "mine:system"), "System.model = 'mine:system': gave System"),
         (("run", "mine.py", "--model", "mine:fails"), "System.model = 'mine:fails': KeyError: 'key'"),
         (("run", "mine.py", "--model", "mine:nothing"), "System.model = 'mine:nothing': no such function"),
@@ -309,7 +341,7 @@ def test_what_is_not_there_is_refused_in_one_message(words, said, cosim, tmp_pat
     code, output, errors = cosim(*words)
     assert (code, output) == (2, "")
     assert said in errors
-    assert errors.count("Error:") == 1 or "KeyError" in said or "NotFound" in said
+    assert errors.count("Error:") == 1 or "TypeError" in said or "KeyError" in said or "NotFound" in said
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["mine.py"]
 
 

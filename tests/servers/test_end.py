@@ -257,7 +257,7 @@ def test_an_end_that_reads_scores_is_refused_where_there_are_none():
 
 def test_a_target_that_no_score_can_have_is_refused_before_anything_is_written(tmp_path):
     """With the system, where it is known without data what is reported, else when they have been read."""
-    end, message = cosim.AfterTarget(target=80.0), r"target 80: .*Did you mean 0.8\?"
+    end, message = cosim.AfterTarget(target=80.0), r"AfterTarget.target = 80: .*Did you mean 0.8\?"
     with pytest.raises(cosim.ConfigurationError, match=message):
         attrs.evolve(USUAL, data=cosim.FashionMnist(), end=end)
     with pytest.raises(cosim.ConfigurationError, match=message):
