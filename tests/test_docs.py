@@ -175,7 +175,7 @@ def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def study(scenario: str, base: cosim.System, options: Any, title: str, to_go_on: str) -> int:
         asked = study_playing.asked(base, options)
         assert all(design.error is None for design in asked.designs)
-        assert all(study_playing.share(option, asked.designs) for option in options.precision)
+        assert all(study_playing.share(option, asked.designs, None) for option in options.precision)
         return 0
 
     monkeypatch.chdir(tmp_path)

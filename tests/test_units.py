@@ -27,7 +27,7 @@ PACKAGES = ("cosim", "models", "analysis", "scenarios")
 NO_UNIT = {
     "SlottedAloha": {"transmit_probability"},
     "SlottedAlohaLaw": {"transmit_probability"},
-    "Found": {"least", "most"},
+    "Found": {"least", "most", "targets"},
     "Quantity": {"least", "most"},
     "Entry": {"accuracy"},
     "Compared": {"theory"},

@@ -10,7 +10,6 @@ import rich.console
 
 from cosim.configuration import ConfigurationError
 from cosim.files import place, replace, shown
-from cosim.progress import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +33,8 @@ _MOST_REMARKS = 5
 
 def remark(remarks: Sequence[str]) -> None:
     """Say what a reader must know, beside what may be pasted; of many remarks the first few."""
+    from cosim.progress import say  # not before something was read: it loads the engine
+
     num_left = len(remarks) - _MOST_REMARKS
     told = [*remarks[:_MOST_REMARKS], f"{num_left} further remarks."] if num_left > 1 else remarks
     for words in told:
