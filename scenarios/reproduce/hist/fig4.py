@@ -82,10 +82,11 @@ def _claims(runs: Runs, cells: tuple[int, ...], split: str) -> list[Claim]:
         ]
     if len(cells) > 1:
         budget = min(float(uploads(runs[f"HIST N={n}, {split}"][0]).iloc[-1]) for n in cells) / 4
-        trends = [("HIST", "gets more accurate at equal upload from N = 2 to 6", cells)]
+        trends = {"HIST": "gets more accurate at equal upload from N = 2 to 6"}
         if split == "shards":
-            trends.append(("HFedAvg", "gets less accurate as N increases", cells[::-1]))
-        for name, trend, order in trends:
+            trends["HFedAvg"] = "gets less accurate as N increases"
+        for name, trend in trends.items():
+            order = cells if name == "HIST" else cells[::-1]
             accuracies = [
                 [100.0 * accuracy_at(result, budget) for result in runs[f"{name} N={n}, {split}"]]
                 for n in order
