@@ -78,9 +78,11 @@ class Study:
     held: int = 1
 
     def __attrs_post_init__(self) -> None:
-        for name in ("seeds", "held"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"Study.{name} = {getattr(self, name)}: must be at least 1.")
+        for name, usual in (("seeds", 5), ("held", 1)):
+            if (value := getattr(self, name)) < 1:
+                raise ConfigurationError(
+                    f"Study.{name} = {value}: must be at least 1. Usual fix: the default is {usual}."
+                )
         if self.held > 1 and not self.targets:
             raise ConfigurationError(f"Study.held = {self.held}: there is no target. Usual fix: targets.")
 

@@ -214,7 +214,7 @@ def test_a_design_that_drops_all_is_said_to(capsys):
         (("--over", "num_cells=2", "--over", "num-cells=4"), "num_cells is given twice"),
         (("--over", "num_cells=0,200"), "System.num_cells = 0: must be at least 1"),
         (("--over", "model=relu-1,relu-64-10"), "System.model: no network 'relu-1'"),
-        (("--seeds", "0"), "Study.seeds = 0: must be at least 1"),
+        (("--seeds", "0"), "Study.seeds = 0: must be at least 1. Usual fix: the default is 5."),
         (("--precision", "time_s=2"), "--precision time_s=2: must be METRIC=SHARE"),
         (("--precision", "speed=2%"), "must be METRIC=SHARE, one of time_s"),
         (("--precision", "accuracy=1%", "--timing-only"), "must be METRIC=SHARE, one of time_s"),
