@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from scenarios.rawhfl import predictions
 from scenarios.reproduce.claims import Claim, Quantity, rising
 from scenarios.reproduce.rawhfl.figures import (
+    SAMPLED,
     V_RANGE,
     WITHIN,
     Options,
@@ -26,8 +27,6 @@ __all__ = ["Options", "main"]
 FIGURE = "rawhfl-fig6"
 PLATEAU = 0.02
 """Accuracy that is still gained on a plateau, at most. [no source]"""
-SAMPLED = 0.02
-"""Accuracy by which samples of test requests may differ from their law. [no source]"""
 OF_PAPER: dict[tuple[float, ...], float] = {(0.3,): 0.2998, (0.7,): 0.7013}
 """Accuracy of RawHFL, Z=4, where all users have the same v. [RawHFL, Tables II and III]"""
 ENOUGH = {(0.7,): 20, (0.3,): 60, V_RANGE: 60}

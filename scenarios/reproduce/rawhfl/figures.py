@@ -31,6 +31,8 @@ Whole = NDArray[np.int64]
 Change = Callable[[cosim.System], cosim.System]
 FOLDER = "rawhfl"
 V_RANGE = (0.1, 0.8)
+SAMPLED = 0.02
+"""Accuracy by which samples of test requests may differ from their law. [no source]"""
 WITHIN = {(0.3,): 0.03, (0.7,): 0.03, V_RANGE: 0.05}
 """Accuracy that is near the paper's: its users are others, and so are the means of their v. [no source]"""
 

@@ -58,7 +58,8 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
         else:
             of_users = [label_ranks(result) for result in runs.of[name]]
         of_seeds = [(ranks == 0).mean(axis=1) for ranks in of_users]
-        accuracy = interval_of(np.array([of_seed.mean() for of_seed in of_seeds]))
+        accuracies = np.array([of_seed.mean() for of_seed in of_seeds])
+        accuracy = interval_of(accuracies)
         row: dict[str, Any] = {"algorithm": name, "accuracy": accuracy.estimate}
         row |= {"over_users": np.concatenate(of_seeds).std(), "paper_accuracy": paper.get(name, np.nan)}
         row |= {"edge_round_j": np.nan, "paper_edge_round_j": PAPER_EDGE_ROUND_J.get(name, np.nan)}
@@ -69,7 +70,7 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
             row |= {"edge_round_j_high": energy.high}
         rows.append(row)
         if name in paper and options.rounds >= 100:
-            entries += entries_of(name, np.array([of.mean() for of in of_seeds]), paper[name], runs)
+            entries += entries_of(name, accuracies, paper[name], runs)
     table = pd.DataFrame(rows)
     console.print(shown(figure, options, table))
     claims = [

@@ -30,16 +30,13 @@ def main(options: Options) -> int:
     of_epochs = {f"E_l = {number}": variant(base, num_local_epochs=number) for number in epochs}
     runs = play_all(FIGURE, of_uploads | of_epochs, options)
     by_uploads, by_epochs = list(of_uploads), list(of_epochs)
-    claims = [
-        faster("a larger K speeds up training", runs, by_uploads),
-        steadier(runs, by_uploads),
-        faster("convergence is faster with more local epochs", runs, by_epochs),
-    ]
+    of_k = [faster("a larger K speeds up training", runs, by_uploads), steadier(runs, by_uploads)]
+    of_e_l = [faster("convergence is faster with more local epochs", runs, by_epochs)]
     if not options.quick:
-        claims.insert(2, less_and_less("if K is large enough, the effects get smaller", runs, by_uploads))
-        claims.append(less_and_less("the gain gets smaller as E_l keeps increasing", runs, by_epochs))
+        of_k.append(less_and_less("if K is large enough, the effects get smaller", runs, by_uploads))
+        of_e_l.append(less_and_less("the gain gets smaller as E_l keeps increasing", runs, by_epochs))
     panels = [("train_mse", by_uploads), ("train_mse", by_epochs)]
-    return write_figure(FIGURE, options, runs, panels, claims)
+    return write_figure(FIGURE, options, runs, panels, of_k + of_e_l)
 
 
 def variant(system: cosim.System, **knobs: object) -> cosim.System:
