@@ -19,6 +19,8 @@ from cosim.configuration import ConfigurationError
 from cosim.files import place, read_json, shown, write_json
 
 FILE = "provenance.json"
+CHANGES = "+changes"
+"""Behind a commit: of a tree that held changes."""
 _PACKAGES = (
     "cosim",
     "torch",
@@ -124,7 +126,7 @@ def _version(package: str) -> str | None:
 
 @cache
 def _commit() -> str | None:
-    """The checkout's commit, with "+changes" where files differ from it; None outside a checkout.
+    """The checkout's commit, with `CHANGES` where files differ from it; None outside a checkout.
 
     As they are when a process first plays: what it has loaded stays.
     """
@@ -133,7 +135,7 @@ def _commit() -> str | None:
         return None
     try:
         commit = _git(root, "rev-parse", "HEAD")
-        return commit + ("+changes" if _git(root, "status", "--porcelain", "--untracked-files=no") else "")
+        return commit + (CHANGES if _git(root, "status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.SubprocessError):
         return None
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import cosim
 from cosim.files import read_json, shown
+from cosim.provenance import CHANGES
 from scenarios.command_line.catalogue import catalogue, find
 from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, asked
 from scenarios.results.table import table
@@ -46,8 +47,6 @@ not make and that we hold our numbers against: how many come out of how many; th
 | figure | claims | come out | do not show | too noisy | ours | seeds | runs | global rounds | core-hours |
 |---|---|---|---|---|---|---|---|---|---|
 """
-CHANGES = "+changes"
-"""Behind a commit: of a tree that held changes."""
 ENDINGS = (".json", ".csv", ".png")
 
 Told = Mapping[str, Any]
