@@ -56,10 +56,11 @@ def main(options: Options) -> int:
             is_ours=True,
         )
     )
+    means_j = pd.DataFrame({name: runs.edge_round_j(name) for name in runs.of}, index=options.every_seed)
     return write(
         FIGURE,
         options,
-        quantiles(totals),
+        distributions(totals, means_j),
         cdf(totals, "energy of an edge round, all cells (J)"),
         claims,
         runs.all,
@@ -121,11 +122,22 @@ def near(words: str, values: Floats, paper: float, unit: str) -> Quantity:
     return Quantity(words=words, values=values, least=paper / NEAR, most=paper * NEAR, unit=unit)
 
 
-def quantiles(energy_j: pd.Series) -> pd.DataFrame:
-    """The distribution of each algorithm in hundredths, of all seeds together."""
+def distributions(energy_j: pd.Series, means_j: pd.DataFrame) -> pd.DataFrame:
+    """Hundredths of each algorithm's distribution, of all seeds together, then the mean of each seed.
+
+    Args:
+        energy_j: By algorithm, any number of values for each.
+        means_j: By seed, a column for each algorithm.
+
+    Returns:
+        algorithm, seed (none: all together), share (none: the mean), energy_j.
+    """
     hundredths = np.linspace(0.0, 1.0, 101)
     found = energy_j.groupby("algorithm").quantile(hundredths)  # type: ignore[call-overload]
-    return found.rename_axis(["algorithm", "share"]).rename("energy_j").reset_index()
+    together = found.rename_axis(["algorithm", "share"]).rename("energy_j").reset_index()
+    means = means_j.rename_axis(index="seed", columns="algorithm").unstack().rename("energy_j").reset_index()
+    both = pd.concat([together, means]).astype({"seed": "Int64"})
+    return both[["algorithm", "seed", "share", "energy_j"]]
 
 
 def cdf(energy_j: pd.Series, x_label: str) -> Figure:

@@ -6,7 +6,7 @@ cosim reproduce rawhfl-fig8 --quick
 """
 
 from scenarios.reproduce.claims import Claim, Quantity
-from scenarios.reproduce.rawhfl.fig7 import NEAR, PAPER_J, cdf, energies, quantiles
+from scenarios.reproduce.rawhfl.fig7 import NEAR, PAPER_J, cdf, distributions, energies
 from scenarios.reproduce.rawhfl.figures import Options, write
 
 __all__ = ["Options", "main"]
@@ -17,7 +17,7 @@ FIGURE = "rawhfl-fig8"
 def main(options: Options) -> int:
     """Run, draw, compare."""
     runs, table = energies(options)
-    means_j = table.groupby(["algorithm", "seed"])["energy_j"].mean()
+    means_j = table.groupby(["seed", "algorithm"])["energy_j"].mean().unstack()
     by_table = ", ".join(f"Z={z} {total_j / (4 * z):.3f} J" for z, total_j in PAPER_J.items())
     less = f"by less than a factor of {NEAR:g}"
     claims = [
@@ -41,4 +41,4 @@ def main(options: Options) -> int:
     energy_j = table.set_index("algorithm")["energy_j"]
     picture = cdf(energy_j, "energy of a client in an edge round (J)")
     picture.axes[0].set_ylabel("share of clients and edge rounds")
-    return write(FIGURE, options, quantiles(energy_j), picture, claims, runs.all)
+    return write(FIGURE, options, distributions(energy_j, means_j), picture, claims, runs.all)
