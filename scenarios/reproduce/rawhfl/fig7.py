@@ -123,21 +123,21 @@ def near(words: str, values: Floats, paper: float, unit: str) -> Quantity:
 
 
 def distributions(energy_j: pd.Series, means_j: pd.DataFrame) -> pd.DataFrame:
-    """Hundredths of each algorithm's distribution, of all seeds together, then the mean of each seed.
+    """Each run's distribution in fiftieths, and its mean.
 
     Args:
-        energy_j: By algorithm, any number of values for each.
+        energy_j: By algorithm and seed, any number of values for each.
         means_j: By seed, a column for each algorithm.
 
     Returns:
-        algorithm, seed (none: all together), share (none: the mean), energy_j.
+        algorithm, share (none: the mean), seed, energy_j.
     """
-    hundredths = np.linspace(0.0, 1.0, 101)
-    found = energy_j.groupby("algorithm").quantile(hundredths)  # type: ignore[call-overload]
-    together = found.rename_axis(["algorithm", "share"]).rename("energy_j").reset_index()
-    means = means_j.rename_axis(index="seed", columns="algorithm").unstack().rename("energy_j").reset_index()
-    both = pd.concat([together, means]).astype({"seed": "Int64"})
-    return both[["algorithm", "seed", "share", "energy_j"]]
+    fiftieths = np.linspace(0.0, 1.0, 51)
+    found = energy_j.groupby(["algorithm", "seed"]).quantile(fiftieths)  # type: ignore[call-overload]
+    quantiles = found.rename_axis(["algorithm", "seed", "share"]).rename("energy_j").reset_index()
+    by_seed = means_j.rename_axis(index="seed", columns="algorithm")
+    means = by_seed.melt(ignore_index=False, value_name="energy_j").reset_index()
+    return pd.concat([quantiles, means])[["algorithm", "share", "seed", "energy_j"]]
 
 
 def cdf(energy_j: pd.Series, x_label: str) -> Figure:

@@ -38,7 +38,7 @@ def main(options: Options) -> int:
             ("exact", "optimum", f"what the optimum takes hardly depends on Z, either ({less})"),
         )
     ]
-    energy_j = table.set_index("algorithm")["energy_j"]
+    energy_j = table.set_index(["algorithm", "seed"])["energy_j"]
     picture = cdf(energy_j, "energy of a client in an edge round (J)")
     picture.axes[0].set_ylabel("share of clients and edge rounds")
     return write(FIGURE, options, distributions(energy_j, means_j), picture, claims, runs.all)
