@@ -1,7 +1,7 @@
 """A figure's table on its page: the CSV that is kept, where it is small.
 
-Rows that differ in the seed only are one row, their means with 95 % intervals; columns NAME_low and NAME_high
-are the ends of NAME's. Columns before `seed` say what was run, those behind it what came out.
+Columns before `seed` say what was run, those behind it what came out. Rows that differ in the seed only are
+one row, their means with 95 % intervals.
 """
 
 from collections.abc import Iterator
@@ -14,16 +14,15 @@ from cosim.units import SUFFIXES
 from scenarios.reproduce.claims import interval_of
 
 MOST_ROWS = 12
-ENDS = ("_low", "_high")
 
 
 def table(path: Path) -> Iterator[str]:
     """The lines of a Markdown table; none of more rows than a page bears."""
     frame = pd.read_csv(path).dropna(axis="columns", how="all")
-    keys = list(frame.columns[: frame.columns.get_loc("seed")]) if "seed" in frame else []
-    if (len(frame.drop_duplicates(keys)) if keys else len(frame)) > MOST_ROWS:
+    keys = list(frame.columns[: frame.columns.get_loc("seed")])
+    if len(frame.drop_duplicates(keys)) > MOST_ROWS:
         return
-    shown = over_seeds(frame, keys) if keys else with_ends(frame)
+    shown = over_seeds(frame, keys)
     yield f"| {' | '.join(map(heading, shown.columns))} |"
     yield "|" + "---|" * len(shown.columns)
     for cells in shown.itertuples(index=False, name=None):
@@ -44,24 +43,8 @@ def in_words(values: np.ndarray) -> str:
     if np.isinf(values).any():
         return f"{np.isfinite(values).sum()} of {len(values)} reached"
     found = interval_of(values)
-    return with_interval(found.estimate, found.low, found.high)
-
-
-def with_ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows in words, ends of intervals behind what they are of."""
-    words = frame.map(cell)
-    for name in frame.columns:
-        ends = [name + end for end in ENDS]
-        if set(ends) <= set(frame.columns):
-            words[name] = [with_interval(*own) for own in frame[[name, *ends]].itertuples(index=False)]
-            words = words.drop(columns=ends)
-    return words
-
-
-def with_interval(estimate: float, low: float, high: float) -> str:
-    """A number and the ends of its interval, where it has any."""
-    has_width = low < high
-    return f"{cell(estimate)} [{low:.3g}, {high:.3g}]" if has_width else cell(estimate)
+    mean, has_width = cell(found.estimate), found.low < found.high
+    return f"{mean} [{found.low:.3g}, {found.high:.3g}]" if has_width else mean
 
 
 def cell(value: object) -> str:

@@ -54,11 +54,13 @@ def main(options: Options) -> int:
         {
             "algorithm": name,
             "num_guesses": m + 1,
-            "accuracy": values[:, m].mean(),
-            "over_users": values[:, m].std(),
+            "seed": seed,
+            "accuracy": of_seed[:, m].mean(),
+            "over_users": of_seed[:, m].std(),
         }
-        for name, values in of_users.items()
+        for name, own in of_runs.items()
         for m in range(MOST)
+        for seed, of_seed in zip(options.every_seed, own, strict=True)
     )
     claims = claims_of({name: np.array([of.mean(axis=0) for of in own]) for name, own in of_runs.items()})
     picture = Figure(figsize=(6.8, 4.6), layout="constrained")

@@ -2,7 +2,7 @@
 
 The paper's captions say K = 400; their energies are those of 400 edge rounds, K = 100 with E = 4, so energies
 are compared per edge round (FedAvg-UB has one in a global round). Accuracies are means over users, the
-numbers behind +- standard deviations over users, as in the paper.
+numbers behind +- standard deviations over users, as in the paper, in the mean over the seeds.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
     if options.quick:
         names = [name for name in names if name not in ("RawHFL, Z=2", "RawHFL, Z=6")]
     runs = Runs(options, (*names, "exact, Z=4"), v)
-    rows, entries = [], list[Claim]()
+    rows, entries = list[dict[str, Any]](), list[Claim]()
     for name in (*names, "exact, Z=4", "Top-Popular"):
         if name == "Top-Popular":
             of_users = [popularity_ranks(system_of("RawHFL, Z=4", options, s, v)) for s in options.every_seed]
@@ -59,16 +59,20 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
             of_users = [label_ranks(result) for result in runs.of[name]]
         of_seeds = [(ranks == 0).mean(axis=1) for ranks in of_users]
         accuracies = np.array([of_seed.mean() for of_seed in of_seeds])
-        accuracy = interval_of(accuracies)
-        row: dict[str, Any] = {"algorithm": name, "accuracy": accuracy.estimate}
-        row |= {"over_users": np.concatenate(of_seeds).std(), "paper_accuracy": paper.get(name, np.nan)}
-        row |= {"edge_round_j": np.nan, "paper_edge_round_j": PAPER_EDGE_ROUND_J.get(name, np.nan)}
-        row |= {"accuracy_low": accuracy.low, "accuracy_high": accuracy.high}
-        if name not in ("central SGD", "Top-Popular"):
-            energy = interval_of(runs.edge_round_j(name))
-            row |= {"edge_round_j": energy.estimate, "edge_round_j_low": energy.low}
-            row |= {"edge_round_j_high": energy.high}
-        rows.append(row)
+        is_on_devices = name not in ("central SGD", "Top-Popular")
+        energies_j = runs.edge_round_j(name) if is_on_devices else np.full(len(of_seeds), np.nan)
+        rows += [
+            {
+                "algorithm": name,
+                "paper_accuracy": paper.get(name, np.nan),
+                "paper_edge_round_j": PAPER_EDGE_ROUND_J.get(name, np.nan),
+                "seed": seed,
+                "accuracy": of_seed.mean(),
+                "over_users": of_seed.std(),
+                "edge_round_j": energy_j,
+            }
+            for seed, of_seed, energy_j in zip(options.every_seed, of_seeds, energies_j, strict=True)
+        ]
         if name in paper and options.rounds >= 100:
             entries += entries_of(name, accuracies, paper[name], runs)
     table = pd.DataFrame(rows)
@@ -114,8 +118,9 @@ def shown(figure: str, options: Options, table: pd.DataFrame) -> Table:
     printed = Table(title=f"{figure}: K = {options.rounds}, {words}")
     for heading in ("algorithm", "accuracy", "the paper's", "J per edge round", "the paper's"):
         printed.add_column(heading, justify="left" if heading == "algorithm" else "right", no_wrap=True)
-    columns = ["algorithm", "accuracy", "over_users", "paper_accuracy", "edge_round_j", "paper_edge_round_j"]
-    for name, accuracy, over_users, *others in table[columns].itertuples(index=False, name=None):
+    columns = ["accuracy", "over_users", "paper_accuracy", "edge_round_j", "paper_edge_round_j"]
+    means = table.groupby("algorithm", sort=False)[columns].mean()
+    for name, accuracy, over_users, *others in means.itertuples(name=None):
         values = ("-" if np.isnan(value) else f"{value:.4g}" for value in others)
         printed.add_row(name, f"{accuracy:.4f} ± {over_users:.4f}", *values)
     return printed
@@ -125,13 +130,16 @@ def drawn(table: pd.DataFrame) -> Figure:
     """Accuracies, with intervals over the seeds, beside the paper's."""
     picture = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = picture.subplots()
-    places = np.arange(len(table))
-    about = [table["accuracy"] - table["accuracy_low"], table["accuracy_high"] - table["accuracy"]]
+    of_algorithms = table.groupby("algorithm", sort=False)
+    names, places = table["algorithm"].unique(), np.arange(of_algorithms.ngroups)
+    found = [interval_of(values.to_numpy()) for _, values in of_algorithms["accuracy"]]
+    about = [[i.estimate - i.low for i in found], [i.high - i.estimate for i in found]]
     error: dict[str, Any] = {"xerr": about, "error_kw": {"ecolor": "#9a9a9a", "capsize": 2.5}}
-    axes.barh(places - 0.2, table["accuracy"], height=0.4, color=COLOURS[0], label="here", **error)
+    means = [i.estimate for i in found]
+    axes.barh(places - 0.2, means, height=0.4, color=COLOURS[0], label="here", **error)
     look: dict[str, Any] = {"facecolor": "white", "edgecolor": COLOURS[0], "hatch": "////"}
-    axes.barh(places + 0.2, table["paper_accuracy"], height=0.4, label="paper", **look)
-    axes.set_yticks(places, table["algorithm"])
+    axes.barh(places + 0.2, of_algorithms["paper_accuracy"].first(), height=0.4, label="paper", **look)
+    axes.set_yticks(places, names)
     axes.invert_yaxis()
     axes.set_xlim(left=0.0)
     axes.set_xlabel("test accuracy")
