@@ -56,6 +56,16 @@ def test_every_command_is_known():
         assert not name or is_folder or name in known
 
 
+def test_folders_that_commands_look_at_were_written_by_one_before():
+    made = set[str]()
+    for line in re.findall(r"^cosim .*", README.replace("\\\n", " "), flags=re.MULTILINE):
+        words = shlex.split(line, comments=True)
+        out = words[words.index("--out") + 1] if "--out" in words else None
+        asked = [word for word in words if re.match("(runs|studies)/", word) and word != out]
+        assert all(any(word == one or word.startswith(f"{one}/") for one in made) for word in asked), line
+        made.add(out or "")
+
+
 def test_the_command_line_takes_the_scenario_as_one_of_ours(tmp_path, monkeypatch, capsys):
     """Each line as it is typed, in a folder outside of the checkout, its module not loaded; fewer rounds."""
     shorter = SCENARIO.replace("num_global_rounds=30", "num_global_rounds=3")
