@@ -43,9 +43,9 @@ def bars(axes: Axes, groups: Mapping[str, Mapping[str, Interval | None]], y_labe
                 ends = [[own.estimate - own.low], [own.high - own.estimate]]
                 axes.errorbar([place], [own.estimate], ends, color="#4a4a4a", linewidth=0.9, capsize=2.5)
     axes.set_xticks(range(len(groups)), list(groups))
-    axes.margins(y=0.12)
+    axes.margins(y=0.22)  # numbers stand below the legend
     axes.set_ylabel(y_label)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper center", ncols=len(series))
 
 
 def stacked(

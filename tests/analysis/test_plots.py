@@ -117,6 +117,31 @@ def test_a_bar_that_was_not_reached_says_so():
     assert ends == [[8.0, 12.0], [19.0, 21.0]]
 
 
+def test_no_number_of_a_bar_is_behind_the_legend():
+    """Where the bars leave most room, on the left, numbers of intervals stand."""
+    figure = Figure(figsize=(5.0, 4.0), layout="constrained")
+    axes = figure.subplots()
+    about = {
+        2: (10.0, 3.8, 18.0, 5.6),
+        3: (7.0, 2.3, 19.0, 5.2),
+        4: (6.25, 1.9, 20.0, 4.4),
+        5: (5, 1.5, 20, 4.4),
+    }
+    groups = {
+        f"N = {n}": {
+            name: Interval(estimate=mean, low=mean - half, high=mean + half, level=0.95)
+            for name, mean, half in (("HIST", *both[:2]), ("HFedAvg", *both[2:]))
+        }
+        for n, both in about.items()
+    }
+    bars(axes, groups, "uploads")
+    figure.draw_without_rendering()
+    legend = axes.get_legend().get_window_extent()
+    numbers = [text.get_window_extent() for text in axes.texts]
+    assert len(numbers) == 8
+    assert not any(legend.overlaps(number) for number in numbers)
+
+
 def with_seeds(result: cosim.Result, number: int, **fields: object) -> list[cosim.Result]:
     """Runs as if of other seeds, each a little better than the one before."""
     return [
