@@ -28,6 +28,7 @@ from cosim.studies.names import shared_parts
 from cosim.studies.reference import reference_of
 from cosim.studies.table import FILE, row_of, run_folder, table_of, target_label
 from cosim.system import System
+from cosim.words import in_words
 
 if TYPE_CHECKING:
     from cosim.studies.study import Study
@@ -111,7 +112,7 @@ class Runs:
         playable = {design: self._designs[design].system for design, _ in self.wanted}
         found = costs_s([system for system in playable.values() if system is not None], self._data_dir)
         num_done = len(self.rows) - len(self.wanted)
-        runs = f"{len(self.wanted)} run{'s' * (len(self.wanted) != 1)}"
+        runs = in_words("num_runs", len(self.wanted))
         runs += f" (and {num_done} that have ended)" if num_done else ""
         if found is None:
             return runs
@@ -119,7 +120,7 @@ class Runs:
         costs = [each_s[design] for design, _ in self.wanted]
         num_at_once = min(num_at_once, len(costs))
         wall_s = max(sum(costs) / num_at_once, *costs)
-        return f"{runs}, about {duration(wall_s)} on {num_at_once} core{'s' * (num_at_once > 1)}"
+        return f"{runs}, about {duration(wall_s)} on {in_words('num_cores', num_at_once)}"
 
     def _want(self, design: int) -> None:
         """The next seed of a design."""

@@ -20,6 +20,7 @@ from analysis.report import report as pages
 from analysis.studies import reference_of
 from cosim import ConfigurationError, Result
 from cosim.files import place, shown
+from cosim.words import in_words
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made
 from scenarios.command_line.targets import targets
@@ -103,7 +104,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
         raise ConfigurationError(str(error)) from None
     made(out.parent)
     pages.write(html, out)
-    console.print(f"Page: {shown(out)} ({len(results)} run{'s' * (len(results) != 1)})", soft_wrap=True)
+    console.print(f"Page: {shown(out)} ({in_words('num_runs', len(results))})", soft_wrap=True)
     return 0
 
 

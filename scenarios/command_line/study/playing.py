@@ -20,6 +20,7 @@ from cosim.running import network_of
 from cosim.studies.designs import Design, paths_of, value_at
 from cosim.studies.study import Study
 from cosim.system import System
+from cosim.words import in_words
 from scenarios.command_line.console import console, next_free_folder, save_table
 from scenarios.command_line.study import Options, grid, systems
 from scenarios.command_line.study.executor import pool
@@ -80,7 +81,7 @@ def play(
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
-    num_runs = f"{len(runs)} run{'s' * (len(runs) != 1)}"
+    num_runs = in_words("num_runs", len(runs))
     console.print(f"Study folder: {shown(out)} ({num_runs}, {len(failed)} failed)", soft_wrap=True)
     return int(bool(len(failed)))
 

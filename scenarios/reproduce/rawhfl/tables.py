@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from analysis.plots import COLOURS
+from cosim.words import in_words
 from scenarios.command_line.console import console
 from scenarios.reproduce.claims import Claim, Floats, interval_of
 from scenarios.reproduce.rawhfl.fig7 import NEAR, near, savings
@@ -113,8 +114,8 @@ def entries_of(name: str, accuracy: Floats, paper: float, runs: Runs) -> list[Cl
 
 def shown(figure: str, options: Options, table: pd.DataFrame) -> Table:
     """The table as the paper prints it, its values beside ours."""
-    seeds = len(options.every_seed)
-    words = f"{seeds} seed{'s' if seeds > 1 else ''}; accuracy ± spread over users"
+    seeds = in_words("num_seeds", len(options.every_seed))
+    words = f"{seeds}; accuracy ± spread over users"
     printed = Table(title=f"{figure}: K = {options.rounds}, {words}")
     for heading in ("algorithm", "accuracy", "the paper's", "J per edge round", "the paper's"):
         printed.add_column(heading, justify="left" if heading == "algorithm" else "right", no_wrap=True)
