@@ -41,18 +41,18 @@ def end_of(design: Design) -> str:
 
 
 def _of_run(design: Design, run: Result) -> list[str]:
-    said = []
+    remarks = []
     counted = any(run is each for each in design.counted)
     name = f"The run {run.folder.name if run.folder else 'without a folder'} (seed {seed_of(run)})"
     if run.summary.status != "complete":
         num_made, what = run.progress
         use = "its numbers stand for what it did until then" if counted else "not counted"
-        said.append(
+        remarks.append(
             f"{name} is not complete: {run.summary.status} after {num_made:,} {what}, and asked for "
             f"{end_of(design)}; {use}."
         )
     elif not counted:
-        said.append(f"{name} repeats a seed of its design; not counted.")
+        remarks.append(f"{name} repeats a seed of its design; not counted.")
     if not np.isfinite(run.evaluations.to_numpy(dtype=float)).all():
-        said.append(f"{name} has a loss that is not finite: its training diverged.")
-    return said
+        remarks.append(f"{name} has a loss that is not finite: its training diverged.")
+    return remarks

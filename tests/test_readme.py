@@ -63,7 +63,7 @@ def test_folders_that_commands_look_at_were_written_by_one_before():
         out = words[words.index("--out") + 1] if "--out" in words else None
         asked = [word for word in words if re.match("(runs|studies)/", word) and word != out]
         assert all(any(word == one or word.startswith(f"{one}/") for one in made) for word in asked), line
-        made.add(out or "")
+        made |= {out} if out else set()
 
 
 def test_the_command_line_takes_the_scenario_as_one_of_ours(tmp_path, monkeypatch, capsys):

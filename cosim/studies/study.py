@@ -78,8 +78,9 @@ class Study:
     held: int = 1
 
     def __attrs_post_init__(self) -> None:
-        for name, usual in (("seeds", 5), ("held", 1)):
+        for name in ("seeds", "held"):
             if (value := getattr(self, name)) < 1:
+                usual = attrs.fields_dict(Study)[name].default
                 raise ConfigurationError(
                     f"Study.{name} = {value}: must be at least 1. Usual fix: the default is {usual}."
                 )

@@ -208,6 +208,13 @@ def test_a_small_table_is_shown_with_means_over_seeds(table_kept):
     ]
 
 
+def test_what_a_small_table_lacks_is_left_empty(table_kept):
+    """The paper's number, or ours."""
+    rows = {"algorithm": ["A", "B"], "paper": [math.nan, 0.25], "seed": 1, "accuracy": [0.51234, math.nan]}
+    table_kept(pd.DataFrame(rows))
+    assert {"| A |  | 0.5123 |", "| B | 0.25 |  |"} <= {*results.section(told([]))}
+
+
 def test_of_a_long_table_none_is_shown(table_kept):
     rows = pd.DataFrame({"algorithm": list("ABCDEFGHIJKL"), "seed": 1, "accuracy": 0.5})
     table_kept(rows)

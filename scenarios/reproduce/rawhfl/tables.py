@@ -132,15 +132,14 @@ def drawn(table: pd.DataFrame) -> Figure:
     picture = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = picture.subplots()
     of_algorithms = table.groupby("algorithm", sort=False)
-    names, places = table["algorithm"].unique(), np.arange(of_algorithms.ngroups)
-    found = [interval_of(values.to_numpy()) for _, values in of_algorithms["accuracy"]]
-    about = [[i.estimate - i.low for i in found], [i.high - i.estimate for i in found]]
-    error: dict[str, Any] = {"xerr": about, "error_kw": {"ecolor": "#9a9a9a", "capsize": 2.5}}
-    means = [i.estimate for i in found]
+    found = {str(name): interval_of(values.to_numpy()) for name, values in of_algorithms["accuracy"]}
+    places, means = np.arange(len(found)), [own.estimate for own in found.values()]
+    about = [[own.estimate - own.low, own.high - own.estimate] for own in found.values()]
+    error: dict[str, Any] = {"xerr": np.transpose(about), "error_kw": {"ecolor": "#9a9a9a", "capsize": 2.5}}
     axes.barh(places - 0.2, means, height=0.4, color=COLOURS[0], label="here", **error)
     look: dict[str, Any] = {"facecolor": "white", "edgecolor": COLOURS[0], "hatch": "////"}
     axes.barh(places + 0.2, of_algorithms["paper_accuracy"].first(), height=0.4, label="paper", **look)
-    axes.set_yticks(places, names)
+    axes.set_yticks(places, list(found))
     axes.invert_yaxis()
     axes.set_xlim(left=0.0)
     axes.set_xlabel("test accuracy")
