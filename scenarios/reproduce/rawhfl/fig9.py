@@ -95,7 +95,7 @@ def main(options: Options) -> int:
         energy_j = np.mean([table["energy_j"] for table in tables], axis=0)
         right.semilogy(tables[0]["version"], energy_j, label=name, **style(index, options.rounds))
         if not energy_j.any():
-            right.text(0.02, 0.02, f"{name}: 0 J", transform=right.transAxes, fontsize=8)
+            right.text(0.98, 0.02, f"{name}: 0 J", transform=right.transAxes, fontsize=8, ha="right")
     left.set_ylabel("test accuracy")
     right.set_ylabel("energy of all clients (J)")
     for axes in (left, right):
