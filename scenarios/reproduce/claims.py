@@ -68,8 +68,10 @@ class Found:
 
     @property
     def in_words(self) -> str:
-        """Name, estimate and ends."""
+        """Name, estimate and ends, or why there are none."""
         found, unit = self.interval, self.unit and f" {self.unit}"
+        if math.isnan(found.estimate):
+            return f"{self.words}: {found.remark}"
         ends = "" if found.low == found.high else f" [{found.low:.3g}, {found.high:.3g}]"
         remark = f" ({found.remark})" if found.remark else ""
         return f"{self.words}: {found.estimate:.4g}{ends}{unit}{remark}"

@@ -160,6 +160,8 @@ def test_intervals_without_width_are_flagged_unless_seeds_agree():
     assert interval_of(np.array([2.0])).too_noisy
     assert not interval_of(np.array([2.0, 2.0])).too_noisy
     assert interval_of(np.array([1.0, math.inf])).remark == "not known with 1 of 2 seeds"
+    (found,) = Claim(paper="", quantities=[Quantity(words="x", values=[1.0, math.nan])]).found
+    assert found.in_words == "x: not known with 1 of 2 seeds"
 
 
 def test_zeros_of_a_rare_event_say_little():

@@ -291,13 +291,21 @@ def test_fig9b_claims(changes, wrong, two, monkeypatch):
     ("changes", "code", "wrong"),
     [
         ({"AirComp-HIST, -20 dB": 500.0}, 0, {0: NO}),
-        ({"AirComp-HIST, 0 dB": 500.0}, 1, {2: NO, 8: NO}),
-        ({"AirComp-HIST, 20 dB": (60.0, 250.0)}, 1, {4: NOISY, 8: NOISY}),
+        ({"AirComp-HIST, -20 dB": NEVER}, 0, {0: NO, 5: NO}),
+        ({"AirComp-HIST, -10 dB": (110.0, NEVER)}, 0, {1: NOISY, 6: NOISY, 10: NOISY}),
+        ({"AirComp-HIST, 0 dB": 500.0}, 1, {2: NO, 10: NO}),
+        ({"AirComp-HIST, 20 dB": (60.0, 250.0)}, 1, {4: NOISY, 10: NOISY}),
     ],
 )
 def test_fig9b_in_full_requires_speed_from_0_db_on(changes, code, wrong, two, monkeypatch):
     times_over_snr(monkeypatch, changes)
-    assert judged("fig9b", Options(**two)) == (code, [wrong.get(n, YES) for n in range(9)])
+    assert judged("fig9b", Options(**two)) == (code, [wrong.get(n, YES) for n in range(11)])
+
+
+def test_fig9b_counts_no_accuracy_that_was_not_held():
+    """A single lucky evaluation lies above what two in a row have."""
+    lucky = curve([0.0, 1.0, 2.0, 3.0, 4.0], [0.1, 0.9, 0.6, 0.7, 0.2])
+    assert FIGURES["fig9b"].highest_of([lucky, reaching(NEVER)]).tolist() == [0.6, 0.1]
 
 
 def times_over_clients(monkeypatch, changes, sending):

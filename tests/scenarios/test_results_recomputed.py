@@ -274,6 +274,13 @@ def swing(accuracies: pd.Series) -> float:
     return float(accuracies.iloc[len(accuracies) // 2 :].diff().abs().mean())
 
 
+def highest(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    if (name := re.fullmatch(r"highest accuracy held, (.+)", words)) is None:
+        return None
+    curve = f"{name[1]}, {found_in(r'(-?[0-9]+ dB)', sentence)}"
+    return 100.0 * of_seeds(table, "highest_accuracy", curve=curve)
+
+
 def slighter(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
     """The longest over the shortest of the times, one algorithm over another."""
     found = re.fullmatch(r"longest over shortest time, (\S+) over (\S+)", words)
@@ -549,7 +556,7 @@ CALCULATIONS: dict[str, list[Calculation]] = {
     "hist-fig8b": [shorter_rounds, earlier_with_sizes],
     "hist-fig8c": [sooner("HIST w/o|HIST w|HFedAvg", r"N = (\d+)", "{algorithm}, N={setting}", "time_s")],
     "hist-fig9a": [with_noise],
-    "hist-fig9b": [sooner(FOUR, r"(-?\d+) dB", "{algorithm}, {setting} dB", "time_s")],
+    "hist-fig9b": [sooner(FOUR, r"(-?\d+) dB", "{algorithm}, {setting} dB", "time_s"), highest],
     "hist-fig9c": [sooner(FOUR, r"n_j = (\d+)", "{algorithm}, n_j={setting}", "time_s"), slighter, sending],
     **{f"hist-table{number}": [of_entry] for number in (1, 2, 3)},
     "rawhfl-fig5": [rawhfl_fig5],

@@ -1,19 +1,22 @@
 """Fig. 9b of the HIST journal paper: simulated time to 80 % of OMA and AirComp, HIST and HFedAvg, over SNR.
 
 N = 4, H = 40, E = 5, processors of 2 to 4 GHz, equal sizes, grey levels in [0, 1] as in Fig. 9a. OMA learns
-the same at every SNR and is only clocked again. At -10 and -20 dB HIST stays behind (Fig. 9a), so its runs
-are those and HFedAvg is played half as long as elsewhere. The quick form has two SNR and a target of 50 %.
+the same at every SNR and is only clocked again. The text does not name the SNR; here they are Fig. 9a's. At
+-10 and -20 dB HIST stays behind, so its runs are those of Fig. 9a and HFedAvg is played half as long as
+elsewhere. The quick form has two SNR and a target of 50 %.
 
     cosim reproduce hist-fig9b --quick
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 import cosim
-from scenarios.reproduce.claims import Claim, Reached, sooner
+from scenarios.reproduce.claims import HELD, Claim, Floats, Quantity, Reached, sooner
 from scenarios.reproduce.figures import to_target
 from scenarios.reproduce.hist.time_figures import (
     AIR_HFEDAVG,
@@ -71,7 +74,15 @@ def main(options: Options) -> int:
             others = [make(name, snr_db, seed) for seed in options.every_seed]
             tables[at_snr(name, snr_db)] = at_other_times(learned, others)
     times = {label: times_to(of_seeds, target) for label, of_seeds in tables.items()}
-    claims = [fastest(times, snr_db, target, required=not options.quick) for snr_db in levels_db]
+    highest = {label: highest_of(of_seeds) for label, of_seeds in tables.items()}
+    claims = [
+        *(fastest(times, snr_db, target, required=not options.quick) for snr_db in levels_db),
+        *(
+            comes_there(highest, snr_db, target, rounds(AIR_HIST, options, fewer=True))
+            for snr_db in levels_db
+            if is_lost(AIR_HIST, snr_db)
+        ),
+    ]
     for name in ALGORITHMS:
         falling = [
             sooner(f"{high} dB", times[at_snr(name, high)], f"{low} dB", times[at_snr(name, low)], "s")
@@ -84,7 +95,10 @@ def main(options: Options) -> int:
     draw_times(axes, levels_db, lines, f"simulated time to {100 * target:.3g} % (s)")
     axes.set_xlabel("SNR (dB)")
     axes.legend(fontsize=8, title=drawn_as(options), title_fontsize=8)
-    return tell(FIGURE, options, claims, table_of_times(times, target, options), picture, runs, folder=FOLDER)
+    table = table_of_times(times, target, options).assign(
+        highest_accuracy=np.concatenate(list(highest.values()))
+    )
+    return tell(FIGURE, options, claims, table, picture, runs, folder=FOLDER)
 
 
 def is_lost(algorithm: str, snr_db: int) -> bool:
@@ -114,3 +128,23 @@ def fastest(times: Mapping[str, Reached], snr_db: int, target: float, *, require
         ],
         is_required=required and snr_db >= 0,
     )
+
+
+def comes_there(highest: Mapping[str, Floats], snr_db: int, target: float, num_rounds: int) -> Claim:
+    """AirComp-HIST at the target at all, without which it has no time to it."""
+    return Claim(
+        paper=f"{snr_db} dB: AirComp-HIST comes to {100 * target:.3g} % (here: within K = {num_rounds})",
+        quantities=[
+            Quantity(
+                words=f"highest accuracy held, {AIR_HIST}",
+                values=100.0 * highest[at_snr(AIR_HIST, snr_db)],
+                least=100.0 * target,
+                unit="%",
+            )
+        ],
+    )
+
+
+def highest_of(tables: Sequence[pd.DataFrame]) -> Floats:
+    """The highest accuracy that two evaluations in a row have held, shape (seeds,)."""
+    return np.array([of_seed["accuracy"].rolling(HELD).min().max() for of_seed in tables])
