@@ -179,12 +179,13 @@ def _take_note(figure: str, folder: Path, job: Job, outcome: dict[str, Any]) -> 
     Raises:
         ConfigurationError: It has failed.
     """
-    for words in outcome["warnings"]:
+    for words in outcome.get("warnings", ()):  # a worker that died has said none
         warnings.warn(words, stacklevel=2)
     name = Path(job.folder).relative_to(folder).as_posix()
     if outcome["status"] != COMPLETE:
+        error = outcome["error"].rstrip(".")
         raise cosim.ConfigurationError(
-            f"{figure}: {name} failed with: {outcome['error']} Usual fix: the same command again."
+            f"{figure}: {name} failed with: {error}. Usual fix: the same command again."
         )
     costs = known_costs(folder)
     write_json(folder / _COSTS, costs | {name: costs.get(name, 0.0) + outcome["cpu_s"]})
