@@ -87,7 +87,8 @@ class Options:
         for field in attrs.fields(type(self)):
             value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
             if field.name not in _OF_THE_MACHINE and value != field.default:
-                words += [option] if value is True else [option, str(value)]
+                values = value if isinstance(value, tuple) else () if value is True else (value,)
+                words += [option, *map(str, values)]
         return shlex.join(words)
 
 

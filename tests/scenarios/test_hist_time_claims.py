@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts
 
 import cosim
+from cosim import ConfigurationError
 from scenarios.reproduce.hist import time_figures
 from scenarios.reproduce.hist.time_figures import (
     AIR_HFEDAVG,
@@ -344,11 +345,11 @@ def times_over_clients(monkeypatch, changes, sending):
 def test_fig9c_claims(changes, sending, wrong, two, monkeypatch):
     """Who is fastest with 15 clients in a cell, and how long a parameter is sent with 10 to 30."""
     times_over_clients(monkeypatch, changes, sending)
-    code, said = judged("fig9c", Options(quick=True, **two))
+    code, said = judged("fig9c", FIGURES["fig9c"].Options(quick=True, **two))
     assert (code, said) == (int(bool(wrong.keys() - {0})), [wrong.get(number, YES) for number in range(4)])
 
 
-OMA_RISES, SLIGHTER, FALLS, RISES = range(5, 9)
+OMA_RISES, FALLS, RISES, SLIGHTER = range(5, 9)
 
 
 @pytest.mark.parametrize(
@@ -372,14 +373,40 @@ def test_fig9c_in_full_asks_how_the_time_goes_with_clients(changes, wrong, two, 
     """Speed is required with 15 clients only."""
     times_over_clients(monkeypatch, changes, {})
     expected = [wrong.get(number, YES) for number in range(5 + 4 + 3)]
-    assert judged("fig9c", Options(**two)) == (int(1 in wrong), expected)
+    assert judged("fig9c", FIGURES["fig9c"].Options(**two)) == (int(1 in wrong), expected)
+
+
+@pytest.mark.parametrize(
+    ("learned", "changes", "said"),
+    [
+        ((20, 10, 15, 10), {}, [YES] * 4),
+        ((20, 10, 15), {"AirComp-HIST, n_j=10": 100.1}, [YES] * 3 + [NO]),
+        ((30, 10), {"OMA-HIST, n_j=30": 189.0}, [YES] * 2 + [NO]),
+        ((25, 30), {"AirComp-HIST, n_j=25": 101.0}, [YES] * 2 + [NO]),
+        ((10, 15, 20, 30), {}, [YES] * 6),
+    ],
+)
+def test_fig9c_with_some_clients_tells_what_they_show(learned, changes, said, two, monkeypatch):
+    """Who is fastest with each, trends that they span, and all that sending shows."""
+    times_over_clients(monkeypatch, changes, {})
+    options = FIGURES["fig9c"].Options(num_clients_per_cell=learned, **two)
+    assert judged("fig9c", options) == (0, [*said, *[YES] * 3])
+    assert options.command("hist-fig9c").partition(" --seeds")[0] == "cosim reproduce hist-fig9c"
+    words = " ".join(map(str, learned))
+    assert options.command("hist-fig9c").endswith(f" --num-clients-per-cell {words}")
+
+
+@pytest.mark.parametrize("learned", [(), (12,), (10, 40)])
+def test_fig9c_knows_the_clients_of_the_paper(learned):
+    with pytest.raises(ConfigurationError, match=r"some of 10, 15, 20, 25, 30\. Usual fix: 10 15 20"):
+        FIGURES["fig9c"].Options(num_clients_per_cell=learned)
 
 
 def test_the_table_of_fig9c_holds_both_panels(two, monkeypatch):
     """Learned with 15 clients in a cell, clocked with all; who missed has no end."""
     sending = {(OMA_HIST, 30): (31.0, 29.5)}
     times_over_clients(monkeypatch, {"OMA-HIST, n_j=15": (50.0, NEVER)}, sending)
-    FIGURES["fig9c"].main(Options(quick=True, **two))
+    FIGURES["fig9c"].main(FIGURES["fig9c"].Options(quick=True, **two))
     table = pd.read_csv(two["out"] / "hist-fig9c.csv").set_index(["curve", "seed"])
     assert len(table) == 3 * 5 * 2
     assert table["time_s"].loc["OMA-HIST, n_j=15"].tolist() == [50.0, NEVER]
