@@ -128,10 +128,18 @@ def main(options: Options) -> int:
     draw_times(left, learned, lines, f"simulated time to {100 * target:.3g} % (s)")
     sent = {name: [sending_ns[name, n] for n in CLIENTS] for name in ALGORITHMS}
     draw_times(right, CLIENTS, sent, "sending, per parameter (ns)")
+    left.set_xticks(learned)
+    right.set_xticks(CLIENTS)
     for axes in (left, right):
-        axes.set_xticks(CLIENTS)
         axes.set_xlabel("clients in each cell")
-    left.legend(fontsize=8, title=drawn_as(options), title_fontsize=8)
+    picture.legend(
+        *left.get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=len(ALGORITHMS),
+        fontsize=8,
+        title=drawn_as(options),
+        title_fontsize=8,
+    )
     sent_ns = pd.DataFrame(
         [
             {"curve": f"{name}, n_j={n}", "seed": seed, "sending_ns_per_parameter": of_seed}
