@@ -2,9 +2,9 @@
 
 H = 40, E = 5; processors and SNR as in Fig. 8: the first half of the cells is slow; HIST with optimised
 sizes; grey levels in [0, 1] as in Fig. 9a. Beside the time to 80 % stands what the paper explains it by: how
-long a client sends, for each parameter of its upload. The full form takes 2 cores some four hours;
---num-clients-per-cell learns with some n_j and only clocks the others, so does the quick form, which learns
-with 15, to 50 %.
+long a client sends, for each parameter of its upload. The full form takes 2 cores an estimated four
+hours; --num-clients-per-cell learns with some n_j and only clocks the others, so does the quick form, which
+learns with 15, to 50 %.
 
     cosim reproduce hist-fig9c --quick
     cosim reproduce hist-fig9c --num-clients-per-cell 10 15 20
