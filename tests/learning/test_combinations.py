@@ -196,10 +196,11 @@ def test_parts_keep_the_laws_together_or_say_why_not(local, way):
 @pytest.mark.parametrize(
     ("local", "way", "server", "codec"),
     [
-        ("momentum kept", "deadline", FedYogi(mean=FedNova()), ErrorFeedback()),
+        ("proximal", "deadline", FedYogi(mean=FedNova()), ErrorFeedback()),
+        ("momentum kept", "deadline", FedYogi(mean=MeanBySamples()), ErrorFeedback()),
         ("adam kept", "HFedAvg", MajorityVote(), Signs()),
         ("scaffold", "cloud", FedAdam(), Qsgd()),
-        ("scaffold", "deadline", FedAdam(mean=FedNova()), ErrorFeedback()),
+        ("scaffold", "deadline", FedAdam(mean=MeanBySamples()), ErrorFeedback()),
         ("proximal", "HIST", MajorityVote(), Signs()),
         ("function kept", "FedBuff", MEAN, ErrorFeedback(codec=Qsgd())),
         ("adam kept", "FedAsync, cells", FedAdagrad(), ErrorFeedback(codec=Signs())),
@@ -226,6 +227,7 @@ def test_whole_runs_of_parts_that_keep_something_go_on_as_they_would_have(local,
             r"System\.codec = 'ErrorFeedback': .*keeps a state, and a cell",
         ),
         ("sgd", "HIST", FedAdam(), PLAIN, r"EdgeTraining\.server = 'FedAdam': .*keeps a state"),
+        ("adam kept", "deadline", FedAdam(mean=FedNova()), PLAIN, r"FedNova with local = Adam: how many"),
         ("sgd", "HIST, air", FedNova(), PLAIN, r"EdgeTraining\.server = 'FedNova': .*over the air"),
     ],
 )

@@ -1,23 +1,73 @@
 """FedNova: two rounds by hand with two clients of different steps; equal steps are the mean."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
+import worlds
 from data_sets import loaded
 
 import models
-from cosim import FedNova, Mean, MeanBySamples, Sgd
+from cosim import (
+    Adam,
+    FedAdam,
+    FedNova,
+    HFedAvg,
+    LocalTraining,
+    Mean,
+    MeanBySamples,
+    Momentum,
+    Proximal,
+    Scaffold,
+    ServerUpdate,
+    Sgd,
+    System,
+    TorchFunction,
+    evolve,
+)
 from cosim.configuration import ConfigurationError
 from cosim.data.synthetic import Synthetic
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.server_updates.adaptive_updates import FedAvgM
+from cosim.testing import small_system
 
 DATA = loaded(Synthetic())
 
 
-def updates(start: PendingModel, key: int, num_steps: tuple[int, ...]) -> list[PendingUpdate]:
+SGD = Sgd(batch_size=5, learning_rate=0.1)
+KNOBS = {"batch_size": 5, "learning_rate": 0.1}
+TORCH: list[tuple[LocalTraining, Callable[[torch.Tensor], torch.optim.SGD]]] = [
+    (Momentum(**KNOBS, momentum=0.8), lambda w: torch.optim.SGD([w], lr=0.1, momentum=0.8)),
+    (
+        Momentum(**KNOBS, momentum=0.8, nesterov=True),
+        lambda w: torch.optim.SGD([w], lr=0.1, momentum=0.8, nesterov=True),
+    ),
+    (Momentum(**KNOBS, momentum=0.0, keeps_state=True), lambda w: torch.optim.SGD([w], lr=0.1)),
+    (Proximal(**KNOBS, mu=2.0), lambda w: torch.optim.SGD([w], lr=0.1, weight_decay=2.0)),
+    (SGD, lambda w: torch.optim.SGD([w], lr=0.1)),
+]
+"""Rules, and what torch has for a weight that starts at 0, where the pull to the start is a decay."""
+
+
+def gradients_of(optimizer_of: Callable[[torch.Tensor], torch.optim.SGD], num_steps: int) -> float:
+    """Gradients that steps add up to: each of them alone is 1 once, and its share of the way counted."""
+    total = 0.0
+    for counted in range(num_steps):
+        weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+        optimizer = optimizer_of(weight)
+        for step in range(num_steps):
+            weight.grad = torch.full_like(weight, float(step == counted))
+            optimizer.step()
+        total -= weight.item() / 0.1
+    return total
+
+
+def updates(
+    start: PendingModel, key: int, num_steps: tuple[int, ...], training: LocalTraining = SGD
+) -> list[PendingUpdate]:
     """Clients with 10 and 30 samples."""
     return [
         PendingUpdate(
@@ -25,7 +75,7 @@ def updates(start: PendingModel, key: int, num_steps: tuple[int, ...]) -> list[P
             start=start,
             samples=np.arange(40 * client, 40 * client + size),
             num_steps=steps,
-            training=Sgd(batch_size=5, learning_rate=0.1),
+            training=training,
             key=10 * key + client,
         )
         for client, (steps, size) in enumerate(zip(num_steps, (10, 30), strict=True))
@@ -51,6 +101,63 @@ def test_two_rounds_by_hand(rule, shares):
             np.testing.assert_allclose(values, x[name], rtol=1e-5, atol=1e-6)
         plain = learner.weights(mean(updates(model, round_, steps), shares))
         assert any(not np.allclose(plain[name], x[name], atol=1e-4) for name in x)
+
+
+@pytest.mark.parametrize(("training", "optimizer_of"), TORCH)
+def test_each_way_is_divided_by_the_gradients_in_it(training, optimizer_of):
+    """x - tau_eff sum p_i (x - y_i) / |a_i|, with |a_i| from the steps of torch.optim."""
+    learner, steps, shares = Learner(models.build("relu-12-6-4"), DATA, num_workers=1), (2, 7), (0.25, 0.75)
+    norms = [gradients_of(optimizer_of, number) for number in steps]
+    assert [training.num_gradients(number) for number in steps] == pytest.approx(norms, rel=1e-12)
+    effective = sum(p * norm for p, norm in zip(shares, norms, strict=True))
+    start = learner.initial_model(key=3)
+    x = {name: values.astype(float) for name, values in learner.weights(start).items()}
+    alone = [learner.weights(mean([update])) for update in updates(start, 0, steps, training)]
+    found = learner.weights(FedNova().mean_of(start, updates(start, 0, steps, training)))
+    for name, values in found.items():
+        ways = [(x[name] - sent[name]) / norm for sent, norm in zip(alone, norms, strict=True)]
+        expected = x[name] - effective * sum(p * way for p, way in zip(shares, ways, strict=True))
+        np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-6)
+
+
+class Halved(Sgd):
+    """Steps of its own, of which plain SGD's number of gradients says nothing."""
+
+    def train(self, client):
+        """Nothing."""
+
+
+class Counted(Halved):
+    """It knows."""
+
+    def num_gradients(self, num_steps):
+        """Half a gradient a step."""
+        return 0.5 * num_steps
+
+
+@pytest.mark.parametrize("server", [FedNova(), FedAdam(mean=FedNova())])
+@pytest.mark.parametrize(
+    "local",
+    [
+        Adam(),
+        Halved(),
+        Momentum(keeps_state=True),
+        Proximal(learning_rate=0.6, mu=2.0),
+        Scaffold(),
+        TorchFunction(function="mine:train"),
+    ],
+)
+def test_steps_of_which_nothing_is_known_are_refused(local, server):
+    with pytest.raises(ConfigurationError, match=rf"local = {type(local).__name__}: how many gradients"):
+        system(local, server)
+
+
+def test_a_rule_of_ones_own_says_how_many_gradients_it_takes():
+    assert system(Counted(), FedNova()).protocol.jobs_per_round((3,)) is not None
+
+
+def system(local: LocalTraining, server: ServerUpdate) -> System:
+    return evolve(small_system(), protocol=HFedAvg(training=worlds.training(local=local, server=server)))
 
 
 def test_equal_steps_are_the_mean():

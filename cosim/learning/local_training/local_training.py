@@ -37,6 +37,7 @@ Scope and limitations: the number of steps belongs to the update, not to the rul
 of samples at every client. No rule imports torch before it trains.
 """
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -99,6 +100,16 @@ class LocalTraining(Port):
 
         return ClientByClient(f"{type(self).__name__}.train", "client.generator")
 
+    def num_gradients(self, num_steps: int) -> float | None:
+        """How many gradients so many steps from w to y add up to; None: unknown, and `FedNova` refuses.
+
+        That is a_1 + ... + a_n, none of them negative, where w - y = learning_rate (a_1 g_1 + ... + a_n g_n)
+        with the gradients g_k of the loss at the n steps. [Wang et al., arXiv 2007.07481, eq. 3]
+
+        It counts where it is at least as derived as `train` and `program`.
+        """
+        return None
+
     def companions(self, shape: NetworkShape) -> Shapes:
         """What travels beside a model of a shape, by names that no tensor of a network has; zero at first."""
         return {}
@@ -160,6 +171,10 @@ class Sgd(LocalTraining):
 
     weight_decay: float = field(not_negative, default=0.0)
 
+    def num_gradients(self, num_steps: int) -> float | None:
+        """Each once; weight decay is part of the loss."""
+        return num_steps
+
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.sgd import SgdProgram
@@ -184,6 +199,11 @@ class Proximal(Sgd):
     def training_values(self, num_parameters: int, num_values: int) -> int:
         """Where it started."""
         return num_parameters if self.mu else 0
+
+    def num_gradients(self, num_steps: int) -> float | None:
+        """a_k = (1 - eta mu)^(n - k). [Wang et al., Section 3]"""
+        kept = 1.0 - self.learning_rate * self.mu
+        return math.fsum(kept**k for k in range(num_steps)) if kept >= 0.0 else None
 
     def program(self) -> "Program":
         """Many clients in one program."""

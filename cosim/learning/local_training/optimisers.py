@@ -11,6 +11,8 @@ Source: torch.optim.SGD; Kingma, Ba, "Adam: a method for stochastic optimization
 Algorithm 1, as torch.optim.Adam.
 """
 
+import itertools
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,6 +46,18 @@ class Momentum(Sgd):
     def kept_values(self, shape: NetworkShape) -> int:
         """A sum for each parameter."""
         return shape.num_parameters() if self.keeps_state else 0
+
+    def num_gradients(self, num_steps: int) -> float | None:
+        """a_k = 1 + b + ... + b^(n - k), with Nesterov to one power more. [Wang et al., Section 3]
+
+        Unknown where a client goes on with a sum of old gradients.
+        """
+        if self.momentum == 0.0:
+            return super().num_gradients(num_steps)
+        if self.keeps_state:
+            return None
+        powers = itertools.accumulate(self.momentum**k for k in range(num_steps + self.nesterov))
+        return math.fsum(itertools.islice(powers, int(self.nesterov), None))
 
     def program(self) -> "Program":
         """Many clients in one program."""

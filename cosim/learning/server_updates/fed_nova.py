@@ -1,30 +1,37 @@
 """FedNova: the mean of normalised steps, where clients take different numbers of them.
 
 A client that takes more steps pulls a mean further its own way. FedNova divides each client's way x - y_i by
-its number of steps tau_i, averages with weights p_i, and takes tau_eff of these mean steps::
+the number of gradients |a_i| that its steps add up to, averages with weights p_i, and takes as many of these
+mean gradients as clients have taken in the mean::
 
-    x <- x - tau_eff sum_i p_i (x - y_i) / tau_i        tau_eff = sum_i p_i tau_i
+    x <- x - tau_eff sum_i p_i (x - y_i) / |a_i|        tau_eff = sum_i p_i |a_i|
 
-With w_i = p_i / tau_i this is x + r (m - x), where m is the mean of the y_i weighted by w_i and r = tau_eff
+With w_i = p_i / |a_i| this is x + r (m - x), where m is the mean of the y_i weighted by w_i and r = tau_eff
 sum w_i: a step from the model through a mean and beyond. With as many steps for all, r = 1: the mean.
 
-Scope and limitations: the normaliser is the number of steps, which is right for plain SGD; the paper divides
-momentum and proximal steps by other norms. The running statistics that come out are those of m. p and tau_eff
-are of those that arrived. Updates arrive one by one: not over the air.
+The rule by which a client trains says what |a_i| is (`LocalTraining.num_gradients`): the number of steps of
+plain SGD; more with momentum, which takes a gradient again in later steps; less in proximal steps, which
+forget. A rule that does not know is refused, Adam for instance, whose steps are no sums of gradients, or
+SCAFFOLD, whose variates would be averaged by w and not by p.
 
-Validation: tests/learning/test_fed_nova.py, by hand; equal steps against the mean to 1e-6.
+Scope and limitations: the running statistics that come out are those of m. p and tau_eff are of those that
+arrived. Updates arrive one by one: not over the air.
+
+Validation: tests/learning/test_fed_nova.py, by hand, with |a_i| from torch.optim's own steps; equal steps
+against the mean to 1e-6.
 
 Source: Wang et al., "Tackling the objective inconsistency problem in heterogeneous federated optimization",
-NeurIPS 2020 (arXiv 2007.07481), eqs. 3, 4 and Algorithm 1, with a_i of ones.
+NeurIPS 2020 (arXiv 2007.07481), eqs. 3, 4 and Algorithm 1.
 """
 
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cosim.configuration import configuration, refuse
+from cosim.configuration import ConfigurationError, configuration, overrides, parts_of, refuse
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.server_updates.server_update import MeanBySamples, ServerUpdate
 
@@ -43,20 +50,38 @@ class FedNova(ServerUpdate):
     weighted: ServerUpdate = MeanBySamples()
 
     def fit(self, system: Any) -> None:
-        """Refuse weights that are more than that."""
+        """Refuse weights that are more than that, and steps of which nothing is known."""
         kind = type(self.weighted)
         if self.weighted.has_step or kind.mean_of is not ServerUpdate.mean_of:
             rule = "is more than weights"
             raise refuse(type(self), "weighted", kind.__name__, rule, "Mean or MeanBySamples")
+        for part in parts_of(system):
+            if isinstance(part, LocalTraining):
+                _num_gradients(part, 1)
 
     def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
         """What all steps come to."""
-        weights, num_steps = self.weighted.weights(updates), [update.num_steps for update in updates]
+        weights = self.weighted.weights(updates)
         weights = [1.0] * len(updates) if weights is None else [float(weight) for weight in weights]
-        per_step = [weight / number for weight, number in zip(weights, num_steps, strict=True)]
-        effective = math.fsum(w * number for w, number in zip(weights, num_steps, strict=True))
-        ratio = effective * math.fsum(per_step) / math.fsum(weights) ** 2
-        return ModelBeyond(model, mean(updates, per_step), ratio)
+        numbers = [_num_gradients(update.training, update.num_steps) for update in updates]
+        per_gradient = [weight / number for weight, number in zip(weights, numbers, strict=True)]
+        effective = math.fsum(weight * number for weight, number in zip(weights, numbers, strict=True))
+        ratio = effective * math.fsum(per_gradient) / math.fsum(weights) ** 2
+        return ModelBeyond(model, mean(updates, per_gradient), ratio)
+
+
+def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
+    """Gradients that so many steps add up to, as the rule says that makes the steps."""
+    says = all(overrides(rule, "num_gradients", trains) for trains in ("train", "program"))
+    number = rule.num_gradients(num_steps) if says else None
+    if number is None:
+        kind = type(rule).__name__
+        raise ConfigurationError(
+            f"FedNova with local = {kind}: how many gradients its steps add up to is unknown, so updates of "
+            "different steps cannot be weighed. Usual fix: Sgd, Momentum without keeps_state, Proximal with "
+            f"learning_rate times mu below 1; or num_gradients in {kind}, where it is yours."
+        )
+    return number
 
 
 class ModelBeyond(PendingModel):
