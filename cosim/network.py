@@ -82,7 +82,7 @@ def nodes_of(
         rests = sim.rests = Rests(
             Rest.of(devices, counts=system.evaluation.learns),
             ClientNames(0, len(devices)),
-            sim.trace,
+            sim._trace,
             charges,
         )
     links, downlinks = system.uplink.links(sim, cells), system.downlink.links(sim, cells)
@@ -145,7 +145,7 @@ def nodes_of(
             )
         if part is None:
             rounds.played = PlayedRounds(
-                sim.trace,
+                sim._trace,
                 keeps_rows=keeps_rows(records, system, rests),
                 rows_of_a_job=rows_of_a_job(system, rests),
             )

@@ -134,7 +134,7 @@ def run(
         if progress:
             show = alone.enter_context(progress_of(title))
             listener = shown_and_heard(show, system.end, listener)
-        rows = RowGroups(sim.trace, system.num_clients, folder, group_rows)
+        rows = RowGroups(sim._trace, system.num_clients, folder, group_rows)
         alone.callback(rows.discard)
         writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every)
         num_kept_values = kept_values_of(system, learner.shape)
@@ -286,7 +286,7 @@ class _Writer:
             weights=self._learner.weights(evaluated.model),
             companions=self._learner.companions(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
-            evaluations=self._sim.trace.evaluations,
+            evaluations=self._sim._trace.evaluations,
             journal=self.journal.numbers,
             living={name: arrays(model.settled) for name, model in evaluated.living.items()},
             trained={name: arrays(weights) for name, weights in evaluated.trained.items()},

@@ -110,7 +110,7 @@ class Simulation(Draws):
 
     def __init__(self, seed: int, *, shuffle_ties: int | None = None) -> None:
         super().__init__(seed)
-        self.trace = Trace()
+        self._trace = Trace()
         self._environment = _Clock() if shuffle_ties is None else _Shuffled(shuffle_ties)
         self._loose = Loose(self._environment)
         self.rests: Rests | None = None
@@ -194,7 +194,7 @@ class Simulation(Draws):
             self.rests.end(node, end_s)
         if end_s > start_s:
             energy_j = power_w * (end_s - start_s)
-            self.trace.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))
+            self._trace.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))
 
     def together(self, processes: Iterable[Process]) -> Process:
         """Play processes side by side until all have ended; returns their values in the given order."""

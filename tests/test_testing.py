@@ -144,7 +144,7 @@ class Miscounting(cosim.HFedAvg):
 
     def play(self, sim, cloud):
         model = yield from super().play(sim, cloud)
-        rows = sim.trace.rounds
+        rows = sim._trace.rounds
         rows[0] = rows[0]._replace(num_arrived=rows[0].num_participants - 1)
         return model
 
@@ -154,7 +154,7 @@ class Backdating(cosim.HFedAvg):
 
     def play(self, sim, cloud):
         model = yield from super().play(sim, cloud)
-        rows = sim.trace.rounds
+        rows = sim._trace.rounds
         rows[0] = rows[0]._replace(end_s=rows[0].start_s)
         return model
 
@@ -164,7 +164,7 @@ class AlwaysTheFirst(cosim.EdgeTraining):
 
     def play(self, sim, cloud, edge, model, part, global_round):
         model = yield from super().play(sim, cloud, edge, model, part, global_round)
-        sim.trace.fates[:] = [row._replace(job=0) for row in sim.trace.fates]
+        sim._trace.fates[:] = [row._replace(job=0) for row in sim._trace.fates]
         return model
 
 
@@ -173,8 +173,8 @@ class Overlapping(cosim.HFedAvg):
 
     def play(self, sim, cloud):
         model = yield from super().play(sim, cloud)
-        last = next(row for row in reversed(sim.trace.rounds) if row.level == "global")
-        sim.trace.record(Round(*last[:2], last.global_round + 1, *last[3:]))
+        last = next(row for row in reversed(sim._trace.rounds) if row.level == "global")
+        sim._trace.record(Round(*last[:2], last.global_round + 1, *last[3:]))
         return model
 
 

@@ -121,7 +121,7 @@ class Client:
             received.leave(self.name)
         became = outcome.reason if isinstance(outcome, Dropped) else DONE
         global_round, edge_round, number = assignment.job
-        sim.trace.fates.append(
+        sim._trace.fates.append(
             Fate(self.name, self.edge, number, global_round, edge_round, start_s, sim.now_s, became)
         )
         return outcome
@@ -213,7 +213,7 @@ class Client:
             upload.close()
             payload_bits = int(payload.bits)
             global_round, edge_round, number = assignment.job
-            sim.trace.transfers.append(
+            sim._trace.transfers.append(
                 Transfer(
                     self.name,
                     self.edge,

@@ -200,7 +200,7 @@ class Planner:
             plan.energy_j(problem).tolist(),
         )
         for client, *values in zip(self._clients, *columns, strict=True):
-            self._sim.trace.record(
+            self._sim._trace.record(
                 Allotment(
                     client.name, client.edge, job.global_round, job.edge_round, self._sim.now_s, *values
                 )

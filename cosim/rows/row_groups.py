@@ -2,7 +2,7 @@
 
 Usage::
 
-    rows = RowGroups(sim.trace, num_clients=30, folder=folder)
+    rows = RowGroups(sim._trace, num_clients=30, folder=folder)
     ...
     tables, summary = rows.save("running", sim.now_s)
 """

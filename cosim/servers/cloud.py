@@ -101,7 +101,7 @@ class Cloud(Server):
     def initial_model(self, sim: Simulation) -> PendingModel:
         """The global model before anything is learned, its version 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
-        return self._new_version(sim, Progress(evaluations=sim.trace.evaluations), model)
+        return self._new_version(sim, Progress(evaluations=sim._trace.evaluations), model)
 
     def global_rounds(self, sim: Simulation, one_round: Callable[[PendingModel, int], Process]) -> Process:
         """Global rounds, one after the other, until the run is over; returns the global model.
@@ -168,7 +168,7 @@ class Cloud(Server):
     ) -> PendingModel:
         """Write down a global round, evaluate its model where it is due; returns the model to go on with."""
         num_edges = len(self.edges)
-        sim.trace.record(Round("global", self.name, global_round, -1, start_s, sim.now_s, *[num_edges] * 4))
+        sim._trace.record(Round("global", self.name, global_round, -1, start_s, sim.now_s, *[num_edges] * 4))
         return self.new_version(sim, model, num_global_rounds=global_round)
 
     def new_version(
@@ -183,9 +183,9 @@ class Cloud(Server):
         progress = Progress(
             version=before.version + 1,
             num_global_rounds=before.num_global_rounds if num_global_rounds is None else num_global_rounds,
-            num_updates=sim.trace.num_arrived,
+            num_updates=sim._trace.num_arrived,
             time_s=sim.now_s,
-            evaluations=sim.trace.evaluations,
+            evaluations=sim._trace.evaluations,
         )
         return self._new_version(sim, progress, model)
 
@@ -202,7 +202,7 @@ class Cloud(Server):
         last = standing.evaluated
         if last is None or self.is_over or self.evaluation.is_due(progress, last):
             self._evaluate(sim)
-        sim.trace.end_stretch(progress.time_s)
+        sim._trace.end_stretch(progress.time_s)
         self.listener(standing.last)
         return model
 
@@ -219,7 +219,7 @@ class Cloud(Server):
             self.learner.compute(model, *states.values(), *living.values())
             scores, measures = self.learner.evaluate(model), self.learner.measures
             evaluation = Evaluation(progress.time_s, progress.version, scores, measures, standing.rest_j)
-        sim.trace.record(evaluation)
+        sim._trace.record(evaluation)
         trained = self.learner.trained(self._asked)
         standing.last = standing.last._replace(evaluation=evaluation, trained=trained)
 

@@ -125,14 +125,14 @@ class EdgeServer(Server):
         jobs = sim.side_by_side(
             {client.name: client.local_round(sim, assignment, received) for client, assignment in assignments}
         )
-        with sim.trace.open_round(start_s):
+        with sim._trace.open_round(start_s):
             outcomes = yield from jobs.under(self._waited(sim, waiting, jobs, received))
             if not isinstance(outcomes, list) or len(outcomes) != len(jobs):
                 raise ConfigurationError(
                     f"{type(waiting).__name__}.wait returned {outcomes!r:.80}: must be what became of each "
                     f"of the {len(jobs)} jobs. Usual fix: return (yield from jobs.cut('late'))."
                 )
-            sim.trace.overrule(
+            sim._trace.overrule(
                 {
                     (client.name, assignment.job.number): outcome.reason
                     for (client, assignment), outcome in zip(assignments, outcomes, strict=True)
@@ -188,7 +188,7 @@ class EdgeServer(Server):
         assert self.rounds.played is not None
         self.rounds.played.begin(played)
         updates = self._asked(sim, played, work)
-        with sim.trace.open_round(played.start_s):
+        with sim._trace.open_round(played.start_s):
             try:
                 yield sim.at(float(played.ending.end_s))
             except Interrupt as cut:
@@ -253,7 +253,7 @@ class EdgeServer(Server):
         num_participants: int,
         num_arrived: int,
     ) -> None:
-        sim.trace.record(
+        sim._trace.record(
             Round(
                 level="edge",
                 node=self.name,

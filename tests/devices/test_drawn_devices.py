@@ -43,7 +43,7 @@ def test_energy_on_the_clock_is_eq_11(cycles, frequency_hz, zeta):
     cpu = Cpu(frequency_hz=frequency_hz, capacitance_j_per_hz2=zeta)
     sim = Simulation(seed=1)
     sim.run(sim.spend("a", "train", cpu.duration_s(cycles), cpu.power_w))
-    (span,) = sim.trace.spans
+    (span,) = sim._trace.spans
     assert span.end_s == pytest.approx(cycles / frequency_hz, rel=1e-12)
     assert span.energy_j == pytest.approx(0.5 * zeta * cycles * frequency_hz**2, rel=1e-12)
 

@@ -63,7 +63,7 @@ def played(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fiel
     system = evolve(usual, **fields)
     sim, _, cloud = worlds.built(system, dataset)
     sim.run(system.protocol.play(sim, cloud))
-    return sim.trace
+    return sim._trace
 
 
 def training(trace: Trace, edge: str | None = None) -> tuple[float, float]:

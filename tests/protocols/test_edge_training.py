@@ -55,7 +55,7 @@ class Played(NamedTuple):
 def play(system: System) -> Played:
     sim, learner, cloud = worlds.built(system)
     model = sim.run(system.protocol.play(sim, cloud))
-    return Played(sim.trace, learner, cloud, model)
+    return Played(sim._trace, learner, cloud, model)
 
 
 def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio: object) -> System:

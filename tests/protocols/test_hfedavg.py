@@ -43,7 +43,7 @@ def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch
 def play(system: System) -> tuple[Trace, Learner, Cloud, Matrices]:
     """The trace, the learner, the network and the global model's two matrices."""
     sim, learner, cloud = worlds.built(system, num_workers=2)
-    return sim.trace, learner, cloud, matrices(learner.weights(sim.run(system.protocol.play(sim, cloud))))
+    return sim._trace, learner, cloud, matrices(learner.weights(sim.run(system.protocol.play(sim, cloud))))
 
 
 def matrices(weights: dict[str, np.ndarray]) -> Matrices:

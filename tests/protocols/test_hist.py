@@ -53,7 +53,7 @@ def play(system: System) -> tuple[Trace, Learner, Cloud, list[np.ndarray]]:
     """The trace, the learner, the network and the global model's matrices."""
     sim, learner, cloud = worlds.built(system, num_workers=2)
     weights = learner.weights(sim.run(system.protocol.play(sim, cloud)))
-    return sim.trace, learner, cloud, list(weights.values())
+    return sim._trace, learner, cloud, list(weights.values())
 
 
 def initial(learner: Learner, seed: int) -> list[np.ndarray]:

@@ -78,7 +78,7 @@ def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
 def play(system: System) -> tuple[Trace, Cloud]:
     sim, _, cloud = worlds.built(system)
     sim.run(system.protocol.play(sim, cloud))
-    return sim.trace, cloud
+    return sim._trace, cloud
 
 
 def durations_s(trace: Trace) -> np.ndarray:

@@ -149,7 +149,7 @@ def played(system: System, lora: Gpt2Lora, texts: Dataset) -> tuple[Trace, Learn
     sim = Simulation(system.seed)
     learner = Learner(lora, texts, num_workers=1)
     cloud = nodes_of(system, sim, learner, lambda: texts, lambda report: None)
-    return sim.trace, learner, cloud, learner.weights(sim.run(system.protocol.play(sim, cloud)))
+    return sim._trace, learner, cloud, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 
 def masked_sgd(lora: Gpt2Lora, weights: dict, masks: dict, texts: Dataset, samples) -> dict:

@@ -99,7 +99,7 @@ def play(system: System, shuffle_ties: int | None = None) -> Played:
     dataset = system.data.load(Simulation(system.seed), None)
     sim, learner, cloud = worlds.built(system, dataset, shuffle_ties=shuffle_ties)
     model = sim.run(system.protocol.play(sim, cloud))
-    return Played(sim.trace, cloud, learner, model)
+    return Played(sim._trace, cloud, learner, model)
 
 
 def with_policy(policy: object, base: System = BASE, **radio: object) -> System:

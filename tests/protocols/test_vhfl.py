@@ -96,7 +96,7 @@ def system(paths: Paths = SHARED, num_global_rounds: int = 2, **knobs: object) -
 
 def play(system: System, shuffle_ties: int | None = None) -> tuple[Trace, Learner, dict[str, np.ndarray]]:
     sim, learner, cloud = worlds.built(system, dataset(), shuffle_ties=shuffle_ties)
-    return sim.trace, learner, learner.weights(sim.run(system.protocol.play(sim, cloud)))
+    return sim._trace, learner, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 
 def by_hand(learner: Learner, arrived: list[tuple[int, ...]], protocol: Vhfl) -> dict[str, np.ndarray]:

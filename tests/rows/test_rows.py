@@ -201,10 +201,10 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
         learner = NothingLearned(models.build(system.model), system.data.load(sim, None), None)
 
         def count(report: object, sim: Simulation = sim, counts: list[int] = counts) -> None:
-            counts.append(sim.trace.num_rows)
+            counts.append(sim._trace.num_rows)
 
         cloud = nodes_of(system, sim, learner, partial(system.data.load, sim, None), count, clock=clock)
-        RowGroups(sim.trace, system.num_clients, group_rows=30)
+        RowGroups(sim._trace, system.num_clients, group_rows=30)
         sim.run(system.protocol.play(sim, cloud))
         most[num] = max(counts)
         assert len(counts) == num + 1
@@ -275,10 +275,10 @@ def test_a_save_in_between_changes_no_byte_of_the_files(tmp_path: Path) -> None:
     for name, saved in (("a", set()), ("b", {9, 10, 25})):
         rows, sim = (tmp_path / name), Simulation(1)
         rows.mkdir()
-        groups = RowGroups(sim.trace, 7, rows, group_rows=6)
+        groups = RowGroups(sim._trace, 7, rows, group_rows=6)
         for number, span in enumerate(trace):
-            sim.trace.record(span)
-            sim.trace.end_stretch(span.end_s)
+            sim._trace.record(span)
+            sim._trace.end_stretch(span.end_s)
             if number in saved:
                 groups.save("running", span.end_s)
                 assert pd.read_parquet(rows / "spans.parquet")["job"].tolist() == list(range(number + 1))

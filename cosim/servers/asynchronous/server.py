@@ -163,7 +163,7 @@ class AsynchronousServer:
         self.num_applied += len(flights)
         model, weights = self._rule.moved(self.model, arrivals, len(self.names))
         for flight, arrival, weight in zip(flights, arrivals, weights, strict=True):
-            self._sim.trace.record(
+            self._sim._trace.record(
                 Applied(
                     server=self.name,
                     client=flight.client,
@@ -184,7 +184,7 @@ class AsynchronousServer:
 
     def _record_version(self, num_updates: int) -> None:
         num_open = self._flights.num_open
-        self._sim.trace.record(Version(self.name, self.version, self.version_s, num_updates, num_open))
+        self._sim._trace.record(Version(self.name, self.version, self.version_s, num_updates, num_open))
 
     def _let_start(self) -> None:
         """Let others begin for those who have reported."""

@@ -42,7 +42,7 @@ def play(
     )
     sim, _, cloud = worlds.built(system, shuffle_ties=order)
     sim.run(system.protocol.play(sim, cloud))
-    return sim.trace
+    return sim._trace
 
 
 def trains_s(frequency_hz: float) -> float:
@@ -134,7 +134,7 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
     )
     sim, _, cloud = worlds.built(system)
     sim.run(system.protocol.play(sim, cloud))
-    assert [row.num_arrived for row in sim.trace.rounds if row.level == "edge"] == [2] * 12
+    assert [row.num_arrived for row in sim._trace.rounds if row.level == "edge"] == [2] * 12
 
 
 @pytest.mark.parametrize(
