@@ -1,9 +1,15 @@
-"""Units: the suffixes of our names, the density of thermal noise, and the only decibel conversions.
+"""Units: the suffixes of our names, the density of thermal noise, decibels and whole numbers.
 
-Inside the engine every number is SI and linear; decibels live in configurations and reports.
+Inside the engine every number is SI and linear; decibels live in configurations and reports, and are converted
+here alone. Users write decimals, which binary numbers round: 0.3 / 0.1 is 2.9999999999999996. Where a ratio says
+how many of one thing another holds, `most_whole` or `least_whole` makes it a whole number.
 """
 
 import math
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 THERMAL_NOISE_DBM_PER_HZ = -174.0
 """Thermal noise density at 290 K, rounded."""
@@ -35,6 +41,30 @@ SUFFIXES = {
 
 _PREFIXED = ("Hz", "bit", "bit/s", "s", "W", "J")
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+
+
+ROUNDING = 2.0**-49
+"""Relative error that a ratio of products of a few decimals may have; 1.8 ns in 1e6 s."""
+
+
+@overload
+def most_whole(ratio: float) -> int: ...
+@overload
+def most_whole(ratio: NDArray[np.float64]) -> NDArray[np.int64]: ...
+def most_whole(ratio: float | NDArray[np.float64]) -> int | NDArray[np.int64]:
+    """The most whole ones in a ratio of decimals, 0 or above: 3 for 0.3 / 0.1, as for 3.9.
+
+    A ratio that lacks no more than `ROUNDING` of a whole number is that number, alike for a float and in an
+    array.
+    """
+    if isinstance(ratio, np.ndarray):
+        return np.floor(ratio * (1.0 + ROUNDING)).astype(np.int64)
+    return math.floor(ratio * (1.0 + ROUNDING))
+
+
+def least_whole(ratio: float) -> int:
+    """The least whole number that covers a ratio of decimals, 0 or above: 7 for 0.07 * 100, as for 6.1."""
+    return math.ceil(ratio * (1.0 - ROUNDING))
 
 
 def unit_of(name: str) -> str:

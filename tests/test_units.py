@@ -7,10 +7,12 @@ import pkgutil
 import types
 import typing
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import attrs
 import networkx as nx
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -18,7 +20,16 @@ from hypothesis import strategies as st
 
 from cosim import units
 from cosim.configuration import configuration
-from cosim.units import SUFFIXES, db_to_linear, dbm_to_w, linear_to_db, unit_of, w_to_dbm
+from cosim.units import (
+    SUFFIXES,
+    db_to_linear,
+    dbm_to_w,
+    least_whole,
+    linear_to_db,
+    most_whole,
+    unit_of,
+    w_to_dbm,
+)
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 
@@ -203,6 +214,25 @@ def test_levels_add_where_ratios_multiply(a_db, b_db):
 def test_no_level_of_a_ratio_that_is_not_above_zero(ratio):
     with pytest.raises(ValueError, match=r"domain error|positive"):
         linear_to_db(ratio)
+
+
+DECIMALS = st.decimals("0.0001", "1000000", places=4).filter(bool)
+
+
+@given(DECIMALS, st.integers(1, 10**6), st.integers(1, 10**6))
+def test_decimals_that_hold_each_other_do_so_whole_times(step, per_step, number):
+    """Also where what one takes is a quotient of its own, as seconds are of cycles and hertz."""
+    whole, one = float(step * number), float(step * per_step) / per_step
+    assert most_whole(whole / one) == least_whole(whole / one) == number
+    assert most_whole(np.array([whole / one])).tolist() == [number]
+
+
+@given(DECIMALS, DECIMALS)
+def test_decimals_that_do_not_are_rounded_down_and_up(whole, one):
+    ratio = float(whole) / float(one)
+    number, rest = divmod(Fraction(whole), Fraction(one))
+    assert most_whole(ratio) == most_whole(np.array([ratio]))[0] == number
+    assert least_whole(ratio) == number + bool(rest)
 
 
 def test_thermal_noise():

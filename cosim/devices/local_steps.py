@@ -25,6 +25,7 @@ from cosim.configuration import Port, at_least, configuration, field, one_or_ran
 from cosim.devices.fleet import Clients
 from cosim.links.uplink import Job
 from cosim.simulation import Simulation
+from cosim.units import most_whole
 
 
 @configuration
@@ -125,4 +126,4 @@ class StepsInTime(LocalSteps):
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
         """By the time of a step."""
-        return np.maximum(1, np.floor(self.training_s / step_s)).astype(np.int64)
+        return np.maximum(1, most_whole(self.training_s / step_s))

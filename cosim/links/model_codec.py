@@ -12,12 +12,12 @@ Models between cells and cloud, and updates, have the bits that `System.codec` s
 where the model is rounded anew in every round: bfloat16 keeps 8 significant bits, binary16 11.
 """
 
-import math
 from abc import ABC, abstractmethod
 from typing import Any
 
 from cosim.configuration import Port, configuration
 from cosim.links.payload import Payload
+from cosim.units import least_whole
 
 Tensor = Any
 """A torch.Tensor; links know no torch."""
@@ -37,7 +37,7 @@ class ModelCodec(Port, ABC):
 
     def payload(self, num_values: int) -> Payload:
         """A model of so many values, and what it is on the air, rounded up to whole bits."""
-        return Payload(num_values, math.ceil(self.bits(num_values)))
+        return Payload(num_values, least_whole(self.bits(num_values)))
 
 
 @configuration

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from cosim.configuration import Port, at_least, configuration, field, positive
 from cosim.servers.end import Progress
+from cosim.units import most_whole
 
 
 @configuration
@@ -52,7 +53,7 @@ class EverySeconds(EvaluationTimes):
 
     def is_due(self, progress: Progress, last: Progress) -> bool:
         """Whether a multiple lies between the last evaluated version and this one, or at this one."""
-        return progress.time_s // self.interval_s > last.time_s // self.interval_s
+        return most_whole(progress.time_s / self.interval_s) > most_whole(last.time_s / self.interval_s)
 
 
 @configuration

@@ -47,6 +47,14 @@ def test_samples_only_grow_at_the_ends_of_slots_by_one_at_most():
     assert samples_at([1500.0])[0] == found[-1]  # whenever somebody looks
 
 
+def test_who_asks_at_the_end_of_a_slot_gets_its_requests():
+    """Users that are active in every slot of 0.1 s."""
+    requests = VideoRequests(num_genres=3, contents_per_genre=4, slot_s=0.1, active_probability=(1.0,))
+    times_s = [number / 10 for number in range(30)]
+    found = samples_at(times_s, num_users=1, requests=requests)
+    assert [len(held[0]) - len(found[0][0]) for held in found] == list(range(30))
+
+
 def test_a_sample_goes_on_from_the_one_before():
     (held,) = samples_at([15_000.0])
     for user, samples in enumerate(held):

@@ -207,6 +207,11 @@ def test_refused_configurations(field, value, message):
         Traffic(**{field: value})
 
 
+def test_slots_of_decimals_fill_a_day():
+    """A thousand slots of 86.4 s do, although the remainder of the division is not 0."""
+    assert table_of(Traffic(num_days=1, slot_s=86.4), num_cells=4).target.shape == (1000, 4)
+
+
 def test_more_neighbours_than_others_are_refused():
     assert table_of(Traffic(num_days=1, num_neighbours=3), num_cells=4).neighbours.number_of_edges() == 6
     with pytest.raises(ConfigurationError, match=r"Traffic\.num_neighbours = 3: a cell has 2 others among 3"):

@@ -32,6 +32,28 @@ def test_each_rule_by_arithmetic():
     assert of(StepsInTime(training_s=1e-4)).tolist() == [1, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("training_s", "step_cycles"), [(0.3, 1e6), (0.7, 1e6), (0.29, 1e5), (2.3, 1e5), (1.1, 1e4)]
+)
+def test_a_step_that_ends_with_the_time_is_one_of_them(training_s, step_cycles):
+    """Steps of 0.1, 0.01 and 0.001 s by cycles over hertz, neither of which is a whole number."""
+    hz = cosim.PerGroup(values=(1e6 / 0.1,))
+    devices = cosim.DrawnDevices(min_frequency_hz=hz, max_frequency_hz=hz)
+    training = cosim.EdgeTraining(num_edge_rounds=1, steps=StepsInTime(training_s=training_s))
+    system = attrs.evolve(
+        small_system(),
+        devices=devices,
+        cycles=cosim.CyclesPerStep(step_cycles=step_cycles),
+        protocol=HFedAvg(training=training),
+        end=cosim.AfterRounds(num_global_rounds=1),
+        evaluation=Never(),
+    )
+    for clock in ("events", "arrays"):
+        spans = cosim.run(system, clock=clock).spans
+        lasted_s = (spans["end_s"] - spans["start_s"])[spans["activity"] == "train"]
+        assert lasted_s.to_numpy() == pytest.approx(training_s, rel=1e-12)
+
+
 def test_drawn_steps_are_uniform_and_anew_in_every_round():
     rule = DrawnSteps(range_of_steps=(2, 5))
     drawn = np.array([of(rule, number) for number in range(100)])

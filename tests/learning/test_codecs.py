@@ -69,6 +69,32 @@ def test_rounding_keeps_its_relative_error():
         assert 2.0 ** -(bits + 1) < error[large].max() <= 2.0**-bits
 
 
+def test_shares_and_bits_are_rounded_up_from_decimals():
+    """0.07 * 100 and 0.1 * 3 are a bit more than 7 and 0.3."""
+    for num_values in range(1, 1001):
+        assert cosim.KeptShare(share=0.07).num(num_values) == -(-7 * num_values // 100)
+        assert cosim.KeptShare(share=0.29).num(num_values) == -(-29 * num_values // 100)
+        bits = -(-7 * num_values // 100)
+        for part, way in ((Thin(), "payload"), (Thin(), "model_payload"), (ThinModel(), "payload")):
+            assert getattr(part, way)(num_values).bits == bits
+
+
+class Thin(cosim.Uncompressed):
+    """Updates of less than a bit for each value."""
+
+    def bits(self, num_values):
+        """0.07 for each."""
+        return 0.07 * num_values
+
+
+class ThinModel(cosim.BFloat16Model):
+    """Models of that."""
+
+    def bits(self, num_values):
+        """0.07 for each."""
+        return 0.07 * num_values
+
+
 def test_signs_and_the_largest_by_hand():
     change = np.array([0.2, -3.0, 0.0, 1.0])
     np.testing.assert_array_equal(arrived(cosim.Signs(step_size=0.5), change), [0.5, -0.5, 0.5, 0.5])

@@ -120,6 +120,15 @@ def test_what_is_due(times, due):
     assert found == due
 
 
+def test_a_version_at_a_multiple_is_due():
+    """Versions every 0.1 s, each at a multiple of 0.1 s."""
+    times, last = cosim.EverySeconds(interval_s=0.1), Progress()
+    for version in range(1, 200):
+        progress = Progress(version=version, time_s=version / 10)
+        assert times.is_due(progress, last)
+        last = progress
+
+
 def test_ends_and_evaluation_times_keep_the_laws():
     """Times, energy, determinism, timing only, resume and round trip."""
     time_s = 0.7 * cosim.run(attrs.evolve(USUAL, evaluation=cosim.Never())).summary.time_s

@@ -47,6 +47,7 @@ from cosim.configuration import (
     positive,
     refuse,
 )
+from cosim.units import least_whole, most_whole
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -104,7 +105,7 @@ class Traffic:
     noise: float = field(not_negative, default=0.05)
 
     def __attrs_post_init__(self) -> None:
-        if DAY_S % self.slot_s:
+        if most_whole(DAY_S / self.slot_s) != least_whole(DAY_S / self.slot_s):
             raise refuse("Traffic", "slot_s", self.slot_s, "a day must hold a whole number of slots", 3600.0)
 
 

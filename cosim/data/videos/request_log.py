@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.data.videos.request_model import RequestModel, user_name
 from cosim.simulation import Simulation
+from cosim.units import most_whole
 
 MOST_SLOTS = 100_000
 """Slots of 48 users take about a tenth of a millisecond each. [no source]"""
@@ -37,7 +38,7 @@ class RequestLog:
         self.model = model
         self._sim = sim
         self._slot_s = slot_s
-        self._next_slot_s = sim.now_s + slot_s
+        self._start_s, self._num_ended = sim.now_s, 0
         num_users = len(model.users.similar_probability)
         self._users = np.arange(num_users)
         self._streams = [sim.stream(user_name(number), "requests") for number in range(num_users)]
@@ -56,21 +57,22 @@ class RequestLog:
         Raises:
             ConfigurationError: So many slots have passed that their requests would take minutes to draw.
         """
-        num_slots = (self._sim.now_s - self._next_slot_s) / self._slot_s
+        num_ended = most_whole((self._sim.now_s - self._start_s) / self._slot_s)
+        num_slots = num_ended - self._num_ended
         if num_slots > MOST_SLOTS:
             raise ConfigurationError(
                 f"VideoRequests.slot_s = {self._slot_s:g}: {num_slots:.3g} slots passed within one round, "
                 f"and {MOST_SLOTS:,} may. Usual fix: a link over which updates arrive, a deadline of "
                 "minutes, or a longer slot."
             )
-        while self._next_slot_s <= self._sim.now_s:
+        while self._num_ended < num_ended:
             self._end_slot()
         held = np.array([sample for user in users for sample in self._samples[user]], dtype=np.int64)
         held.flags.writeable = False
         return held
 
     def _end_slot(self) -> None:
-        self._next_slot_s += self._slot_s
+        self._num_ended += 1
         u_active, u_similar, u_genre = np.array([stream.random(3) for stream in self._streams]).T
         active = np.flatnonzero(u_active < self.model.users.active_probability)
         before = self._last[active]

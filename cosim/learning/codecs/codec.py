@@ -39,12 +39,12 @@ Running statistics are among the tensors, frozen tensors are not.
 Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.
 """
 
-import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from cosim.configuration import Port, at_least, configuration, field
 from cosim.links.payload import Payload
+from cosim.units import least_whole
 
 if TYPE_CHECKING:
     from cosim.learning.codecs.transmission import SentView
@@ -104,11 +104,11 @@ class Codec(Port, ABC):
 
     def payload(self, num_values: int) -> Payload:
         """An update of so many values, and what it is on the air, rounded up to whole bits."""
-        return Payload(num_values, math.ceil(self.bits(num_values)))
+        return Payload(num_values, least_whole(self.bits(num_values)))
 
     def model_payload(self, num_values: int) -> Payload:
         """A model of so many values, likewise."""
-        return Payload(num_values, math.ceil(self.model_bits(num_values)))
+        return Payload(num_values, least_whole(self.model_bits(num_values)))
 
 
 @configuration

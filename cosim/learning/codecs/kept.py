@@ -1,9 +1,9 @@
 """Kept: the port of how many values of a change a sparse codec sends."""
 
-import math
 from abc import ABC, abstractmethod
 
 from cosim.configuration import Port, at_least, between, configuration, field, positive
+from cosim.units import least_whole
 
 
 @configuration
@@ -27,7 +27,7 @@ class KeptShare(Kept):
 
     def num(self, num_values: float) -> int:
         """In proportion."""
-        return math.ceil(self.share * num_values)
+        return least_whole(self.share * num_values)
 
 
 @configuration
@@ -42,4 +42,4 @@ class KeptNumber(Kept):
 
     def num(self, num_values: float) -> int:
         """The same for every update."""
-        return min(self.num_values, math.ceil(num_values))
+        return min(self.num_values, least_whole(num_values))

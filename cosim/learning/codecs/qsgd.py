@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from cosim.configuration import at_least, configuration, field
 from cosim.learning.codecs.codec import FLOAT_BITS
 from cosim.learning.codecs.flat import FlatCodec
+from cosim.units import least_whole
 
 if TYPE_CHECKING:
     import torch
@@ -41,7 +42,7 @@ class Qsgd(FlatCodec):
     def bits(self, num_values: float) -> float:
         """A norm for each bucket, and a level for each value."""
         value_bits = (2 * self.num_levels).bit_length()
-        return FLOAT_BITS * math.ceil(num_values / self.bucket_size) + num_values * value_bits
+        return FLOAT_BITS * least_whole(num_values / self.bucket_size) + num_values * value_bits
 
     def relative_variance(self, num_values: int) -> float:
         """Lemma 3.1, of the largest bucket."""

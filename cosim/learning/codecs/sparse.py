@@ -16,13 +16,13 @@ Source: Stich, Cordonnier, Jaggi, "Sparsified SGD with Memory", NeurIPS 2018, ar
 2.1; scaling: derived above.
 """
 
-import math
 from typing import TYPE_CHECKING
 
 from cosim.configuration import configuration
 from cosim.learning.codecs.codec import FLOAT_BITS
 from cosim.learning.codecs.flat import FlatCodec
 from cosim.learning.codecs.kept import Kept, KeptShare
+from cosim.units import least_whole
 
 if TYPE_CHECKING:
     import torch
@@ -44,7 +44,7 @@ class TopK(FlatCodec):
 
     def bits(self, num_values: float) -> float:
         """Values, and which they are."""
-        num_kept, num_values = self.kept.num(num_values), math.ceil(num_values)
+        num_kept, num_values = self.kept.num(num_values), least_whole(num_values)
         index_bits = (num_values - 1).bit_length()
         which_bits = min(num_kept * index_bits, num_values) if num_kept < num_values else 0
         return FLOAT_BITS * num_kept + which_bits
