@@ -1,8 +1,8 @@
 """Units: the suffixes of our names, the density of thermal noise, decibels and whole numbers.
 
-Inside the engine every number is SI and linear; decibels live in configurations and reports, and are converted
-here alone. Users write decimals, which binary numbers round: 0.3 / 0.1 is 2.9999999999999996. Where a ratio says
-how many of one thing another holds, `most_whole` or `least_whole` makes it a whole number.
+Inside the engine every number is SI and linear; decibels live in configurations and reports, and are
+converted here alone. Users write decimals, which binary numbers round: 0.3 / 0.1 is 2.9999999999999996. Where
+a ratio says how many of one thing another holds, `most_whole` or `least_whole` makes it a whole number.
 """
 
 import math
