@@ -1,7 +1,15 @@
 """Configuration: frozen classes that check themselves, and their form in files."""
 
 from cosim.configuration.fields import configuration, field
-from cosim.configuration.json_form import check_reloads, from_dict, options_of, to_dict, with_kind
+from cosim.configuration.json_form import (
+    check_reloads,
+    draft,
+    finished,
+    from_dict,
+    options_of,
+    to_dict,
+    with_kind,
+)
 from cosim.configuration.kinds import (
     class_of,
     is_configuration,
@@ -12,8 +20,8 @@ from cosim.configuration.kinds import (
     module_called,
     name_of,
 )
-from cosim.configuration.paths import KIND, ends_of, full_path, paths_of
-from cosim.configuration.port import Port, check_fit, fit_later, overrides, parts_of
+from cosim.configuration.paths import KIND, check_closed, ends_of, full_path, open_in, paths_of
+from cosim.configuration.port import Port, check_fit, overrides, parts_of
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
@@ -34,14 +42,16 @@ __all__ = [
     "at_least",
     "below",
     "between",
+    "check_closed",
     "check_fit",
     "check_reloads",
     "class_of",
     "configuration",
     "did_you_mean",
+    "draft",
     "ends_of",
     "field",
-    "fit_later",
+    "finished",
     "from_dict",
     "full_path",
     "is_configuration",
@@ -54,6 +64,7 @@ __all__ = [
     "not_empty",
     "not_negative",
     "one_or_range",
+    "open_in",
     "options_of",
     "overrides",
     "parts_of",

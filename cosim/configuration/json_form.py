@@ -9,7 +9,7 @@ import json
 import math
 import types
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import attrs
@@ -22,7 +22,10 @@ C = TypeVar("C")
 
 
 def to_dict(config: Any) -> dict[str, Any]:
-    """The configuration as plain JSON values, with the "kind" of what a reader could not know without."""
+    """The configuration as plain JSON values, with the "kind" of what a reader could not know without.
+
+    What a draft (`with_kind`) leaves open is left out.
+    """
     own = kind_of(type(config))
     return ({"kind": own} if ":" in own else {}) | _values(config)
 
@@ -31,6 +34,8 @@ def _values(config: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for attribute in attrs.fields(type(config)):
         value = getattr(config, attribute.name)
+        if value is attrs.NOTHING:
+            continue
         if is_configuration(type(value)):
             kind = _kind_within(type(value), options_of(attribute.type))
             value = ({} if kind is None else {"kind": kind}) | _values(value)
@@ -87,13 +92,17 @@ def _holds_more(config: Any) -> bool:
 
 
 def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
-    """The configuration with another class at a path, which keeps the fields that both classes have.
+    """A draft with another class at a path, which keeps the fields that both classes have.
 
     A part that is a default gives way to that of the other class. Where the other class has parts of another
     kind under the same name, what both kinds have is kept.
 
+    Returns:
+        What no rule has seen, because more of its fields may be about to change. A field without a default
+        that is not kept is open: `attrs.NOTHING`. `finished` makes a configuration of a draft.
+
     Raises:
-        ConfigurationError: There is no such field, no such class, or a rule that what is kept breaks there.
+        ConfigurationError: There is no such field, or no such class.
     """
     name, *inner = path
     attribute = attrs.fields_dict(type(config)).get(name)  # type: ignore[arg-type]
@@ -106,32 +115,66 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
         )
     before = getattr(config, name)
     if inner:
-        if before is None:
-            raise ConfigurationError(f"{type(config).__name__}.{name}: is off, so it has no parts.")
-        return attrs.evolve(config, **{name: with_kind(before, inner, kind)})  # type: ignore[misc]
+        if not is_configuration(type(before)):
+            why = "is off" if before is None else "has no default"
+            raise ConfigurationError(
+                f"{type(config).__name__}.{name}: {why}, so it has no parts. Usual fix: {name}.kind before."
+            )
+        return draft(type(config), _values_of(config) | {name: with_kind(before, inner, kind)})
     try:
         cls = _chosen(kind, options)
     except Mismatch as error:
         rule = f"must be {type_name(attribute.type)} ({error})"  # type: ignore[union-attr]
         raise refuse(type(config), name, {"kind": kind}, rule, attribute.default) from None  # type: ignore[union-attr]
-    return attrs.evolve(config, **{name: cls(**_kept(before, cls))})  # type: ignore[misc]
+    return draft(type(config), _values_of(config) | {name: draft(cls, _kept(before, cls))})
+
+
+def draft(cls: type[C], values: Mapping[str, Any]) -> C:
+    """An object of a configuration class that no rule has seen, with defaults for what is not given.
+
+    Where there is no default either: a draft of the one class that the field takes, else `attrs.NOTHING`.
+    """
+    made = object.__new__(cls)
+    for attribute in attrs.fields(cls):  # type: ignore[arg-type]
+        value = values.get(attribute.name, attribute.default)
+        if isinstance(value, attrs.Factory):  # type: ignore[arg-type]
+            value = value.factory(made) if value.takes_self else value.factory()
+        if value is attrs.NOTHING:
+            options = options_of(attribute.type)
+            if len(options) == 1 and not inspect.isabstract(options[0]):
+                value = draft(options[0], {})
+        object.__setattr__(made, attribute.name, value)  # frozen
+    return made
+
+
+def finished(config: C) -> C:
+    """The configuration of a draft.
+
+    Raises:
+        ConfigurationError: A field is open, or a rule is broken.
+    """
+    return from_dict(type(config), to_dict(config))
+
+
+def _values_of(config: Any) -> dict[str, Any]:
+    return {attribute.name: getattr(config, attribute.name) for attribute in attrs.fields(type(config))}
 
 
 def _kept(before: Any, cls: type) -> dict[str, Any]:
     """The values of a configuration that one of another class takes over."""
-    had = {} if before is None else attrs.fields_dict(type(before))
+    had = attrs.fields_dict(type(before)) if is_configuration(type(before)) else {}
     kept = {}
     for attribute in attrs.fields(cls):  # type: ignore[arg-type]
         if attribute.name not in had:
             continue
         value, options = getattr(before, attribute.name), options_of(attribute.type)
-        if not _was_chosen(value, had[attribute.name]):
+        if value is attrs.NOTHING or not _was_chosen(value, had[attribute.name]):
             continue
         if had[attribute.name].type == attribute.type or (options and isinstance(value, options)):
             kept[attribute.name] = value
         elif is_configuration(type(value)) and is_configuration(type(attribute.default)):
             part = attribute.default
-            kept[attribute.name] = attrs.evolve(part, **_kept(value, type(part)))  # type: ignore[misc]
+            kept[attribute.name] = draft(type(part), _values_of(part) | _kept(value, type(part)))
     return kept
 
 

@@ -4,12 +4,12 @@ A path that ends in kind names the class of a part.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import attrs
 
-from cosim.configuration.json_form import options_of
+from cosim.configuration.json_form import options_of, type_name
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import ConfigurationError
 
@@ -28,6 +28,37 @@ def paths_of(config: Any) -> list[str]:
         if is_configuration(type(value)):
             found += [f"{attribute.name}.{path}" for path in paths_of(value)]
     return found
+
+
+def open_in(config: Any, prefix: str = "") -> Iterator[tuple[type, str, Any]]:
+    """Class, path and type of each field that a draft (`with_kind`) leaves open."""
+    for attribute in attrs.fields(type(config)):
+        value, path = getattr(config, attribute.name), prefix + attribute.name
+        if value is attrs.NOTHING:
+            yield type(config), path, attribute.type
+        elif is_configuration(type(value)):
+            yield from open_in(value, f"{path}.")
+
+
+def check_closed(config: Any, given: Collection[str], written: Callable[[str], str]) -> None:
+    """Refuse a draft that leaves fields open which are not given either.
+
+    Args:
+        given: Paths of fields that get a value.
+        written: How a user writes the path of a field, such as --end.num-updates.
+
+    Raises:
+        ConfigurationError: Class and fields, and how to give them.
+    """
+    found = [one for one in open_in(config) if not {one[1], f"{one[1]}.{KIND}"} & {*given}]
+    own = [(path, kind) for owner, path, kind in found if owner is found[0][0]]
+    if own:
+        names = " and ".join(path.rpartition(".")[2] for path, _ in own)
+        fix = " and ".join(
+            written(f"{path}.{KIND}") if options_of(kind) else f"{written(path)} with {type_name(kind)}"
+            for path, kind in own
+        )
+        raise ConfigurationError(f"{found[0][0].__name__} lacks {names}: no default. Usual fix: {fix}.")
 
 
 def full_path(name: str, paths: Collection[str]) -> str:

@@ -5,8 +5,6 @@ ours and others alike. The engine asks ports and names no kind.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -14,8 +12,6 @@ import attrs
 
 from cosim.configuration.fields import configuration
 from cosim.configuration.kinds import is_configuration
-
-_later: ContextVar[bool] = ContextVar("later", default=False)
 
 
 @configuration
@@ -58,22 +54,7 @@ def check_fit(system: Any) -> None:
     Raises:
         ConfigurationError: One that it does not fit.
     """
-    if not _later.get():
-        _ask(system, system)
-
-
-@contextmanager
-def fit_later() -> Iterator[None]:
-    """Let systems be made of parts that do not fit yet, because more of them is about to be changed."""
-    token = _later.set(True)
-    try:
-        yield
-    finally:
-        _later.reset(token)
-
-
-def _ask(config: Any, system: Any) -> None:
-    for part in parts_of(config):
+    for part in parts_of(system):
         part.fit(system)
 
 

@@ -24,9 +24,9 @@ import attrs
 from cosim.configuration import (
     KIND,
     ConfigurationError,
+    check_closed,
     did_you_mean,
     ends_of,
-    fit_later,
     from_dict,
     full_path,
     is_configuration,
@@ -159,7 +159,7 @@ def value_at(config: Any, field: str) -> Any:
     if name == KIND and outer and (config is None or is_configuration(type(config))):
         return None if config is None else kind_of(type(config))
     _known(config, name, field)
-    return to_dict(config)[name]
+    return to_dict(config).get(name)  # nothing, where a draft leaves it open
 
 
 def _known(config: Any, name: str, field: str) -> str:
@@ -196,18 +196,18 @@ def _check_somewhere(systems: Systems, field: str, ways: Sequence[dict[str, Any]
 
 
 def _with_kinds(base: System, values: dict[str, Any]) -> System:
-    """The base with the kinds that a design asks for, outer ones first; they may not fit it yet."""
+    """A draft of the base with the kinds that a design asks for, outer ones first."""
     for field in sorted(values, key=lambda field: field.count(".")):
         *outer, name = field.split(".")
         if name == KIND and outer:
-            with fit_later():
-                base = with_kind(base, outer, values[field])
+            base = with_kind(base, outer, values[field])
     return base
 
 
 def _design(name: str, base: str, system: System, values: dict[str, Any]) -> Design:
     try:
         system = _with_kinds(system, values)
+        check_closed(system, values, str)
         changed = to_dict(system)
         for field, value in values.items():
             *outer, last = field.split(".")

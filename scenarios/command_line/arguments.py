@@ -11,7 +11,16 @@ from typing import Annotated, Any, TypeVar
 
 import attrs
 
-from cosim.configuration import ConfigurationError, did_you_mean, ends_of, full_path, paths_of
+from cosim.configuration import (
+    ConfigurationError,
+    check_closed,
+    did_you_mean,
+    draft,
+    ends_of,
+    full_path,
+    is_configuration,
+    paths_of,
+)
 from scenarios.command_line.console import console
 from scenarios.command_line.kinds import kinds_with, table_of_kinds
 from scenarios.command_line.numbers import Typed, check_numbers
@@ -76,6 +85,7 @@ def parse_with_system(
     """Options of a command, and a system whose fields are options too; help names the kinds of its parts.
 
     Args:
+        system: Maybe a draft, whose open fields are required.
         anywhere: Options that were taken out before, and what they do.
     """
     words, about = in_full(arguments, options, system, anywhere=anywhere), with_options(description, anywhere)
@@ -89,7 +99,7 @@ def parse_with_system(
         options: Annotated[kinds[0], unnamed]  # type: ignore[valid-type]
         system: Annotated[kinds[1], unnamed]  # type: ignore[valid-type]
 
-    asked = Invocation(options=options, system=system)
+    asked = Invocation(options=options, system=_with_required(system))
     try:
         found = _parsed(Invocation, program, words, asked, about)
     except SystemExit as ended:
@@ -97,6 +107,19 @@ def parse_with_system(
             console.print(table_of_kinds(system))
         raise
     return found.options, found.system
+
+
+def _with_required(config: Any) -> Any:
+    """The configuration as tyro takes it, to which an open field of a draft is a required option."""
+    import tyro
+
+    values = {attribute.name: getattr(config, attribute.name) for attribute in attrs.fields(type(config))}
+    for name, value in values.items():
+        if is_configuration(type(value)):
+            values[name] = _with_required(value)
+        elif value is attrs.NOTHING:
+            values[name] = tyro.MISSING
+    return draft(type(config), values)
 
 
 def _parsed(kind: type[T], program: str, words: list[str], default: T, description: str | None) -> T:
@@ -178,6 +201,7 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
         words.append(f"{name}={_with_none(value, annotation)}" if equals else name)
     for config in () if {"-h", "--help"} & {*words} else configs:
         check_numbers(config, typed)
+        check_closed(config, [one.path for one in typed], _option)
     return words
 
 

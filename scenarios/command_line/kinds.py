@@ -17,7 +17,6 @@ from cosim.configuration import (
     ConfigurationError,
     Port,
     class_of,
-    fit_later,
     full_path,
     is_configuration,
     kind_of,
@@ -60,7 +59,7 @@ def other_kinds_of(part: Any, options: tuple[type, ...]) -> list[str]:
     known = known_kinds(options)
     ours = [kind for kind in known if ":" not in kind]
     left_out = [kind for kind in ours if len(ours) > 1 and Port in (class_of(kind) or Port).__bases__]
-    own = None if part is None else kind_of(type(part))
+    own = kind_of(type(part)) if is_configuration(type(part)) else None
     return [kind for kind in known if kind != own and kind not in left_out]
 
 
@@ -104,16 +103,20 @@ def table_of_kinds(config: Any) -> Table:
     for heading in ("option", "is", "may be", "what it is"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "option")
     for path, part, options in parts_of(config):
-        kind = "none (off)" if part is None else kind_of(type(part))
+        kind = (
+            "none (off)" if part is None else "(required)" if part is attrs.NOTHING else kind_of(type(part))
+        )
         others = other_kinds_of(part, options)
         if others:
-            what = (type(part).__doc__ or "").strip().partition("\n")[0]
+            what = (
+                (type(part).__doc__ or "").strip().partition("\n")[0] if is_configuration(type(part)) else ""
+            )
             table.add_row(f"--{path.replace('_', '-')}.{KIND}", kind, ", ".join(others), what)
     return table
 
 
 def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:
-    """The configuration with the classes that options ask for, in turn, and the other options.
+    """A draft of the configuration with the classes that options ask for, in turn, and the other options.
 
     Raises:
         ConfigurationError: There is no such field, or no such class.
@@ -127,8 +130,7 @@ def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:
         kind = kind if equals else next(words, None)
         try:
             *path, _ = full_path(option[2:].replace("-", "_"), paths_of(config)).split(".")
-            with fit_later():  # the options that follow may change what does not fit
-                config = with_kind(config, path, kind)
+            config = with_kind(config, path, kind)
         except ConfigurationError as error:
             raise ConfigurationError(f"{option}: {error}") from None
     return config, rest

@@ -48,7 +48,13 @@ def check_numbers(config: Any, typed: Sequence[Typed]) -> None:
         usual = getattr(owner, name)
         for word in words:
             if not _is(number, word):
-                fix = "leave it out" if usual is None else f"the default is {shown(usual)} {unit_of(name)}"
+                fix = f"the default is {shown(usual)} {unit_of(name)}"
+                if usual is None or usual is attrs.NOTHING:
+                    fix = (
+                        "leave it out"
+                        if usual is None
+                        else f"give it {unit_of(name) and 'in '}{unit_of(name)}"
+                    )
                 rule = f"must be {type_name(attribute.type)}"
                 raise ConfigurationError(f"{option} {word}: {rule}. Usual fix: {fix.rstrip()}.")
         many = typing.get_origin(attribute.type) is tuple
