@@ -167,11 +167,11 @@ class Simulation(Draws):
             job: Number of the node's job that it belongs to.
 
         Raises:
-            ValueError: The duration is negative or not finite.
+            ConfigurationError: The duration is negative or not finite.
         """
         if not isinstance(until, simpy.Event):
             if not 0.0 <= until < math.inf:
-                raise ValueError(f"{node} cannot {activity} for {until} s: time passes forwards, and ends")
+                raise impossible(node, activity, until)
             if until == 0.0:
                 return None
             until = simpy.Timeout(self._environment, until)
@@ -259,16 +259,26 @@ class Simulation(Draws):
         return events[0] if len(events) == 1 else self._environment.any_of(events)
 
     def timer(self, delay_s: float) -> Event:
-        """An event that comes after a delay, for parts that bend running activities, such as a band."""
+        """An event that comes after a delay, for parts that bend running activities, such as a band.
+
+        Raises:
+            ConfigurationError: The delay is negative or no number; so do `trigger` and `at`.
+        """
+        if not delay_s >= 0.0:
+            raise _backwards(delay_s)
         return simpy.Timeout(self._environment, delay_s)
 
     def trigger(self, event: Event, delay_s: float) -> None:
         """Let an event come after a delay."""
+        if not delay_s >= 0.0:
+            raise _backwards(delay_s)
         event._ok, event._value = True, None
         self._environment.schedule(event, NORMAL, delay_s)
 
     def at(self, time_s: float) -> Event:
         """An event that comes at this very time, which a delay from now might miss by a rounding."""
+        if not time_s >= self.now_s:
+            raise _backwards(time_s - self.now_s)
         event = self.event()
         event._ok, event._value = True, None
         self._environment.schedule_at(event, NORMAL, time_s)
@@ -290,6 +300,21 @@ class Simulation(Draws):
         So what a server makes of those who meet at one instant is there before a deadline around it.
         """
         return end_of_own_instant(self._environment)
+
+
+def impossible(node: str, activity: str, lasts_s: float) -> ConfigurationError:
+    """What is said of an activity whose duration is negative or not finite."""
+    return ConfigurationError(
+        f"{node} cannot {activity} for {lasts_s} s: time passes forwards, and ends. Usual fix: "
+        "a part that gives a finite duration of 0 s or above."
+    )
+
+
+def _backwards(delay_s: float) -> ConfigurationError:
+    return ConfigurationError(
+        f"an event {delay_s} s from now: time passes forwards. Usual fix: a part that gives a delay of 0 s "
+        "or above."
+    )
 
 
 def process_of(found: object, of: str) -> Process:

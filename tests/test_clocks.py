@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim import Never
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, configuration
 from cosim.draws import Numbers, normals
 from cosim.radio.channel import bps_per_hz
 from cosim.results import Result
@@ -369,3 +369,82 @@ def test_who_rests_until_all_have_received_is_played_by_events():
     with pytest.raises(ConfigurationError, match="Unicast, after which devices rest, is played by events"):
         cosim.run(system, clock="arrays")
     assert set(cosim.run(system).spans["activity"]) >= {"receive", "idle", "train", "send"}
+
+
+@configuration
+class Odd(cosim.TrainingTime):
+    """One client's number is none that time can take."""
+
+    drawn: tuple[str, ...] = ("nan",)
+
+    def draw(self, rng, num):
+        return np.where(np.arange(num) == 1, float(self.drawn[0]), 1.0)
+
+
+@configuration
+class OddGain(cosim.NoFading):
+    """One client's gain is none that a channel can have."""
+
+    gain: tuple[str, ...] = ("nan",)
+
+    def of(self, sim, client):
+        channel = super().of(sim, client)
+        channel.gain = lambda block: float(self.gain[0]) if client == "client-0001" else 1.0
+        return channel
+
+    def gains_by_job(self, sim, clients):
+        gains = np.array([float(self.gain[0]) if name == "client-0001" else 1.0 for name in clients])
+        return lambda job: gains
+
+
+def over(gain: str, sharing: cosim.Sharing, way: str) -> cosim.System:
+    fading = OddGain(gain=(gain,))
+    parts = {
+        "up": {"uplink": cosim.Radio(sharing=sharing, fading=fading)},
+        "down": {"downlink": cosim.Unicast(sharing=sharing, fading=fading)},
+        "to all": {"downlink": cosim.Broadcast(fading=fading)},
+    }
+    return one_cell(**parts[way])
+
+
+def one_cell(**parts) -> cosim.System:
+    training = attrs.evolve(TRAINING, selection=cosim.Everyone())
+    own = {"num_cells": 1, "num_clients": 3, "evaluation": Never()}
+    return attrs.evolve(small_system(), protocol=cosim.HFedAvg(training=training), **own, **parts)
+
+
+class Backwards(Cable):
+    """A cable whose uploads end before they begin."""
+
+    def links(self, sim, cells):
+        link = CableLink(sim)
+        link.rate_bps = -1e5
+        return [link]
+
+
+WAYS = [(cosim.FixedShares(), "up"), (cosim.RedividedShares(), "down"), (cosim.FixedShares(), "to all")]
+
+
+@pytest.mark.parametrize(
+    ("system", "said"),
+    [
+        *[
+            (
+                one_cell(devices=cosim.DrawnDevices(training_time=Odd(drawn=(drawn,)))),
+                f"client-0001 cannot train for {shown}",
+            )
+            for drawn, shown in (("-1", "-0"), ("nan", "nan s"), ("inf", "inf s"))
+        ],
+        *[
+            (over(gain, *way), f"client-0001 has an SNR of {gain}.*: must be 0 or above")
+            for gain in ("nan", "-5")
+            for way in WAYS
+        ],
+        *[(over("0.0", *way), "everybody waits, nothing will ever happen any more") for way in WAYS],
+        (one_cell(uplink=Backwards()), "time passes forwards"),
+    ],
+)
+def test_what_cannot_happen_is_refused_alike(system, said):
+    for clock in ("events", "arrays"):
+        with pytest.raises(ConfigurationError, match=said):
+            cosim.run(system, clock=clock)

@@ -135,6 +135,11 @@ class Clients(Sequence[Client]):
         return self.fleet.client(int(self._order[place]))
 
     @property
+    def names(self) -> Sequence[str]:
+        """Their names, in this order."""
+        return [self.fleet.names[place] for place in map(int, self._order)]
+
+    @property
     def cell_places(self) -> NDArray[np.int64]:
         """Theirs in the fleet, ascending, shape (clients,)."""
         return np.arange(len(self.fleet.names))[self.places]

@@ -101,7 +101,7 @@ class Upload(ABC):
 
 
 class SteadyUpload(Upload):
-    """An upload at one rate that nothing changes.
+    """An upload at one rate that nothing changes; it never ends where that is 0.
 
     Args:
         wait_s: How long the client waits before it sends.
@@ -109,7 +109,7 @@ class SteadyUpload(Upload):
 
     def __init__(self, sim: Simulation, bits: float, rate_bps: float, wait_s: float = 0.0) -> None:
         self.granted = sim.timer(wait_s) if wait_s > 0.0 else None
-        self.done = sim.timer(wait_s + bits / rate_bps)
+        self.done = sim.event() if rate_bps == 0.0 else sim.timer(wait_s + bits / rate_bps)
         self._sim, self._bits, self._rate_bps, self._start_s = sim, bits, rate_bps, sim.now_s + wait_s
 
     @property

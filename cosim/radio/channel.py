@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.configuration import ConfigurationError
 from cosim.radio.fading import BlockFading
 from cosim.radio.propagation.mean_snr import MeanSnr
 from cosim.radio.redrawn import Block
@@ -27,14 +28,29 @@ def bps_per_hz(snr: Number) -> Number:
     return np.log1p(snr) / LN_2  # pyright: ignore[reportReturnType]
 
 
+def no_snr(client: str, snr: float) -> ConfigurationError:
+    """What is said of an SNR that is negative or no number."""
+    return ConfigurationError(
+        f"{client} has an SNR of {snr}: must be 0 or above. Usual fix: a propagation or fading whose gains "
+        "are."
+    )
+
+
 @attrs.frozen(kw_only=True)
 class Channel:
-    """One client's uplink channel."""
+    """One client's uplink channel.
+
+    Attributes:
+        client: Its name, for messages.
+    """
 
     mean_snr: MeanSnr
     fading: BlockFading
+    client: str = "a client"
 
     def rate_bps(self, bandwidth_hz: float, block: Block) -> float:
         """Rate in a bandwidth while a fading block lasts."""
         snr = self.mean_snr.snr_in(bandwidth_hz) * self.fading.gain(block)
+        if not snr >= 0.0:
+            raise no_snr(self.client, snr)
         return float(bandwidth_hz * bps_per_hz(snr))

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +19,7 @@ from cosim.configuration import between, configuration, field, overrides, refuse
 from cosim.draws import Numbers
 from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, KnownLink, Link, Places, Uplink, Upload, Uploads
-from cosim.radio.channel import Channel, bps_per_hz
+from cosim.radio.channel import Channel, bps_per_hz, no_snr
 from cosim.radio.fading import BlockFading, Fading, GainsByJob, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
@@ -145,7 +146,7 @@ class RadioLink(Link, KnownLink):
     def known_channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """What a plan knows of a client's channel."""
         mean_snr = self._mean_snr.of(self._place[client], tx_power_w, job)
-        return Channel(mean_snr=mean_snr, fading=self._fading_at(client))
+        return Channel(mean_snr=mean_snr, fading=self._fading_at(client), client=client)
 
     def channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """What an upload meets."""
@@ -153,7 +154,7 @@ class RadioLink(Link, KnownLink):
         known = self.known_channel(client, tx_power_w, job)
         if factor == 1.0:
             return known
-        return Channel(mean_snr=known.mean_snr.scaled(factor), fading=known.fading)
+        return attrs.evolve(known, mean_snr=known.mean_snr.scaled(factor))
 
     def share_hz(self, num_clients: int) -> float:
         """The bandwidth that each of so many clients can count on."""
@@ -199,7 +200,7 @@ class RadioLink(Link, KnownLink):
             return None
 
         def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:
-            return bandwidth_hz * bps_per_hz(self._snrs(tx_power_w, bandwidth_hz, job)[places])
+            return bandwidth_hz * bps_per_hz(self._snrs(places, tx_power_w, bandwidth_hz, job))
 
         return self._band.uploads(begins_s, payload, Rates(rates_bps, self._mean_snr.is_flat))
 
@@ -211,7 +212,7 @@ class RadioLink(Link, KnownLink):
         """
         if not self._is_on_arrays(tx_power_w, job):
             return None
-        return self._snrs(tx_power_w, self._band.share_hz(1), job)[places]
+        return self._snrs(places, tx_power_w, self._band.share_hz(1), job)
 
     @property
     def part_by_events(self) -> str:
@@ -228,13 +229,20 @@ class RadioLink(Link, KnownLink):
             )
         return self._on_arrays
 
-    def _snrs(self, tx_power_w: NDArray[np.float64], bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
-        """SNR of every client in a bandwidth, shape (clients,)."""
+    def _snrs(
+        self, places: Places, tx_power_w: NDArray[np.float64], bandwidth_hz: float, job: Job
+    ) -> NDArray[np.float64]:
+        """SNR of some clients in a bandwidth, shape (participants,)."""
         factors = self._errors.factors(self._numbers, job)
         snr, gains = self._mean_snr.of_all(tx_power_w, factors, bandwidth_hz, job), self._gains
         assert snr is not None
         assert gains is not None
-        return snr * gains(job)
+        found = (snr * gains(job))[places]
+        if np.count_nonzero(fits := found >= 0.0) < len(found):
+            wrong = int(fits.argmin())
+            place = int(np.arange(len(self._clients))[places][wrong])
+            raise no_snr(self._clients[place], found.item(wrong))
+        return found
 
     def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
         """Noise on the mean of what these clients have sent."""

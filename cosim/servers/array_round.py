@@ -9,6 +9,9 @@ says, and who has not ended with the round is cut. The sums and products are tho
 Scope and limitations: all participants train and send the same, without energy budgets and upload deadlines.
 """
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +23,7 @@ from cosim.links.payload import Payload
 from cosim.links.uplink import Job, Link, Uploads
 from cosim.servers.rested import Rested
 from cosim.servers.waiting import Ending, Waiting
-from cosim.simulation import Simulation
+from cosim.simulation import Simulation, impossible
 
 
 class ArrayRound:
@@ -100,10 +103,14 @@ class ArrayRound:
             clock_s = float(begins_s.max(initial=now_s))
             begins_s = np.broadcast_to(clock_s, len(clients))
         link.begin_round(len(clients), clock_s + waiting.most_s)
-        trained_s = begins_s + fleet.training_s(sim, clients.places, cycles, job.number)
+        lasts_s = fleet.training_s(sim, clients.places, cycles, job.number)
+        _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
+        _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
+        trained_s = begins_s + lasts_s
         uploads = link.uploads(clients.places, trained_s, work.payload, fleet.devices.tx_power_w, job)
         if uploads is None:
             return None
+        _check_order(clients, "send", trained_s, uploads)
         ending = waiting.ending(clock_s, uploads.ends_s)
         if ending is None:
             return None
@@ -132,4 +139,26 @@ def downloads_of(
     if not overrides(downlink, "downloads", "open"):
         return None
     downlink.begin_round(len(clients), clients.places)
-    return downlink.downloads(clients.places, np.full(len(clients), now_s), payload, job)
+    opens_s = np.full(len(clients), now_s)
+    downloads = downlink.downloads(clients.places, opens_s, payload, job)
+    if downloads is not None:
+        _check_order(clients, "receive", opens_s, downloads)
+    return downloads
+
+
+def _check_order(clients: Clients, activity: str, opens_s: NDArray[np.float64], way: Uploads) -> None:
+    """Refuse uploads or downloads that go back in time, as the clock does."""
+    begins_s = opens_s
+    if way.granted_s is not None:
+        begins_s = way.granted_s
+        _check_each(clients, "wait", lambda: begins_s - opens_s, begins_s >= opens_s)
+    _check_each(clients, activity, lambda: way.ends_s - begins_s, way.ends_s >= begins_s)
+
+
+def _check_each(
+    clients: Clients, activity: str, lasts_s: Callable[[], NDArray[np.float64]], fits: NDArray[np.bool_]
+) -> None:
+    """Refuse durations that do not fit, as `Simulation.spend` does."""
+    if np.count_nonzero(fits) < len(clients):
+        place = int(fits.argmin())
+        raise impossible(clients.names[place], activity, lasts_s().item(place))

@@ -1,5 +1,6 @@
 """Edge server: lets the participants of its cell play a round and keeps what arrives in time."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -190,7 +191,8 @@ class EdgeServer(Server):
         updates = self._asked(sim, played, work)
         with sim._trace.open_round(played.start_s):
             try:
-                yield sim.at(float(played.ending.end_s))
+                end_s = float(played.ending.end_s)
+                yield sim.event() if end_s == math.inf else sim.at(end_s)
             except Interrupt as cut:
                 played.cut(sim.now_s, reason_of(cut).reason)
                 self._ended(played, updates)

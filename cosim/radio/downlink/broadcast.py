@@ -104,8 +104,8 @@ class BroadcastLink(CellDownlink):
         """Listen to what the first who opens begins."""
         wanted = payload, job, self._sim.now_s
         if self._sent is None and self._places is not None:
-            self._sent = wanted
             self._broadcast = SteadyUpload(self._sim, payload.bits, self.rate_bps(self._places, job))
+            self._sent = wanted
         if self._sent != wanted:
             raise ConfigurationError(
                 f"Broadcast: {client} wants what the others of its cell do not get at {self._sim.now_s:g} s. "
