@@ -6,6 +6,9 @@ its stored values: the model, older ones that somebody in flight started from, w
 kept. The run ends bit for bit where an uninterrupted run ends. After the last version the checkpoint is the
 trained model.
 
+A checkpoint has a digest of all rows up to its version (`cosim.rows.digest`). A replay whose rows are others
+is refused: something other than weights has changed, and two runs are not joined.
+
 Usage::
 
     Checkpoint.load("runs/a").weights["layers.0.weight"]
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 FILE = "checkpoint.npz"
 BEFORE = "checkpoint-before.npz"
 """The one before, for the case that the last is damaged."""
+_OF_CLIENTS = {"spans", "transfers", "fates", "tallies"}
+"""Tables that hang on whether rows of clients are kept."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -42,6 +47,7 @@ class Checkpoint:
 
     Attributes:
         version: Which of the global model; 0 is the initial one.
+        rows: Table -> digest of its rows up to this version.
         weights: Parameter name -> values of the global model, float32.
         companions: Name -> values that travel beside it, float32.
         states: Node -> name -> values of what it keeps from one training to its next.
@@ -53,6 +59,7 @@ class Checkpoint:
     """
 
     version: int
+    rows: Mapping[str, str]
     weights: dict[str, NDArray[np.float32]]
     evaluations: list[Evaluation]
     companions: dict[str, NDArray[np.float32]] = attrs.field(factory=dict)
@@ -71,6 +78,7 @@ class Checkpoint:
                 arrays |= {f"{word}.{node}.{name}": values for name, values in tensors.items()}
         arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
         arrays |= {"version": self.version, "evaluations": json.dumps(evaluations)}
+        arrays |= {"rows": json.dumps(dict(self.rows))}
         if (folder / FILE).exists() and _is_sound(folder / FILE):
             # A copy, so that there is a last one at every instant.
             replace(folder / BEFORE, lambda partial: shutil.copyfile(folder / FILE, partial))
@@ -109,19 +117,43 @@ class Checkpoint:
             if not _is_sound(path):
                 raise ValueError("wrong checksum")
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                rows = json.loads(str(arrays["evaluations"]))
+                evaluations = json.loads(str(arrays["evaluations"]))
                 return cls(
                     version=int(arrays["version"]),
+                    rows=_digests(json.loads(str(arrays["rows"]))),
                     weights=_beginning_with("weights.", arrays),
                     companions=_beginning_with("companion.", arrays),
                     states=_by_node(_beginning_with("state.", arrays)),
-                    evaluations=[from_json(Evaluation, row) for row in rows],
+                    evaluations=[from_json(Evaluation, row) for row in evaluations],
                     journal=_beginning_with("journal.", arrays),
                     living=_by_node(_beginning_with("living.", arrays)),
                     trained=_by_node(_beginning_with("trained.", arrays)),
                 )
         except Exception as error:  # there is hardly one that a damaged archive cannot raise
             raise damaged(path, str(error) or type(error).__name__) from None
+
+    def check_rows(self, time_s: float, rows: Mapping[str, str]) -> None:
+        """Refuse a replay that has made other rows up to this version than the run had.
+
+        Args:
+            time_s: When the replay has made the version.
+            rows: Table -> digest of its rows up to then.
+
+        Raises:
+            OtherRows: They are others.
+        """
+        names = rows.keys() | self.rows.keys()
+        if ("tallies" in rows) != ("tallies" in self.rows):  # records = "rounds" of one of them
+            names -= _OF_CLIENTS
+        differ = sorted(name for name in names if rows.get(name) != self.rows.get(name))
+        if not differ:
+            return
+        was_s = self.evaluation_of(self.version).time_s
+        if was_s != time_s:
+            raise other_rows(f"version {self.version} at {was_s:.15g} s, and now makes it at {time_s:.15g} s")
+        raise other_rows(
+            f"other {' and '.join(differ)} up to version {self.version}, at {time_s:.15g} s, than the replay"
+        )
 
     def settle(
         self,
@@ -150,16 +182,42 @@ class Checkpoint:
             if name in asked:
                 learner.keep(asked[name], weights)
 
-    def evaluation_of(self, version: int) -> Evaluation:
+    def evaluation_of(self, version: int, time_s: float | None = None) -> Evaluation:
         """The evaluation of a version, which the run has had evaluated.
 
+        Args:
+            time_s: When the replay has made the version; None: it has not yet.
+
         Raises:
+            OtherRows: It is of a version that was made at another time.
             ConfigurationError: It is not there.
         """
         found = [row for row in self.evaluations if row.version == version]
+        if not found and time_s is not None:
+            raise other_rows(f"no evaluation of version {version}, and now makes one at {time_s:.15g} s")
         if len(found) != 1:
             raise damaged(FILE, f"{len(found)} evaluations of version {version}")
+        was_s = found[0].time_s
+        if time_s is not None and time_s != was_s:
+            raise other_rows(f"version {version} at {was_s:.15g} s, and now makes it at {time_s:.15g} s")
         return found[0]
+
+
+class OtherRows(ConfigurationError):
+    """A replay is not that of the run that was stopped."""
+
+
+def other_rows(what: str) -> OtherRows:
+    """What is said of a replay with other rows.
+
+    Args:
+        what: The run made, and what the replay makes in its place.
+    """
+    return OtherRows(
+        f"resume: the stopped run made {what}. Something other than weights has changed since, such as a "
+        "module or a file that a part reads, a library, or the order of a set (PYTHONHASHSEED). Usual fix: "
+        "all as it was, or another folder."
+    )
 
 
 class DamagedCheckpoint(ConfigurationError):
@@ -179,6 +237,12 @@ def _beginning_with(word: str, arrays: Any) -> dict[str, NDArray[Any]]:
     for name, values in found.items():
         if values.dtype.kind not in "biuf":
             raise ValueError(f"{word}{name} holds no numbers")
+    return found
+
+
+def _digests(found: Any) -> dict[str, str]:
+    if not isinstance(found, dict) or not all(isinstance(digest, str) for digest in found.values()):
+        raise ValueError("rows are no digests")
     return found
 
 

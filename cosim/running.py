@@ -23,7 +23,7 @@ import attrs
 
 from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.beforehand.needs import RecordsKind, check_room, kept_values_of, needs_of
-from cosim.checkpoint import FILE, Checkpoint, damaged
+from cosim.checkpoint import Checkpoint, other_rows
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.data.dataset import Dataset
 from cosim.files import place
@@ -37,6 +37,7 @@ from cosim.progress import progress_of, say, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
 from cosim.records import END_OF_RUN
 from cosim.results import Result
+from cosim.rows.digest import Digest
 from cosim.rows.row_groups import GROUP_ROWS, RowGroups
 from cosim.rows.summary import COMPLETE, RUNNING
 from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
@@ -134,6 +135,8 @@ def run(
         if progress:
             show = alone.enter_context(progress_of(title))
             listener = shown_and_heard(show, system.end, listener)
+        if folder is not None and system.evaluation.learns:
+            Digest(sim._trace)
         rows = RowGroups(sim._trace, system.num_clients, folder, group_rows)
         alone.callback(rows.discard)
         writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every)
@@ -154,26 +157,28 @@ def run(
         if progress and needed.keeps_much:
             say(f"{title}: takes {needed.words}")
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
-        if folder is not None and resume:
-            add_note(folder, origin)
-        elif folder is not None:
+        if folder is not None and not resume:
             create(folder, config, origin)
             alone.enter_context(alone_in(folder, "run"))
+        elif folder is not None and known is None:
+            add_note(folder, origin)
+        elif folder is not None:
+            writer.when_replayed = partial(add_note, folder, origin)
         status = "failed"
         try:
             with interrupts_kept():
                 sim.run(_played(sim, system, cloud))
-            if folder is not None and known is not None and cloud.progress.version < known.version:
-                why = f"of version {known.version}, and the run ends with {cloud.progress.version}"
-                raise damaged(folder / FILE, why)
+            if known is not None and cloud.progress.version < known.version:
+                raise other_rows(f"version {known.version}, and now ends with {cloud.progress.version}")
             writer.time_s = sim.now_s
             status = COMPLETE
         except KeyboardInterrupt:
             status = "interrupted"
             raise
         finally:
-            final = writer.save(status)
-    return writer.with_what_was_learned(final)
+            saved = None if writer.is_replaying else writer.save(status)
+    assert saved is not None
+    return writer.with_what_was_learned(saved)
 
 
 def _loaded(system: System, sim: Simulation, data_dir: Path | None) -> Dataset:
@@ -231,10 +236,13 @@ class _Writer:
     Attributes:
         journal: What the event side reads from weights.
         time_s: How far the run has come.
+        is_replaying: Whether it has not come to the checkpoint yet, so that what is saved already stays.
+        when_replayed: Called when it has.
     """
 
     journal: Journal
     time_s: float = 0.0
+    when_replayed: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(
         self,
@@ -249,7 +257,7 @@ class _Writer:
         self._sim, self._learner, self._listener = sim, learner, listener
         self._checkpoint_every = checkpoint_every
         self._config, self._rows, self._folder = config, rows, rows.folder
-        self._replayed = known.version if known else -1
+        self._replayed, self.is_replaying = known.version if known else -1, known is not None
         self._evaluated: VersionReport | None = None
         self._kept = self._replayed
         self._save_at = time.monotonic() + _SAVE_EVERY_WALL_S
@@ -258,6 +266,9 @@ class _Writer:
         """Take note of a new version; what is only replayed is not saved again."""
         self.time_s = report.progress.time_s
         if report.version >= self._replayed:
+            if self.is_replaying:
+                self.is_replaying = False
+                self.when_replayed()
             if report.evaluation:
                 self._evaluated = report if self._folder else report._replace(living={}, trained={})
             num_new = report.version - max(self._kept, 0)
@@ -283,6 +294,7 @@ class _Writer:
         arrays = self._learner.arrays
         Checkpoint(
             version=evaluated.version,
+            rows=evaluated.rows,
             weights=self._learner.weights(evaluated.model),
             companions=self._learner.companions(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},

@@ -147,6 +147,70 @@ def test_timing_only_runs_keep_no_weights(tmp_path):
     assert Checkpoint.load(tmp_path / "a") is None
 
 
+# --- Another run ------------------------------------------------------------------------------------------
+
+
+ELSEWHERE = {"wait_s": 0.25, "power_w": 0.0, "first": 0, "rounds": 6}
+"""What the parts below read that no configuration names, as a helper module of a user would have it."""
+
+
+class Helped(cosim.Selection):
+    """Takes one client after a wait."""
+
+    def participants(self, sim, edge, coming):
+        yield from sim.spend(edge.name, "idle", ELSEWHERE["wait_s"], ELSEWHERE["power_w"])
+        return [coming.clients[(coming.job.number + ELSEWHERE["first"]) % len(coming.clients)]]
+
+
+class Elsewhere(cosim.AfterRounds):
+    """Ends when something elsewhere says so."""
+
+    def is_reached(self, progress):
+        return progress.num_global_rounds >= ELSEWHERE["rounds"]
+
+
+def helped(num_versions: int = 1) -> System:
+    training = worlds.training(num_edge_rounds=1, selection=Helped())
+    usual = evolve(HIST, protocol=HFedAvg(training=training), end=Elsewhere(num_global_rounds=6))
+    return evolve(usual, evaluation=EveryVersions(num_versions=num_versions))
+
+
+def stopped_at(folder: Path, system: System, version: int, **options: object) -> dict[str, bytes]:
+    """What is in the folder of a run that was stopped."""
+    with pytest.raises(Stopped):
+        play(system, folder, listener=stop_at(version), checkpoint_every=1, **options)
+    return files_of(folder)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "group_rows"),
+    [
+        ({"wait_s": 2.25}, r"version 1 at \S+ s, and now makes it at \S+ s", 200_000),
+        ({"power_w": 0.1}, r"other spans up to version 3, at \S+ s", 200_000),
+        ({"power_w": 0.1}, r"other spans up to version 3, at \S+ s", 1),
+        ({"first": 1}, r"version 1 at|other fates and spans and transfers up to version 3", 1),
+        ({"rounds": 2}, "version 3, and now ends with 2", 200_000),
+    ],
+)
+def test_a_replay_with_other_rows_is_refused_and_leaves_the_folder_as_it_was(
+    tmp_path, monkeypatch, change, words, group_rows
+):
+    before = stopped_at(tmp_path / "a", helped(), 3, group_rows=group_rows)
+    for name, value in change.items():
+        monkeypatch.setitem(ELSEWHERE, name, value)
+    with pytest.raises(ConfigurationError, match=f"^resume: the stopped run made ({words}).*Usual fix"):
+        play(helped(), tmp_path / "a", resume=True, group_rows=group_rows)
+    assert files_of(tmp_path / "a") == before
+    monkeypatch.undo()
+    play(helped(), tmp_path / "a", resume=True, clock="events", shuffle_ties=5)
+    play(helped(), tmp_path / "whole")
+    assert tables(tmp_path / "a") == tables(tmp_path / "whole")
+
+
 # --- Killed -----------------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,7 @@ def test_a_checkpoint_has_the_numbers_to_the_bit(tmp_path):
     numbers = {"losses edge-00 1 0 client-0000": np.array([1 / 3, np.pi])}
     Checkpoint(
         version=1,
+        rows={},
         weights={"a": np.zeros(2, np.float32)},
         evaluations=[Evaluation(0.0, 0, {"accuracy": 0.5}, {"accuracy": Measure("accuracy", True)})],
         journal=numbers,

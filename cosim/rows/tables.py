@@ -66,7 +66,17 @@ def columns_of(
     Args:
         stretches_s: Last instants of the stretches that the rows are in, rising.
     """
-    kind = TABLES[name]
+    kind, found = TABLES[name], unordered(name, rows, columns)
+    ends_s = found[ENDS[kind]]
+    if not len(ends_s):
+        return found
+    keys = [stretch_of(kind, ends_s, stretches_s), *(found[column] for column in _ORDER[name])]
+    order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
+    return {column: values[order] for column, values in found.items()}
+
+
+def unordered(name: str, rows: Sequence[Any], columns: Columns | None = None) -> Columns:
+    """The columns of a table as `columns_of`, in the order in which the rows were recorded."""
     scores = tuple(rows[0].scores) if rows and name == "evaluations" else ()
     if name == "evaluations":
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
@@ -76,12 +86,7 @@ def columns_of(
     for column, dtype in dtypes.items():
         many = None if columns is None else columns[column]
         found[column] = (_words_of if dtype == "str" else _numbers_of)(singles[column], many, dtype)
-    ends_s = found[ENDS[kind]]
-    if not len(ends_s):
-        return found
-    keys = [stretch_of(kind, ends_s, stretches_s), *(found[column] for column in _ORDER[name])]
-    order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
-    return {column: values[order] for column, values in found.items()}
+    return found
 
 
 def table_of(columns: Columns) -> "pd.DataFrame":

@@ -11,6 +11,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 import attrs
@@ -78,8 +79,8 @@ class ManyAtOnce(Protocol):
         """About how many."""
         ...
 
-    def columns(self, until_s: float) -> Mapping[type[Row], Columns]:
-        """Those that ended by then."""
+    def columns(self, until_s: float, from_s: float = -math.inf) -> Mapping[type[Row], Columns]:
+        """Those that ended by then, and no earlier than from another time."""
         ...
 
     def forget(self, until_s: float) -> None:
@@ -101,6 +102,21 @@ class Group(NamedTuple):
     ends_s: Sequence[float]
 
 
+class Moment(NamedTuple):
+    """Which rows are whole when the global model has a new version, however events of an instant are ordered.
+
+    Attributes:
+        before_s: Rows that ended before it are.
+        now_s: The instant of the version. Where no edge round is open, rows of global rounds that have ended
+            are whole then, too.
+        num_global_rounds: Those that have ended.
+    """
+
+    before_s: float = -math.inf
+    now_s: float = 0.0
+    num_global_rounds: int = 0
+
+
 class _Ended(NamedTuple):
     """A stretch that has ended, and how many rows there were by then."""
 
@@ -118,6 +134,8 @@ class Trace:
         many: Rows that are kept many at a time; None: there are none.
         before_group: Records what ended by an instant and is not recorded yet; asked before rows are handed
             over.
+        before_forgetting: Told before when they ended, before rows are forgotten.
+        digest: Gives the digest of the rows that are whole at a moment; empty where none is kept.
     """
 
     def __init__(self) -> None:
@@ -143,6 +161,8 @@ class Trace:
         self.num_arrived = 0
         self.many: ManyAtOnce | None = None
         self.before_group: Callable[[float], None] = lambda until_s: None
+        self.before_forgetting: Callable[[float], None] = lambda before_s: None
+        self.digest: Callable[[Moment], Mapping[str, str]] = lambda moment: {}
         self._ended: list[_Ended] = []
         self._num_handed_over = 0
         self._open_rounds: dict[object, float] = {}
@@ -202,7 +222,7 @@ class Trace:
         if self._receiver is None or num_rows < self._group_rows:
             return
         # At this instant more may end.
-        num_whole = bisect_left(self._ended, min(now_s, *self._open_rounds.values(), math.inf), key=_end_s)
+        num_whole = bisect_left(self._ended, self._whole_before_s(now_s), key=_end_s)
         if not num_whole:
             return
         until_s, num_by_then = self._ended[num_whole - 1]
@@ -211,8 +231,16 @@ class Trace:
         self.before_group(until_s)
         self._receiver(until_s)
 
+    def moment(self, now_s: float, num_global_rounds: int) -> Moment:
+        """Which rows are whole at this instant."""
+        return Moment(self._whole_before_s(now_s), now_s, num_global_rounds)
+
+    def _whole_before_s(self, now_s: float) -> float:
+        return min(now_s, *self._open_rounds.values(), math.inf)
+
     def forget(self, until_s: float) -> None:
         """Let go of the rows that ended by then."""
+        self.before_forgetting(math.nextafter(until_s, math.inf))
         num_rows = self.num_rows
         for kind, rows in self._lists.items():
             del rows[: _num_ended(kind, rows, until_s)]
@@ -228,6 +256,16 @@ class Trace:
             self.many.columns(until_s) if self.many else {},
             [end_s for end_s, _ in self._ended if end_s <= until_s],
         )
+
+    def between(self, from_s: float, before_s: float) -> Group:
+        """The rows that ended in a time, its end excluded."""
+        rows = {}
+        for kind, kept in self._lists.items():
+            ends_s = attrgetter(ENDS[kind])
+            first = bisect_left(kept, from_s, key=ends_s)
+            rows[kind] = kept[first : bisect_left(kept, before_s, first, key=ends_s)]
+        until_s = math.nextafter(before_s, -math.inf)
+        return Group(rows, self.many.columns(until_s, from_s) if self.many else {}, ())
 
 
 def stretch_of(

@@ -18,6 +18,7 @@ from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.names import CLOUD, codec_of
 from cosim.records import Evaluation, Round
+from cosim.rows.trace import Moment
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import End, Progress
 from cosim.servers.evaluation_times import EvaluationTimes
@@ -33,7 +34,8 @@ class VersionReport(NamedTuple):
     """What a listener hears of a new version of the global model, again if it turns out to be the last.
 
     With an evaluation, the model, what the nodes keep (`states`) and other models that somebody still needs
-    (`living`) are computed; `trained` has the weights of updates that are trained and still needed.
+    (`living`) are computed; `trained` has the weights of updates that are trained and still needed, and
+    `rows` the digest of the rows up to the version, where it is kept.
     """
 
     progress: Progress
@@ -42,6 +44,7 @@ class VersionReport(NamedTuple):
     states: Mapping[str, PendingState] = MappingProxyType({})
     living: Mapping[str, PendingModel] = MappingProxyType({})
     trained: Mapping[str, Any] = MappingProxyType({})
+    rows: Mapping[str, str] = MappingProxyType({})
 
     @property
     def version(self) -> int:
@@ -53,12 +56,14 @@ class VersionReport(NamedTuple):
 class _Standing:
     """How far a run has come.
 
-    Its last version and what clients had taken at rest by then, and the last that was evaluated.
+    Its last version, what clients had taken at rest by then and which rows were whole, and the last version
+    that was evaluated.
     """
 
     last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel()))
     evaluated: Progress | None = None
     rest_j: float = 0.0
+    moment: Moment = attrs.field(factory=Moment)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -194,7 +199,9 @@ class Cloud(Server):
         if not self.evaluation.learns:
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
         others = {name: other for name, other in self.living.items() if other is not model}
+        standing.moment = sim._trace.moment(progress.time_s, progress.num_global_rounds)
         if known and progress.version == known.version:
+            known.check_rows(progress.time_s, sim._trace.digest(standing.moment))
             known.settle(self.learner, model, self.states, others, self._asked)
         standing.last = VersionReport(progress, None, model, dict(self.states), others)
         if sim.rests is not None and self.evaluation.learns:
@@ -209,19 +216,19 @@ class Cloud(Server):
     def _evaluate(self, sim: Simulation) -> None:
         """Evaluate the last version, where anything is learned."""
         standing, known = self._standing, self.known
-        progress, _, model, states, living, _ = standing.last
-        standing.evaluated = progress
+        last = standing.last
+        progress = standing.evaluated = last.progress
         if not self.evaluation.learns:
             return
         if known and progress.version <= known.version:
-            evaluation = known.evaluation_of(progress.version)
+            evaluation = known.evaluation_of(progress.version, progress.time_s)
         else:
-            self.learner.compute(model, *states.values(), *living.values())
-            scores, measures = self.learner.evaluate(model), self.learner.measures
+            self.learner.compute(last.model, *last.states.values(), *last.living.values())
+            scores, measures = self.learner.evaluate(last.model), self.learner.measures
             evaluation = Evaluation(progress.time_s, progress.version, scores, measures, standing.rest_j)
         sim._trace.record(evaluation)
-        trained = self.learner.trained(self._asked)
-        standing.last = standing.last._replace(evaluation=evaluation, trained=trained)
+        trained, rows = self.learner.trained(self._asked), sim._trace.digest(standing.moment)
+        standing.last = last._replace(evaluation=evaluation, trained=trained, rows=rows)
 
     def finish(self, sim: Simulation) -> None:
         """Evaluate the last version where nobody knew that it would be the last."""

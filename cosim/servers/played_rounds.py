@@ -68,25 +68,27 @@ class PlayedRounds:
     def fall_asleep(self, until_s: float) -> None:
         """Keep the idling of those who fell asleep by then, and are still at rest."""
         if self.keeps_rows:
-            self._rested += [Rested.fallen_asleep(clients, until_s) for clients in self.cells]
+            asleep = [Rested.fallen_asleep(clients, until_s) for clients in self.cells]
+            self._rested += [of for of in asleep if len(of.since_s)]
 
     @property
     def num_rows(self) -> int:
         """About how many rows it has."""
         return self._rows_of_a_job * self._num_jobs
 
-    def columns(self, until_s: float = math.inf) -> dict[type[Row], Columns]:
-        """The rows that ended by then, by column."""
-        rounds = [of for of in self._rounds if of.start_s <= until_s]
+    def columns(self, until_s: float = math.inf, from_s: float = -math.inf) -> dict[type[Row], Columns]:
+        """The rows that ended by then, and no earlier than from another time, by column."""
+        rounds = [of for of in self._rounds if of.start_s <= until_s and from_s <= of.ending.end_s]
+        rested = [of for of in self._rested if from_s <= of.until_s]
         found = _columns(rounds) if rounds else {}
-        if self._rested:
-            sizes = [len(of.since_s) for of in self._rested]
-            clients, _ = _names([of.clients for of in self._rested], sizes)
+        if rested:
+            sizes = [len(of.since_s) for of in rested]
+            clients, _ = _names([of.clients for of in rested], sizes)
             at_work = [found[Span]] if Span in found else []
-            found[Span] = _stacked(at_work + spans_of(self._rested, clients))
+            found[Span] = _stacked(at_work + spans_of(rested, clients))
         for kind, columns in found.items():
             ends_s = columns["end_s"]
-            which = (self._forgotten_s < ends_s) & (ends_s <= until_s)
+            which = (self._forgotten_s < ends_s) & (from_s <= ends_s) & (ends_s <= until_s)
             if not which.all():
                 found[kind] = {name: values[which] for name, values in columns.items()}
         return found

@@ -209,7 +209,7 @@ def test_a_checkpoint_keeps_scores_to_the_bit_and_what_they_mean(tmp_path):
         Evaluation(0.1 * number, number, dict.fromkeys(measures, value), measures)
         for number, value in enumerate(values)
     ]
-    Checkpoint(version=2, weights={"a": np.zeros(2, np.float32)}, evaluations=kept).save(tmp_path)
+    Checkpoint(version=2, rows={}, weights={"a": np.zeros(2, np.float32)}, evaluations=kept).save(tmp_path)
     loaded = Checkpoint.load(tmp_path)
     assert loaded is not None
     assert repr(loaded.evaluations) == repr(kept)

@@ -1,0 +1,106 @@
+"""A digest of rows: the same however they are played and grouped, another where one bit is another."""
+
+import math
+
+import pytest
+import worlds
+from data_sets import loaded
+from device_worlds import WORLDS, timed, unlike
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_clocks import systems
+
+import cosim
+from cosim import ConfigurationError, Simulation
+from cosim.learning.nothing_learned import NothingLearned
+from cosim.network import nodes_of
+from cosim.records import DONE, Allotment, Applied, Fate, Round, Span, Tally, Transfer, Version
+from cosim.rows.digest import Digest
+from cosim.rows.row_groups import RowGroups
+from cosim.rows.trace import Moment, Trace
+from cosim.running import _played, network_of
+
+SLEEPY = {"idle_w": 0.3, "sleep_w": 0.01, "sleeps_after_s": 4e-3}
+RESTING = {
+    "in rounds": unlike(devices=worlds.processors(3e9, 2e9, 1e9, 5e8, 3e8, **SLEEPY)),
+    "now and then": cosim.evolve(
+        WORLDS["asynchronous, now and then"], devices=worlds.processors(3e9, 2e9, 1e9, 5e8, 3e8, **SLEEPY)
+    ),
+}
+
+
+def digests(
+    system: cosim.System, clock: str = "events", group_rows: int = 10**9, shuffle_ties: int | None = None
+) -> dict[int, dict[str, str]]:
+    """Version -> digest of the rows up to it, where nothing is learned."""
+    system, found = timed(system), {}
+    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
+    Digest(sim._trace)
+    RowGroups(sim._trace, system.num_clients, group_rows=group_rows)
+
+    def heard(report):
+        progress = report.progress
+        moment = sim._trace.moment(progress.time_s, progress.num_global_rounds)
+        found[progress.version] = sim._trace.digest(moment)
+
+    outline = system.data.outline or loaded(system.data)
+    learner = NothingLearned(network_of(system), outline, system.task)
+    cloud = nodes_of(system, sim, learner, lambda: loaded(system.data), heard, clock=clock)
+    sim.run(_played(sim, system, cloud))
+    return found
+
+
+@pytest.mark.parametrize("system", [*WORLDS.values(), *RESTING.values()], ids=[*WORLDS, *RESTING])
+def test_it_hangs_neither_on_groups_nor_on_the_order_of_an_instant(system):
+    usual = digests(system)
+    assert len(set(map(str, usual.values()))) == len(usual)
+    assert digests(system, group_rows=7) == usual
+    assert digests(system, group_rows=40, shuffle_ties=3) == usual
+
+
+@given(system=systems(), group_rows=st.sampled_from([5, 60, 10**9]))
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_it_is_the_same_on_both_clocks(system, group_rows):
+    try:
+        by_events = digests(system)
+    except ConfigurationError:
+        return
+    assert digests(system, "arrays", group_rows) == by_events
+
+
+ROWS = (
+    Span("client-0001", "train", 0.1, 0.5, 0.25, DONE, 3),
+    Transfer("client-0001", "edge-00", 1, 0, 0.1, 0.5, 4096, 4095.0, True),
+    Fate("client-0001", "edge-00", 3, 1, 0, 0.1, 0.5, DONE),
+    Allotment("client-0001", "edge-00", 1, 0, 0.5, True, True, 3, 1e9, 0.1, 0.2, 0.3),
+    Round("edge", "edge-00", 1, 0, 0.1, 0.5, 3, 3, 3, 2),
+    Tally("edge-00", 1, 0, 0.1, 0.5, 3, 3, 2, *[0.5] * 10, 4096, *[0.25] * 8),
+    Version("cloud", 4, 0.5, 2, 1),
+    Applied("cloud", "client-0001", "edge-00", 3, 1, 2, 0, 0.5, 0.1, 0.4, 0.5),
+)
+
+
+def digest_of(*rows) -> dict[str, str]:
+    trace = Trace()
+    digest = Digest(trace)
+    for row in rows:
+        trace.record(row)
+    return digest.at(Moment(1.0, 2.0, 0))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: type(row).__name__)
+def test_every_column_counts_to_its_last_bit(row):
+    usual = digest_of(row)
+    for column, value in row._asdict().items():
+        if isinstance(value, float):
+            other = math.nextafter(value, math.inf)
+        else:
+            other = (not value) if isinstance(value, bool) else value + ("x" if isinstance(value, str) else 1)
+        assert digest_of(row._replace(**{column: other})) != usual, column
+
+
+def test_two_rows_are_not_one_and_none():
+    (span, other) = ROWS[0], ROWS[0]._replace(node="client-0002")
+    found = [digest_of(*rows) for rows in ((span,), (span, span), (span, other), (other, span))]
+    assert found[2] == found[3]
+    assert len(set(map(str, found))) == 3
