@@ -2,18 +2,19 @@
 
 A run of a user's parts is a run of their code. So `provenance.json` and `study.json` keep a hash of the file
 of each module that a configuration names and that is not ours: those of its classes, with what they derive
-from, and those of functions given as `module:function`. So do they of each file that a part reads because a
-field names it, such as a trace (`Port.files`). A run that goes on, and a study, refuse others.
+from, those of functions given as `module:function`, and the user's own modules that they import
+(`cosim.named_files.imports`). So do they of each file that a part reads because a field names it, such as a
+trace (`Port.files`). A run that goes on, and a study, refuse others.
 
-Scope and limitations: the files as they lie there when a run begins, not what they import in turn. Where a
-module has no file, as a notebook, the hash is null, and nothing is refused.
+Scope and limitations: the files as they lie there when a run begins. Where a module has no file, as a
+notebook, the hash is null, and nothing is refused.
 
 Validation: tests/named_files/test_sources.py.
 """
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,14 @@ from cosim.configuration import (
     parts_of,
 )
 from cosim.files import located
+from cosim.named_files.imports import imported_by, is_ours
 
 Sources = dict[str, dict[str, Any]]
 """Module -> names of what is used of it (`of`), and the hash of its file (`sha256`).
 
-For a file likewise: its path as the field says it -> the kinds of parts that read it, and its hash.
+For a file likewise: its path as the field says it -> the kinds of parts that read it, and its hash. In place
+of names, a module that is only imported has the modules that import it (`imported_by`) and its `file`.
 """
-_ROOT = Path(__file__).resolve().parents[2]
-_OURS = tuple(_ROOT / package for package in ("cosim", "models", "analysis", "scenarios"))
-"""What the commit stands for."""
 
 
 def sources_of(*configs: Any) -> Sources:
@@ -48,19 +48,27 @@ def sources_of(*configs: Any) -> Sources:
             module, _, of = name.partition(":")
             used.setdefault(module, set()).add(of)
     files = {module: _file(module) for module in sorted(used)}
+    files = {
+        module: file
+        for module, file in files.items()
+        if module.partition(".")[0] not in sys.stdlib_module_names and not is_ours(file)
+    }
     read: dict[str, set[str]] = {}
     for part in (part for config in configs for part in parts_of(config)):
         for text in part.files():
             read.setdefault(text, set()).add(kind_of(type(part)))
-    return {
-        text: {"of": sorted(read[text]), "sha256": _hash(located(text))}
-        for text in sorted(read)
-        if not _is_ours(located(text))
-    } | {
-        module: {"of": sorted(used[module]), "sha256": _hash(file)}
-        for module, file in files.items()
-        if module.partition(".")[0] not in sys.stdlib_module_names and not _is_ours(file)
-    }
+    return (
+        {
+            text: {"of": sorted(read[text]), "sha256": _hash(located(text))}
+            for text in sorted(read)
+            if not is_ours(located(text))
+        }
+        | {module: {"of": sorted(used[module]), "sha256": _hash(file)} for module, file in files.items()}
+        | {
+            module: {"imported_by": sorted(of.by), "file": str(of.file), "sha256": _hash(of.file)}
+            for module, of in sorted(imported_by(files).items())
+        }
+    )
 
 
 def check_sources(known: Any, found: Sources, where: str) -> None:
@@ -78,11 +86,10 @@ def check_sources(known: Any, found: Sources, where: str) -> None:
         before = known[module].get("sha256") if isinstance(known[module], dict) else None
         now = found[module]["sha256"]
         if before and now and before != now:
-            of, is_module = ", ".join(found[module]["of"]), module_called(module) is not None
-            what = f"module {module} (of which it takes {of})" if is_module else f"file (which {of} reads)"
+            what, file = _told(module, found[module])
             raise ConfigurationError(
-                f"{where}: began with another {what}: {_file(module) if is_module else module} has changed "
-                "since. Usual fix: that file as it was, or another folder."
+                f"{where}: began with another {what}: {file} has changed since. Usual fix: that file as it "
+                "was, or another folder."
             )
 
 
@@ -98,8 +105,14 @@ def _names(config: Any) -> Iterator[str]:
                 yield item
 
 
-def _is_ours(file: Path) -> bool:
-    return any(file.is_relative_to(ours) for ours in _OURS)
+def _told(source: str, found: Mapping[str, Any]) -> tuple[str, str]:
+    """What a source is, and its file."""
+    if "imported_by" in found:
+        return f"module {source} (which {' and '.join(found['imported_by'])} imports)", found["file"]
+    of = ", ".join(found["of"])
+    if module_called(source) is None:
+        return f"file (which {of} reads)", source
+    return f"module {source} (of which it takes {of})", str(_file(source))
 
 
 def _is_there(name: str) -> bool:

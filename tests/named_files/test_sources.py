@@ -114,9 +114,117 @@ def test_texts_that_are_no_functions_are_not_listed():
 def test_classes_their_bases_and_named_functions_are_listed(calm, tmp_path):
     system = evolve(calm.system(), data=cosim.Arrays(source="calm.parts:samples"))
     assert sources_of(system) == {
+        "calm": {
+            "imported_by": ["calm.bases", "calm.parts"],
+            "file": str(tmp_path / "calm/__init__.py"),
+            "sha256": digest(tmp_path / "calm/__init__.py"),
+        },
         "calm.bases": {"of": ["Slow"], "sha256": digest(tmp_path / "calm/bases.py")},
         "calm.parts": {"of": ["Calm", "network", "samples"], "sha256": digest(tmp_path / "calm/parts.py")},
     }
+
+
+PART = "\n\ndef network():\n    'Read by nobody.'\n"
+TREES = {
+    "beside it": ({"mine.py": "import laws", "laws.py": ""}, "mine", {"laws": ["mine"]}),
+    "in turn, in a circle": (
+        {"mine.py": "import laws", "laws.py": "from tables import A", "tables.py": "import laws\nA = 1"},
+        "mine",
+        {"laws": ["mine", "tables"], "tables": ["laws"]},
+    ),
+    "within a function, never called": (
+        {"mine.py": "def f():\n    import laws", "laws.py": "not { python"},
+        "mine",
+        {"laws": ["mine"]},
+    ),
+    "by a constant name": (
+        {"mine.py": "import importlib\nx = lambda: importlib.import_module('laws')", "laws.py": ""},
+        "mine",
+        {"laws": ["mine"]},
+    ),
+    "of its package, and nothing else of it": (
+        {
+            "own/__init__.py": "from . import plots",
+            "own/plots.py": "",
+            "own/mine.py": "from . import laws\nfrom .deep.tables import A",
+            "own/laws.py": "",
+            "own/deep/__init__.py": "",
+            "own/deep/tables.py": "from ..units import S\nA = 1",
+            "own/units.py": "S = 1",
+        },
+        "own.mine",
+        {
+            "own": ["own.deep.tables", "own.laws", "own.mine", "own.units"],
+            "own.laws": ["own.mine"],
+            "own.deep": ["own.deep.tables", "own.mine"],
+            "own.deep.tables": ["own.mine"],
+            "own.units": ["own.deep.tables"],
+        },
+    ),
+    "a name of a package, which it imports": (
+        {"mine.py": "from own import A", "own/__init__.py": "from .laws import A", "own/laws.py": "A = 1"},
+        "mine",
+        {"own": ["mine", "own", "own.laws"], "own.laws": ["own"]},
+    ),
+    "without __init__": (
+        {"spaced/mine.py": "import spaced.laws", "spaced/laws.py": ""},
+        "spaced.mine",
+        {"spaced.laws": ["spaced.mine"]},
+    ),
+    "a package itself": (
+        {"own/__init__.py": "from .laws import A" + PART, "own/laws.py": "A = 1"},
+        "own",
+        {"own.laws": ["own"]},
+    ),
+    "not what is installed, standard or ours": (
+        {"mine.py": "def f():\n    import json, numpy, cosim.names, models, nowhere"},
+        "mine",
+        {},
+    ),
+    "only by the scenario": (
+        {"mine.py": "", "scenario.py": "import mine, laws", "laws.py": ""},
+        "mine",
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_what_own_modules_import_of_ones_own_is_listed(tree, tmp_path, monkeypatch):
+    files, named, wanted = TREES[tree]
+    for name, code in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(code + PART * name.endswith("mine.py"))
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+    try:
+        importlib.import_module(named)
+        found = sources_of(System(model=f"{named}:network"))
+    finally:
+        for name in set(sys.modules) - before:
+            del sys.modules[name]
+    assert found.pop(named)["of"] == ["network"]
+    assert {name: of["imported_by"] for name, of in found.items()} == wanted
+    for of in found.values():
+        assert of["sha256"] == digest(Path(of["file"]))
+
+
+def test_a_run_whose_imported_module_has_changed_is_refused_by_its_file(calm, tmp_path):
+    """One that is imported when a rule is first asked, and that no configuration names."""
+    lazily = "\n\ndef seconds():\n    from calm import clocks\n\n    return clocks.T\n"
+    bases = BASES.replace("0.25)", "seconds())") + lazily
+    for file, code in (("bases", bases), ("clocks", "from calm.ticks import T"), ("ticks", "T = 0.25")):
+        (tmp_path / f"calm/{file}.py").write_text(code + "\n")
+    importlib.reload(sys.modules["calm.bases"])
+    importlib.reload(calm)
+    stopped(calm.system(), tmp_path / "a")
+    (tmp_path / "calm/ticks.py").write_text("T = 2.5\n")
+    with pytest.raises(ConfigurationError) as refused:
+        cosim.run(calm.system(), out=tmp_path / "a", resume=True)
+    assert str(refused.value) == (
+        f"resume: {tmp_path / 'a'}: began with another module calm.ticks (which calm.clocks imports): "
+        f"{tmp_path / 'calm/ticks.py'} has changed since. Usual fix: that file as it was, or another folder."
+    )
 
 
 def test_a_script_goes_by_its_file(tmp_path, calm):
@@ -129,7 +237,7 @@ def test_a_script_goes_by_its_file(tmp_path, calm):
     )
     found = json.loads(done.stdout)
     assert found["mine"] == {"of": ["Calm", "network"], "sha256": digest(script)}
-    assert found.keys() == {"calm.bases", "mine"}
+    assert found.keys() == {"calm", "calm.bases", "mine"}
 
 
 def test_a_module_without_a_file_says_so_and_refuses_nothing(monkeypatch):
@@ -193,7 +301,7 @@ def test_a_study_that_goes_on_refuses_another_source_of_any_design(calm, tmp_pat
             runs = study.run(tmp_path / "s", executor=executor)
             assert list(runs["status"]) == ["complete"] * 2
             asked = json.loads((tmp_path / "s/study.json").read_text())
-            assert asked["sources"].keys() == {"calm.bases", "calm.parts"}
+            assert asked["sources"].keys() == {"calm", "calm.bases", "calm.parts"}
         edited(sys.modules["calm.bases"])
         with pytest.raises(
             ConfigurationError, match=r"s: began with another module calm\.bases .*takes Slow"
