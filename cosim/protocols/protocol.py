@@ -8,6 +8,10 @@ Usage::
 
         training: EdgeTraining = EdgeTraining(num_edge_rounds=1)
 
+        @property
+        def waiting(self):
+            return self.training.waiting
+
         def play(self, sim, cloud):
             def one_round(model, number):
                 return self.training.play(sim, cloud, cloud.edges[0], model, None, number)

@@ -22,6 +22,9 @@ from cosim import (
     Uplink,
 )
 from cosim.links.uplink import Cell, Job
+from cosim.radio.channel import Channel
+from cosim.radio.fading import StillChannel
+from cosim.radio.propagation.given_snr import FlatSnr
 
 CLIENTS = ("a", "b", "c")
 NUM_VALUES, BITS = 1000, 32_000
@@ -29,22 +32,24 @@ CELL = Cell("edge-00", CLIENTS, np.full(3, 100.0), np.full(3, 0.2))
 
 
 class Steady(Uplink):
-    """1 Mbit/s for everybody, after 5 ms."""
+    """1 Mbit/s for everybody, or another rate, after 5 ms."""
+
+    rate_bps: float = 1e6
 
     def links(self, sim, cells):
         """The link of each cell."""
-        return [SteadyLink(sim) for _ in cells]
+        return [SteadyLink(sim, self.rate_bps) for _ in cells]
 
 
 class SteadyLink(Link):
-    """Sends at 1 Mbit/s."""
+    """Sends at a rate."""
 
-    def __init__(self, sim):
-        self.sim = sim
+    def __init__(self, sim, rate_bps):
+        self.sim, self.rate_bps = sim, rate_bps
 
     def open(self, client, payload, tx_power_w, job):
         """Begin."""
-        return SteadyUpload(self.sim, payload.bits, 1e6, wait_s=5e-3)
+        return SteadyUpload(self.sim, payload.bits, self.rate_bps, wait_s=5e-3)
 
 
 def radio(sharing) -> Radio:
@@ -116,6 +121,15 @@ def test_a_steady_upload_by_arithmetic():
     left_bits = play(Steady(), 7e-3)[1]
     assert left_bits == pytest.approx(dict.fromkeys(CLIENTS, BITS - 2000.0), rel=1e-12)
     assert play(Steady(), 4e-3)[1] == dict.fromkeys(CLIENTS, BITS)
+
+
+def test_at_a_rate_of_0_nothing_arrives():
+    sim, left_bits, done = play(Steady(rate_bps=0.0), 1.0)
+    assert (sim.now_s, left_bits) == (1.0, dict.fromkeys(CLIENTS, BITS))
+    assert not any(done.values())
+    channel = Channel(mean_snr=FlatSnr(snr=0.0), fading=StillChannel())
+    (band,) = FixedShares(bandwidth_hz=1e6).bands(Simulation(1), 1)
+    assert band.upload_s(channel, Uncompressed().payload(NUM_VALUES), (), 1) == np.inf
 
 
 @pytest.mark.parametrize("name", ["fixed", "over the air"])

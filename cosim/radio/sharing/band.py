@@ -3,6 +3,7 @@
 A kind of `Sharing` makes a `Band` for each cell, in which clients open uploads over their channels.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -52,11 +53,12 @@ class Band(ABC):
 
     def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
         """How long an upload takes, once it is granted, in what each of so many clients can count on."""
-        return payload.bits / channel.rate_bps(self.share_hz(num_clients), block)
+        rate_bps = channel.rate_bps(self.share_hz(num_clients), block)
+        return payload.bits / rate_bps if rate_bps else math.inf
 
     @abstractmethod
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:
-        """Begin an upload in a fading block."""
+        """Begin an upload in a fading block, which may end before the upload, and in which the rate may be 0."""
 
     def uploads(self, begins_s: NDArray[np.float64], payload: Payload, rates: "Rates") -> Uploads | None:
         """Uploads of the edge round that has begun, as `Link.uploads`; None: it is played by events."""

@@ -1,0 +1,131 @@
+"""Examples of the page of own parts, in systems that are harsher than those in which the page plays them."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+import pytest
+
+import cosim
+from cosim.testing import small_system
+
+PARTS = (Path(__file__).parents[1] / "docs" / "parts.md").read_text(encoding="utf-8")
+SMALL = cosim.evolve(small_system(), evaluation=cosim.Never())
+ONE_BY_ONE = cosim.evolve(
+    SMALL,
+    protocol=cosim.FedAsync(training=cosim.Clients(num_local_steps=3)),
+    end=cosim.AfterVersions(num_versions=20),
+)
+
+
+@pytest.fixture(name="example")
+def fixture_example(tmp_path, monkeypatch):
+    """Loads an example without its contract."""
+
+    def load(name: str) -> ModuleType:
+        code = re.search(rf"```python\n# {name}\.py\n(.*?)```", PARTS, re.DOTALL)[1]
+        kept = [line for line in code.splitlines() if not line.startswith("check_")]
+        path = tmp_path / f"{name}.py"
+        path.write_text("\n".join(kept), encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def lasted_s(system: cosim.System, direction: str = "up") -> pd.Series:
+    transfers = cosim.run(system).transfers
+    transfers = transfers[transfers["direction"] == direction]
+    return (transfers["end_s"] - transfers["start_s"]).set_axis(transfers["client"])
+
+
+@pytest.mark.parametrize(
+    "radio",
+    [
+        cosim.Radio(),
+        cosim.Radio(fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=1e-3))),
+        cosim.Radio(outage_probability=0.3),
+    ],
+    ids=["plain", "fades", "outage"],
+)
+def test_narrow_is_a_whole_band_for_each(example, radio):
+    """With one client in a cell its uploads are those of the whole band, in fades and outages too."""
+    narrow, shares = example("narrow").Narrow(width_hz=1e4), cosim.FixedShares(bandwidth_hz=1e4)
+    training = cosim.EdgeTraining(num_edge_rounds=4, waiting=cosim.Deadline(after_s=1.0))
+    alone, some = (
+        cosim.evolve(SMALL, num_clients=number, protocol=cosim.HFedAvg(training=training))
+        for number in (2, 6)
+    )
+    found = lasted_s(cosim.evolve(alone, uplink=cosim.evolve(radio, sharing=narrow)))
+    pd.testing.assert_series_equal(
+        found, lasted_s(cosim.evolve(alone, uplink=cosim.evolve(radio, sharing=shares))), check_exact=True
+    )
+    assert (found > 0.9).any() == (radio.outage_probability > 0.0)
+    by_events, by_either = (
+        cosim.run(cosim.evolve(some, uplink=cosim.evolve(radio, sharing=narrow)), clock=clock).transfers
+        for clock in ("events", "auto")
+    )
+    pd.testing.assert_frame_equal(by_events, by_either, check_exact=True)
+
+
+def test_shadows_are_drawn_anew_for_jobs_without_rounds(example):
+    """Each client's last upload is cut by the end of the run."""
+    found = lasted_s(cosim.evolve(ONE_BY_ONE, uplink=cosim.Radio(fading=example("shadows").Shadows())))
+    for _, of_client in found.groupby(level=0):
+        assert of_client.nunique() == len(of_client) >= 2
+
+
+def test_a_broadcast_is_for_those_who_receive_together(example):
+    downlink = example("cable_broadcast").CableBroadcast()
+    with pytest.raises(cosim.ConfigurationError, match=r"CableBroadcast: sends all the same.*Unicast"):
+        cosim.evolve(ONE_BY_ONE, downlink=downlink)
+    found = lasted_s(cosim.evolve(SMALL, downlink=downlink), "down")
+    assert found.to_numpy() == pytest.approx(32 * (12 * 8 + 8 * 4) / 1e6, rel=1e-9)
+
+
+def test_federated_averaging_waits_as_its_training_does_and_in_one_cell(example):
+    training = cosim.EdgeTraining(num_edge_rounds=1, waiting=cosim.Deadline(after_s=0.01))
+    protocol = example("fed_avg").FedAvg(training=training)
+    one = cosim.evolve(SMALL, num_cells=1)
+    lossy = cosim.evolve(one, protocol=protocol, uplink=cosim.Radio(outage_probability=0.3))
+    assert cosim.run(lossy).summary.time_s == pytest.approx(0.01 * len(cosim.run(lossy).rounds) / 2)
+    with pytest.raises(cosim.ConfigurationError, match=r"FedAvg: trains one cell only.*num_cells = 1"):
+        cosim.evolve(SMALL, protocol=protocol)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"num_cells": 1, "num_clients": 1},
+        {
+            "devices": cosim.evolve(
+                SMALL.devices,
+                presence=cosim.OnOff(
+                    on=cosim.Exponential(rate_per_s=50.0), off=cosim.Exponential(rate_per_s=50.0)
+                ),
+            )
+        },
+    ],
+    ids=["alone", "coming and going"],
+)
+def test_pairs_start_whoever_is_there(example, changes):
+    hasty = example("hasty")
+    protocol = hasty.Hasty(starts=hasty.Pairs(), training=cosim.Clients(num_local_steps=3))
+    versions = cosim.run(cosim.evolve(ONE_BY_ONE, protocol=protocol, **changes)).versions
+    assert versions["version"].max() == 20
+    assert versions["num_in_flight"].max() <= 2
+
+
+def test_the_only_cell_trains_the_whole_model(example):
+    """As one of several trains half of it."""
+    sizes = example("large_first").LargeFirst()
+    for num_cells, share in ((1, 1.0), (2, 0.5), (3, 0.5)):
+        cells = [None] * num_cells
+        cloud = type("Cloud", (), {"edges": cells, "shape": type("Shape", (), {"num_units": {"0": 8}})})
+        assert sizes.counts(cloud, None, 1)["0"][0] == 8 * share
