@@ -21,6 +21,7 @@ from cosim import (
     Uncompressed,
     Uplink,
 )
+from cosim.configuration import configuration
 from cosim.links.uplink import Cell, Job
 from cosim.radio.channel import Channel
 from cosim.radio.fading import StillChannel
@@ -31,6 +32,7 @@ NUM_VALUES, BITS = 1000, 32_000
 CELL = Cell("edge-00", CLIENTS, np.full(3, 100.0), np.full(3, 0.2))
 
 
+@configuration
 class Steady(Uplink):
     """1 Mbit/s for everybody, or another rate, after 5 ms."""
 

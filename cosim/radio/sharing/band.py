@@ -58,7 +58,7 @@ class Band(ABC):
 
     @abstractmethod
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:
-        """Begin an upload in a fading block, which may end before the upload, and in which the rate may be 0."""
+        """Begin an upload in a fading block, which may end before the upload; its rate may be 0."""
 
     def uploads(self, begins_s: NDArray[np.float64], payload: Payload, rates: "Rates") -> Uploads | None:
         """Uploads of the edge round that has begun, as `Link.uploads`; None: it is played by events."""
