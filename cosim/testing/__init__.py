@@ -28,8 +28,13 @@ Laws of runs (`check_system`):
 - *updates*: what an asynchronous server applies has arrived, and is applied once, as stale as versions say;
 - *determinism*: the same seed gives the same tables and weights, with any number of workers, and with
   simultaneous events in any order;
+- *both clocks*: what can be played on arrays has the same tables there, bit for bit, as by events;
+- *weights*: what is learned is finite;
 - *timing only*: without learning, spans, transfers, plans, rounds and updates are the same;
 - *resume*: a run that is stopped, at its beginning or halfway, and goes on ends as if it never had been.
+
+A part that is checked without a system of yours is played in a small one, with a downlink and with deadlines
+that cut some of its jobs and most of them.
 
 Usage::
 
@@ -55,7 +60,8 @@ from cosim.testing.parts import (
     check_task,
     check_uplink,
 )
-from cosim.testing.runs import check_system, small_system
+from cosim.testing.runs import check_system
+from cosim.testing.systems import small_system
 
 __all__ = [
     "BrokenLaw",

@@ -17,16 +17,15 @@ from cosim.links.downlink import Downlink
 from cosim.links.uplink import Uplink
 from cosim.names import client_name
 from cosim.protocols.protocol import Protocol
-from cosim.running import network_of, run
+from cosim.running import network_of
 from cosim.selection.selection import Selection
-from cosim.servers.evaluation_times import Never
-from cosim.servers.waiting import Deadline
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.downloads import check_downloads
 from cosim.testing.laws import broken
 from cosim.testing.presences import check_windows
-from cosim.testing.runs import check_system, small_system
+from cosim.testing.runs import check_in_small, check_system
+from cosim.testing.systems import quiet_system
 from cosim.testing.uploads import check_uploads
 
 
@@ -40,8 +39,10 @@ def check_protocol(protocol: Protocol, system: System | None = None, network: An
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    system = system or small_system(plays_rounds=protocol.plays_rounds)
-    check_system(attrs.evolve(system, protocol=protocol), network)
+    if system is None:
+        check_in_small(network, plays_rounds=protocol.plays_rounds, protocol=protocol)
+    else:
+        check_system(attrs.evolve(system, protocol=protocol), network)
 
 
 def check_uplink(uplink: Uplink) -> None:
@@ -51,8 +52,7 @@ def check_uplink(uplink: Uplink) -> None:
         BrokenLaw: The first law that is broken.
     """
     check_uploads(uplink)
-    deadline_s = 1.0 if uplink.loses_updates else _check_whole_rounds(uplink=uplink)
-    check_system(attrs.evolve(small_system(Deadline(after_s=deadline_s)), uplink=uplink))
+    check_in_small(uplink=uplink)
 
 
 def check_downlink(downlink: Downlink) -> None:
@@ -62,16 +62,7 @@ def check_downlink(downlink: Downlink) -> None:
         BrokenLaw: The first law that is broken.
     """
     check_downloads(downlink)
-    deadline_s = _check_whole_rounds(downlink=downlink)
-    check_system(attrs.evolve(small_system(Deadline(after_s=deadline_s)), downlink=downlink))
-
-
-def _check_whole_rounds(**part: Uplink | Downlink) -> float:
-    """Check the laws of runs with a part; returns a deadline by which some have not arrived."""
-    system = attrs.evolve(small_system(), **part)
-    check_system(system)
-    rounds = run(attrs.evolve(system, evaluation=Never())).rounds
-    return 0.7 * float(rounds["end_s"].iloc[0])
+    check_in_small(downlink=downlink)
 
 
 def check_codec(codec: Codec, system: System | None = None, network: Any = None) -> None:
@@ -85,7 +76,7 @@ def check_codec(codec: Codec, system: System | None = None, network: Any = None)
         raise broken("bits", f"{sizes} for 1 to 1,000,000 values", "bits that are no number above 0")
     if sizes != sorted(sizes):
         raise broken("bits", f"{sizes} for 1 to 1,000,000 values", "more values in fewer bits")
-    check_system(attrs.evolve(system or small_system(), codec=codec), network)
+    _check({"codec": codec}, system, network)
 
 
 def check_data(data: Data, system: System | None = None, network: Any = None) -> None:
@@ -98,7 +89,7 @@ def check_data(data: Data, system: System | None = None, network: Any = None) ->
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    system = attrs.evolve(system or small_system(), data=data)
+    given, system = system, attrs.evolve(system or quiet_system(), data=data)
     sizes = system.sizes()
     sims = (Simulation(system.seed), Simulation(system.seed))
     dataset, again = (data.load(sim, None) for sim in sims)
@@ -123,7 +114,7 @@ def check_data(data: Data, system: System | None = None, network: Any = None) ->
         where = f"{outline.num_features} features and {outline.num_classes} classes, loaded are "
         found = f"{dataset.num_features} and {dataset.num_classes}"
         raise broken("outline", where + found, "an outline of another data set")
-    check_system(system, network)
+    _check({"data": data}, given, network)
 
 
 def check_selection(rule: Selection, system: System | None = None, network: Any = None) -> None:
@@ -136,9 +127,7 @@ def check_selection(rule: Selection, system: System | None = None, network: Any 
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    system = system or small_system()
-    training = attrs.evolve(system.protocol.training, selection=rule)  # type: ignore[attr-defined]
-    check_system(attrs.evolve(system, protocol=attrs.evolve(system.protocol, training=training)), network)
+    _check({"protocol": _training_with(system, selection=rule)}, system, network)
 
 
 def check_presence(presence: Presence, system: System | None = None) -> None:
@@ -150,10 +139,10 @@ def check_presence(presence: Presence, system: System | None = None) -> None:
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    system = system or small_system()
-    check_windows(presence, [client_name(number) for number in range(system.num_clients)], system.seed)
-    devices = attrs.evolve(system.devices, presence=presence)  # type: ignore[call-arg]
-    check_system(attrs.evolve(system, devices=devices))
+    played = system or quiet_system()
+    check_windows(presence, [client_name(number) for number in range(played.num_clients)], played.seed)
+    devices = attrs.evolve(played.devices, presence=presence)  # type: ignore[call-arg]
+    _check({"devices": devices}, system)
 
 
 def check_local_training(rule: LocalTraining, system: System | None = None, network: Any = None) -> None:
@@ -167,10 +156,8 @@ def check_local_training(rule: LocalTraining, system: System | None = None, netw
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    system = system or small_system()
-    training = attrs.evolve(system.protocol.training, local=rule)  # type: ignore[attr-defined]
-    check_system(attrs.evolve(system, protocol=attrs.evolve(system.protocol, training=training)), network)
-    _trains_alone(rule, system, network)
+    _check({"protocol": _training_with(system, local=rule)}, system, network)
+    _trains_alone(rule, system or quiet_system(), network)
 
 
 def check_task(task: Task, system: System | None = None, network: Any = None) -> None:
@@ -184,7 +171,7 @@ def check_task(task: Task, system: System | None = None, network: Any = None) ->
     """
     from cosim.learning.tasks.task_check import trial
 
-    system = attrs.evolve(system or small_system(), task=task)
+    given, system = system, attrs.evolve(system or quiet_system(), task=task)
     tried = trial(task, system.data.load(Simulation(system.seed), None))
     if not math.isclose(tried.loss, tried.loss_of_twice, rel_tol=1e-4):
         where = f"{tried.loss} of a batch, {tried.loss_of_twice} of the batch twice"
@@ -195,7 +182,21 @@ def check_task(task: Task, system: System | None = None, network: Any = None) ->
         added = math.fsum(of[name] for of in tried.sums_of_slices)
         if not math.isclose(added, value, rel_tol=1e-4, abs_tol=1e-6):
             raise broken("sums", f"{name} is {value}, and {added} by slices", "a mean where a sum is meant")
-    check_system(system, network)
+    _check({"task": task}, given, network)
+
+
+def _check(parts: dict[str, Any], system: System | None, network: Any = None) -> None:
+    """Check all laws of runs on parts, in a system that holds them, or in the small one."""
+    if system is None:
+        check_in_small(network, **parts)
+    else:
+        check_system(attrs.evolve(system, **parts), network)
+
+
+def _training_with(system: System | None, **parts: Any) -> Protocol:
+    """The protocol of a system, or of the small one, whose `training` has these parts."""
+    protocol: Any = (system or quiet_system()).protocol
+    return attrs.evolve(protocol, training=attrs.evolve(protocol.training, **parts))
 
 
 def _trains_alone(rule: LocalTraining, system: System, network: Any) -> None:

@@ -7,39 +7,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
-from cosim.data.synthetic import Synthetic
-from cosim.devices.local_steps import SameSteps
-from cosim.learning.local_training.local_training import Sgd
-from cosim.protocols.edge_training import EdgeTraining
-from cosim.protocols.hfedavg import HFedAvg
+from cosim.devices.cycles import LocalStep
+from cosim.draws import Numbers
+from cosim.names import ClientNames, client_name
 from cosim.results import Result
 from cosim.running import run
-from cosim.servers.end import AfterRounds, AfterVersions
-from cosim.servers.evaluation_times import Never
-from cosim.servers.waiting import WaitForAll, Waiting
+from cosim.simulation import Simulation
 from cosim.system import System
-from cosim.testing.laws import LAWS, broken, same_tables
+from cosim.testing.laws import LAWS, BrokenLaw, broken, same_tables
+from cosim.testing.learned import weights_are_numbers
+from cosim.testing.systems import cut_systems, quiet_system, times_of
 
-PATIENT = WaitForAll()
 TIMES = "a draw that hangs on what was drawn before, or a set whose order is followed"
-
-
-def small_system(waiting: Waiting = PATIENT, *, plays_rounds: bool = True) -> System:
-    """Five clients in two cells that learn synthetic classes in half a second, by federated averaging."""
-    training = EdgeTraining(
-        num_edge_rounds=2, steps=SameSteps(num_local_steps=3), local=Sgd(batch_size=10), waiting=waiting
-    )
-    return System(
-        num_cells=2,
-        num_clients=5,
-        model="relu-12-8-4",
-        data=Synthetic(),
-        protocol=HFedAvg(training=training),
-        end=AfterRounds(num_global_rounds=3) if plays_rounds else AfterVersions(num_versions=6),
-    )
+ON_ARRAYS = "a method of one event and one of arrays that do not say the same"
+STATE = "state that no configuration and no checkpoint holds"
 
 
 def check_system(system: System, network: Any = None) -> None:
@@ -53,19 +35,37 @@ def check_system(system: System, network: Any = None) -> None:
         ConfigurationError: The system cannot be run.
     """
     round_trip(system)
-    usual = run(system, network, num_workers=1)
+    _cycles_of_many(system)
+    usual = run(system, network, num_workers=1, clock="events")
     for law in LAWS:
         law(usual)
-    for ties in (None, 1):
-        again = run(system, network, num_workers=2, shuffle_ties=ties)
-        order = "" if ties is None else ", with simultaneous events in another order"
-        same_tables(f"determinism{order}", usual, again, TIMES)
-    if not system.evaluation.learns:
-        return
-    _timing_only(system, network, usual)
-    last = int(usual.evaluations["version"].iloc[-1])
-    for stop_after in sorted({0, last // 2}):
-        _resume(system, network, usual, stop_after)
+    if system.evaluation.learns:
+        weights_are_numbers(usual)
+    on_arrays = False
+    try:
+        on_arrays = _on_both_clocks(system, network, usual)
+        if system.evaluation.learns:
+            _resumes(system, network, usual, on_arrays=on_arrays)
+        else:
+            _same_again(system, network, usual)
+    except BrokenLaw:
+        _same_at_once(system, network, usual, on_arrays=on_arrays)
+        raise
+
+
+def check_in_small(network: Any = None, *, plays_rounds: bool = True, **parts: Any) -> None:
+    """Check all laws of runs on parts, in a small system with a downlink and deadlines.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+        ConfigurationError: The parts do not fit the small system.
+    """
+    system, hasty = cut_systems(quiet_system(plays_rounds=plays_rounds, **parts), network)
+    check_system(system, network)
+    cut = times_of(hasty, network)
+    for law in LAWS:
+        law(cut)
+    _on_both_clocks(hasty, network, cut)
 
 
 def round_trip(system: System) -> None:
@@ -85,17 +85,62 @@ def round_trip(system: System) -> None:
             raise broken("round trip", f"another system comes back from {form}", "an __eq__ of its own")
 
 
-def _timing_only(system: System, network: Any, usual: Result) -> None:
+def _cycles_of_many(system: System) -> None:
+    """Check that the cycles of many clients are those of each."""
+    sim, numbers = Simulation(system.seed), Numbers.of(ClientNames(0, system.num_clients))
+    costs = system.cycles.of_clients(sim, numbers)
+    if costs is None:
+        return
+    for step in (LocalStep(10, 1.0, lambda: 1000), LocalStep(3, 0.5, lambda: 500)):
+        for number, cycles in enumerate(costs(step).tolist()):
+            alone = system.cycles.of_client(sim, client_name(number))(step)
+            if alone != cycles:
+                where = f"a step of {client_name(number)} takes {cycles} cycles by of_clients"
+                raise broken("both clocks", f"{where}, {alone} by of_client", ON_ARRAYS)
+
+
+def _on_both_clocks(system: System, network: Any, usual: Result) -> bool:
+    """Check that times are the same without learning, and on arrays; whether it can be played on these."""
+    if usual.learned is not None:
+        reason = "a time that hangs on weights"
+        same_tables("timing only", usual, times_of(system, network), reason, learned=False)
     try:
-        timed = run(attrs.evolve(system, evaluation=Never()), network)
+        played = times_of(system, network, "arrays")
     except ConfigurationError as error:
-        if "only times are asked for" in str(error):
-            return  # a part that reads losses says so
+        if str(error).startswith("clock = 'arrays'"):
+            return False  # a part of it is played by events only
         raise
-    same_tables("timing only", usual, timed, "a time that hangs on weights", learned=False)
+    same_tables("both clocks", usual, played, ON_ARRAYS, learned=False)
+    return True
 
 
-def _resume(system: System, network: Any, usual: Result, stop_after: int) -> None:
+def _same_at_once(system: System, network: Any, usual: Result, *, on_arrays: bool) -> None:
+    """Check that a run that nobody stops is the same when it is repeated, and on arrays."""
+    same_tables("determinism", usual, run(system, network, num_workers=2, clock="events"), TIMES)
+    _same_again(system, network, usual)
+    if on_arrays:
+        same_tables("both clocks", usual, run(system, network, clock="arrays"), ON_ARRAYS)
+
+
+def _same_again(system: System, network: Any, usual: Result) -> None:
+    """Check that a repeated run is the same, with simultaneous events in another order."""
+    again = run(system, network, num_workers=2, clock="events", shuffle_ties=1)
+    same_tables("determinism, with simultaneous events in another order", usual, again, TIMES)
+
+
+def _resumes(system: System, network: Any, usual: Result, *, on_arrays: bool) -> None:
+    """Check that a run that is stopped, at its beginning or halfway, and goes on is the same.
+
+    Whatever else must change nothing is changed with it, so that fewer runs are played: the clock, the number
+    of workers, the order of simultaneous events.
+    """
+    last = int(usual.evaluations["version"].iloc[-1])
+    _resume(system, network, usual, 0, clock="arrays" if on_arrays else "events")
+    if last > 1:
+        _resume(system, network, usual, last // 2, clock="events", num_workers=2, shuffle_ties=1)
+
+
+def _resume(system: System, network: Any, usual: Result, stop_after: int, **options: Any) -> None:
     def listener(report: Any) -> None:
         if report.version == stop_after:
             raise KeyboardInterrupt
@@ -103,7 +148,6 @@ def _resume(system: System, network: Any, usual: Result, stop_after: int) -> Non
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         with suppress(KeyboardInterrupt):
-            run(system, network, out=out, listener=listener, checkpoint_every=1)
-        resumed = run(system, network, out=out, resume=True)
-        reason = "state that no configuration and no checkpoint holds"
-        same_tables(f"resume after version {stop_after}", usual, resumed, reason)
+            run(system, network, out=out, listener=listener, checkpoint_every=1, **options)
+        resumed = run(system, network, out=out, resume=True, **options)
+        same_tables(f"resume after version {stop_after}", usual, resumed, STATE)
