@@ -97,6 +97,24 @@ def test_a_change_is_one_since_what_was_sent():
         np.testing.assert_allclose(learned(coarse)[name], values, rtol=1e-6)
 
 
+@pytest.mark.parametrize("cells", [False, True])
+def test_what_is_mixed_in_has_been_rounded(cells):
+    """Clients that stand still send what they got: a FedAsync server moves a share of the way to it."""
+    local = cosim.Sgd(batch_size=5, learning_rate=1e-30)
+    still = cosim.Clients(num_local_steps=1, local=local)
+    if cells:
+        still = cosim.Cells(training=attrs.evolve(TRAINING, num_edge_rounds=1, local=local))
+    system = attrs.evolve(
+        small_system(plays_rounds=False),
+        protocol=cosim.FedAsync(training=still, share=0.75, staleness=cosim.Constant()),
+        end=cosim.AfterVersions(num_versions=1),
+    )
+    coarse = attrs.evolve(system, downlink=cosim.Unicast(model_codec=cosim.BFloat16Model()))
+    for name, values in learned(system).items():
+        expected = 0.25 * values + 0.75 * rounded(values)
+        np.testing.assert_allclose(learned(coarse)[name], expected, rtol=1e-6)
+
+
 def test_the_downlink_keeps_its_contract():
     check_downlink(DOWN)
 
