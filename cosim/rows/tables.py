@@ -135,6 +135,13 @@ def _in_strings(column: Words) -> "pd.api.extensions.ExtensionArray":
     return pd.array(strings, dtype="str")
 
 
+def dtype_of(column: "pd.Series[Any]") -> str:
+    """The type of a column by its name in pandas 3; that of texts is object in pandas 2."""
+    import pandas as pd
+
+    return "str" if pd.api.types.is_string_dtype(column) else str(column.dtype)
+
+
 def read_table(folder: Path, name: str) -> "pd.DataFrame":
     """The table in a run folder.
 
@@ -146,8 +153,10 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
     try:
         # In half the time of pandas.read_parquet: a study has thousands of small files.
         with pyarrow.parquet.ParquetFile(file_of(folder, name)) as file:
-            frame = file.read(use_threads=False).to_pandas(use_threads=False)
-        found = {str(column): str(dtype) for column, dtype in frame.dtypes.items()}
+            has_rows = file.num_row_groups > 0  # without any, pyarrow 18 reads nothing at all
+            table = file.read(use_threads=False) if has_rows else file.schema_arrow.empty_table()
+        frame = table.to_pandas(use_threads=False)
+        found = {str(column): dtype_of(frame[column]) for column in frame.columns}
     except Exception as error:  # there is hardly one that damaged bytes cannot raise
         raise ValueError(" ".join(f"{type(error).__name__}: {error}".split())[:200]) from None
     scores = tuple(found)[2:-2] if name == "evaluations" else ()

@@ -19,6 +19,7 @@ import pandas as pd
 from cosim.configuration import ConfigurationError
 from cosim.files import checksum, read_json, shown
 from cosim.results import Result
+from cosim.rows.tables import dtype_of
 from cosim.studies.index import Index
 from cosim.studies.names import names_of, shared_parts
 from cosim.studies.reference import reference_of
@@ -71,7 +72,7 @@ def table_in(folder: Path) -> pd.DataFrame:
         if index.tables and checksum(folder / FILE) not in index.tables:
             raise ValueError("its checksum is another")
         table = pd.read_parquet(folder / FILE)
-        if any(str(table[column].dtype) != dtype for column, dtype in COLUMNS.items()):
+        if any(dtype_of(table[column]) != dtype for column, dtype in COLUMNS.items()):
             raise ValueError("its columns are of other types")
         if table[[column for column, dtype in COLUMNS.items() if dtype == "str"]].isna().any(axis=None):
             raise ValueError("it has rows without a value")

@@ -21,7 +21,7 @@ from cosim.network import ClockKind, nodes_of
 from cosim.records import Span
 from cosim.rows.row_groups import RowGroups
 from cosim.rows.table_file import TableFile
-from cosim.rows.tables import TABLES
+from cosim.rows.tables import TABLES, dtype_of
 from cosim.testing import small_system
 from cosim.testing.laws import same_tables
 
@@ -304,3 +304,20 @@ def test_rows_that_cannot_be_written_leave_what_was_saved_before(
     with pytest.raises(cosim.ConfigurationError, match="no room"):
         played(evolve(LATE, evaluation=Never()), tmp_path / "run", group_rows=60)
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"config.json", "provenance.json"}
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [
+        (pd.Series(["a", "b"], dtype=object), "str"),  # texts in pandas 2
+        (pd.Series(["a", "b"], dtype="str"), "str"),
+        (pd.Series([], dtype=object), "str"),
+        (pd.Series(["a", None], dtype=object), "object"),
+        (pd.Series(["a", 1], dtype=object), "object"),
+        (pd.Series([1, 2]), "int64"),
+        (pd.Series([1.0, 2.0]), "float64"),
+        (pd.Series([True]), "bool"),
+    ],
+)
+def test_texts_are_texts_in_any_pandas(column, dtype):
+    assert dtype_of(column) == dtype
