@@ -15,6 +15,7 @@ Usage::
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +31,7 @@ from cosim.provenance import check_version
 from cosim.records import UP
 from cosim.rows.row_groups import RowGroups
 from cosim.rows.summary import COMPLETE, SUMMARY, Summary, summary_of
-from cosim.rows.tables import TABLES, Tables, file_of, of_direction
+from cosim.rows.tables import TABLES, Tables, file_of, of_direction, read_table
 from cosim.shown import in_a_line, table
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Result:
 
     Attributes:
         config: The configuration, as in config.json.
-        tables: Name -> rows; those in a folder are read when they are first asked for.
+        tables: Name -> rows, read or made when they are first asked for.
         folder: Where it lies, or None.
         learned: Weights of the model that was evaluated last; None in a result that was loaded (`weights`).
         network: The torch.nn.Module of a run with these weights, in evaluation mode; None where nothing was
@@ -200,7 +201,7 @@ class Result:
         folder, name = place(folder), "config.json"
         check_version(folder)
         fix = "give the folder that a run printed"
-        tables = Tables(folder)
+        tables = Tables(partial(read_table, folder))
         try:
             config = read_json(folder / name)
             if not isinstance(config.get("system"), dict):

@@ -9,6 +9,7 @@ Usage::
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from cosim.interrupts import interrupts_deferred
 from cosim.rows.job_costs import JobCosts
 from cosim.rows.summary import CHECKSUMS, RUNNING, SUMMARY, Summary
 from cosim.rows.table_file import TableFile
-from cosim.rows.tables import AT_EVALUATIONS, TABLES, Tables, columns_of, file_of, table_of
+from cosim.rows.tables import AT_EVALUATIONS, TABLES, Tables, columns_of, file_of, read_table, table_of
 from cosim.rows.totals import Totals
 from cosim.rows.trace import ENDS, Columns, Trace
 
@@ -57,8 +58,6 @@ class RowGroups:
         Raises:
             ConfigurationError: A file cannot be written.
         """
-        import pandas as pd  # not before there is a table
-
         if self._failure is not None:
             raise self._failure
         columns, totals, _ = self._read()
@@ -73,20 +72,16 @@ class RowGroups:
         columns["evaluations"] = columns_of("evaluations", evaluations) | dict(
             zip(AT_EVALUATIONS, found, strict=True)
         )
-        last = {name: table_of(columns[name]) for name in TABLES}
         summary = Summary.of(totals, evaluations, self._num_clients, status, time_s)
         if self.folder is None:
-            groups = self._groups.items()
-            tables = {
-                name: pd.concat([*own, last[name]], ignore_index=True) if own else last[name]
-                for name, own in groups
-            }
-            return tables, summary
+            groups = {name: list(own) for name, own in self._groups.items()}
+            return Tables(partial(_joined, groups, columns)), summary
         checksums = {
-            name: file.save(last[name], goes_on=status == RUNNING) for name, file in self._files.items()
+            name: file.save(table_of(columns[name]), goes_on=status == RUNNING)
+            for name, file in self._files.items()
         }
         write_json(self.folder / SUMMARY, summary._asdict() | {CHECKSUMS: checksums})
-        return Tables(self.folder), summary
+        return Tables(partial(read_table, self.folder)), summary
 
     def discard(self) -> None:
         """Remove what is in no file that was saved."""
@@ -120,3 +115,13 @@ class RowGroups:
         new = self._trace.evaluations[len(self._totals.at_evaluations) :]
         times_s = [row.time_s for row in new if row.time_s <= until_s]
         return tables, self._totals.after(tables, times_s), costs
+
+
+def _joined(
+    groups: "dict[str, list[pd.DataFrame]]", columns: dict[str, Columns], name: str
+) -> "pd.DataFrame":
+    """The table of groups that were handed over and of columns that come last; both are given away."""
+    import pandas as pd  # not before there is a table
+
+    own, last = groups.pop(name), table_of(columns.pop(name))
+    return pd.concat([*own, last], ignore_index=True) if own else last

@@ -7,7 +7,7 @@ another order sorts. A file is known again by its checksum, which `summary.json`
 """
 
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -173,16 +173,20 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
 
 
 class Tables(Mapping[str, "pd.DataFrame"]):
-    """The tables in a run folder, each read when it is first asked for."""
+    """The tables of a run, each made when it is first asked for.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._read: dict[str, pd.DataFrame] = {}
+    Args:
+        make: A table's name -> the table, such as `read_table` of a folder.
+    """
+
+    def __init__(self, make: Callable[[str], "pd.DataFrame"]) -> None:
+        self._make = make
+        self._made: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> "pd.DataFrame":
-        if name not in self._read:
-            self._read[name] = read_table(self._folder, name)
-        return self._read[name]
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(TABLES)
