@@ -3,6 +3,7 @@
 import importlib
 import math
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import attrs
@@ -262,6 +263,17 @@ def scattered(value: float) -> Course:
     return lambda seed, rounds: (1.0 + 0.9 * (-1.0) ** seed) * level(value, jump=0.0)(seed, rounds)
 
 
+@cache
+def of_values(name: str, system: cosim.System, values: tuple[float, ...]) -> cosim.Result:
+    """A run whose measures are these, or go with them; most curves of a figure are those of another case."""
+    trace = Trace()
+    for number, value in enumerate(values):
+        scores = {"test_mse": value, "train_mse": 0.9 * value, "error_ratio": 2.0 * value}
+        trace.record(Evaluation(float(number), number, scores, cosim.Regression().measures()))
+    config = {"scenario": name, "system": to_dict(system)}
+    return cosim.Result.of(RowGroups(trace, system.num_clients), config, "complete", 1.0)
+
+
 def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[str, list[np.ndarray]]:
     """Lets a figure take these courses for all measures; returns those of every seed by label."""
     taken: dict[str, list[np.ndarray]] = {curve: [] for curve in courses}
@@ -269,12 +281,7 @@ def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[s
     def result(label: str, system: cosim.System) -> cosim.Result:
         values = courses[label](system.seed, np.arange(system.end.num_global_rounds + 1))
         taken[label].append(values)
-        trace = Trace()
-        for number, value in enumerate(values):
-            scores = {"test_mse": value, "train_mse": 0.9 * value, "error_ratio": 2.0 * value}
-            trace.record(Evaluation(float(number), number, scores, cosim.Regression().measures()))
-        config = {"scenario": name, "system": to_dict(system)}
-        return cosim.Result.of(RowGroups(trace, system.num_clients), config, "complete", 1.0)
+        return of_values(name, system, tuple(values))
 
     monkeypatch.setattr(FIGURES[name], "play_all", each_seed(result))
     return taken
@@ -435,7 +442,12 @@ JUMPS = (0.2, 0.1, 0.05, 0.04, 0.035)
     ],
 )
 def test_fig6_in_full_asks_every_step(
-    place: int, value: tuple[float, float], wrong: dict[int, str], tmp_path: Path, monkeypatch: Patch
+    place: int,
+    value: tuple[float, float],
+    wrong: dict[int, str],
+    drawn: list[Figure],
+    tmp_path: Path,
+    monkeypatch: Patch,
 ) -> None:
     """Of uploads while they are few, and of epochs; then the first doubling against the last."""
     levels = list(zip(USUAL, JUMPS, strict=True)) * 2
