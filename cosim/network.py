@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cosim.beforehand.memory import check_memory
 from cosim.beforehand.needs import RecordsKind, keeps_rows, rows_of_a_job
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError, Port, overrides
+from cosim.configuration import ConfigurationError, Port, overrides, parts_of
 from cosim.data.dataset import Dataset
 from cosim.devices.availability import Availability, Cause, Windows
 from cosim.devices.charge import Charge
@@ -28,6 +28,7 @@ from cosim.servers.array_round import downloads_of
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer, RoundClock
 from cosim.servers.played_rounds import PlayedRounds
+from cosim.servers.server import Kept
 from cosim.servers.workload import Costs, Workload
 from cosim.simulation import Simulation
 from cosim.system import System
@@ -105,6 +106,7 @@ def nodes_of(
                 receives_first=not system.downlink.counts_in_round,
                 backhaul=system.topology,
                 states=states,
+                kept=Kept(parts_of(system)),
                 rounds=rounds,
             )
         )

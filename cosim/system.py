@@ -12,6 +12,7 @@ from typing import Any, Literal
 import attrs
 
 from cosim.configuration import (
+    apart,
     at_least,
     check_fit,
     configuration,
@@ -98,6 +99,8 @@ class System:
         ):
             rule = f"must be {self.num_cells} numbers, one per cell, adding up to {self.num_clients} clients"
             raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
+        for name, value in apart(self).items():
+            object.__setattr__(self, name, value)
         check_fit(self)
 
     def __repr__(self) -> str:

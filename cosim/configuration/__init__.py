@@ -21,7 +21,7 @@ from cosim.configuration.kinds import (
     name_of,
 )
 from cosim.configuration.paths import KIND, check_closed, ends_of, full_path, open_in, paths_of
-from cosim.configuration.port import Port, check_fit, overrides, parts_of
+from cosim.configuration.port import Port, apart, check_fit, overrides, parts_of
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
@@ -39,6 +39,7 @@ __all__ = [
     "KIND",
     "ConfigurationError",
     "Port",
+    "apart",
     "at_least",
     "below",
     "between",

@@ -5,6 +5,7 @@ ours and others alike. The engine asks ports and names no kind.
 """
 
 from collections.abc import Iterator
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
@@ -66,6 +67,36 @@ def parts_of(config: Any) -> "Iterator[Port]":
             yield part
         if is_configuration(type(part)):
             yield from parts_of(part)
+
+
+def apart(config: Any) -> dict[str, Any]:
+    """Field -> its value, of the fields that hold an object which stands elsewhere in the configuration too.
+
+    In these values it is a copy, so that each place has a part of its own and two equal ones can be told
+    apart, whether they come from a file or are one object in a program.
+    """
+    seen: set[int] = set()
+    found = {}
+    for name in attrs.fields_dict(type(config)):
+        value = getattr(config, name)
+        if (own := _own(value, seen)) is not value:
+            found[name] = own
+    return found
+
+
+def _own(value: Any, seen: set[int]) -> Any:
+    if not is_configuration(type(value)):
+        return value
+    own = copy(value) if id(value) in seen else value
+    seen.add(id(own))
+    for name in attrs.fields_dict(type(own)):
+        part = getattr(own, name)
+        if (other := _own(part, seen)) is not part:
+            if own is value:
+                own = copy(value)
+                seen.add(id(own))
+            object.__setattr__(own, name, other)
+    return own
 
 
 def overrides(part: object, new: str, old: str) -> bool:

@@ -3,7 +3,8 @@
 A rule is given the clock, the edge server and the edge round that is about to begin (`coming_round`). It
 returns some of the clients that are there (`coming.clients`), or is a process that lets time pass and then
 returns them. What it wants to
-remember it keeps in `edge.kept[self]`: a run that is resumed replays its rounds, and comes to the same.
+remember it keeps in `edge.kept[self]`, which no other rule of the system shares, nor an equal one: a run that
+is resumed replays its rounds, and comes to the same.
 
 Usage::
 

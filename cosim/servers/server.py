@@ -1,12 +1,51 @@
 """Server: a node that moves a model by a rule, and what it keeps for it."""
 
+from collections import UserDict
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
 
+from cosim.configuration import Port
 from cosim.learning.graph.pending import PendingModel, PendingState
 from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.simulation import Simulation
+
+
+@attrs.frozen(eq=False)
+class _Own:
+    """A part of a system as a key that no other part is equal to."""
+
+    part: Port
+
+
+class Kept(UserDict[Any, Any]):
+    """What parts that play at a server keep, by the part: equal parts of a system keep what is their own.
+
+    A part that is none of the system's, made anew by another each time, is known by its fields.
+
+    Args:
+        parts: Of the system.
+    """
+
+    def __init__(self, parts: Iterable[Port] = ()) -> None:
+        super().__init__()
+        self._own = {id(part): _Own(part) for part in parts}
+
+    def _key(self, part: Any) -> Any:
+        return self._own.get(id(part), part)
+
+    def __getitem__(self, part: Any) -> Any:
+        return self.data[self._key(part)]
+
+    def __setitem__(self, part: Any, value: Any) -> None:
+        self.data[self._key(part)] = value
+
+    def __delitem__(self, part: Any) -> None:
+        del self.data[self._key(part)]
+
+    def __contains__(self, part: object) -> bool:
+        return self._key(part) in self.data
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -21,7 +60,7 @@ class Server:
 
     name: str
     states: dict[str, PendingState] = attrs.field(factory=dict)
-    kept: dict[Any, Any] = attrs.field(factory=dict, init=False)
+    kept: Kept = attrs.field(factory=Kept)
 
     def moved(
         self, sim: Simulation, rule: ServerUpdate, model: PendingModel, mean: PendingModel, number: int

@@ -1,6 +1,7 @@
 """Selection rules by hand: who is chosen of six clients, from what a rule is told."""
 
 import math
+import pickle
 from types import SimpleNamespace
 
 import attrs
@@ -22,7 +23,9 @@ from cosim import (
     ProportionalFair,
     RoundRobin,
     Selection,
+    SomeClients,
 )
+from cosim.configuration import configuration, from_dict, parts_of, to_dict
 from cosim.devices.fleet import Clients
 from cosim.links.uplink import Job
 from cosim.selection.deadlines import one_by_one
@@ -272,3 +275,67 @@ def test_the_last_round_is_told_as_the_tables_have_it():
         }
         assert {row[:2]: (pytest.approx(row[2], rel=1e-9), row[3]) for row in seen} == expected
         assert {arrived for *_, arrived in seen} == {True, False}
+
+
+@configuration
+class InTurns(SomeClients):
+    """The clients one after the other; a rule that counts its own turns."""
+
+    def participants(self, sim, edge, coming):
+        edge.kept[self] = turn = edge.kept.get(self, -1) + 1
+        return coming.clients.some(np.arange(turn, turn + self.num_participants) % len(coming.clients))
+
+
+@configuration
+class Alternating(Selection):
+    """One rule in an edge round, the other in the next."""
+
+    first: Selection = InTurns(num_participants=1)
+    second: Selection = InTurns(num_participants=1)
+
+    def participants(self, sim, edge, coming):
+        rule = (self.first, self.second)[coming.job.number % 2]
+        return rule.participants(sim, edge, coming)
+
+
+def alternating(first: Selection, second: Selection) -> cosim.System:
+    training = cosim.EdgeTraining(num_edge_rounds=4, selection=Alternating(first=first, second=second))
+    end = cosim.AfterRounds(num_global_rounds=1)
+    return attrs.evolve(SYSTEM, protocol=HFedAvg(training=training), end=end, evaluation=Never())
+
+
+def test_equal_rules_remember_what_is_their_own():
+    """Equal by their fields, one object at two places, and what a file of that gives: each counts alone."""
+    rule = InTurns(num_participants=1)
+    for system in (
+        alternating(InTurns(num_participants=1), InTurns(num_participants=1)),
+        alternating(rule, rule),
+        from_dict(cosim.System, to_dict(alternating(rule, rule))),
+        pickle.loads(pickle.dumps(alternating(rule, rule))),
+    ):
+        uploads = cosim.run(system).uploads.sort_values("start_s")
+        assert uploads["client"].tolist() == [f"client-{place:04d}" for place in (0, 0, 1, 1)]
+
+
+def test_a_rule_that_another_makes_in_every_round_goes_on():
+    class Made(SomeClients):
+        """Makes the rule that chooses."""
+
+        def participants(self, sim, edge, coming):
+            return InTurns(num_participants=1).participants(sim, edge, coming)
+
+    told = Told(Made(num_participants=1))
+    assert [told.choose() for _ in range(3)] == [[0], [1], [2]]
+
+
+def test_parts_of_a_system_stand_alone():
+    """Also those within a part that stands at two places; what stands once is left as it is."""
+    rule = Alternating(first=InTurns(num_participants=1), second=RoundRobin(num_participants=2))
+    other = InTurns(num_participants=2)
+    outer = Alternating(first=Alternating(first=rule, second=rule), second=other)
+    system = alternating(outer, rule)
+    ids = [id(part) for part in parts_of(system)]
+    assert len(ids) == len(set(ids))
+    found = system.protocol.training.selection
+    assert found == Alternating(first=outer, second=rule)
+    assert found.first.second is other
