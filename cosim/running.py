@@ -13,10 +13,11 @@ Usage::
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -24,7 +25,7 @@ import attrs
 from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.beforehand.needs import RecordsKind, check_room, kept_values_of, needs_of
 from cosim.checkpoint import Checkpoint, other_rows
-from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
+from cosim.configuration import ConfigurationError, check_reloads, from_dict, names_of_a_file, to_dict
 from cosim.data.dataset import Dataset
 from cosim.files import place
 from cosim.folders import alone_in
@@ -315,11 +316,14 @@ class _Writer:
         return attrs.evolve(result, learned=self._learner.weights(model), network=network)
 
 
-def load_system(config: dict[str, Any]) -> System:
-    """The system of a config.json.
+def load_system(config: dict[str, Any], modules: Iterable[str | ModuleType] = ()) -> System:
+    """The system of a config.json, which may be a stranger's.
+
+    Args:
+        modules: Whose functions it may name, besides those of `__main__`; a package with its submodules.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: It is none, or names a function that is not defined in one of these modules.
     """
     fix = "Usual fix: give the config.json of a run folder."
     if not isinstance(config, dict) or "system" not in config:
@@ -333,4 +337,5 @@ def load_system(config: dict[str, Any]) -> System:
         raise ConfigurationError(
             f"scenario = {scenario!r:.80}: must be a scenario's name, module:function, or null. {fix}"
         )
-    return from_dict(System, config["system"])
+    with names_of_a_file(modules):
+        return from_dict(System, config["system"])

@@ -20,6 +20,7 @@ from cosim.configuration import (
     is_configuration,
     not_empty,
     not_negative,
+    own_function,
     refuse,
 )
 from cosim.data.data import Data
@@ -74,7 +75,7 @@ class System:
     num_cells: int = field(at_least(1), default=4)
     num_clients: int = field(at_least(1), default=60)
     cell_sizes: tuple[int, ...] | None = field(not_empty, at_least(1), default=None)
-    model: str = "relu-784-300-10"
+    model: str = field(own_function, default="relu-784-300-10")
     initial_weights: Literal["drawn", "network"] = "drawn"
     data: Data = FashionMnist()
     task: Task | None = None

@@ -28,9 +28,9 @@ from cosim import (
     Sgd,
     System,
 )
+from cosim.configuration import from_dict
 from cosim.devices.local_steps import SameSteps
 from cosim.names import client_name, edge_name
-from cosim.running import load_system
 
 
 def system() -> System:
@@ -55,7 +55,7 @@ def system() -> System:
 def report(result: Result) -> Table:
     """Where the time of an edge round goes, cell by cell: mean over clients and edge rounds."""
     own = result.spans[result.spans["node"].str.startswith("client")]
-    sizes = load_system(result.config).sizes()
+    sizes = from_dict(System, result.config["system"]).sizes()
     edges = (edge_name(cell) for cell, size in enumerate(sizes) for _ in range(size))
     cell_of = {client_name(number): edge for number, edge in enumerate(edges)}
     cells = own.assign(edge=own["node"].map(cell_of), duration_s=own["end_s"] - own["start_s"])

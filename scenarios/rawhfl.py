@@ -37,7 +37,7 @@ from cosim import (
     VideoRequests,
     evolve,
 )
-from cosim.running import load_system
+from cosim.configuration import from_dict
 
 MODEL = "mlp-43-512-256-256"
 """219,648 parameters, so an upload of 7,248,384 bits. [RawHFL, Section V-A]"""
@@ -90,7 +90,7 @@ def predictions(system: System) -> list[RequestPrediction]:
 
 def report(result: Result) -> Table | str:
     """What the plans cost, and the accuracy beside that of the nearest and of the best possible guess."""
-    system = load_system(result.config)
+    system = from_dict(System, result.config["system"])
     if not isinstance(system.data, VideoRequests) or result.plans.empty:
         return "No plans, or no video requests: nothing to compare."
     users = predictions(system)

@@ -27,7 +27,7 @@ from cosim import (
     VerticalSgd,
     Vhfl,
 )
-from cosim.running import load_system
+from cosim.configuration import from_dict
 
 NUM_SENDERS, NUM_NEEDED = 12, 10
 VERTICAL, HORIZONTAL = "vertical-9-12-32-8", "horizontal-12-32-8"
@@ -74,7 +74,7 @@ def sojourn(network: PublicNetwork) -> Sojourn:
 
 def report(result: Result) -> Table | str:
     """How many updates arrived in a global round, beside gamma K_0 by the closed form."""
-    system = load_system(result.config)
+    system = from_dict(System, result.config["system"])
     protocol, network = system.protocol, system.uplink
     if (
         not isinstance(protocol, Vhfl)

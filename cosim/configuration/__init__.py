@@ -1,6 +1,13 @@
 """Configuration: frozen classes that check themselves, and their form in files."""
 
 from cosim.configuration.fields import configuration, field
+from cosim.configuration.functions import (
+    check_named,
+    loaded,
+    module_called,
+    names_of_a_file,
+    own_function,
+)
 from cosim.configuration.json_form import (
     check_reloads,
     draft,
@@ -16,8 +23,6 @@ from cosim.configuration.kinds import (
     kind_of,
     kinds_of,
     known_kinds,
-    loaded,
-    module_called,
     name_of,
 )
 from cosim.configuration.paths import KIND, check_closed, ends_of, full_path, open_in, paths_of
@@ -45,6 +50,7 @@ __all__ = [
     "between",
     "check_closed",
     "check_fit",
+    "check_named",
     "check_reloads",
     "class_of",
     "configuration",
@@ -62,12 +68,14 @@ __all__ = [
     "loaded",
     "module_called",
     "name_of",
+    "names_of_a_file",
     "not_empty",
     "not_negative",
     "one_or_range",
     "open_in",
     "options_of",
     "overrides",
+    "own_function",
     "parts_of",
     "paths_of",
     "positive",

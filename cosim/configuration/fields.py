@@ -29,7 +29,7 @@ import cattrs
 
 from cosim.configuration.json_form import Mismatch, check_names, strict, type_name
 from cosim.configuration.kinds import register
-from cosim.configuration.rules import ConfigurationError, Rule, refuse
+from cosim.configuration.rules import Broken, ConfigurationError, Rule, refuse
 
 C = TypeVar("C")
 
@@ -41,7 +41,8 @@ def field(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
         for rule in rules if value is not None else ():
             broken = rule(value)
             if broken is not None:
-                raise refuse(type(instance), attribute.name, value, broken, attribute.default)
+                broken, fix = broken if isinstance(broken, Broken) else (broken, attribute.default)
+                raise refuse(type(instance), attribute.name, value, broken, fix)
 
     return attrs.field(default=default, validator=check)
 

@@ -2,7 +2,7 @@
 
 A class of ours goes by its bare name, such as `HFedAvg`, and every other one by `module:Class`. A class of a
 script goes by the script's module name, also while the script is running. Reading a name looks among the
-modules that are loaded and imports none, so a file cannot make a program run code that nobody asked for.
+modules that are loaded, imports none and calls nothing; what it finds must be such a class.
 
 Scope and limitations: a class within a function, or of a notebook, is not found again by its name.
 """
@@ -11,10 +11,10 @@ import difflib
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import ModuleType
 
-from cosim.configuration.rules import ConfigurationError
+from cosim.configuration.functions import module_and_path, module_called, reads_a_file, script_name
+from cosim.configuration.rules import ConfigurationError, shown
 
 _ENGINE = __name__.partition(".")[0]
 _ours: dict[str, type] = {}
@@ -22,7 +22,7 @@ _ours: dict[str, type] = {}
 
 def is_configuration(cls: object) -> bool:
     """Whether a class was made by `configuration`, or is a subclass of one."""
-    return isinstance(cls, type) and getattr(cls, "__configuration__", False)
+    return isinstance(cls, type) and any("__configuration__" in vars(base) for base in cls.__mro__)
 
 
 def register(cls: type) -> None:
@@ -42,7 +42,7 @@ def name_of(cls: type) -> str:
     """Module and name of any class, such as `rules:Fastest`."""
     module = cls.__module__
     if module in ("__main__", "__mp_main__"):  # the second: a script in a process that it has started
-        module = _script_name() or module
+        module = script_name() or module
     return f"{module}:{cls.__qualname__}"
 
 
@@ -110,41 +110,10 @@ def class_of(kind: str) -> type | None:
     if ":" not in kind:
         getattr(sys.modules[_ENGINE], kind, None)  # imports its module, which registers it
         return _ours.get(kind)
-    found = loaded(kind, f"kind = {kind!r}")
-    return found if isinstance(found, type) and is_configuration(found) else None
-
-
-def loaded(name: str, where: str) -> object:
-    """What a name such as `rules:Fastest` means; None where the module has nothing of that name.
-
-    Args:
-        where: Who says the name, for the message.
-
-    Raises:
-        ConfigurationError: Its module is not loaded.
-    """
-    module_name, _, path = name.partition(":")
-    module = module_called(module_name)
-    if module is None:
-        raise ConfigurationError(
-            f"{where}: the module {module_name} is not loaded, and reading a configuration imports none. "
-            f"Usual fix: --import {module_name}, or import it where the configuration is read."
-        )
+    module, path = module_and_path(kind, f"kind = {shown(kind)}")
     found: object = module
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    return found
-
-
-def module_called(name: str) -> ModuleType | None:
-    """The module of a name, where it is loaded; that of the running script by the name of its file."""
-    return sys.modules["__main__"] if name == _script_name() else sys.modules.get(name)
-
-
-def _script_name() -> str | None:
-    """The module name of the running script; None where there is none, as in a notebook."""
-    main: ModuleType | None = sys.modules.get("__main__")
-    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
-    if spec is not None:
-        return spec.name
-    return None if file is None else Path(file).stem
+    for part in path.split("."):  # classes within classes; no property is asked, and no metaclass
+        inner = vars(found).get(part) if isinstance(found, ModuleType | type) else None
+        is_lazy = inner is None and found is module and not reads_a_file()
+        found = getattr(module, part, None) if is_lazy else inner
+    return found if isinstance(found, type) and is_configuration(found) else None

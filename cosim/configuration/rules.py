@@ -2,13 +2,23 @@
 
 import difflib
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
 from cosim.units import unit_of
 
-Rule = Callable[[Any], str | None]
+
+class Broken(NamedTuple):
+    """A rule that a value breaks, and what to do about it where that is not to take the default."""
+
+    rule: str
+    fix: str
+
+
+MOST_LETTERS = 80
+"""Of a name or a value in a message. [no source]"""
+Rule = Callable[[Any], str | Broken | None]
 """Looks at a value; returns the rule it breaks as a sentence, or None."""
 
 
@@ -85,5 +95,9 @@ def shown(value: Any) -> str:
     """A value in at most 80 characters, a configuration by its kind."""
     if attrs.has(type(value)):
         return type(value).__name__
-    text = f"{value:g}" if isinstance(value, float) else repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return short(f"{value:g}" if isinstance(value, float) else repr(value))
+
+
+def short(text: str) -> str:
+    """A text in at most 80 characters, such as a name that a user has typed."""
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 3] + "..."

@@ -16,7 +16,8 @@ samples and labels as arrays, or anything with a length whose items are such pai
 numbers are classes, others quantities to be predicted.
 
 Scope and limitations: everything is in memory; a torch data set is read once, so its transforms are not
-drawn anew in every epoch. Reading a configuration imports no module, as for classes of your own.
+drawn anew in every epoch. Reading a configuration imports no module, and a file names only functions of
+modules that its reader names (`cosim.configuration.functions`).
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from typing import Any
 
 import attrs
 
-from cosim.configuration import ConfigurationError, configuration, loaded, refuse
+from cosim.configuration import ConfigurationError, configuration, field, loaded, own_function, refuse
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.simulation import Simulation
@@ -41,7 +42,7 @@ class Arrays(SplitData):
         source: The function, as module:function; it must be given. [no source]
     """
 
-    source: str = ""
+    source: str = field(own_function, default="")
 
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """What the function returns now."""

@@ -13,6 +13,7 @@ Validation: tests/named_files/test_sources.py.
 """
 
 import hashlib
+import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,7 +25,6 @@ from cosim.configuration import (
     ConfigurationError,
     is_configuration,
     kind_of,
-    loaded,
     module_called,
     name_of,
     parts_of,
@@ -116,8 +116,13 @@ def _told(source: str, found: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _is_there(name: str) -> bool:
-    """Whether a text names something of a loaded module."""
-    return module_called(name.partition(":")[0]) is not None and loaded(name, name) is not None
+    """Whether a text names something of a loaded module; no property on the way is asked."""
+    module, _, path = name.partition(":")
+    first, *inner = path.split(".")
+    found = getattr(module_called(module), first, None)
+    for part in inner:
+        found = inspect.getattr_static(found, part, None)
+    return found is not None
 
 
 def _file(module: str) -> Path:

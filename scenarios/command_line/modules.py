@@ -27,16 +27,14 @@ _NOT_OWN = tuple(
 """Folders of Python, of packages, of the engine and of the command line, as a name of a file begins."""
 
 
-def imported(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The modules that `--import` names, which are loaded, and the other arguments.
+def imported(arguments: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """What `--import` says, the names of its modules, which are loaded, and the other arguments.
 
     Raises:
         ConfigurationError: A module that is not there, or fails.
     """
-    names, rest = values_of(IMPORT, arguments, "rules")
-    for name in names:
-        module_of(name, f"{IMPORT} {name}")
-    return names, rest
+    said, rest = values_of(IMPORT, arguments, "rules")
+    return said, [module_of(word, f"{IMPORT} {word}").__name__ for word in said], rest
 
 
 def module_of(name: str, said: str) -> ModuleType:

@@ -79,7 +79,7 @@ class Options:
 
 def main(arguments: list[str]) -> int:
     """Run what the arguments name."""
-    modules, arguments = imported(arguments)
+    imports, modules, arguments = imported(arguments)
     config, arguments = one_value_of(CONFIG, arguments, "runs/a/config.json")
     folder, arguments = one_value_of(RESUME, arguments, "runs/a")
     paper_scale, arguments = switched(PAPER_SCALE, arguments)
@@ -93,21 +93,28 @@ def main(arguments: list[str]) -> int:
     if target is None and config is None and folder is None:
         return usage("run", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), ANYWHERE)
     named = None if target is None else scenario_of(target)
-    named_words = ([target] if target else []) + [f"{IMPORT} {name}" for name in modules]
+    named_words = ([target] if target else []) + [f"{IMPORT} {name}" for name in imports]
     to_go_on = " ".join(["cosim run", *named_words])
+    modules += [] if named is None else [named.module.__name__]
     if folder is not None:
-        return _resume(place(folder), named, arguments, to_go_on)
-    return _run(named, paper_scale, None if config is None else place(config), arguments, to_go_on)
+        return _resume(place(folder), named, modules, arguments, to_go_on)
+    file = None if config is None else place(config)
+    return _run(named, modules, paper_scale, file, arguments, to_go_on)
 
 
 def _run(
-    named: Scenario | None, paper_scale: bool, file: Path | None, arguments: list[str], to_go_on: str
+    named: Scenario | None,
+    modules: list[str],
+    paper_scale: bool,
+    file: Path | None,
+    arguments: list[str],
+    to_go_on: str,
 ) -> int:
     """A new run, of a scenario or of a config.json."""
     known_network = None
     if file is not None:
-        written, system, known_network = read_config(file, CONFIG)
-        scenario = scenario_in(written, named, file)
+        written, system, known_network = read_config(file, CONFIG, modules)
+        scenario = scenario_in(written, named, modules, file)
         name = written or file.resolve().parent.name or "run"
         question = f"The run of {shown(file)}, with any field changed."
     else:
@@ -130,7 +137,9 @@ def _run(
     return _reported(scenario, result)
 
 
-def _resume(folder: Path, named: Scenario | None, arguments: list[str], to_go_on: str) -> int:
+def _resume(
+    folder: Path, named: Scenario | None, modules: list[str], arguments: list[str], to_go_on: str
+) -> int:
     """A run that was stopped, with the options that it was started with."""
     file = folder / "config.json"
     if not file.is_file():
@@ -138,8 +147,8 @@ def _resume(folder: Path, named: Scenario | None, arguments: list[str], to_go_on
             f"{RESUME} {shown(folder)}: no run is there (no config.json). Usual fix: the folder of a run "
             "that was stopped."
         )
-    written, system, _ = read_config(file, RESUME)
-    scenario = scenario_in(written, named, file)
+    written, system, _ = read_config(file, RESUME, modules)
+    scenario = scenario_in(written, named, modules, file)
     _check_keeps_fields(system, arguments, file)
     question = f"Go on with the run in {shown(folder)}, which was stopped, with the options of its start."
     options = parse(Options, f"cosim run {RESUME} {shown(folder)}", arguments, started_with(folder), question)
@@ -192,11 +201,14 @@ def started_with(folder: Path) -> Options:
     return attrs.evolve(options, data_dir=Path(options.data_dir) if options.data_dir else None)
 
 
-def read_config(path: Path, option: str) -> "tuple[str | None, System, dict[str, Any] | None]":
+def read_config(
+    path: Path, option: str, modules: list[str]
+) -> "tuple[str | None, System, dict[str, Any] | None]":
     """Scenario and system of a run's config.json, and what it says of the network; None: nothing.
 
     Args:
         option: What the user has given it to, for the message.
+        modules: Those that the user has named, whose functions it may name.
 
     Raises:
         ConfigurationError: It is none, or holds no system that can be run.
@@ -212,7 +224,7 @@ def read_config(path: Path, option: str) -> "tuple[str | None, System, dict[str,
             f"{option} {shown(path)}: cannot be read as JSON ({error}). Usual fix: a run's config.json."
         ) from None
     try:
-        system = load_system(config)
+        system = load_system(config, modules)
     except ConfigurationError as error:
         raise ConfigurationError(f"{option} {shown(path)}: {error}") from None
     return config.get("scenario"), system, config.get("network")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from cosim.configuration import ConfigurationError, did_you_mean, loaded
+from cosim.configuration import ConfigurationError, check_named, did_you_mean
+from cosim.files import shown
 from scenarios.command_line.catalogue import catalogue, find
 from scenarios.command_line.console import console
 from scenarios.command_line.kinds import other_kinds
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # the engine is loaded when a scenario is
 
 PAPER_SCALE = "--paper-scale"
 FOR_SCENARIOS = {
-    f"{IMPORT} MODULE": "load a module of yours, whose kinds of parts are then known",
+    f"{IMPORT} MODULE": "load a module of yours: its parts are then known, and a file may name its functions",
     PAPER_SCALE: "in the paper's size, where a scenario has two",
 }
 """Options that every command about a scenario has, and what they do."""
@@ -109,14 +110,17 @@ def scenario_of(word: str) -> Scenario:
     return Scenario(f"{module.__name__}:{function or 'system'}", module, function or "system")
 
 
-def scenario_in(config: str | None, named: Scenario | None, file: Path) -> Scenario | None:
+def scenario_in(
+    config: str | None, named: Scenario | None, modules: list[str], file: Path
+) -> Scenario | None:
     """The scenario that a config.json names; None where it names none that there is.
 
     Args:
         named: The one that the user names.
+        modules: Those that the user names.
 
     Raises:
-        ConfigurationError: The user names another, or nobody has loaded its module.
+        ConfigurationError: The user names another, or does not name its module.
     """
     if named is not None and named.name != config:
         raise ConfigurationError(
@@ -127,5 +131,5 @@ def scenario_in(config: str | None, named: Scenario | None, file: Path) -> Scena
     if ":" not in config:
         return scenario_of(config) if config in catalogue("run") else None
     module, _, function = config.partition(":")
-    loaded(config, f"{file}: scenario = {config!r}")
+    check_named(config, f"{shown(file)}: scenario = {config!r}", modules)
     return Scenario(config, module_of(module, config), function)

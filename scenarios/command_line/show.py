@@ -30,7 +30,7 @@ class Options:
 
 def main(arguments: list[str]) -> int:
     """Show the configuration that the arguments describe."""
-    _, arguments = imported(arguments)
+    _, _, arguments = imported(arguments)
     paper_scale, arguments = switched(PAPER_SCALE, arguments)
     target, arguments = first_word(arguments)
     if target is None:

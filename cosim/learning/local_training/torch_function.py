@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cosim.configuration import ConfigurationError, configuration, loaded, refuse
+from cosim.configuration import ConfigurationError, configuration, field, loaded, own_function, refuse
 from cosim.learning.local_training.local_training import LocalTraining
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class TorchFunction(LocalTraining):
         keeps_state: Whether what it returns is given to the client's next training. [no source]
     """
 
-    function: str
+    function: str = field(own_function)
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def fit(self, system: Any) -> None:

@@ -19,9 +19,9 @@ import cosim
 from analysis.intervals.curves import mean_curve
 from analysis.plots import style
 from cosim.checkpoint import Checkpoint
+from cosim.configuration import from_dict
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
-from cosim.running import load_system
 from scenarios import rawhfl
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity
@@ -203,7 +203,7 @@ class Runs:
 
 def label_ranks(result: cosim.Result) -> Whole:
     """Rank of the true video among the trained model's guesses, 0 the first; shape (users, test samples)."""
-    system = load_system(result.config)
+    system = from_dict(cosim.System, result.config["system"])
     learner = Learner(network_of(system.model), system.data.load(cosim.Simulation(system.seed), None))
     checkpoint = None if result.folder is None else Checkpoint.load(result.folder)
     assert checkpoint is not None, "a run that learns keeps its model"
