@@ -30,6 +30,7 @@ from cosim.configuration import ConfigurationError
 from cosim.files import replace, shown
 from cosim.learning.graph.pending import PendingModel, PendingUpdate, PendingValue
 from cosim.records import Evaluation, from_json
+from cosim.room import check_npz
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
@@ -114,6 +115,7 @@ class Checkpoint:
     @classmethod
     def _read(cls, path: Path) -> "Checkpoint":
         try:
+            check_npz(path)
             if not _is_sound(path):
                 raise ValueError("wrong checksum")
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:

@@ -5,9 +5,6 @@ for each are measured (benchmarks/fleet.py), rounded up. What clients keep from 
 counted as far as parts say (`Port.kept_values`).
 """
 
-import os
-import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +12,7 @@ from cosim.configuration import ConfigurationError, parts_of
 from cosim.files import shown
 from cosim.folders import check_writable
 from cosim.records import ROWS_OF_A_JOB
+from cosim.room import GIB, free_disk_gib, free_memory_gib, size_in_words
 from cosim.simulation import Rests
 
 RecordsKind = Literal["auto", "all", "rounds"]
@@ -28,7 +26,6 @@ MUCH_GIB = 1.0
 ROWS_OF_A_DOWNLOAD = 2
 """A span and a transfer, where models take time on their way down."""
 
-_GIB = 2.0**30
 _BASE_BYTES = 0.35e9
 _BYTES_OF_A_CLIENT = {"arrays": 450.0, "events": 8_000.0}
 _BYTES_OF_A_JOB = {"arrays": 800.0, "events": 2_000.0}
@@ -59,9 +56,11 @@ class Needs(NamedTuple):
     @property
     def words(self) -> str:
         """Memory and disk for a reader."""
-        found = f"about {_size(self.memory_gib)} of memory, {_size(self.disk_gib)} on disk"
+        found = f"about {size_in_words(self.memory_gib)} of memory, {size_in_words(self.disk_gib)} on disk"
         if self.num_kept_values:
-            found += f" (of the memory {_size(self._kept_gib)} for what clients keep between trainings)"
+            found += (
+                f" (of the memory {size_in_words(self._kept_gib)} for what clients keep between trainings)"
+            )
         return found
 
     @property
@@ -71,7 +70,7 @@ class Needs(NamedTuple):
 
     @property
     def _kept_gib(self) -> float:
-        return _BYTES_OF_A_KEPT_VALUE["memory"] * self.num_kept_values / _GIB
+        return _BYTES_OF_A_KEPT_VALUE["memory"] * self.num_kept_values / GIB
 
 
 def num_jobs_of(system: Any) -> int | None:
@@ -133,7 +132,7 @@ def needs_of(
     memory = _BASE_BYTES + of_clients + _BYTES_OF_A_JOB[clock] * num_open + open_rounds
     memory += _BYTES_OF_A_KEPT_VALUE["memory"] * num_kept_values
     disk = _DISK_BYTES_OF_A_JOB * num_kept + of_rounds + _BYTES_OF_A_KEPT_VALUE["disk"] * num_kept_values
-    return Needs(num_jobs, memory / _GIB, disk / _GIB, num_kept_values)
+    return Needs(num_jobs, memory / GIB, disk / GIB, num_kept_values)
 
 
 def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
@@ -148,8 +147,8 @@ def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
     if needs.num_kept_values:
         fixes.insert(0, "a local training or codec that keeps nothing")
     for what, need, free in (
-        ("memory", needs.memory_gib, _free_memory_gib()),
-        ("disk", needs.disk_gib, _free_disk_gib(folder)),
+        ("memory", needs.memory_gib, free_memory_gib()),
+        ("disk", needs.disk_gib, free_disk_gib(folder)),
     ):
         if free is not None and need > free:
             where = ""
@@ -157,37 +156,6 @@ def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
                 check_writable(folder)  # a folder that is none, as in /proc, has no room either
                 where = f" at {shown(folder)}"
             raise ConfigurationError(
-                f"the run takes {needs.words}, and {_size(free)} of {what} are free{where}. Usual "
+                f"the run takes {needs.words}, and {size_in_words(free)} of {what} are free{where}. Usual "
                 f"fix: {', or '.join(fixes)}."
             )
-
-
-def _size(gib: float) -> str:
-    """A size for a reader, such as 0.3 GiB or 0.0123 MiB."""
-    return f"{gib:.1f} GiB" if gib >= 0.1 else f"{1024.0 * gib:.3g} MiB"
-
-
-def _free_memory_gib() -> float | None:
-    """Memory that can be had, where the system says so, less where a container has a limit."""
-    limits = [_number(Path("/sys/fs/cgroup/memory.max"))]
-    try:
-        lines: Sequence[str] = Path("/proc/meminfo").read_text().splitlines()
-        limits += [1024.0 * float(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
-    except (OSError, ValueError):
-        pass
-    known = [limit for limit in limits if limit is not None]
-    return min(known) / _GIB if known else None
-
-
-def _number(file: Path) -> float | None:
-    try:
-        return float(file.read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def _free_disk_gib(folder: Path | None) -> float | None:
-    if folder is None:
-        return None
-    there = next((place for place in (folder, *folder.parents) if place.exists()), None)
-    return None if there is None or not os.access(there, os.R_OK) else shutil.disk_usage(there).free / _GIB

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, refuse
 from cosim.files import located, shown
+from cosim.room import check_gzip, check_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +43,16 @@ def named_file(owner: type, text: str, kinds: tuple[str, ...] = KINDS) -> Path:
     return path
 
 
+def _unfolded(path: Path) -> "pd.DataFrame":
+    """The table of a Parquet file, where there is room for it."""
+    import pandas as pd
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        check_parquet(path, file)
+    return pd.read_parquet(path)
+
+
 def unreadable(path: Path, error: Exception) -> ConfigurationError:
     """The error of a file that cannot be read."""
     why = (str(error) or type(error).__name__).strip().splitlines()[0]
@@ -67,11 +78,13 @@ class CheckedRows:
         self.path = path
         try:
             if path.name.endswith(".parquet"):
-                self._frame = pd.read_parquet(path)
+                self._frame = _unfolded(path)
             else:
+                if path.name.endswith(".gz"):
+                    check_gzip(path)
                 kinds = {"device": str}
                 self._frame = pd.read_csv(path, dtype=kinds, skip_blank_lines=False, skipinitialspace=True)
-        except (OSError, ValueError) as error:  # of both readers
+        except (OSError, EOFError, ValueError) as error:  # of both readers
             raise unreadable(path, error) from None
 
     @property

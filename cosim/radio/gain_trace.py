@@ -42,6 +42,7 @@ from cosim.named_files.checked_rows import named_file, unreadable
 from cosim.names import by_number
 from cosim.radio.fading import BlockFading, Fading
 from cosim.radio.redrawn import Block
+from cosim.room import check_npz
 from cosim.simulation import Simulation
 
 NAMES = ("time_s", "gain", "gain_db")
@@ -111,6 +112,7 @@ class Gains(NamedTuple):
 @lru_cache(maxsize=4)
 def _read(path: Path, _written: int, _size: int) -> Gains:
     try:
+        check_npz(path)
         with np.load(path, allow_pickle=False) as arrays:
             found = {name: np.asarray(arrays[name], dtype=np.float64) for name in NAMES if name in arrays}
     except (OSError, ValueError, TypeError, zipfile.BadZipFile) as error:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from cosim.names import by_number
 from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Row, Span, Tally, Transfer, Version
+from cosim.room import check_parquet
 from cosim.rows.job_costs import COLUMNS
 from cosim.rows.trace import ENDS, Columns, Words, stretch_of
 
@@ -152,7 +153,8 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
 
     try:
         # In half the time of pandas.read_parquet: a study has thousands of small files.
-        with pyarrow.parquet.ParquetFile(file_of(folder, name)) as file:
+        with pyarrow.parquet.ParquetFile(path := file_of(folder, name)) as file:
+            check_parquet(path, file)
             has_rows = file.num_row_groups > 0  # without any, pyarrow 18 reads nothing at all
             table = file.read(use_threads=False) if has_rows else file.schema_arrow.empty_table()
         frame = table.to_pandas(use_threads=False)

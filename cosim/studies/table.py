@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pyarrow.parquet import ParquetFile
 
 from cosim.configuration import ConfigurationError
 from cosim.files import checksum, read_json, shown
 from cosim.results import Result
+from cosim.room import check_parquet
 from cosim.rows.tables import dtype_of
 from cosim.studies.index import Index
 from cosim.studies.names import names_of, shared_parts
@@ -71,6 +73,8 @@ def table_in(folder: Path) -> pd.DataFrame:
     try:
         if index.tables and checksum(folder / FILE) not in index.tables:
             raise ValueError("its checksum is another")
+        with ParquetFile(folder / FILE) as file:
+            check_parquet(folder / FILE, file)
         table = pd.read_parquet(folder / FILE)
         if any(dtype_of(table[column]) != dtype for column, dtype in COLUMNS.items()):
             raise ValueError("its columns are of other types")

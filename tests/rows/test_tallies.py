@@ -250,7 +250,7 @@ def test_rounds_alone_are_not_to_be_had_by_events():
 
 @pytest.mark.parametrize("what", ["memory", "disk"])
 def test_what_cannot_fit_is_refused_with_its_numbers(what, tmp_path, monkeypatch):
-    monkeypatch.setattr(needs, f"_free_{what}_gib", lambda *_: 0.0)
+    monkeypatch.setattr(needs, f"free_{what}_gib", lambda *_: 0.0)
     with pytest.raises(
         ConfigurationError,
         match=rf"takes about 0\.\d GiB.* 0\.\d+ MiB on disk.* and 0 MiB of {what} are free",
@@ -261,7 +261,7 @@ def test_what_cannot_fit_is_refused_with_its_numbers(what, tmp_path, monkeypatch
 
 
 def test_a_place_where_nothing_can_be_written_is_said_to_be_that_and_not_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(needs, "_free_disk_gib", lambda *_: 0.0)
+    monkeypatch.setattr(needs, "free_disk_gib", lambda *_: 0.0)
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ConfigurationError, match=r"out = .*run: cannot be written"):
         cosim.run(timed(), out=tmp_path / "file" / "run")
@@ -269,7 +269,7 @@ def test_a_place_where_nothing_can_be_written_is_said_to_be_that_and_not_full(tm
 
 def test_states_of_clients_that_cannot_fit_are_refused_with_their_numbers(monkeypatch):
     """10,000 clients with 784 * 300 + 300 * 10 float32 each, three times: 10,000 * 238,200 * 12 bytes."""
-    monkeypatch.setattr(needs, "_free_memory_gib", lambda: 26.0)
+    monkeypatch.setattr(needs, "free_memory_gib", lambda: 26.0)
     rule = cosim.Momentum(keeps_state=True)
     training = cosim.EdgeTraining(local=rule)
     system = cosim.System(

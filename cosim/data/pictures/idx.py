@@ -10,12 +10,16 @@ Source: LeCun, Cortes, Burges, "The MNIST database of handwritten digits", secti
 """
 
 import gzip
+import io
 import math
 import struct
 import zlib
 
 import numpy as np
 from numpy.typing import NDArray
+
+MOST_BYTES = 60_000 * 28 * 28 + 16
+"""Of a file of the family: its training images. [Fashion-MNIST]"""
 
 
 class WrongContent(ValueError):
@@ -31,9 +35,13 @@ def unzipped(content: bytes) -> bytes:
     if content[:2] != b"\x1f\x8b":
         return content
     try:
-        return gzip.decompress(content)
+        with gzip.open(io.BytesIO(content)) as file:
+            found = file.read(MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise WrongContent(f"truncated or corrupt gzip ({error})") from None
+    if len(found) > MOST_BYTES:
+        raise WrongContent(f"unfolds to more than the {MOST_BYTES:,} bytes of the family's largest file")
+    return found
 
 
 def array(content: bytes) -> NDArray[np.uint8]:

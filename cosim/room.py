@@ -1,0 +1,147 @@
+"""Room: memory and disk that are free, and whether they hold what a folded file unfolds to.
+
+A Parquet file, an npz archive or a gzipped text of a few megabytes can unfold to gigabytes. What it unfolds
+to is said by its metadata, or counted in passing, and is refused before it is in memory: where it takes more
+than half of the memory that is free, or where it is absurd, above `ABSURD_GIB` and `ABSURD_TIMES` its own
+size. Tables of runs unfold to 1 to 50 times theirs.
+
+Usage::
+
+    with ParquetFile(path) as file:
+        check_parquet(path, file)
+        frame = file.read().to_pandas()
+"""
+
+import gzip
+import os
+import shutil
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+GIB = 2.0**30
+ABSURD_GIB, ABSURD_TIMES = 1.0, 500
+"""What no file of a run's needs. [no source]"""
+_AT_ONCE = 2**20
+
+
+class Unfolds(ValueError):
+    """A file unfolds to more than there is room for, in a few words."""
+
+
+def size_in_words(gib: float) -> str:
+    """A size for a reader, such as 0.3 GiB or 0.0123 MiB."""
+    return f"{gib:.1f} GiB" if gib >= 0.1 else f"{1024.0 * gib:.3g} MiB"
+
+
+def free_memory_gib() -> float | None:
+    """Memory that can be had, where the system says so, less where a container has a limit."""
+    limits = [_number(Path("/sys/fs/cgroup/memory.max"))]
+    try:
+        lines: Sequence[str] = Path("/proc/meminfo").read_text().splitlines()
+        limits += [1024.0 * float(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError):
+        pass
+    known = [limit for limit in limits if limit is not None]
+    return min(known) / GIB if known else None
+
+
+def free_disk_gib(folder: Path | None) -> float | None:
+    """Room on the disk of a folder, or of the one in which it is to be made; None: nobody can say."""
+    if folder is None:
+        return None
+    there = next((place for place in (folder, *folder.parents) if place.exists()), None)
+    return None if there is None or not os.access(there, os.R_OK) else shutil.disk_usage(there).free / GIB
+
+
+def _number(file: Path) -> float | None:
+    try:
+        return float(file.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def check_room_for(path: Path, num_bytes: int) -> None:
+    """Refuse a file that unfolds to so many bytes, where there is no room for them.
+
+    Raises:
+        Unfolds: It is too large.
+    """
+    own = path.stat().st_size
+    if num_bytes <= max(own, _AT_ONCE):
+        return
+    unfolds = f"{size_in_words(own / GIB)} that unfold to {size_in_words(num_bytes / GIB)}"
+    if num_bytes > ABSURD_GIB * GIB and num_bytes > ABSURD_TIMES * own:
+        raise Unfolds(f"{unfolds}, more than {ABSURD_TIMES} times its size")
+    free_gib = free_memory_gib()
+    if free_gib is not None and 2 * num_bytes > free_gib * GIB:
+        raise Unfolds(f"{unfolds}, and {size_in_words(free_gib)} of memory are free")
+
+
+def check_parquet(path: Path, file: Any) -> None:
+    """Refuse a Parquet file by its metadata, before its rows are read.
+
+    Args:
+        file: The same file, as a pyarrow.parquet.ParquetFile.
+
+    Raises:
+        Unfolds: It unfolds to more than there is room for.
+    """
+    metadata, num_bytes, texts, most_bytes = file.metadata, 0, [], 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            num_bytes += max(8 * column.num_values, column.total_uncompressed_size)
+            if column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
+                texts.append(column.path_in_schema)
+                most_bytes += column.num_values * column.total_uncompressed_size
+    check_room_for(path, num_bytes)
+    try:
+        check_room_for(path, num_bytes + most_bytes)
+    except Unfolds:  # a text that is there once, and in many rows: as it is folded, all lengths are known
+        check_room_for(path, num_bytes + _bytes_of_texts(path, sorted(set(texts))))
+
+
+def _bytes_of_texts(path: Path, columns: list[str]) -> int:
+    """What the texts of a Parquet file take."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow.parquet import ParquetFile
+
+    num_bytes = 0
+    with ParquetFile(path, read_dictionary=columns) as file:
+        for batch in file.iter_batches(columns=columns, use_threads=False):
+            for column in batch.columns:
+                if pa.types.is_dictionary(column.type):
+                    lengths = pc.binary_length(column.dictionary.cast(pa.large_binary()))
+                    num_bytes += pc.sum(lengths.take(column.indices)).as_py() or 0
+                else:
+                    num_bytes += column.nbytes
+    return num_bytes
+
+
+def check_npz(path: Path) -> None:
+    """Refuse an npz archive by the sizes of its members, before they are read.
+
+    Raises:
+        Unfolds: It unfolds to more than there is room for.
+        zipfile.BadZipFile: It is no archive.
+    """
+    with zipfile.ZipFile(path) as archive:
+        check_room_for(path, sum(member.file_size for member in archive.infolist()))
+
+
+def check_gzip(path: Path) -> None:
+    """Refuse a gzipped file that unfolds to more than there is room for, in passing.
+
+    Raises:
+        Unfolds: It does.
+        OSError: It is no gzip, or damaged.
+    """
+    num_bytes = checked = 0
+    with gzip.open(path) as file:
+        while found := file.read(_AT_ONCE):
+            num_bytes += len(found)
+            if num_bytes > 2 * checked:  # or memory would be asked for at every megabyte
+                check_room_for(path, num_bytes)
+                checked = num_bytes
