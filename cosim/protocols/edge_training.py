@@ -9,7 +9,6 @@ Scope and limitations: if nothing arrived the edge model stays, and the round's 
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -90,12 +89,12 @@ class EdgeTraining(CellTraining):
         """Steps of some clients in an edge round, shape (clients,).
 
         Args:
-            step_cycles: Of each client of the cell, shape (cell's clients,).
+            step_cycles: Of each of them, shape (clients,).
 
         Raises:
             ConfigurationError: A rule that gives others than whole numbers from 1.
         """
-        step_s = step_cycles[clients.places] / clients.fleet.devices.frequency_hz[clients.places]
+        step_s = step_cycles / clients.fleet.devices.frequency_hz[clients.places]
         found = np.asarray(self.steps.of_clients(sim, clients, job, self.local.batch_size, step_s))
         if found.shape != step_s.shape or found.dtype.kind not in "iu" or found.min(initial=1) < 1:
             raise ConfigurationError(
@@ -144,16 +143,17 @@ class EdgeTraining(CellTraining):
             global_round: Its number, from 1.
         """
         load = cloud.workload.of(part, self.local.companions(cloud.shape))
-        step_cycles = load.step_cycles_of(edge.clients, self.local.batch_size)
 
-        def cycles_of(clients: Clients, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-            return steps * step_cycles[clients.places] + load.coding_cycles
+        def planned(clients: Clients, job: Job) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+            """Steps, and cycles of a training, of clients that would begin now."""
+            step_cycles = load.step_cycles_of(clients, self.local.batch_size)
+            steps = self.steps_of(sim, clients, job, step_cycles)
+            return steps, steps * step_cycles + load.coding_cycles
 
         yield from edge.receive(sim, load.model.bits)
         for edge_round in range(self.num_edge_rounds):
             present = yield from edge.gathered(sim)
             job, model = Job.of_round(global_round, edge_round, self.num_edge_rounds), cloud.sent_down(model)
-            steps_of = partial(self.steps_of, sim, job=job, step_cycles=step_cycles)
             coming = ComingRound(
                 cloud=cloud,
                 edge=edge,
@@ -161,11 +161,11 @@ class EdgeTraining(CellTraining):
                 model=model,
                 job=job,
                 payload=load.upload,
-                cycles_of=lambda clients, steps_of=steps_of: cycles_of(clients, steps_of(clients)),
+                cycles_of=lambda clients, job=job: planned(clients, job)[1],
             )
             choice = self.selection.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self.selection).__name__)
-            steps = steps_of(participants)
+            steps, cycles = planned(participants, job)
             request = cloud.request(model, self._of_each(participants, steps), self.local)
             work = Assignment(
                 job=job, request=request, cycles=0.0, download=load.download, payload=load.upload
@@ -175,7 +175,7 @@ class EdgeTraining(CellTraining):
                 sim,
                 participants,
                 work,
-                cycles_of(participants, steps),
+                cycles,
                 self.waiting,
                 len(participants) + too_few,
             )

@@ -63,7 +63,7 @@ class Load:
     costs: "Costs"
 
     def step_cycles(self, client: Client, batch_size: int) -> float:
-        """Cycles of one local step of a client on a mini-batch."""
+        """Cycles of one local step that a client would begin now, on a mini-batch."""
         return self.costs.of(client.name)(LocalStep(batch_size, self.fraction, self.sample_flops))
 
     def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
@@ -71,19 +71,18 @@ class Load:
         return num_steps * self.step_cycles(client, batch_size) + self.coding_cycles
 
     def step_cycles_of(self, clients: Clients, batch_size: int) -> NDArray[np.float64]:
-        """Cycles of one local step of many clients, shape (clients,)."""
-        step = LocalStep(batch_size, self.fraction, self.sample_flops)
-        return self.costs.of_fleet(clients.fleet)(step)[clients.places]
+        """Cycles of one local step that many clients would begin now, shape (clients,)."""
+        return self.costs.of_clients(clients, LocalStep(batch_size, self.fraction, self.sample_flops))
 
 
 class Costs:
-    """What a local step costs each client, asked when somebody wants to know."""
+    """What a local step costs each client; what gives it is made once, when it is first wanted."""
 
     def __init__(self, sim: Simulation, cycles: Cycles) -> None:
         self._sim, self._cycles = sim, cycles
         self._knows_many = overrides(cycles, "of_clients", "of_client")
         self._of_one: dict[str, StepCost] = {}
-        self._of_many: dict[str, StepCosts] = {}
+        self._of_many: dict[str, StepCosts | None] = {}
 
     def of(self, client: str) -> StepCost:
         """That of a client."""
@@ -92,14 +91,15 @@ class Costs:
             found = self._of_one[client] = self._cycles.of_client(self._sim, client)
         return found
 
-    def of_fleet(self, fleet: Fleet) -> StepCosts:
-        """Those of the clients of a cell."""
-        found = self._of_many.get(fleet.edge)
-        if found is None:
-            found = self._cycles.of_clients(self._sim, fleet.numbers) if self._knows_many else None
-            found = found or (lambda step: np.array([self.of(name)(step) for name in fleet.names]))
-            self._of_many[fleet.edge] = found
-        return found
+    def of_clients(self, clients: Clients, step: LocalStep) -> NDArray[np.float64]:
+        """Cycles of a step of some clients of a cell, shape (clients,)."""
+        fleet = clients.fleet
+        if fleet.edge not in self._of_many:
+            many = self._cycles.of_clients(self._sim, fleet.numbers) if self._knows_many else None
+            self._of_many[fleet.edge] = many
+        if (found := self._of_many[fleet.edge]) is not None:
+            return found(step)[clients.places]
+        return np.array([self.of(name)(step) for name in clients.names])
 
 
 @attrs.frozen(kw_only=True, eq=False)

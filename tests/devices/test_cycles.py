@@ -1,19 +1,35 @@
 """What a local step costs, by arithmetic, and the sentence that says so."""
 
+import numpy as np
+import pandas as pd
 import pytest
+import worlds
 
+import cosim
 from cosim import (
+    AfterVersions,
+    AsynchronousTraining,
+    Cells,
     ConfigurationError,
     Cycles,
     CyclesPerBit,
     CyclesPerOperation,
     CyclesPerStep,
     DrawnDevices,
+    EdgeTraining,
+    FedAsync,
+    FedBuff,
+    HFedAvg,
+    Hist,
     Never,
+    PerGroup,
+    SameSteps,
     Simulation,
+    StepsInTime,
     evolve,
     run,
 )
+from cosim.configuration import configuration
 from cosim.devices.cycles import LocalStep
 from cosim.draws import uniforms
 from cosim.testing import small_system
@@ -132,3 +148,83 @@ def test_rules_that_cannot_be_are_refused(kind, broken):
 def test_a_step_without_cycles_is_refused_before_the_clock_starts():
     with pytest.raises(ConfigurationError, match=r"a local step of client-0003 on one sample takes 0 cycles"):
         run(evolve(small_system(), cycles=Own(), evaluation=Never()))
+
+
+# --- When they are asked ------------------------------------------------------------------------------------
+
+
+@configuration
+class Warming(Cycles):
+    """More and more as the clock runs."""
+
+    per_s: float = 1e8
+
+    def of_client(self, sim, client):
+        """By the clock."""
+        return lambda step: self.at(sim.now_s)
+
+    def at(self, now_s):
+        """Of a step at an instant."""
+        return 1e6 + self.per_s * now_s
+
+
+@configuration
+class WarmingOnArrays(Warming):
+    """The same for many."""
+
+    def of_clients(self, sim, clients):
+        """By the clock."""
+        return lambda step: np.full(clients.num, self.at(sim.now_s))
+
+
+HZ = 1e9
+SAME = DrawnDevices(min_frequency_hz=PerGroup(values=(HZ,)), max_frequency_hz=PerGroup(values=(HZ,)))
+SMALL = evolve(small_system(), devices=SAME, evaluation=Never())
+EDGE = EdgeTraining(num_edge_rounds=3, steps=SameSteps(num_local_steps=3))
+IN_TIME = evolve(EDGE, steps=StepsInTime(training_s=0.01))
+ONE_BY_ONE = FedBuff(training=cosim.Clients(num_local_steps=3), num_updates=2)
+IN_CELLS = AsynchronousTraining(protocol=ONE_BY_ONE, turn=AfterVersions(num_versions=3))
+VERSIONS = AfterVersions(num_versions=9)
+ASKING = {
+    "HFedAvg": evolve(SMALL, protocol=HFedAvg(training=EDGE)),
+    "Hist": evolve(SMALL, protocol=Hist(training=EDGE)),
+    "StepsInTime": evolve(SMALL, protocol=HFedAvg(training=IN_TIME)),
+    "Vhfl": worlds.vhfl(devices=SAME, evaluation=Never()),
+    "RawHfl": worlds.rawhfl(evaluation=Never()),
+    "FedBuff": evolve(SMALL, protocol=ONE_BY_ONE, end=VERSIONS),
+    "FedAsync, cells": evolve(SMALL, protocol=FedAsync(training=Cells(training=EDGE)), end=VERSIONS),
+    "FedBuff in cells": evolve(SMALL, protocol=HFedAvg(training=IN_CELLS)),
+}
+
+
+@pytest.mark.parametrize("kind", [Warming, WarmingOnArrays], ids=["each", "many"])
+@pytest.mark.parametrize("name", ASKING)
+def test_a_job_costs_what_a_step_costs_when_it_begins(name, kind):
+    """A training from t on takes a whole number of steps of 1e6 + a t cycles, in every protocol."""
+    cycles = kind(per_s=1e4 if name == "RawHfl" else 1e8)
+    result = run(evolve(ASKING[name], cycles=cycles))
+    trained = result.spans[result.spans["activity"] == "train"].set_index(["node", "job"])
+    trained = trained.loc[trained.index.isin(result.uploads.set_index(["client", "job"]).index)]
+    frequency_hz = np.full(len(trained), HZ)
+    if name == "RawHfl":
+        plans = result.tables["plans"]
+        number = 2 * (plans["global_round"] - 1) + plans["edge_round"]
+        planned = plans.set_index([plans["client"], number]).loc[trained.index]
+        frequency_hz = planned["frequency_hz"].to_numpy()
+        np.testing.assert_array_equal(planned["time_s"], trained["start_s"])
+        ends_s = result.uploads.set_index(["client", "job"])["end_s"].loc[trained.index]
+        np.testing.assert_allclose(planned["planned_s"], ends_s - trained["start_s"], rtol=1e-9)
+    costs = cycles.at(trained["start_s"].to_numpy())
+    steps = (trained["end_s"] - trained["start_s"]).to_numpy() * frequency_hz / costs
+    assert len(np.unique(costs)) > 2
+    if name == "StepsInTime":
+        np.testing.assert_allclose(steps, np.maximum(1.0, np.floor(0.01 * HZ / costs)), rtol=1e-9)
+    else:
+        np.testing.assert_allclose(steps, np.maximum(1.0, np.rint(steps)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [Warming, WarmingOnArrays], ids=["each", "many"])
+def test_costs_by_the_clock_are_the_same_on_both(kind):
+    system = evolve(SMALL, protocol=HFedAvg(training=IN_TIME), cycles=kind())
+    by_events, on_arrays = (run(system, clock=clock).spans for clock in ("events", "arrays"))
+    pd.testing.assert_frame_equal(by_events, on_arrays, check_exact=True)
