@@ -3,9 +3,9 @@
 By the step or by the bits of its mini-batch, whatever the network; a step on a part then costs its share of
 the trained parameters (HIST journal, Section IV-A). Or by the floating-point operations of the training.
 
-A client's cost is asked whenever it is given a job, at that instant and for that job: in an edge round when the
-round begins, else when its own job does. So a cost may follow the clock. What plans or selects asks as well,
-when it plans; what is asked twice at one instant must be the same.
+A client's cost is asked whenever it is given a job, at that instant and for that job: in an edge round when
+the round begins, else when its own job does. So a cost may follow the clock. What plans or selects asks as
+well, when it plans; what is asked twice at one instant must be the same.
 
 Scope and limitations: a mini-batch counts as full, also where a client has fewer samples left. Operations all
 cost the same, and memory costs nothing. The steps of a job all cost what the first does.
