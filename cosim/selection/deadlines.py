@@ -23,6 +23,7 @@ from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import Selection, SomeClients
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
+from cosim.units import ROUNDING
 
 
 @configuration
@@ -50,7 +51,7 @@ class FedCs(Selection):
         def fastest(num: int) -> tuple[NDArray[np.int64], bool]:
             ends_s = train_s + coming.upload_s(coming.clients, among=num)
             first = np.argsort(ends_s, kind="stable")[:num]
-            return first, bool(ends_s[first[-1]] <= self.round_s)
+            return first, bool(ends_s[first[-1]] <= _by(self.round_s))
 
         fits, too_many = 1, len(train_s) + 1
         while too_many - fits > 1:
@@ -75,12 +76,17 @@ def one_by_one(
     while len(chosen) < len(train_s):
         ends_s = np.maximum(left_s, free_s[0]) + upload_s
         first = int(np.argmin(ends_s))
-        if chosen and ends_s[first] > round_s:
+        if chosen and ends_s[first] > _by(round_s):
             break
         chosen.append(first)
         heapq.heapreplace(free_s, float(ends_s[first]))
         left_s[first] = np.inf
     return chosen
+
+
+def _by(round_s: float) -> float:
+    """A deadline by which a training and an upload of decimals end whose sum it is."""
+    return round_s * (1.0 + ROUNDING)
 
 
 @configuration
@@ -97,7 +103,7 @@ class DeadlineFeasible(SomeClients):
         """A draw, or all in time where they are fewer; asks for the channel of every client."""
         clients, num = coming.clients, min(self.num_participants, len(coming.clients))
         ends_s = coming.training_s(clients) + coming.upload_s(clients, among=num)
-        able = np.flatnonzero(ends_s <= self.round_s)
+        able = np.flatnonzero(ends_s <= _by(self.round_s))
         if len(able) == 0:
             able = np.array([np.argmin(ends_s)])
         rng = sim.stream(edge.name, "participants", coming.job.number)

@@ -39,10 +39,15 @@ class BySamples(SomeClients):
 
 @configuration
 class RoundRobin(SomeClients):
-    """In turns, by number. [Yang et al., arXiv 1908.06287, Section II-C]"""
+    """In turns, by number: the next who are there after the last who was chosen.
+
+    [Yang et al., arXiv 1908.06287, Section II-C]
+    """
 
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
-        """The next who are there."""
-        first, clients = coming.job.number * self.num_participants, coming.clients
+        """Those whose turn it is."""
+        first, clients = edge.kept.get(self, 0), coming.clients
         turns = (clients.cell_places - first) % len(edge.clients)
-        return clients.some(np.argsort(turns)[: self.num_participants])
+        chosen = np.argsort(turns)[: self.num_participants]
+        edge.kept[self] = int(clients.cell_places[chosen[-1]]) + 1
+        return clients.some(chosen)

@@ -46,6 +46,7 @@ class Told:
         self.rule, self.sim, self.round, self.asked = rule, Simulation(1), 0, []
         self.known = known
         self.last: PastRound | None = None
+        self.there = self.edge.clients
 
     def choose(self, **known: object) -> list[int]:
         """Places of those who take part in the next round."""
@@ -62,7 +63,7 @@ class Told:
         names = ("losses", "num_samples", "training_s", "upload_s", "known_snr")
         job = Job.of_round(1 + self.round, 0, 1)
         coming = SimpleNamespace(
-            job=job, last=self.last, clients=self.edge.clients, **{name: of(name) for name in names}
+            job=job, last=self.last, clients=self.there, **{name: of(name) for name in names}
         )
         clients = self.rule.participants(self.sim, self.edge, coming)
         self.chosen, self.job = clients, job
@@ -339,3 +340,29 @@ def test_parts_of_a_system_stand_alone():
     found = system.protocol.training.selection
     assert found == Alternating(first=outer, second=rule)
     assert found.first.second is other
+
+
+def test_turns_go_on_from_the_last_who_was_there():
+    """Clients 0 and 1 are away: the four others are chosen as often as each other."""
+    told = Told(RoundRobin(num_participants=3))
+    told.there = Clients(told.edge.clients.fleet, np.arange(2, NUM_CLIENTS))
+    assert [told.choose() for _ in range(4)] == [[2, 3, 4], [2, 3, 5], [2, 4, 5], [3, 4, 5]]
+    told.there = told.edge.clients
+    assert told.choose() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("train_s", "upload_s", "round_s"), [(0.1, 0.2, 0.3), (0.7, 0.1, 0.8)])
+def test_who_ends_with_the_deadline_is_in_time(train_s, upload_s, round_s):
+    """0.1 + 0.2 is a bit more than 0.3; who needs a nanosecond more is late."""
+    uploads_s = [upload_s, upload_s + 1e-9] * 3
+    told = Told(DeadlineFeasible(num_participants=6, round_s=round_s), training_s=[train_s] * 6)
+    assert told.choose(upload_s=uploads_s) == [0, 2, 4]
+    all_s = np.full(6, train_s)
+    assert one_by_one(all_s, np.array(uploads_s), num_at_once=6, round_s=round_s) == [0, 2, 4]
+    coming = SimpleNamespace(
+        clients=told.edge.clients,
+        training_s=lambda clients: all_s,
+        upload_s=lambda clients, among: np.array(uploads_s),
+    )
+    edge = SimpleNamespace(link=SimpleNamespace(known_to=lambda asker: SharedBand))
+    assert FedCs(round_s=round_s).participants(Simulation(1), edge, coming).places.tolist() == [0, 2, 4]
