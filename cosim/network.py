@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cosim.beforehand.memory import check_memory
 from cosim.beforehand.needs import RecordsKind, keeps_rows, rows_of_a_job
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError, Port, overrides, parts_of
+from cosim.configuration import ConfigurationError, Port, overrides, parts_of, passed_over
 from cosim.data.dataset import Dataset
 from cosim.devices.availability import Availability, Cause, Windows
 from cosim.devices.charge import Charge
@@ -22,13 +22,14 @@ from cosim.devices.presence import Presence
 from cosim.devices.rest import Rest, Rests
 from cosim.learning.graph.pending import PendingState
 from cosim.links.downlink import CellDownlink
-from cosim.links.uplink import Cell, Job, Link
+from cosim.links.uplink import ByEvents, Cell, Job, Link
 from cosim.names import ClientNames, client_name, edge_name
 from cosim.servers.array_round import downloads_of
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer, RoundClock
 from cosim.servers.played_rounds import PlayedRounds
 from cosim.servers.server import Kept
+from cosim.servers.waiting import Waiting
 from cosim.servers.workload import Costs, Workload
 from cosim.simulation import Simulation
 from cosim.system import System
@@ -167,25 +168,34 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
         if edge.clients.fleet.devices.have_batteries:
             return f"{type(system.devices).__name__}.battery"
     waiting, payload = system.protocol.waiting, cloud.workload.of().upload
-    if not overrides(waiting, "ending", "wait"):
-        return f"{type(waiting).__name__}, the rule of waiting,"
     nobody, nothing, job = np.empty(0, dtype=np.int64), np.empty(0), Job(1, 0, 0)
+    if waiting.upload_s is not None or type(waiting).ending is Waiting.ending:
+        return f"{_by_method(waiting, passed_over(waiting))}, the rule of waiting,"
     for edge in cloud.edges:
         if edge.downlink is not None and (
             downloads_of(edge.downlink, 0.0, Clients(edge.clients.fleet, nobody), payload, job) is None
         ):
-            return f"System.downlink = {type(system.downlink).__name__}"
+            return _named(system, "downlink", edge.downlink.by_events())
         waits = edge.downlink is not None and edge.receives_first and not edge.downlink.ends_together
         if waits and edge.clients.fleet.rest is not None:
             return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
         tx_power_w = edge.clients.fleet.devices.tx_power_w
-        offers = overrides(edge.link, "uploads", "open")
-        if not offers or edge.link.uploads(nobody, nothing, payload, tx_power_w, job) is None:
-            field = edge.link.part_by_events if offers else None
-            if field is None or not hasattr(system.uplink, field):
-                return f"System.uplink = {type(system.uplink).__name__}"
-            return f"System.uplink.{field} = {type(getattr(system.uplink, field)).__name__}"
+        if edge.link.uploads(nobody, nothing, payload, tx_power_w, job) is None:
+            return _named(system, "uplink", edge.link.by_events())
     return None
+
+
+def _named(system: System, way: str, why: ByEvents) -> str:
+    """The uplink or the downlink of a system, or a field of it, and the method because of which."""
+    part = getattr(system, way)
+    if why.field is None or not hasattr(part, why.field):
+        return f"System.{way} = {_by_method(part, why.method)}"
+    own = getattr(part, why.field)
+    return f"System.{way}.{why.field} = {_by_method(own, why.method or passed_over(own))}"
+
+
+def _by_method(part: Port, method: str | None) -> str:
+    return type(part).__name__ + ("" if method is None else f" ({method})")
 
 
 def _client(

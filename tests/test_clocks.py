@@ -18,7 +18,14 @@ import cosim
 from cosim import Never
 from cosim.configuration import ConfigurationError, configuration
 from cosim.draws import Numbers, normals
+from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
+from cosim.radio.downlink.unicast import UnicastLink
+from cosim.radio.gain_errors import GainErrors
+from cosim.radio.propagation.link_budget import BudgetedCellSnr
+from cosim.radio.radio import RadioLink
+from cosim.radio.sharing.redivided import RedividedBand
+from cosim.radio.sharing.shares import FixedBand
 from cosim.results import Result
 from cosim.rows.tables import TABLES
 from cosim.simulation import Simulation
@@ -271,10 +278,194 @@ def slack() -> cosim.System:
     return small_system(Slack(after_s=0.02))
 
 
+class Twice(cosim.FixedShares):
+    """Every bit twice."""
+
+    def bands(self, sim, num_cells):
+        return [TwiceBand(sim, self.bandwidth_hz) for _ in range(num_cells)]
+
+
+class OpensTwice:
+    """A mixin."""
+
+    def open(self, client, channel, payload, block):
+        return super().open(client, channel, payload._replace(bits=2 * payload.bits), block)
+
+
+class TwiceBand(OpensTwice, FixedBand):
+    """Its base knows arrays."""
+
+
+class Late(cosim.FixedShares):
+    """Lets uploads send in a way of its own, which its base's arrays do not ask."""
+
+    def bands(self, sim, num_cells):
+        return [LateBand(sim, self.bandwidth_hz) for _ in range(num_cells)]
+
+
+class LateBand(FixedBand):
+    def admit(self, upload):
+        upload.send(0.5 * self.share_hz(self._num_shares), self._fade)
+
+
+class Guarded(cosim.RedividedShares):
+    """Leaves a guard band."""
+
+    def bands(self, sim, num_cells):
+        return [GuardedBand(sim, self.bandwidth_hz) for _ in range(num_cells)]
+
+
+class GuardedBand(RedividedBand):
+    def share_hz(self, num_clients):
+        return 0.9 * super().share_hz(num_clients)
+
+
+class Sunset(cosim.NoiseOnly):
+    """Weaker with time."""
+
+    def of_cells(self, sim, cells):
+        found = []
+        for snr in super().of_cells(sim, cells):
+            snr.__class__, snr.sim = SunsetSnr, sim
+            found.append(snr)
+        return found
+
+
+class SunsetSnr(BudgetedCellSnr):
+    def of(self, client, tx_power_w, job):
+        return super().of(client, tx_power_w, job).scaled(1.0 / (1.0 + self.sim.now_s))
+
+
+class Shadowed(cosim.Radio):
+    """Links with channels of their own."""
+
+    def links(self, sim, cells):
+        links = super().links(sim, cells)
+        for link in links:
+            link.__class__ = ShadowedLink
+        return links
+
+
+class ShadowedLink(RadioLink):
+    def channel(self, client, tx_power_w, job):
+        return super().channel(client, 0.1 * tx_power_w, job)
+
+
+class Hourly(cosim.EveryEdgeRound):
+    """By the time of day."""
+
+    def block(self, job, now_s):
+        return (int(now_s / 0.01),)
+
+
+class Strict(cosim.Deadline):
+    """Gives up uploads, too."""
+
+    @property
+    def upload_s(self):
+        return 1e-3
+
+
+class Hurried(cosim.WaitForAll):
+    """Arrays of its own, and a time for each upload, of which they know nothing."""
+
+    @property
+    def upload_s(self):
+        return 1e-3
+
+    def ending(self, start_s, ends_s):
+        return super().ending(start_s, ends_s)
+
+
+class TwiceDown(cosim.Unicast):
+    """Downloads of every bit twice."""
+
+    def links(self, sim, cells):
+        links = super().links(sim, cells)
+        for link in links:
+            link.__class__ = TwiceDownLink
+        return links
+
+
+class TwiceDownLink(UnicastLink):
+    def open(self, client, payload, job):
+        return super().open(client, payload._replace(bits=2 * payload.bits), job)
+
+
+class OwnFactors(cosim.Radio):
+    """Errors of gains of its own."""
+
+    def links(self, sim, cells):
+        links = super().links(sim, cells)
+        for link in links:
+            link._errors.__class__ = HalfErrors
+        return links
+
+
+class HalfErrors(GainErrors):
+    def factor(self, client, job):
+        return 0.5
+
+
+class NightAndDay:
+    def windows(self, sim, client):
+        for night in range(1000):
+            yield 0.01 * night, 0.01 * night + 0.005
+
+
+class Shift(NightAndDay, cosim.Always):
+    """Is not there at any time."""
+
+
+def with_uplink(**parts) -> cosim.System:
+    return attrs.evolve(small_system(), uplink=cosim.Radio(**parts))
+
+
+def with_downlink(downlink) -> cosim.System:
+    return attrs.evolve(small_system(), downlink=downlink)
+
+
+HOURLY = cosim.Rayleigh(redrawn=Hourly())
+
+
 @pytest.mark.parametrize(
     ("system", "part"),
     [
-        (slack(), "Slack, the rule of waiting,"),
+        (slack(), r"Slack \(Slack\.wait\), the rule of waiting,"),
+        (small_system(Strict(after_s=0.02)), r"Strict \(Strict\.upload_s\), the rule of waiting,"),
+        (small_system(Hurried()), "Hurried, the rule of waiting,"),
+        (small_system(cosim.AtLeast(rule=Slack())), r"AtLeast \(Slack\.wait\), the rule"),
+        (with_uplink(sharing=Twice()), r"System\.uplink\.sharing = Twice \(OpensTwice\.open\)"),
+        (with_uplink(sharing=Late()), r"System\.uplink\.sharing = Late \(LateBand\.admit\)"),
+        (with_uplink(sharing=Guarded()), r"System\.uplink\.sharing = Guarded \(GuardedBand\.share_hz\)"),
+        (with_uplink(link=Sunset()), r"System\.uplink\.link = Sunset \(SunsetSnr\.of\)"),
+        (with_uplink(fading=HOURLY), r"System\.uplink\.fading = Rayleigh \(Hourly\.block\)"),
+        (
+            with_uplink(link=cosim.LinkBudget(large_scale_redrawn=Hourly())),
+            r"System\.uplink\.link = LinkBudget \(Hourly\.block\)",
+        ),
+        (
+            attrs.evolve(small_system(), uplink=Shadowed()),
+            r"System\.uplink = Shadowed \(ShadowedLink\.channel\)",
+        ),
+        (attrs.evolve(small_system(), uplink=OwnFactors(csi_error_db=1.0)), r"System\.uplink = OwnFactors"),
+        (
+            with_downlink(cosim.Unicast(sharing=Twice())),
+            r"System\.downlink\.sharing = Twice \(OpensTwice\.open\)",
+        ),
+        (with_downlink(TwiceDown()), r"System\.downlink = TwiceDown \(TwiceDownLink\.open\)"),
+        (
+            with_downlink(cosim.Unicast(link=Sunset(), tx_power_w=1.0)),
+            r"System\.downlink\.link = Sunset \(SunsetSnr\.of\)",
+        ),
+        (
+            with_downlink(cosim.Broadcast(fading=HOURLY)),
+            r"System\.downlink\.fading = Rayleigh \(Hourly\.block\)",
+        ),
+        (
+            attrs.evolve(small_system(), devices=cosim.DrawnDevices(presence=Shift())),
+            "Shift, the presence of clients,",
+        ),
         (
             attrs.evolve(small_system(), uplink=cosim.Radio(fading=Flickering())),
             r"System\.uplink\.fading = Flick",
@@ -300,6 +491,83 @@ def test_what_needs_events_says_so_and_is_played_by_events(system, part):
         assert_same(by_events, usual)
     with pytest.raises(ConfigurationError, match=rf"clock = 'arrays': {part}.*Usual fix: clock = 'auto'"):
         cosim.run(attrs.evolve(system, evaluation=Never()), clock="arrays")
+
+
+class OwnTimes:
+    def draw(self, rng, num):
+        return np.full(num, 2.0)
+
+
+class Slower(OwnTimes, cosim.AsPlanned):
+    """Not as planned."""
+
+
+class OwnCosts:
+    def of_client(self, sim, client):
+        cost = super().of_client(sim, client)
+        return lambda step: (2.0 + by_number(client)[1]) * cost(step)
+
+
+class Costlier(OwnCosts, cosim.CyclesPerStep):
+    """Not the same for all."""
+
+
+class OwnSteps:
+    def of_clients(self, sim, clients, job, batch_size, step_s):
+        return 2 * super().of_clients(sim, clients, job, batch_size, step_s)
+
+
+class Twofold(OwnSteps, cosim.SameSteps):
+    """Twice as many."""
+
+
+class OwnPlaces:
+    def graph(self, cell_sizes, sim):
+        graph = super().graph(cell_sizes, sim)
+        for *_, link in graph.edges(data=True):
+            link["distance_m"] *= 2.0
+        return graph
+
+
+class Wide(OwnPlaces, cosim.Topology):
+    """Twice as far."""
+
+
+def drawn_devices(law: cosim.TrainingTime) -> cosim.DrawnDevices:
+    return cosim.DrawnDevices(training_time=law)
+
+
+def steps(rule: cosim.LocalSteps) -> cosim.HFedAvg:
+    return cosim.HFedAvg(training=attrs.evolve(TRAINING, steps=rule))
+
+
+SAME = cosim.SameSteps(num_local_steps=2)
+
+
+@pytest.mark.parametrize(
+    ("own", "usual"),
+    [
+        ({"devices": drawn_devices(Slower())}, {"devices": drawn_devices(cosim.AsPlanned())}),
+        ({"cycles": Costlier()}, {"cycles": cosim.CyclesPerStep()}),
+        ({"protocol": steps(Twofold(num_local_steps=2))}, {"protocol": steps(SAME)}),
+        ({"topology": Wide()}, {"topology": cosim.Topology()}),
+    ],
+)
+def test_methods_of_mixins_are_asked_on_both_clocks(own, usual):
+    budget = cosim.Radio(link=cosim.LinkBudget(noise_figure_db=60.0))
+    system = attrs.evolve(small_system(), evaluation=Never(), uplink=budget, **own)
+    by_events, on_arrays = both(system)
+    assert_same(by_events, on_arrays)
+    assert by_events.summary.time_s > cosim.run(attrs.evolve(system, **usual)).summary.time_s
+
+
+def test_steps_of_a_mixin_are_trained():
+    """Though its base says that all take the same number."""
+    own, usual = (
+        cosim.run(attrs.evolve(small_system(), protocol=steps(rule)))
+        for rule in (Twofold(num_local_steps=2), cosim.SameSteps(num_local_steps=4))
+    )
+    assert own.evaluations.equals(usual.evaluations)
 
 
 def test_provenance_says_which_clock_a_run_had(tmp_path):

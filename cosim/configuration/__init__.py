@@ -26,7 +26,7 @@ from cosim.configuration.kinds import (
     name_of,
 )
 from cosim.configuration.paths import KIND, check_closed, ends_of, full_path, open_in, paths_of
-from cosim.configuration.port import Port, apart, check_fit, overrides, parts_of
+from cosim.configuration.port import Port, apart, check_fit, overrides, parts_of, passed_over
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
@@ -39,11 +39,14 @@ from cosim.configuration.rules import (
     positive,
     refuse,
 )
+from cosim.configuration.shortcuts import HELPERS, Shortcuts, own_methods, stand_for
 
 __all__ = [
+    "HELPERS",
     "KIND",
     "ConfigurationError",
     "Port",
+    "Shortcuts",
     "apart",
     "at_least",
     "below",
@@ -76,10 +79,13 @@ __all__ = [
     "options_of",
     "overrides",
     "own_function",
+    "own_methods",
     "parts_of",
+    "passed_over",
     "paths_of",
     "positive",
     "refuse",
+    "stand_for",
     "to_dict",
     "with_kind",
 ]

@@ -13,10 +13,11 @@ import attrs
 
 from cosim.configuration.fields import configuration
 from cosim.configuration.kinds import is_configuration
+from cosim.configuration.shortcuts import Shortcuts
 
 
 @configuration
-class Port:
+class Port(Shortcuts):
     """Base of the ports."""
 
     def fit(self, system: Any) -> None:
@@ -97,6 +98,15 @@ def _own(value: Any, seen: set[int]) -> Any:
                 seen.add(id(own))
             object.__setattr__(own, name, other)
     return own
+
+
+def passed_over(*things: Any) -> str | None:
+    """The first method, as Class.method, that is asked in place of a shortcut of things or of their parts."""
+    for thing in things:
+        for one in (thing, *(parts_of(thing) if is_configuration(type(thing)) else ())):
+            if isinstance(one, Shortcuts) and one.passed_over:
+                return next(iter(one.passed_over.values()))
+    return None
 
 
 def overrides(part: object, new: str, old: str) -> bool:

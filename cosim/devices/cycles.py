@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import (
+    HELPERS,
     ConfigurationError,
     Port,
     at_least,
@@ -31,6 +32,7 @@ from cosim.configuration import (
     field,
     one_or_range,
     positive,
+    stand_for,
 )
 from cosim.configuration.values import in_range
 from cosim.draws import Numbers, uniforms
@@ -61,6 +63,8 @@ StepCosts = Callable[[LocalStep], NDArray[np.float64]]
 @configuration
 class Cycles(Port, ABC):
     """What a local step costs a client's processor."""
+
+    shortcuts = stand_for(of_clients=("of_client", HELPERS))
 
     @property
     def in_parameters(self) -> bool:

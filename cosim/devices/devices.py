@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Port, configuration, refuse
+from cosim.configuration import ConfigurationError, Port, configuration, own_methods, refuse
 from cosim.devices.battery import Battery
 from cosim.devices.cpu import Cpu
 from cosim.devices.presence import Always, Presence
@@ -119,8 +119,12 @@ class DeviceArrays(Sequence[Device]):
     def of(cls, devices: Sequence[Device]) -> "DeviceArrays":
         """Those of single ones."""
         if isinstance(devices, DeviceArrays):
+            _check_plain(type(devices), DeviceArrays)
             return devices
         cpus = [device.cpu for device in devices]
+        for plain, ones in ((Device, devices), (Cpu, cpus)):
+            for kind in {type(one): None for one in ones}:
+                _check_plain(kind, plain)
         columns = {name: np.array([getattr(cpu, name) for cpu in cpus], dtype=float) for name in _OF_CPU}
         columns |= {
             name: np.array([getattr(device, name) for device in devices], dtype=float) for name in _OF_DEVICE
@@ -203,6 +207,15 @@ class DeviceArrays(Sequence[Device]):
             memory_bits=_or_none(ends["memory_bits"]),
             presence=presence,
             battery=battery,
+        )
+
+
+def _check_plain(kind: type, plain: type) -> None:
+    """Refuse methods of a subclass, which would go unasked: a run goes on with numbers alone."""
+    if own := own_methods(kind, plain):
+        raise ConfigurationError(
+            f"{kind.__name__}.{own[0]}: a run takes the numbers of a {plain.__name__}, and asks no method of "
+            "a subclass. Usual fix: other numbers, or a law of your own as training_time."
         )
 
 

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Port, at_least, configuration, field, one_or_range, positive
+from cosim.configuration import Port, at_least, configuration, field, one_or_range, positive, stand_for
 from cosim.devices.fleet import Clients
 from cosim.links.uplink import Job
 from cosim.simulation import Simulation
@@ -31,6 +31,8 @@ from cosim.units import most_whole
 @configuration
 class LocalSteps(Port, ABC):
     """How many steps each client takes in an edge round."""
+
+    shortcuts = stand_for(of_all=("of_clients",))
 
     @property
     def of_all(self) -> int | None:

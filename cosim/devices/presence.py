@@ -32,7 +32,7 @@ from typing import Literal
 
 import numpy as np
 
-from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.configuration import ConfigurationError, Port, configuration, stand_for
 from cosim.devices.availability import Window
 from cosim.queueing.service import Exponential, ServiceLaw
 from cosim.simulation import Simulation
@@ -44,6 +44,8 @@ BLOCK = 16
 @configuration
 class Presence(Port, ABC):
     """When a client is there."""
+
+    shortcuts = stand_for(is_always=("windows",))
 
     @property
     def is_always(self) -> bool:
@@ -71,8 +73,8 @@ class Always(Presence):
 
     @property
     def is_always(self) -> bool:
-        """It is, unless a subclass has windows of its own."""
-        return type(self).windows is Always.windows
+        """It is."""
+        return True
 
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
         """One without end."""

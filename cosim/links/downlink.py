@@ -37,23 +37,36 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.configuration import (
+    HELPERS,
+    ConfigurationError,
+    Port,
+    Shortcuts,
+    configuration,
+    passed_over,
+    stand_for,
+)
 from cosim.links.model_codec import ModelCodec
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job, Places, Upload, Uploads
+from cosim.links.uplink import ByEvents, Cell, Job, Places, Upload, Uploads
 from cosim.simulation import Simulation
 
 
-class CellDownlink(ABC):
+class CellDownlink(Shortcuts, ABC):
     """What the clients of a cell receive over.
 
     Attributes:
         ends_together: Whether those of an edge round have their models at the same instant; a class says so.
     """
 
+    shortcuts = stand_for(downloads=("open", HELPERS))
     ends_together: ClassVar[bool] = False
 
-    def begin_round(self, num_clients: int, places: Places | None = None) -> None:  # noqa: B027
+    def by_events(self) -> ByEvents:
+        """Why `downloads` knows no arrays."""
+        return ByEvents(None, passed_over(self))
+
+    def begin_round(self, num_clients: int, places: Places | None = None) -> None:
         """Take note that so many clients receive from now on, for an edge round or one by one.
 
         Args:

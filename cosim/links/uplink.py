@@ -35,7 +35,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.configuration import (
+    HELPERS,
+    ConfigurationError,
+    Port,
+    Shortcuts,
+    configuration,
+    passed_over,
+    stand_for,
+)
 from cosim.links.payload import Payload
 from cosim.simulation import Event, Simulation
 
@@ -161,6 +169,18 @@ class SteadyUploads(Uploads):
         return np.where(self.ends_s <= cut_s, 0.0, np.minimum(left, self._bits))
 
 
+class ByEvents(NamedTuple):
+    """Why a link is played by events.
+
+    Attributes:
+        field: The field of its part that has no arrays; None: the part as a whole.
+        method: The method, as Class.method, for which arrays do not stand; None: there are none.
+    """
+
+    field: str | None
+    method: str | None
+
+
 class KnownLink(ABC):
     """What is known of a cell's link at an instant, before anything is sent.
 
@@ -183,8 +203,10 @@ class KnownLink(ABC):
         """How long an upload takes, once it is granted, where so many clients take part."""
 
 
-class Link(ABC):
+class Link(Shortcuts, ABC):
     """What the clients of a cell send over."""
+
+    shortcuts = stand_for(uploads=("open", HELPERS))
 
     @property
     def known(self) -> KnownLink | None:
@@ -204,13 +226,12 @@ class Link(ABC):
             )
         return self.known
 
-    def begin_round(self, num_clients: int, ends_s: float) -> None:  # noqa: B027
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Take note of an edge round of so many clients that begins now and ends by then."""
 
-    @property
-    def part_by_events(self) -> str | None:
-        """The field of its uplink because of which `uploads` knows no arrays; None: the uplink as a whole."""
-        return None
+    def by_events(self) -> ByEvents:
+        """Why `uploads` knows no arrays."""
+        return ByEvents(None, passed_over(self))
 
     @abstractmethod
     def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> Upload:

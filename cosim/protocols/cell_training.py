@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from cosim.configuration import Port, configuration
+from cosim.configuration import Port, configuration, stand_for
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Part
 from cosim.servers.cloud import Cloud
@@ -14,6 +14,8 @@ from cosim.simulation import Process, Simulation
 @configuration
 class CellTraining(Port, ABC):
     """What one cell does from the model that it gets until it sends one back."""
+
+    shortcuts = stand_for(plays_common_rounds=("play",))
 
     @property
     def waiting(self) -> Waiting:

@@ -10,7 +10,7 @@ job as of a cell's; updates do not queue there.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from cosim.configuration import Port, at_least, configuration, field, positive
+from cosim.configuration import Port, at_least, configuration, field, positive, stand_for
 from cosim.devices.client import Assignment, Client
 from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.links.uplink import Job
@@ -28,6 +28,8 @@ from cosim.simulation import Dropped, Process, Simulation
 @configuration
 class Trainers(Port, ABC):
     """Who trains for an asynchronous server."""
+
+    shortcuts = stand_for(plays_common_rounds=("of", "of_cell"))
 
     @property
     def waiting(self) -> Waiting:

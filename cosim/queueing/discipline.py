@@ -29,7 +29,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import NamedTuple
 
-from cosim.configuration import Port, configuration, field, positive
+from cosim.configuration import Port, configuration, field, positive, stand_for
 from cosim.queueing.message import Message
 
 
@@ -62,6 +62,8 @@ class Queue(ABC):
 @configuration
 class Discipline(Port, ABC):
     """Who of those that wait in a queue is served next."""
+
+    shortcuts = stand_for(in_order=("queue",))
 
     @property
     def in_order(self) -> bool:

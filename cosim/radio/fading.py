@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Port, at_least, configuration, field
+from cosim.configuration import HELPERS, Port, at_least, configuration, field, stand_for
 from cosim.draws import Numbers
 from cosim.links.uplink import Job
 from cosim.radio.redrawn import Block, EveryGlobalRound, Redrawn
@@ -55,6 +55,8 @@ class BlockFading(ABC):
 @configuration
 class Fading(Port, ABC):
     """How channels vary around their mean."""
+
+    shortcuts = stand_for(gains_by_job=("of", HELPERS))
 
     @property
     def within_uploads(self) -> bool:

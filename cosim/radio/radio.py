@@ -9,16 +9,16 @@ Scope and limitations: cells do not disturb each other. The downlink is a part o
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import between, configuration, field, overrides, refuse
+from cosim.configuration import between, configuration, field, overrides, passed_over, refuse
 from cosim.draws import Numbers
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job, KnownLink, Link, Places, Uplink, Upload, Uploads
+from cosim.links.uplink import ByEvents, Cell, Job, KnownLink, Link, Places, Uplink, Upload, Uploads
 from cosim.radio.channel import Channel, bps_per_hz, no_snr
 from cosim.radio.fading import BlockFading, Fading, GainsByJob, Rayleigh
 from cosim.radio.gain_errors import GainErrors
@@ -94,16 +94,7 @@ def links_of(
 ) -> "list[RadioLink]":
     """The link of each cell, with the draws of a simulation for its fading."""
     return [
-        RadioLink(
-            cell.clients,
-            band,
-            snr,
-            partial(fading.of, sim),
-            partial(fading.gains_by_job, sim, cell.clients)
-            if overrides(fading, "gains_by_job", "of")
-            else lambda: None,
-            errors,
-        )
+        RadioLink(sim, cell.clients, band, snr, fading, errors)
         for cell, band, snr in zip(cells, bands, snrs, strict=True)
     ]
 
@@ -113,16 +104,15 @@ class RadioLink(Link, KnownLink):
 
     def __init__(
         self,
+        sim: Simulation,
         clients: Sequence[str],
         band: Band,
         mean_snr: CellSnr,
-        fading_of: Callable[[str], BlockFading],
-        gains_by_job: Callable[[], GainsByJob | None],
+        fading: Fading,
         errors: GainErrors,
     ) -> None:
-        self._gains_by_job = gains_by_job
-        self._clients, self._fading_of = clients, fading_of
-        self._fading: dict[str, BlockFading] = {}
+        self._sim, self._clients, self._fading = sim, clients, fading
+        self._channels: dict[str, BlockFading] = {}
         self._on_arrays: bool | None = None
         self._band, self._mean_snr, self._errors = band, mean_snr, errors
         self.num_at_once = band.num_at_once
@@ -138,9 +128,9 @@ class RadioLink(Link, KnownLink):
 
     def _fading_at(self, client: str) -> BlockFading:
         """The channel of a client, made when somebody asks for it."""
-        found = self._fading.get(client)
+        found = self._channels.get(client)
         if found is None:
-            found = self._fading[client] = self._fading_of(client)
+            found = self._channels[client] = self._fading.of(self._sim, client)
         return found
 
     def known_channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
@@ -181,7 +171,7 @@ class RadioLink(Link, KnownLink):
 
     @cached_property
     def _gains(self) -> GainsByJob | None:
-        return self._gains_by_job()
+        return self._fading.gains_by_job(self._sim, self._clients)
 
     @cached_property
     def _numbers(self) -> Numbers:
@@ -210,24 +200,34 @@ class RadioLink(Link, KnownLink):
         Args:
             tx_power_w: Power of each client of the cell, shape (clients,).
         """
-        if not self._is_on_arrays(tx_power_w, job):
+        if passed_over(self) or not self._is_on_arrays(tx_power_w, job):
             return None
         return self._snrs(places, tx_power_w, self._band.share_hz(1), job)
 
-    @property
-    def part_by_events(self) -> str:
-        """Fading or mean SNR where they do not follow from the job, else what shares the band."""
+    def by_events(self) -> ByEvents:
+        """Because of the link itself, or of what it is made of."""
+        if passed_over(self) or self._has_own_errors:
+            return super().by_events()
         if self._on_arrays is not False:
-            return "sharing"
-        return "fading" if self._gains is None else "link"
+            return ByEvents("sharing", passed_over(self._band))
+        if self._gains is None:
+            return ByEvents("fading", passed_over(self._fading))
+        return ByEvents("link", passed_over(*self._mean_snr.made_of))
 
     def _is_on_arrays(self, tx_power_w: NDArray[np.float64], job: Job) -> bool:
         """Whether fading and mean SNR follow from the job, and are written for arrays."""
         if self._on_arrays is None:
             self._on_arrays = (
-                self._gains is not None and self._mean_snr.of_all(tx_power_w, 1.0, 1.0, job) is not None
+                not self._has_own_errors
+                and self._gains is not None
+                and not passed_over(*self._mean_snr.made_of)
+                and self._mean_snr.of_all(tx_power_w, 1.0, 1.0, job) is not None
             )
         return self._on_arrays
+
+    @property
+    def _has_own_errors(self) -> bool:
+        return not overrides(self._errors, "factors", "factor")
 
     def _snrs(
         self, places: Places, tx_power_w: NDArray[np.float64], bandwidth_hz: float, job: Job

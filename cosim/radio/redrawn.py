@@ -6,7 +6,7 @@ A channel stays the same within a block and is drawn anew for every block.
 import math
 from abc import ABC, abstractmethod
 
-from cosim.configuration import Port, at_least, configuration, field
+from cosim.configuration import Port, at_least, configuration, field, stand_for
 from cosim.links.uplink import Job
 from cosim.records import NO_ROUND
 
@@ -17,10 +17,12 @@ Block = tuple[int, ...]
 class Redrawn(Port, ABC):
     """When a channel is drawn anew."""
 
+    shortcuts = stand_for(is_by_job=("block", "end_s", "after"))
+
     @property
     def within_uploads(self) -> bool:
-        """Whether a block may end while somebody sends."""
-        return False
+        """Whether a block may end while somebody sends: where a class says when it ends."""
+        return type(self).end_s is not Redrawn.end_s
 
     @property
     def is_by_job(self) -> bool:
@@ -77,11 +79,6 @@ class CoherenceTime(Redrawn):
     """
 
     coherence_time_s: float = field(at_least(1e-6), default=0.1)
-
-    @property
-    def within_uploads(self) -> bool:
-        """It may."""
-        return True
 
     def block(self, job: Job, now_s: float) -> Block:
         """The number of coherence times that have passed."""

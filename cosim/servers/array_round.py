@@ -15,7 +15,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import overrides
 from cosim.devices.client import Assignment
 from cosim.devices.fleet import Clients
 from cosim.links.downlink import CellDownlink
@@ -94,8 +93,6 @@ class ArrayRound:
             received: What each receives first (`downloads_of`); None: models are there at once.
             receives_first: Whether all have received before the round's clock starts.
         """
-        if not (overrides(link, "uploads", "open") and overrides(waiting, "ending", "wait")):
-            return None
         fleet, now_s, job = clients.fleet, sim.now_s, work.job
         at_once_s = np.broadcast_to(now_s, len(clients))
         clock_s, begins_s = now_s, at_once_s if received is None else received.ends_s
@@ -136,8 +133,6 @@ def downloads_of(
     downlink: CellDownlink, now_s: float, clients: Clients, payload: Payload, job: Job
 ) -> Uploads | None:
     """Downloads of an edge round that begins now, as arrays; None: it must be played by events."""
-    if not overrides(downlink, "downloads", "open"):
-        return None
     downlink.begin_round(len(clients), clients.places)
     opens_s = np.full(len(clients), now_s)
     downloads = downlink.downloads(clients.places, opens_s, payload, job)

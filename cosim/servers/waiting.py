@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Port, at_least, configuration, field, positive, refuse
+from cosim.configuration import HELPERS, Port, at_least, configuration, field, positive, refuse, stand_for
 from cosim.simulation import Process, SideBySide, Simulation
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 @configuration
 class Waiting(Port, ABC):
     """How long a server waits for the participants of an edge round."""
+
+    shortcuts = stand_for(ending=("wait", "upload_s", HELPERS))
 
     @property
     def gives_up(self) -> bool:

@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, overrides
+from cosim.configuration import ConfigurationError
 from cosim.devices.client import Client
 from cosim.devices.cycles import Cycles, LocalStep, StepCost, StepCosts
 from cosim.devices.fleet import Clients, Fleet
@@ -80,7 +80,6 @@ class Costs:
 
     def __init__(self, sim: Simulation, cycles: Cycles) -> None:
         self._sim, self._cycles = sim, cycles
-        self._knows_many = overrides(cycles, "of_clients", "of_client")
         self._of_one: dict[str, StepCost] = {}
         self._of_many: dict[str, StepCosts | None] = {}
 
@@ -95,8 +94,7 @@ class Costs:
         """Cycles of a step of some clients of a cell, shape (clients,)."""
         fleet = clients.fleet
         if fleet.edge not in self._of_many:
-            many = self._cycles.of_clients(self._sim, fleet.numbers) if self._knows_many else None
-            self._of_many[fleet.edge] = many
+            self._of_many[fleet.edge] = self._cycles.of_clients(self._sim, fleet.numbers)
         if (found := self._of_many[fleet.edge]) is not None:
             return found(step)[clients.places]
         return np.array([self.of(name)(step) for name in clients.names])

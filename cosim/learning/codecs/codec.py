@@ -42,7 +42,7 @@ Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from cosim.configuration import Port, at_least, configuration, field
+from cosim.configuration import Port, at_least, configuration, field, stand_for
 from cosim.links.payload import Payload
 from cosim.units import least_whole
 
@@ -63,6 +63,7 @@ class Codec(Port, ABC):
         keeps_state: Whether what `transmit` returns is kept for the client's next update; a class says so.
     """
 
+    shortcuts = stand_for(relative_variance=("transmit", "arrived"), step=("transmit", "arrived"))
     keeps_state: ClassVar[bool] = False
 
     @abstractmethod

@@ -47,6 +47,9 @@ class ErrorFeedback(Codec):
         kind = type(self.codec).__name__
         if not self.codec.changes_values:
             raise refuse("ErrorFeedback", "codec", kind, f"{kind} leaves nothing out", f"{kind} itself")
+        if method := self.codec.passed_over.get("relative_variance"):
+            rule = f"what arrives is {method}'s, and its relative_variance that of another class"
+            raise refuse("ErrorFeedback", "codec", kind, rule, f"relative_variance in {kind}; 0.0 if biased")
         if self.codec.keeps_state:
             raise refuse("ErrorFeedback", "codec", kind, f"{kind} keeps a state itself", f"{kind} itself")
 

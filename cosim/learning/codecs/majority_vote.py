@@ -28,7 +28,14 @@ class MajorityVote(ServerUpdate):
     """A step for every value, where most updates point."""
 
     def fit(self, system: Any) -> None:
-        """Refuse updates that are more than signs."""
+        """Refuse updates that are more than signs, and methods that no vote asks."""
+        kind = type(self)
+        for name in ("weights", "mean_of", "step"):
+            if getattr(kind, name) is not getattr(ServerUpdate, name):
+                raise ConfigurationError(
+                    f"{kind.__name__}.{name}: MajorityVote counts votes and never asks it. Usual fix: a "
+                    "class below ServerUpdate."
+                )
         if system.codec.step is None:
             kind = type(system.codec).__name__
             rule = f"{kind} sends more than signs, and MajorityVote counts signs"

@@ -51,6 +51,7 @@ from cosim.configuration import (
     not_negative,
     positive,
     refuse,
+    stand_for,
 )
 from cosim.learning.network.submodels import NetworkShape, Shapes
 
@@ -74,6 +75,7 @@ class LocalTraining(Port):
         keeps_what_arrived: Whether it is only where the update has arrived; a class says so.
     """
 
+    shortcuts = stand_for(program=("train",), num_gradients=("train", "program"))
     keeps_state: ClassVar[bool] = False
     keeps_what_arrived: ClassVar[bool] = False
 
@@ -84,11 +86,6 @@ class LocalTraining(Port):
     def samples_at_once(self) -> int:
         """A mini-batch."""
         return self.batch_size
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "train" in vars(cls) and "program" not in vars(cls):
-            cls.program = LocalTraining.program
 
     def train(self, client: "ClientView") -> "Mapping[str, Tensor] | None":
         """Train one client: the values that its network has at the end come out; returns what it keeps."""
@@ -106,7 +103,7 @@ class LocalTraining(Port):
         That is a_1 + ... + a_n, none of them negative, where w - y = learning_rate (a_1 g_1 + ... + a_n g_n)
         with the gradients g_k of the loss at the n steps. [Wang et al., arXiv 2007.07481, eq. 3]
 
-        It counts where it is at least as derived as `train` and `program`.
+        It counts where no class that is more derived has a `train` or `program` of its own.
         """
         return None
 

@@ -17,6 +17,7 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
+from cosim.configuration import Shortcuts, stand_for
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.weights import Weights
 
@@ -24,7 +25,7 @@ Begin = Callable[[Weights, Weights, Sequence[PendingUpdate]], "Step"]
 """Makes the step of a cohort from its parameters and its companions, by name, shape (clients, ...)."""
 
 
-class Step(ABC):
+class Step(Shortcuts, ABC):
     """What a rule makes of gradients.
 
     Args:
@@ -35,12 +36,13 @@ class Step(ABC):
         keeps: Kinds that a client keeps, where its rule keeps a state.
     """
 
+    shortcuts = stand_for(by_product=("by_gradient",))
     keeps: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, beside_C: dict[str, Weights]) -> None:
         self.beside_C = beside_C
 
-    def begin(self) -> None:  # noqa: B027
+    def begin(self) -> None:
         """Take note that the gradients of another step follow."""
 
     @abstractmethod

@@ -48,10 +48,20 @@ class StepFromMean(ServerUpdate, ABC):
     mean: ServerUpdate = Mean()
 
     def fit(self, system: Any) -> None:
-        """Refuse two steps, one after the other."""
+        """Refuse two steps, one after the other, and weights that a mean would not ask."""
+        kind = type(self.mean)
         if self.mean.has_step:
-            kind = type(self.mean).__name__
-            raise refuse(type(self), "mean", kind, "has a step of its own", "Mean or MeanBySamples")
+            raise refuse(type(self), "mean", kind.__name__, "has a step of its own", "Mean or MeanBySamples")
+        if type(self).weights is not StepFromMean.weights and not self._is_weighted:
+            rule = f"averages in its own way and would not ask {type(self).__name__}.weights"
+            raise refuse(
+                type(self), "mean", kind.__name__, rule, "Mean, or the weights in a class of that mean"
+            )
+
+    @property
+    def _is_weighted(self) -> bool:
+        """Whether the mean is that of weights and no more."""
+        return type(self.mean).mean_of is ServerUpdate.mean_of
 
     @property
     def weighs_equally(self) -> bool:
@@ -63,7 +73,9 @@ class StepFromMean(ServerUpdate, ABC):
         return self.mean.weights(updates)
 
     def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
-        """As the mean."""
+        """As the mean, by the weights of this rule."""
+        if self._is_weighted:
+            return super().mean_of(model, updates)
         return self.mean.mean_of(model, updates)
 
     @abstractmethod

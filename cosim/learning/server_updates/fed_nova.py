@@ -28,7 +28,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cosim.configuration import ConfigurationError, configuration, overrides, parts_of, refuse
+from cosim.configuration import ConfigurationError, configuration, parts_of, refuse
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
@@ -59,9 +59,13 @@ class FedNova(ServerUpdate):
             if isinstance(part, LocalTraining):
                 _num_gradients(part, 1)
 
+    def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float] | None:
+        """As `weighted` says."""
+        return self.weighted.weights(updates)
+
     def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
         """What all steps come to."""
-        weights = self.weighted.weights(updates)
+        weights = self.weights(updates)
         weights = [1.0] * len(updates) if weights is None else [float(weight) for weight in weights]
         numbers = [_num_gradients(update.training, update.num_steps) for update in updates]
         per_gradient = [weight / number for weight, number in zip(weights, numbers, strict=True)]
@@ -72,8 +76,7 @@ class FedNova(ServerUpdate):
 
 def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
     """Gradients that so many steps add up to, as the rule says that makes the steps."""
-    says = all(overrides(rule, "num_gradients", trains) for trains in ("train", "program"))
-    number = rule.num_gradients(num_steps) if says else None
+    number = rule.num_gradients(num_steps)
     if number is None:
         kind = type(rule).__name__
         raise ConfigurationError(

@@ -29,7 +29,7 @@ equal weights.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from cosim.configuration import Port, configuration
+from cosim.configuration import Port, configuration, stand_for
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import NextState, PendingModel, PendingState, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape
@@ -49,6 +49,7 @@ class ServerUpdate(Port):
         keeps_state: Whether what `step` returns is kept for the server's next one; a class says so.
     """
 
+    shortcuts = stand_for(moved=("step",), weighs_equally=("weights", "mean_of"))
     keeps_state: ClassVar[bool] = False
 
     def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float] | None:

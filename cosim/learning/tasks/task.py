@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from cosim.configuration import ConfigurationError, Port, class_of, configuration, field
+from cosim.configuration import ConfigurationError, Port, class_of, configuration, field, stand_for
 from cosim.learning.tasks.metric import Answers, are_metrics, named_metrics
 from cosim.records import Measure
 
@@ -67,15 +67,11 @@ class Task(Port, ABC):
         metrics: Names of what else is reported, such as MacroF1, or module:Class of your own. [no source]
     """
 
+    shortcuts = stand_for(is_cross_entropy=("loss",))
     is_cross_entropy: ClassVar[bool] = False
     reads_training_set: ClassVar[bool] = False
 
     metrics: tuple[str, ...] = field(are_metrics, default=())
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "loss" in vars(cls) and "is_cross_entropy" not in vars(cls):
-            cls.is_cross_entropy = False
 
     def check(self, dataset: "Dataset") -> None:
         """Refuse a data set that does not suit, before the clock starts.

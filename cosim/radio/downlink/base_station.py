@@ -92,6 +92,11 @@ class Spread(CellSnr):
         """It is."""
         return True
 
+    @property
+    def made_of(self) -> Sequence[CellSnr]:
+        """With the whole."""
+        return (self, *self._whole.made_of)
+
     def of(self, client: int, tx_power_w: float, job: Job) -> FlatSnr:
         """That of a client."""
         return FlatSnr(snr=self._whole.of(client, tx_power_w, job).snr_in(self._bandwidth_hz))

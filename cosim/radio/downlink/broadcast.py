@@ -22,10 +22,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, configuration, field, positive, refuse
+from cosim.configuration import ConfigurationError, configuration, field, passed_over, positive, refuse
 from cosim.links.downlink import CellDownlink
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job, Places, SteadyUpload, SteadyUploads
+from cosim.links.uplink import ByEvents, Cell, Job, Places, SteadyUpload, SteadyUploads
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.downlink.base_station import BaseStation
 from cosim.radio.radio import RadioLink
@@ -95,6 +95,10 @@ class BroadcastLink(CellDownlink):
         self._powers_w = np.full(len(clients), power_w)
         self._places: Places | None = None
         self._sent: tuple[Payload, Job, float] | None = None
+
+    def by_events(self) -> ByEvents:
+        """As the radio link says."""
+        return super().by_events() if passed_over(self) else self._link.by_events()
 
     def begin_round(self, num_clients: int, places: Places | None = None) -> None:
         """Listen, all of these."""

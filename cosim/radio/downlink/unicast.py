@@ -19,10 +19,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import configuration, refuse
+from cosim.configuration import configuration, passed_over, refuse
 from cosim.links.downlink import CellDownlink
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job, Places, Upload, Uploads
+from cosim.links.uplink import ByEvents, Cell, Job, Places, Upload, Uploads
 from cosim.radio.downlink.base_station import BaseStation
 from cosim.radio.radio import RadioLink
 from cosim.radio.sharing.band import Sharing
@@ -63,6 +63,10 @@ class UnicastLink(CellDownlink):
 
     def __init__(self, link: RadioLink, powers_w: NDArray[np.float64]) -> None:
         self._link, self._powers_w = link, powers_w
+
+    def by_events(self) -> ByEvents:
+        """As the radio link says."""
+        return super().by_events() if passed_over(self) else self._link.by_events()
 
     def begin_round(self, num_clients: int, places: Places | None = None) -> None:
         """Tell the band."""

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Port, configuration
+from cosim.configuration import HELPERS, Port, Shortcuts, configuration, stand_for
 from cosim.links.uplink import Cell, Job
 from cosim.simulation import Simulation
 
 Factors = float | NDArray[np.float64]
 
 
-class MeanSnr(ABC):
+class MeanSnr(Shortcuts, ABC):
     """The SNR of one client at one transmit power."""
+
+    shortcuts = stand_for(is_flat=("snr_in", "scaled"))
 
     @property
     def is_flat(self) -> bool:
@@ -30,13 +32,20 @@ class MeanSnr(ABC):
         """The same with a signal so many times as strong."""
 
 
-class CellSnr(ABC):
+class CellSnr(Shortcuts, ABC):
     """The mean SNR of every client of a cell."""
+
+    shortcuts = stand_for(of_all=("of", HELPERS), is_flat=("of", "of_all"))
 
     @property
     def is_flat(self) -> bool:
         """Whether everybody's is the same in any bandwidth, as those of `of` say one by one."""
         return False
+
+    @property
+    def made_of(self) -> "Sequence[CellSnr]":
+        """It, and those that it asks."""
+        return (self,)
 
     @abstractmethod
     def of(self, client: int, tx_power_w: float, job: Job) -> MeanSnr:

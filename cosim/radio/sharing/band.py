@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Port, configuration
+from cosim.configuration import HELPERS, Port, Shortcuts, configuration, stand_for
 from cosim.links.payload import Payload
 from cosim.links.uplink import Upload, Uploads
 from cosim.radio.channel import Channel
@@ -33,7 +33,7 @@ class Rates(NamedTuple):
     are_flat: bool
 
 
-class Band(ABC):
+class Band(Shortcuts, ABC):
     """The uplink band of one cell.
 
     Attributes:
@@ -41,10 +41,11 @@ class Band(ABC):
         is_known: Whether `share_hz` and `upload_s` say beforehand what an upload will have.
     """
 
+    shortcuts = stand_for(uploads=("open", HELPERS))
     num_at_once: int | None = None
     is_known: bool = True
 
-    def begin_round(self, num_clients: int, ends_s: float) -> None:  # noqa: B027
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Take note of an edge round of so many clients that begins now and ends by then."""
 
     @abstractmethod

@@ -22,7 +22,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import configuration, field, positive, stand_for
 from cosim.links.payload import Payload
 from cosim.links.uplink import Upload, Uploads
 from cosim.names import by_number
@@ -114,6 +114,8 @@ class RedividedBand(Band):
     Args:
         bandwidth_hz: The whole band.
     """
+
+    shortcuts = stand_for(uploads=("share_hz",))
 
     def __init__(self, sim: Simulation, bandwidth_hz: float) -> None:
         self._sim = sim

@@ -1,0 +1,239 @@
+"""What a class overrides is asked, by mixins too, or the class is refused: no program passes it over."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from data_sets import loaded
+
+import cosim
+import models
+from cosim.configuration import ConfigurationError
+from cosim.data.synthetic import Synthetic
+from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.learner import Learner
+from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.programs.sgd import SgdProgram
+from cosim.learning.programs.steps import SgdStep
+from cosim.learning.server_updates.server_update import ServerUpdate
+from cosim.testing import small_system
+
+DATA = loaded(Synthetic())
+
+
+class NoLoss:
+    def loss(self, outputs, targets):
+        return 0.0 * outputs.sum()
+
+
+class Indifferent(NoLoss, cosim.Classification):
+    """Learns nothing."""
+
+
+class Unmoved(NoLoss, cosim.NextToken):
+    """Of tokens."""
+
+
+class TrainsNothing:
+    def train(self, client):
+        return None
+
+
+class Idle(TrainsNothing, Sgd):
+    """Leaves the network alone."""
+
+
+class IdleMomentum(TrainsNothing, cosim.Momentum):
+    """Likewise."""
+
+
+class NoGradient:
+    def by_gradient(self, name, values_C, gradient_C, divisor=1.0):
+        """Stay."""
+
+
+class StillStep(NoGradient, SgdStep):
+    """Makes nothing of a gradient."""
+
+
+class Still(Sgd):
+    """Steps in place."""
+
+    def program(self):
+        return SgdProgram(partial(StillStep, rate=self.learning_rate))
+
+
+def updates(learner: Learner, training: LocalTraining) -> list[PendingUpdate]:
+    start = learner.initial_model(key=1)
+    return [
+        PendingUpdate(
+            client=f"client-{n}",
+            start=start,
+            samples=np.arange(9 * n, 9 * n + 9),
+            num_steps=2,
+            key=n,
+            training=training,
+        )
+        for n in range(2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("task", "training"),
+    [
+        (Indifferent(), Sgd(batch_size=3)),
+        (None, Idle(batch_size=3)),
+        (None, IdleMomentum()),
+        (None, Still(batch_size=3)),
+    ],
+)
+def test_what_a_mixin_overrides_is_what_trains(task, training):
+    learner = Learner(models.build("relu-12-8-4"), DATA, num_workers=1, task=task)
+    asked = updates(learner, training)
+    before, after = learner.weights(asked[0].start), learner.weights(mean(asked))
+    assert all((before[name] == after[name]).all() for name in before)
+    moved = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
+    usual = moved.weights(mean(updates(moved, Sgd(batch_size=3))))
+    assert any((before[name] != usual[name]).any() for name in before)
+
+
+def test_a_loss_of_a_mixin_is_no_cross_entropy():
+    assert cosim.Classification.is_cross_entropy
+    assert cosim.NextToken.is_cross_entropy
+    assert not Indifferent.is_cross_entropy
+    assert not Unmoved.is_cross_entropy
+
+
+class OnlyTheFirst:
+    def weights(self, updates):
+        return [1.0] + [0.0] * (len(updates) - 1)
+
+
+class FirstNova(OnlyTheFirst, cosim.FedNova):
+    """Weighs the first."""
+
+
+class FirstAdam(OnlyTheFirst, cosim.FedAdam):
+    """Weighs the first."""
+
+
+class FirstMomentum(OnlyTheFirst, cosim.FedAvgM):
+    """Weighs the first."""
+
+
+@pytest.mark.parametrize("rule", [FirstNova(), FirstAdam(), FirstMomentum()])
+def test_weights_below_a_mean_are_asked(rule):
+    learner = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
+    asked = updates(learner, Sgd(batch_size=3))
+    first, found = learner.weights(mean(asked[:1])), learner.weights(rule.mean_of(asked[0].start, asked))
+    for name in first:
+        np.testing.assert_allclose(found[name], first[name], rtol=0.0, atol=1e-7)
+    assert not rule.weighs_equally
+
+
+class Halves(cosim.RandomK):
+    """Sends other values than its base, whose variance is another then."""
+
+    def arrived(self, change_D, generator):
+        return 0.5 * change_D
+
+
+class SmallSigns(cosim.Signs):
+    """Sends more than signs."""
+
+    def arrived(self, change_D, generator):
+        return change_D
+
+
+class FirstVote(OnlyTheFirst, cosim.MajorityVote):
+    """Weighs votes."""
+
+
+class ThenBack(cosim.MajorityVote):
+    """Steps where a vote is all."""
+
+    def step(self, server):
+        return None
+
+
+class Hot(cosim.Cpu):
+    """Takes more power than its numbers say."""
+
+    @property
+    def power_w(self):
+        return 100.0
+
+
+class HotPhones(cosim.Devices):
+    def of_clients(self, sim, cell_sizes):
+        cpu = Hot(frequency_hz=1e9, capacitance_j_per_hz2=1e-28)
+        return [cosim.Device(cpu=cpu, tx_power_w=0.1)] * sum(cell_sizes)
+
+
+def trained(**parts) -> cosim.HFedAvg:
+    return cosim.HFedAvg(training=cosim.EdgeTraining(**parts))
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (
+            lambda: cosim.ErrorFeedback(codec=Halves()),
+            r"ErrorFeedback\.codec = .*Halves.*: what arrives is Halves\.arrived's",
+        ),
+        (
+            lambda: small(codec=SmallSigns(), protocol=trained(server=cosim.MajorityVote())),
+            "SmallSigns sends more than signs",
+        ),
+        (
+            lambda: small(codec=cosim.Signs(), protocol=trained(server=FirstVote())),
+            r"FirstVote\.weights: MajorityVote counts votes and never asks it",
+        ),
+        (
+            lambda: small(codec=cosim.Signs(), protocol=trained(server=ThenBack())),
+            r"ThenBack\.step: MajorityVote counts votes and never asks it",
+        ),
+        (
+            lambda: small(protocol=trained(server=FirstAdam(mean=cosim.FedNova()))),
+            r"FirstAdam\.mean = .*FedNova.*: averages in its own way and would not ask FirstAdam\.weights",
+        ),
+        (
+            lambda: cosim.run(small(devices=HotPhones(), evaluation=cosim.Never())),
+            r"Hot\.power_w: a run takes the numbers of a Cpu",
+        ),
+    ],
+)
+def test_what_would_never_be_asked_is_refused(made, said):
+    with pytest.raises(ConfigurationError, match=said):
+        made()
+
+
+def small(**parts) -> cosim.System:
+    return cosim.evolve(small_system(), **parts)
+
+
+class Given(ServerUpdate):
+    """Moves the model in a way of its own."""
+
+    def moved(self, model, mean, state, key):
+        return model, None
+
+
+class Stepped:
+    def step(self, server):
+        for name, values in server.mean.items():
+            server.model[name] = values + torch.ones(())
+
+
+class Both(Stepped, Given):
+    """A step, more derived than what passes it over."""
+
+
+def test_a_step_is_asked_before_an_older_way_to_move():
+    learner = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
+    asked = updates(learner, Sgd(batch_size=3))
+    moved, _ = Both().moved(asked[0].start, mean(asked), None, 1)
+    found, usual = learner.weights(moved), learner.weights(mean(asked))
+    assert all(found[name] == pytest.approx(usual[name] + 1.0) for name in usual)
