@@ -31,7 +31,7 @@ finds them in `client.companions`, zero at first, and what they hold at the end 
 server takes their mean, or what `received` makes of it.
 
 Where speed matters a rule has a method `program` instead, and its program trains many clients together
-(`programs/program.py`). Of two such methods the one of the more derived class counts.
+(`programs/program.py`). Of two such methods the one of the more derived class counts, that of a mixin too.
 
 Scope and limitations: the number of steps belongs to the update, not to the rule; a step has the same number
 of samples at every client. No rule imports torch before it trains.
