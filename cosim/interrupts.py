@@ -1,21 +1,26 @@
 """Interrupts: Ctrl-C, and the SIGTERM of a cluster or of `kill`, stop a run wherever they fall.
 
 Commands (`interrupts_heard`) end by the first of them cleanly. A second Ctrl-C kills at once; a second
-SIGTERM does not, because `timeout` sends it to the process and to its group.
+SIGTERM only two seconds later or more, because `timeout` sends it to the process and to its group. Files are
+whole at every instant.
 
 Python cannot raise an exception out of a finaliser or the callback of a weak reference; it prints a
 KeyboardInterrupt that falls into one, and goes on. Here it is sent again a moment later (`interrupts_kept`).
 """
 
 import _thread
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 _AGAIN_AFTER_WALL_S = 0.01
+_SAME_WITHIN_WALL_S = 2.0
+"""In which a second SIGTERM is the first once more. [no source]"""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -35,6 +40,7 @@ def interrupts_heard() -> Iterator[None]:
     A signal that is ignored, as Ctrl-C by a background job, stays so.
     """
     usual = {number: signal.getsignal(number) for number in _SIGNALS}
+    _Fallen.interrupt = None
     try:
         for number, handler in usual.items():
             if handler is not signal.SIG_IGN:
@@ -47,11 +53,33 @@ def interrupts_heard() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
+class _Fallen:
+    """The interrupt that has fallen since a command began to hear of them, and when."""
+
+    interrupt: KeyboardInterrupt | None = None
+    at_wall_s = 0.0
+
+
+def raise_fallen() -> None:
+    """Raise an interrupt once more that has fallen, for what goes on though one has."""
+    if _Fallen.interrupt is not None:
+        raise type(_Fallen.interrupt)
+
+
 def _interrupt(number: int, frame: Any) -> None:
-    """End by this signal; of what comes later, only Ctrl-C is heard, which then kills."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """End by this signal; what comes later kills."""
+    signal.signal(signal.SIGTERM, _kill)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    raise KeyboardInterrupt if number == signal.SIGINT else Terminated
+    _Fallen.interrupt = KeyboardInterrupt() if number == signal.SIGINT else Terminated()
+    _Fallen.at_wall_s = time.monotonic()
+    raise _Fallen.interrupt
+
+
+def _kill(number: int, frame: Any) -> None:
+    """End at once, unless the signal is the first once more."""
+    if time.monotonic() - _Fallen.at_wall_s >= _SAME_WITHIN_WALL_S:
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
 
 
 @contextmanager
@@ -64,7 +92,7 @@ def interrupts_kept() -> Iterator[None]:
             usual(unraisable)
             return
         number = signal.SIGTERM if issubclass(unraisable.exc_type, Terminated) else signal.SIGINT
-        if not callable(signal.getsignal(number)):  # it was the first
+        if not callable(handler := signal.getsignal(number)) or handler is _kill:  # it was the first
             signal.signal(number, _interrupt)
         threading.Timer(_AGAIN_AFTER_WALL_S, _thread.interrupt_main, (number,)).start()
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import simpy
 
+from cosim.event_loop import stop_at_once
 from cosim.names import by_number
 
 Process = Generator[simpy.Event, Any, Any]
@@ -287,6 +288,9 @@ class Branch(simpy.Process):
             outcome = yield from process
         except simpy.Interrupt as cut:
             outcome = reason_of(cut)
+        except KeyboardInterrupt as stop:
+            stop_at_once(self.env, stop)
+            raise
         self.ended_s = self.env.now
         return outcome
 

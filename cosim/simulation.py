@@ -7,6 +7,7 @@ A *process* is a generator that yields from `spend` and from other processes; `t
 - What arrives at exactly the deadline, in the clock's float64 (0.1 + 0.2 is later than 0.3), has arrived:
   an alarm comes after everything else of its instant but `end_of_instant`, and of several alarms the
   innermost comes first, so that a process ending by its own alarm has still arrived.
+- Time that stands still, by events without end at one instant, ends the run (`cosim.event_loop`).
 - Simultaneous events come in the order (time, priority, insertion). Nothing of what a run writes may hang
   on that insertion order: ties that matter (sums, who is first) go by node name. `shuffle_ties` puts
   simultaneous events into a random order, so that a test can show it.
@@ -37,10 +38,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import simpy
+from simpy.core import EmptySchedule
 from simpy.events import NORMAL
 
 from cosim.configuration import ConfigurationError
 from cosim.draws import Draws
+from cosim.event_loop import play
 from cosim.records import DONE, END_OF_RUN, NO_JOB, Span
 from cosim.rows.trace import Trace
 from cosim.side_by_side import (
@@ -130,14 +133,13 @@ class Simulation(Draws):
         """Play a process to its end and return its value; what it has started and left is cut then.
 
         Raises:
-            ConfigurationError: It waits, and nothing will ever happen any more.
+            ConfigurationError: It waits, and nothing will ever happen any more; or events come without end,
+                and time stands still.
         """
         whole = Branch(self._environment, self._to_its_end(process))
         try:
-            return self._environment.run(until=whole)
-        except RuntimeError as error:
-            if whole.triggered or self._environment.peek() < math.inf:
-                raise
+            return play(self._environment, whole)
+        except EmptySchedule as error:
             raise ConfigurationError(
                 "everybody waits, nothing will ever happen any more, and the run is not "
                 "over. Usual reason: clients that leave and never come back. Usual fix: end = AfterSeconds, "

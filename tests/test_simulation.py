@@ -3,9 +3,11 @@
 import gc
 import math
 import os
+import signal
 import subprocess
 import sys
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cosim
+from cosim.configuration import ConfigurationError
 from cosim.draws import normals
+from cosim.interrupts import Terminated, interrupts_heard
 from cosim.records import DONE, Span
 from cosim.simulation import Dropped, Process, Simulation
 
@@ -796,3 +800,103 @@ def test_nothing_but_the_reader_holds_what_stories_returned(deadline_s: float | 
         sim.run(reader(sim))
     finally:
         gc.enable()
+
+
+# --- Without end ------------------------------------------------------------------------------------------
+
+
+class Turns:
+    """Turns that take a time, without end."""
+
+    def __init__(self, lasts_s: float, first_s: float = 0.0) -> None:
+        self.lasts_s, self.first_s = lasts_s, first_s
+
+    def process(self, sim):
+        yield from sim.spend("a", "begin", self.first_s)
+        while True:
+            yield from sim.spend("a", "turn", self.lasts_s)
+
+    def chain(self, sim):
+        """The same by callbacks, of no process."""
+        sim.timer(self.lasts_s).callbacks.append(lambda _: next(self.chain(sim), None))
+        yield sim.event()
+
+
+@pytest.mark.parametrize(
+    ("turns", "at"), [(Turns(1e-20), "0"), (Turns(1e-300), "0"), (Turns(1e-9, 1e8), "100000000")]
+)
+@pytest.mark.parametrize("shuffle_ties", [None, 1])
+def test_time_that_stands_still_ends_the_run_and_names_its_process(turns, at, shuffle_ties, fewer_events):
+    sim = Simulation(1, shuffle_ties=shuffle_ties)
+    with pytest.raises(ConfigurationError, match=rf"still at {at}\S* s: .*in Turns\.process\. .*Usual fix"):
+        sim.run(turns.process(sim))
+
+
+def test_callbacks_that_never_end_are_named_too(fewer_events):
+    sim = Simulation(1)
+    with pytest.raises(ConfigurationError, match=r"still at 0 s: .*in Turns\.chain\. "):
+        sim.run(Turns(0.0).chain(sim))
+
+
+def test_many_at_one_instant_are_no_standstill(fewer_events):
+    """A hundred events for each process that is at work, and as many as there may be at most of few."""
+    sim = Simulation(1)
+
+    def quick(number):
+        for _ in range(20):
+            yield sim.timer(0.0)
+        yield from sim.spend(f"node-{number}", "work", 1.0)
+
+    sim.run(sim.together([quick(number) for number in range(300)]))
+    assert sim.now_s == 1.0
+
+
+@pytest.fixture
+def fewer_events(monkeypatch):
+    monkeypatch.setattr("cosim.event_loop._MOST_EVENTS", 3000)
+    monkeypatch.setattr("cosim.event_loop._AT_ONCE", 100)
+
+
+# --- Interrupts -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def signals():
+    """The process hears of signals as before."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+def terminated(sim):
+    os.kill(os.getpid(), signal.SIGTERM)
+    yield from sim.spend("a", "wait", 1.0)
+
+
+def test_what_is_interrupted_lets_nobody_else_begin(signals):
+    """Another process of the same instant may never come back, and a second SIGTERM is none."""
+    sim, begun = Simulation(1), []
+
+    def other():
+        begun.append("other")
+        yield from sim.spend("b", "wait", 1.0)
+
+    with pytest.raises(Terminated), interrupts_heard():
+        sim.run(sim.together([terminated(sim), other()]))
+    assert begun == []
+
+
+def test_a_part_that_swallows_an_interrupt_is_interrupted_again(signals, fewer_events):
+    sim = Simulation(1)
+
+    def deaf():
+        with suppress(BaseException):
+            yield from terminated(sim)
+        for _ in range(1000):
+            yield from sim.spend("a", "go on", 1.0)
+
+    with pytest.raises(Terminated), interrupts_heard():
+        sim.run(deaf())
+    assert sim.now_s <= 100.0
