@@ -198,7 +198,7 @@ class Proximal(Sgd):
         return num_parameters if self.mu else 0
 
     def num_gradients(self, num_steps: int) -> float | None:
-        """a_k = (1 - eta mu)^(n - k). [Wang et al., Section 3]"""
+        """a_k = (1 - eta mu)^(n - k). [Wang et al., arXiv 2007.07481]"""
         kept = 1.0 - self.learning_rate * self.mu
         return math.fsum(kept**k for k in range(num_steps)) if kept >= 0.0 else None
 

@@ -48,7 +48,7 @@ class Momentum(Sgd):
         return shape.num_parameters() if self.keeps_state else 0
 
     def num_gradients(self, num_steps: int) -> float | None:
-        """a_k = 1 + b + ... + b^(n - k), with Nesterov to one power more. [Wang et al., Section 3]
+        """a_k = 1 + b + ... + b^(n - k), with Nesterov to one power more. [Wang et al., arXiv 2007.07481]
 
         Unknown where a client goes on with a sum of old gradients.
         """

@@ -82,7 +82,7 @@ def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
         raise ConfigurationError(
             f"FedNova with local = {kind}: how many gradients its steps add up to is unknown, so updates of "
             "different steps cannot be weighed. Usual fix: Sgd, Momentum without keeps_state, Proximal with "
-            f"learning_rate times mu below 1; or num_gradients in {kind}, where it is yours."
+            f"learning_rate times mu at most 1; or num_gradients in {kind}, where it is yours."
         )
     return number
 
