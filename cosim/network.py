@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.beforehand.memory import check_memory
-from cosim.beforehand.needs import RecordsKind, keeps_rows, rows_of_a_job
+from cosim.beforehand.needs import ClockKind, RecordsKind, clock_by_size, keeps_rows, rows_of_a_job
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, Port, overrides, parts_of, passed_over
 from cosim.data.dataset import Dataset
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from cosim.learning.learner import Learner
 
 
-ClockKind = Literal["auto", "events", "arrays"]
-
 Held = Callable[[], Sequence[Callable[[], NDArray[np.int64]]]]
 """Gives what tells each client's samples at an instant."""
 
@@ -59,7 +57,8 @@ def nodes_of(
 
     Args:
         data: Gives the data set, read before the clock starts where something is learned.
-        clock: Whether edge rounds are played by events or on arrays; auto: on arrays, where all parts can.
+        clock: Whether edge rounds are played by events or on arrays; auto: by the size of the run, and by
+            events where a part wants them.
         records: Whether rows of clients are kept, or of edge rounds only, which wants arrays.
 
     Raises:
@@ -146,7 +145,8 @@ def nodes_of(
                 f"records = 'rounds': {part} is played by events, which keep the rows of all clients. Usual "
                 "fix: records = 'all', or clock = 'auto'."
             )
-        if part is None:
+        plays, rounds.why = _by_choice(system, clock, records, part)
+        if plays == "arrays":
             rounds.played = PlayedRounds(
                 sim._trace,
                 keeps_rows=keeps_rows(records, system, rests),
@@ -155,6 +155,21 @@ def nodes_of(
             if rests is not None:
                 rests.written_by, rounds.played.cells = rounds.played, [edge.clients for edge in edges]
     return cloud
+
+
+def _by_choice(system: System, clock: ClockKind, records: RecordsKind, part: str | None) -> tuple[str, str]:
+    """What plays edge rounds, and why.
+
+    Args:
+        part: The part that needs events; None: none does.
+    """
+    if part is not None:
+        return "events", f"{part} is played by events only"
+    if clock == "arrays":
+        return "arrays", "asked for by clock = 'arrays'"
+    if records == "rounds":
+        return "arrays", "asked for by records = 'rounds'"
+    return clock_by_size(system)
 
 
 def needs_events(system: System, cloud: Cloud) -> str | None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from cosim.beforehand.heavy_tails import remark_on_times
-from cosim.beforehand.needs import RecordsKind, check_room, kept_values_of, needs_of
+from cosim.beforehand.needs import ClockKind, RecordsKind, check_room, kept_values_of, needs_of
 from cosim.checkpoint import Checkpoint, other_rows
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, names_of_a_file, to_dict
 from cosim.data.dataset import Dataset
@@ -33,7 +33,7 @@ from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.learning.workers import num_cores
 from cosim.named_files.sources import sources_of
-from cosim.network import ClockKind, nodes_of
+from cosim.network import nodes_of
 from cosim.progress import progress_of, say, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
 from cosim.records import END_OF_RUN
@@ -86,8 +86,8 @@ def run(
         num_workers: Threads that learn; None: one per available core. The results do not depend on it.
         device: "cpu" or "cuda".
         listener: Hears of every version of the global model as it is made.
-        clock: Whether edge rounds are played by events or on arrays, with the same results; auto: on arrays,
-            where all parts say how.
+        clock: Whether edge rounds are played by events or on arrays, with the same results; auto: by events
+            up to 100,000 client-rounds, which take about ten seconds, on arrays above where all parts can.
         records: Whether the tables have rows of every client (all), or a `Tally` of every edge round (rounds;
             on arrays only); auto: all, up to ten million rows.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
@@ -151,6 +151,7 @@ def run(
         origin["sources"], origin["remark_on_times"] = sources, remark_on_times(system)
         played = cloud.edges[0].rounds.played
         origin["clock"] = "events" if played is None else "arrays"
+        origin["clock_why"] = cloud.edges[0].rounds.why
         origin["records"] = "rounds" if played is not None and not played.keeps_rows else "all"
         keeps_rows = origin["records"] == "all"
         needed = needs(origin["clock"], keeps_rows=keeps_rows, rests=sim.rests)

@@ -48,3 +48,9 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Process
     found = warm.Processes(tmp_path_factory.mktemp("processes"))
     yield found
     found.close()
+
+
+@pytest.fixture
+def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count every run as a large one, which is played on arrays where all parts can."""
+    monkeypatch.setattr("cosim.beforehand.needs.MOST_BY_EVENTS", 0)

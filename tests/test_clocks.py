@@ -6,6 +6,7 @@
 import json
 import math
 import os
+from collections import Counter
 
 import attrs
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim import Never
+from cosim.beforehand.needs import clock_by_size
 from cosim.configuration import ConfigurationError, configuration
 from cosim.draws import Numbers, normals
 from cosim.names import by_number
@@ -28,6 +30,7 @@ from cosim.radio.sharing.redivided import RedividedBand
 from cosim.radio.sharing.shares import FixedBand
 from cosim.results import Result
 from cosim.rows.tables import TABLES
+from cosim.servers.array_round import ArrayRound
 from cosim.simulation import Simulation
 from cosim.testing import small_system
 
@@ -485,7 +488,7 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
         ),
     ],
 )
-def test_what_needs_events_says_so_and_is_played_by_events(system, part):
+def test_what_needs_events_says_so_and_is_played_by_events(system, part, all_are_large):
     if not isinstance(system.protocol, cosim.RawHfl):
         by_events, usual = cosim.run(system, clock="events"), cosim.run(system)
         assert_same(by_events, usual)
@@ -570,16 +573,95 @@ def test_steps_of_a_mixin_are_trained():
     assert own.evaluations.equals(usual.evaluations)
 
 
-def test_provenance_says_which_clock_a_run_had(tmp_path):
-    for name, clock, system in (
-        ("a", "auto", small_system()),
-        ("b", "events", small_system()),
-        ("c", "auto", slack()),
-    ):
-        cosim.run(system, out=tmp_path / name, clock=clock)
-        told = json.loads((tmp_path / name / "provenance.json").read_text())
-        assert told["clock"] == {"a": "arrays", "b": "events", "c": "events"}[name]
-        assert told["started_with"]["clock"] == clock
+@pytest.mark.parametrize(
+    ("system", "clock", "played", "why"),
+    [
+        (small_system(), "auto", "events", "30 client-rounds, at most 100,000"),
+        (small_system(), "events", "events", "asked for by clock = 'events'"),
+        (small_system(), "arrays", "arrays", "asked for by clock = 'arrays'"),
+        (slack(), "auto", "events", "Slack (Slack.wait), the rule of waiting, is played by events only"),
+        (
+            with_uplink(sharing=Twice()),
+            "auto",
+            "events",
+            "System.uplink.sharing = Twice (OpensTwice.open) is played by events only",
+        ),
+    ],
+)
+def test_provenance_says_which_clock_a_run_had_and_why(system, clock, played, why, tmp_path):
+    cosim.run(attrs.evolve(system, evaluation=Never()), out=tmp_path / "run", clock=clock)
+    told = json.loads((tmp_path / "run" / "provenance.json").read_text())
+    assert (told["clock"], told["clock_why"]) == (played, why)
+    assert told["started_with"]["clock"] == clock
+
+
+def rounds(number: int) -> cosim.AfterRounds:
+    return cosim.AfterRounds(num_global_rounds=number)
+
+
+ONE = cosim.Uniform(num_participants=1)
+
+
+def sized(num_clients: int, end: cosim.End, **training) -> cosim.System:
+    protocol = cosim.HFedAvg(training=cosim.EdgeTraining(**training))
+    return cosim.System(num_cells=10, num_clients=num_clients, end=end, protocol=protocol)
+
+
+@pytest.mark.parametrize(
+    ("system", "played", "why"),
+    [
+        (
+            sized(100, rounds(200)),
+            "events",
+            "100,000 client-rounds, at most 100,000",
+        ),
+        (
+            sized(100, rounds(201)),
+            "arrays",
+            "100,500 client-rounds, more than 100,000",
+        ),
+        (
+            sized(200, cosim.AfterSeconds(duration_s=1.0)),
+            "events",
+            "100,000 client-rounds in 100 global rounds",
+        ),
+        (
+            sized(210, cosim.AfterSeconds(duration_s=1.0)),
+            "arrays",
+            "105,000 client-rounds in 100 global rounds",
+        ),
+        (sized(210, cosim.AfterTarget(target=0.9)), "events", "42,000 client-rounds, at most"),
+        (
+            sized(100_010, cosim.AfterRounds(num_global_rounds=1), selection=ONE),
+            "arrays",
+            "100,010 clients, more than 100,000",
+        ),
+        (
+            sized(100_000, cosim.AfterRounds(num_global_rounds=1), selection=ONE),
+            "events",
+            "50 client-rounds, at most 100,000",
+        ),
+    ],
+)
+def test_one_rule_of_size_says_what_plays_a_run(system, played, why):
+    found, because = clock_by_size(system)
+    assert found == played
+    assert because.startswith(why)
+
+
+def test_a_large_run_is_played_on_arrays(monkeypatch):
+    monkeypatch.setattr("cosim.beforehand.needs.MOST_BY_EVENTS", 29)
+    system = attrs.evolve(small_system(), evaluation=Never())
+    played = Counter()
+    monkeypatch.setattr(ArrayRound, "let_rest", lambda self: played.update(rounds=1))
+    cosim.run(system)
+    assert played["rounds"] > 0
+    played.clear()
+    monkeypatch.setattr("cosim.beforehand.needs.MOST_BY_EVENTS", 30)
+    cosim.run(system)
+    assert not played
+    cosim.run(system, records="rounds")
+    assert played["rounds"] > 0
 
 
 def test_rates_of_one_and_of_many_are_the_same_bits():

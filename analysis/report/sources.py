@@ -77,6 +77,7 @@ def _origin(run: Result) -> dict[str, str]:
         "started": str(found.get("started", "unknown")),
         "commit": str(found.get("commit") or "unknown"),
         "device": str(found.get("device", "unknown")),
+        "edge rounds": ": ".join(str(found.get(name, "unknown")) for name in ("clock", "clock_why")),
         "Python": str(found.get("python", "unknown")),
         "machine": str(found.get("platform", "unknown")),
         "packages": ", ".join(f"{name} {version}" for name, version in versions.items())

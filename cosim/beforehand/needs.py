@@ -16,6 +16,13 @@ from cosim.room import GIB, free_disk_gib, free_memory_gib, size_in_words
 from cosim.simulation import Rests
 
 RecordsKind = Literal["auto", "all", "rounds"]
+ClockKind = Literal["auto", "events", "arrays"]
+
+MOST_BY_EVENTS = 100_000
+"""Client-rounds, and clients, of a run that is played by events: about ten seconds. [docs/speed.md]"""
+
+NOMINAL_ROUNDS = 100
+"""Global rounds that count where the end of a run does not say how many there are. [no source]"""
 
 MOST_ROWS = 10_000_000
 """Rows of clients that are kept unless somebody asks for more."""
@@ -77,6 +84,26 @@ def num_jobs_of(system: Any) -> int | None:
     """Local rounds that a run of a system has; None: nobody knows beforehand."""
     num_rounds, per_round = system.end.most_rounds, system.protocol.jobs_per_round(system.sizes())
     return None if num_rounds is None or per_round is None else num_rounds * per_round
+
+
+def clock_by_size(system: Any) -> tuple[Literal["arrays", "events"], str]:
+    """What plays a run of a system unless a user or a part asks otherwise, and why.
+
+    By events up to `MOST_BY_EVENTS` client-rounds, and as many clients; on arrays above. Where their number
+    is not known beforehand `NOMINAL_ROUNDS` global rounds count, with every client in each where a protocol
+    does not say how many take part.
+    """
+    num_rounds = system.end.most_rounds
+    per_round = system.protocol.jobs_per_round(system.sizes())
+    num = (num_rounds or NOMINAL_ROUNDS) * (per_round or system.num_clients)
+    found = f"{num:,} client-rounds"
+    if num_rounds is None:
+        found += f" in {NOMINAL_ROUNDS} global rounds, since the end says no number"
+    if num <= MOST_BY_EVENTS < system.num_clients:
+        num, found = system.num_clients, f"{system.num_clients:,} clients"
+    if num > MOST_BY_EVENTS:
+        return "arrays", f"{found}, more than {MOST_BY_EVENTS:,}"
+    return "events", f"{found}, at most {MOST_BY_EVENTS:,}"
 
 
 def rows_of_a_job(system: Any, rests: Rests | None = None) -> int:

@@ -42,10 +42,12 @@ class RoundClock:
     Attributes:
         played: Keeps those that were played on arrays; None: they are played by events.
         learns: Whether somebody reads what is learned.
+        why: Why they are played so, in a few words.
     """
 
     played: PlayedRounds | None = None
     learns: bool = True
+    why: str = "asked for by clock = 'events'"
 
 
 @attrs.frozen(kw_only=True, eq=False)

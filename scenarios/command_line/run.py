@@ -59,7 +59,8 @@ class Options:
             one that was kept, so that a killed run loses no more, besides every 15 seconds; None: only then.
         target: Of the headline, such as an accuracy of 0.8, for what it took to reach it; several by commas.
         held: Evaluations in a row at which a target must be reached to count.
-        clock: How edge rounds are played: auto, events or arrays; auto: on arrays, where all parts can.
+        clock: How edge rounds are played: auto, events or arrays; auto: by events up to 100,000
+            client-rounds, on arrays above where all parts can.
         records: What the tables tell: all (every client), or rounds (a row for each edge round; on arrays
             only); auto: all, up to ten million rows.
         quiet: Print the table and the folder only.

@@ -33,7 +33,7 @@ def of_clients(result: Result) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_activities_tile_the_run_and_energy_is_power_times_time(name):
+def test_activities_tile_the_run_and_energy_is_power_times_time(name, all_are_large):
     """Of each client, by both clocks where there are two."""
     system = timed(dozing(WORLDS[name]))
     usual = cosim.run(system)
@@ -58,7 +58,7 @@ def test_activities_tile_the_run_and_energy_is_power_times_time(name):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_devices_that_rest_do_the_same_as_others(name):
+def test_devices_that_rest_do_the_same_as_others(name, all_are_large):
     """All but rest is what it is without it, and of who takes no power nothing is written."""
     with_rest, without = (cosim.run(timed(system)) for system in (dozing(WORLDS[name]), WORLDS[name]))
     assert not without.spans["activity"].isin(REST).any()
@@ -113,7 +113,8 @@ def test_evaluations_count_rest_as_it_passes():
     training = attrs.evolve(small_system().protocol.training, selection=worlds.selection(1))
     system = dozing(attrs.evolve(small_system(), protocol=cosim.HFedAvg(training=training)))
     rows, few, by_events = (
-        cosim.run(system, num_workers=1, **kept) for kept in ({}, {"records": "rounds"}, {"clock": "events"})
+        cosim.run(system, num_workers=1, **kept)
+        for kept in ({"clock": "arrays"}, {"records": "rounds"}, {"clock": "events"})
     )
     spans = rows.spans
     power_w = spans["energy_j"] / lasts_s(spans)

@@ -191,7 +191,7 @@ def test_a_cell_of_a_large_fleet_is_as_it_is_by_events():
     assert_equal(first.reset_index(drop=True), wanted[wanted["global_round"] == 1].reset_index(drop=True))
 
 
-def test_rows_are_kept_up_to_a_number_unless_somebody_says_so(tmp_path, monkeypatch):
+def test_rows_are_kept_up_to_a_number_unless_somebody_says_so(tmp_path, monkeypatch, all_are_large):
     num_jobs = needs.num_jobs_of(timed())
     assert num_jobs == len(cosim.run(timed()).fates)
     for most, records, kept in (
@@ -217,7 +217,7 @@ CHARGED = cosim.evolve(DOZING, battery=cosim.Battery(capacity_j=0.01, charge_w=1
     [(cosim.DrawnDevices(), 0), (cosim.DrawnDevices(idle_w=0.5), 1), (DOZING, 2), (CHARGED, 3)],
     ids=["none", "idle", "asleep", "empty"],
 )
-def test_rows_of_rest_count(devices, rest_rows, monkeypatch):
+def test_rows_of_rest_count(devices, rest_rows, monkeypatch, all_are_large):
     """Against the rows of a run, of which none has more than the kinds of rest that its devices know."""
     system, asked = timed(devices=devices), []
     monkeypatch.setattr(running, "check_room", lambda needed, *_, **__: asked.append(needed))
