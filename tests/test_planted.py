@@ -4,7 +4,7 @@ Each part is a user's own, small, and wrong in one line; those of the oldest law
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -12,19 +12,24 @@ import own_parts
 import pytest
 
 import cosim
-from cosim.configuration import configuration
+from cosim.configuration import configuration, field, positive
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.propagation.mean_snr import CellSnr
 from cosim.radio.sharing.shares import FixedBand
 from cosim.servers.waiting import Ending
 from cosim.testing import (
     BrokenLaw,
+    check_codec,
     check_downlink,
+    check_local_training,
     check_protocol,
     check_system,
     check_uplink,
     small_system,
 )
+from cosim.testing.codes import check_code
+from cosim.testing.names import check_names_of
+from cosim.testing.uploads import check_uploads
 
 SMALL = small_system()
 TRAINING = SMALL.protocol.training
@@ -169,3 +174,372 @@ def test_a_part_that_is_another_on_arrays_is_caught(check):
 
 def test_a_part_that_says_the_same_on_arrays_keeps_the_laws():
     check_uplink(Cable())
+
+
+# --- Bits and times of links --------------------------------------------------------------------------------
+
+
+class Ways(cosim.Uplink):
+    """One way to each edge server, of this kind."""
+
+    link: ClassVar[type]
+
+    def links(self, sim, cells):
+        return [type(self).link(sim) for _ in cells]
+
+
+class DownWays(cosim.Downlink):
+    link: ClassVar[type]
+
+    def links(self, sim, cells):
+        return [type(self).link(sim) for _ in cells]
+
+
+class Line:
+    """One after the other, and nobody says that the others wait."""
+
+    is_granted = False
+
+    def __init__(self, sim):
+        self.sim, self.free_s = sim, 0.0
+
+    def in_turn(self, bits):
+        wait_s = max(0.0, self.free_s - self.sim.now_s)
+        upload = cosim.SteadyUpload(self.sim, bits, 1e6, wait_s)
+        self.free_s = self.sim.now_s + wait_s + bits / 1e6
+        if not self.is_granted:
+            upload.granted = None
+        return upload
+
+
+class Queued(Ways):
+    class link(Line, cosim.Link):
+        def open(self, client, payload, tx_power_w, job):
+            return self.in_turn(payload.bits)
+
+
+class QueuedDown(DownWays):
+    class link(Line, cosim.CellDownlink):
+        def open(self, client, payload, job):
+            return self.in_turn(payload.bits)
+
+
+class Granted(Ways):
+    """The same queue, in which who waits takes no power."""
+
+    class link(Queued.link):
+        is_granted = True
+
+
+class Half(Ways):
+    class link(Cable.link):
+        def open(self, client, payload, tx_power_w, job):
+            return cosim.SteadyUpload(self.sim, payload.bits / 2, self.rate_bps)
+
+        def uploads(self, places, begins_s, payload, tx_power_w, job):
+            return cosim.SteadyUploads(begins_s, payload.bits / 2, np.full_like(begins_s, self.rate_bps))
+
+
+class HalfDown(DownWays):
+    class link(own_parts.CableDownLink):
+        def __init__(self, sim):
+            super().__init__(sim, 1e6)
+
+        def open(self, client, payload, job):
+            return cosim.SteadyUpload(self.sim, payload.bits / 2, self.rate_bps)
+
+
+@configuration
+class HalfBand(cosim.FixedShares):
+    def bands(self, sim, num_cells):
+        return [HalfBandOfCell(sim, self.bandwidth_hz) for _ in range(num_cells)]
+
+
+class HalfBandOfCell(FixedBand):
+    def open(self, client, channel, payload, block):
+        return super().open(client, channel, payload._replace(bits=payload.bits / 2), block)
+
+
+@configuration
+class Known(cosim.FixedShares):
+    """So many times as long as it will be."""
+
+    factor: float = field(positive, default=1000.0)
+
+    def bands(self, sim, num_cells):
+        return [KnownBand(sim, self.bandwidth_hz, self.factor) for _ in range(num_cells)]
+
+
+class KnownBand(FixedBand):
+    def __init__(self, sim, bandwidth_hz, factor):
+        super().__init__(sim, bandwidth_hz)
+        self.factor = factor
+
+    def upload_s(self, channel, payload, block, num_clients):
+        return self.factor * super().upload_s(channel, payload, block, num_clients)
+
+
+LINKS = {
+    "queue billed as sending": (lambda: check_uplink(Queued()), "^sending: .* beside two others"),
+    "queue billed as receiving": (lambda: check_downlink(QueuedDown()), "^receiving: .* beside another"),
+    "half of the bits": (lambda: check_uplink(Half()), "^bits: 16000.0 of 32000.0 bits are left"),
+    "half of the bits in a band": (in_radio(sharing=HalfBand()), "^bits: 16000.0 of 32000.0 bits"),
+    "half of the bits down": (lambda: check_downlink(HalfDown()), "^bits: 16000.0 of 32000 bits are left"),
+    "known in ms": (in_radio(sharing=Known()), "^known: an upload alone takes 0.001 times as long"),
+    "known by a fifth": (in_radio(sharing=Known(factor=1.25)), "^known: an upload alone takes 0.8 times"),
+    "known in ms, with errors": (in_radio(sharing=Known(), csi_error_db=3.0), "^known: "),
+}
+
+
+@pytest.mark.parametrize(("check", "law"), LINKS.values(), ids=LINKS)
+def test_a_link_that_is_not_what_it_says_is_caught(check, law):
+    with pytest.raises(BrokenLaw, match=law):
+        check()
+
+
+@pytest.mark.parametrize(
+    "uplink",
+    [
+        Granted(),
+        cosim.Radio(csi_error_db=3.0),
+        cosim.Radio(
+            fading=cosim.Rayleigh(num_antennas=1, redrawn=cosim.CoherenceTime(coherence_time_s=1e-3))
+        ),
+        cosim.PublicNetwork(paths=cosim.SharedPath(), packet_bits=1000, start=cosim.EmptyStart()),
+        cosim.Radio(sharing=cosim.SlottedAloha(bandwidth_hz=1e6, slot_s=1e-3, transmit_probability=0.3)),
+    ],
+    ids=["granted", "gain errors", "fades", "shared queue", "random access"],
+)
+def test_links_that_wait_or_know_with_errors_keep_the_laws(uplink):
+    check_uploads(uplink)
+
+
+# --- What arrives -------------------------------------------------------------------------------------------
+
+
+@configuration
+class Thin(cosim.Codec):
+    """A thousandth of a bit, and all arrives."""
+
+    bits_per_value: float = field(positive, default=1e-3)
+
+    def bits(self, num_values):
+        return self.bits_per_value * num_values
+
+
+class Through(Thin):
+    """Changes nothing in a method that says that it does."""
+
+    def transmit(self, sent):
+        for values in sent.change.values():
+            values *= 2.0
+
+
+class Rounded(Thin):
+    """Eight significant bits of each."""
+
+    def transmit(self, sent):
+        for values in sent.change.values():
+            values.copy_(values.bfloat16().float())
+
+
+@configuration
+class ThinModel(cosim.ModelCodec):
+    def bits(self, num_values):
+        return 4.0 * num_values
+
+    def arrived(self, values):
+        return values.bfloat16().float()
+
+
+@configuration
+class Padded(cosim.Uncompressed):
+    def payload(self, num_values):
+        return super().payload(num_values)._replace(bits=16.0 * num_values)
+
+
+CODES = {
+    "all through": lambda: check_codec(Thin()),
+    "all through, twice as large": lambda: check_codec(Through(bits_per_value=0.5)),
+    "rounded to 8 bits": lambda: check_codec(Rounded(bits_per_value=4.0)),
+    "a model": lambda: check_downlink(cosim.Broadcast(model_codec=ThinModel())),
+}
+
+
+@pytest.mark.parametrize("check", CODES.values(), ids=CODES)
+def test_more_that_arrives_than_the_bits_can_say_is_caught(check):
+    with pytest.raises(BrokenLaw, match=r"^code: .* Usual reason: "):
+        check()
+
+
+def test_a_payload_of_other_bits_than_the_codec_has_is_caught():
+    with pytest.raises(BrokenLaw, match=r"^bits: a payload of 16.0 bits for 1 values, which have 32"):
+        check_codec(Padded())
+
+
+OUR_CODES = [
+    cosim.Uncompressed(bits_per_parameter=1),
+    cosim.BFloat16(),
+    cosim.Float16(),
+    cosim.Qsgd(),
+    cosim.TopK(),
+    cosim.RandomK(),
+    cosim.Signs(),
+    cosim.ErrorFeedback(),
+    own_parts.Largest(),
+]
+
+
+@pytest.mark.parametrize("codec", OUR_CODES, ids=lambda codec: type(codec).__name__)
+def test_our_codes_say_no_more_than_their_bits(codec):
+    check_code(codec)
+
+
+# --- What is learned, and by whom ---------------------------------------------------------------------------
+
+
+class Undivided(cosim.FedBuff):
+    def moved(self, model, arrivals, num_clients):
+        moved, weights = super().moved(model, arrivals, num_clients)
+        return moved, [weight * self.num_updates for weight in weights]
+
+
+class Backwards(cosim.TimeTriggered):
+    def moved(self, model, arrivals, num_clients):
+        moved, weights = super().moved(model, arrivals, num_clients)
+        return moved, weights[::-1]
+
+
+BUFFERED = Undivided(num_updates=2, training=cosim.Clients(local=cosim.Sgd(batch_size=10)))
+WEIGHTS = {
+    "at the cloud": BUFFERED,
+    "in cells": cosim.HFedAvg(training=cosim.AsynchronousTraining(protocol=BUFFERED)),
+    "of other updates": Backwards(period_s=0.01, staleness=cosim.Polynomial()),
+}
+
+
+@pytest.mark.parametrize("protocol", WEIGHTS.values(), ids=WEIGHTS)
+def test_a_weight_of_an_update_that_was_not_used_is_caught(protocol):
+    with pytest.raises(BrokenLaw, match=r"^updates: \w+\.moved reports a weight of"):
+        check_protocol(protocol)
+
+
+class Divided(cosim.ServerUpdate):
+    def step(self, server):
+        for values in server.model.values():
+            values /= 0.0
+
+
+class Unweighted(cosim.ServerUpdate):
+    """A mean whose server loses a tensor."""
+
+    def step(self, server):
+        next(iter(server.model.values())).fill_(float("nan"))
+
+
+@pytest.mark.parametrize("rule", [Divided(), Unweighted()], ids=["0 / 0", "nan"])
+def test_weights_that_are_no_numbers_are_caught(rule):
+    training = attrs.evolve(TRAINING, server=rule)
+    with pytest.raises(BrokenLaw, match=r"^weights: \d+ of \d+ weights .* are no finite number"):
+        check_protocol(cosim.HFedAvg(training=training))
+
+
+@configuration
+class OneCell(cosim.Protocol):
+    """Plays the first cell, and forgets the others."""
+
+    training: cosim.EdgeTraining = TRAINING
+
+    def play(self, sim, cloud):
+        def one_round(model, number):
+            return self.training.play(sim, cloud, cloud.edges[0], model, None, number)
+
+        return cloud.global_rounds(sim, one_round)
+
+
+def test_a_cell_that_never_trains_is_caught():
+    with pytest.raises(BrokenLaw, match=r"^cells: no client of cell 1 trains in 3 versions"):
+        check_protocol(OneCell())
+    check_protocol(OneCell(), attrs.evolve(SMALL, num_cells=1))
+
+
+class Working(cosim.HFedAvg):
+    """A client is at work beside its jobs, at a power of its own."""
+
+    def play(self, sim, cloud):
+        yield from sim.spend(cloud.edges[0].clients[0].name, "train", 1.0, power_w=1e6)
+        return (yield from super().play(sim, cloud))
+
+
+def test_a_power_that_a_device_has_not_is_caught():
+    with pytest.raises(BrokenLaw, match="^energy: a client that is at 'train' takes a power that its device"):
+        check_protocol(Working(training=TRAINING))
+
+
+# --- Names --------------------------------------------------------------------------------------------------
+
+
+class Weigth(cosim.ServerUpdate):
+    def weigths(self, updates):
+        return [1.0 for _ in updates]
+
+
+class KeepState(cosim.ServerUpdate):
+    keep_state = True
+
+    def step(self, server):
+        server.model.update(server.mean)
+
+
+@configuration
+class Learing(cosim.Sgd):
+    learing_rate: float = 0.1
+
+
+class Singular(Ways):
+    class link(own_parts.ConstantLink):
+        def __init__(self, sim):
+            super().__init__(sim, 1e6)
+
+        def upload(self, places, begins_s, payload, tx_power_w, job):
+            return None
+
+
+NAMES = {
+    "method": (lambda: server_of(Weigth()), "Weigth.weigths overrides nothing, and weights is asked"),
+    "what a class says": (lambda: server_of(KeepState()), "keep_state overrides nothing, and keeps_state is"),
+    "field": (lambda: check_local_training(Learing()), "learing_rate overrides nothing, and learning_rate"),
+    "of a link": (lambda: check_uplink(Singular()), "link.upload overrides nothing, and uploads is asked"),
+}
+
+
+def server_of(rule: cosim.ServerUpdate) -> None:
+    check_protocol(cosim.HFedAvg(training=attrs.evolve(TRAINING, server=rule)))
+
+
+@pytest.mark.parametrize(("check", "said"), NAMES.values(), ids=NAMES)
+def test_a_name_that_is_one_letter_from_the_ports_is_caught(check, said):
+    with pytest.raises(BrokenLaw, match=rf"^names: .*{said}"):
+        check()
+
+
+class Own(cosim.ServerUpdate):
+    """Names that look alike and are meant: beside the one of the port, of another nature, or private."""
+
+    weight = 2.0
+
+    def weights(self, updates):
+        return [self.weight] * len(updates)
+
+    def weights_(self):
+        return self._step()
+
+    def _step(self):
+        return None
+
+
+def test_names_that_are_meant_keep_the_laws():
+    check_names_of(Own)
+    for kind in vars(own_parts).values():
+        if isinstance(kind, type):
+            check_names_of(kind)

@@ -334,7 +334,7 @@ def never(download: cosim.Upload, sim: cosim.Simulation) -> cosim.Upload:
 
 class FasterDown(own_parts.CableDownLink):
     def open(self, client, payload, job):
-        return cosim.SteadyUpload(self.sim, 1.0 / payload.bits, 1.0)
+        return cosim.SteadyUpload(self.sim, payload.bits, payload.bits**2)
 
 
 class LostDown(own_parts.CableDownLink):

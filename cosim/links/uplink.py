@@ -30,7 +30,7 @@ Usage::
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,7 +204,14 @@ class KnownLink(ABC):
 
 
 class Link(Shortcuts, ABC):
-    """What the clients of a cell send over."""
+    """What the clients of a cell send over.
+
+    Attributes:
+        sends_while_queued: Whether clients send, at their power, while what they have sent waits behind that
+            of others; a class says so. Else an upload that waits has an event `granted`.
+    """
+
+    sends_while_queued: ClassVar[bool] = False
 
     shortcuts = stand_for(uploads=("open", HELPERS))
 

@@ -20,7 +20,7 @@ Source: Wan et al., "How global observation works in federated learning" (VHFL),
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative
 from cosim.links.payload import Payload
@@ -138,6 +138,8 @@ class QueueLink(Link):
         stations: Client -> the station on its way.
         packet_bits: Largest packet; None: every message is one packet.
     """
+
+    sends_while_queued: ClassVar[bool] = True
 
     def __init__(self, stations: Mapping[str, Station], packet_bits: int | None) -> None:
         self._stations, self._packet_bits = stations, packet_bits

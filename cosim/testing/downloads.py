@@ -9,6 +9,7 @@ from cosim.links.payload import Payload
 from cosim.links.uplink import Cell, Job, Upload
 from cosim.simulation import Process, Simulation
 from cosim.testing.laws import broken
+from cosim.testing.names import check_names_of
 
 NUM_VALUES = 1000
 LONGEST_S = 1e6
@@ -32,11 +33,39 @@ def check_downloads(downlink: Downlink) -> None:
         )
     for share in (0.0, 0.3, 0.7):
         _cut(downlink, share * ends_s)
+    _check_receiving(downlink, 0.5 * ends_s)
+
+
+def _check_receiving(downlink: Downlink, after_s: float) -> None:
+    """Check that who may receive at once receives also beside another, as it does alone in that time."""
+    alone, beside = (_received_bits(downlink, after_s, clients) for clients in (CLIENTS[:1], CLIENTS))
+    if alone and all(alone) and beside and not all(beside):
+        where = f"alone a download has got bits after {after_s:g} s, and beside another one has got none"
+        raise broken("receiving", where, "a queue without `granted`, so that who waits in it pays for it")
+
+
+def _received_bits(downlink: Downlink, after_s: float, clients: Sequence[str]) -> list[float]:
+    """What downloads that are opened together have got when they are cut, of those that need no grant."""
+    sim = Simulation(seed=1)
+    link = _link(downlink, sim)
+
+    def process() -> Process:
+        _begun(link, clients)
+        opened = [_opened(link, client, NUM_VALUES, 0) for client in clients]
+        yield sim.timer(after_s)
+        downloads = [download for download in opened if download is not None]
+        for download in downloads:
+            download.close()
+        return [32.0 * NUM_VALUES - one.bits_left for one in downloads if one.granted is None]
+
+    return sim.run(process()) if after_s else []
 
 
 def _link(downlink: Downlink, sim: Simulation) -> CellDownlink:
     cell = Cell("edge-00", CLIENTS, np.full(len(CLIENTS), 100.0), np.full(len(CLIENTS), 0.2))
-    return downlink.links(sim, [cell])[0]
+    link = downlink.links(sim, [cell])[0]
+    check_names_of(type(link))
+    return link
 
 
 def _begun(link: CellDownlink, clients: Sequence[str]) -> None:
@@ -69,7 +98,11 @@ def _whole(downlink: Downlink, num_values: int) -> float:
 
     def process() -> Process:
         _begun(link, CLIENTS[:1])
-        yield from _to_its_end(_opened(link, CLIENTS[0], num_values, 0))
+        download = _opened(link, CLIENTS[0], num_values, 0)
+        if download is not None and download.bits_left != 32 * num_values:
+            where = f"{download.bits_left} of {32 * num_values} bits are left when a download is opened"
+            raise broken("bits", where, "a download that is opened with other bits than payload.bits")
+        yield from _to_its_end(download)
         return sim.now_s
 
     (ended_s,) = sim.run(sim.with_deadline([process()], LONGEST_S))

@@ -31,7 +31,7 @@ def broken(law: str, where: str, reason: str) -> BrokenLaw:
 def time_passes(result: Result) -> None:
     """Activities have a length, those of a node follow each other, and so do global rounds."""
     spans = result.spans
-    _all(
+    all_fit(
         spans,
         (spans["end_s"] > spans["start_s"]) & (spans["start_s"] >= 0.0) & np.isfinite(spans["end_s"]),
         "time",
@@ -41,7 +41,7 @@ def time_passes(result: Result) -> None:
     for node, own in spans.groupby("node"):
         own = own.sort_values(["start_s", "end_s"])
         before = own["end_s"].cummax().shift(fill_value=0.0)
-        _all(
+        all_fit(
             own,
             own["start_s"] >= before,
             "time",
@@ -51,7 +51,7 @@ def time_passes(result: Result) -> None:
     for (level, node), own in result.rounds.groupby(["level", "node"]):
         own = own.sort_values(["global_round", "edge_round"])
         previous = own["end_s"].shift(fill_value=0.0)
-        _all(
+        all_fit(
             own,
             (own["start_s"] >= previous) & (own["end_s"] >= own["start_s"]),
             "time",
@@ -63,7 +63,7 @@ def time_passes(result: Result) -> None:
 def energy_adds_up(result: Result) -> None:
     """Energy is finite, not negative, waiting takes that of an idle client, and the sum is the run's."""
     spans = result.spans
-    _all(
+    all_fit(
         spans,
         np.isfinite(spans["energy_j"]) & (spans["energy_j"] >= 0.0),
         "energy",
@@ -74,7 +74,7 @@ def energy_adds_up(result: Result) -> None:
     if (waiting["energy_j"] > 0.0).any():
         takes_j = _idle_w(result, waiting["node"]) * (waiting["end_s"] - waiting["start_s"])
         rule = "waiting takes no more than the idle power"
-        _all(waiting, waiting["energy_j"] <= takes_j, "energy", rule, "a power given to sim.spend")
+        all_fit(waiting, waiting["energy_j"] <= takes_j, "energy", rule, "a power given to sim.spend")
     if not np.isclose(spans["energy_j"].sum(), result.summary.energy_j, rtol=1e-12):
         where = f"the spans have {spans['energy_j'].sum()} J, the summary has {result.summary.energy_j} J"
         raise broken("energy", where, "a summary of its own")
@@ -105,22 +105,24 @@ def rest_fills_the_gaps(result: Result) -> None:
         raise broken("rest", where, "names other than those of the run's clients")
     reason = "time that a client spends by other ways than sim.spend"
     begins = clients["start_s"] == clients.groupby("node")["end_s"].shift(fill_value=0.0)
-    _all(clients, begins, "rest", "an activity must begin where the one before has ended", reason)
+    all_fit(clients, begins, "rest", "an activity must begin where the one before has ended", reason)
     last = clients.groupby("node").tail(1)
-    _all(last, last["end_s"] == end_s, "rest", f"the last activity must end with the run, at {end_s}", reason)
+    all_fit(
+        last, last["end_s"] == end_s, "rest", f"the last activity must end with the run, at {end_s}", reason
+    )
 
 
 def bits_are_conserved(result: Result) -> None:
     """Nobody gets more than there is, and what has arrived came whole while its client was busy with it."""
     transfers = result.transfers
-    _all(
+    all_fit(
         transfers,
         (transfers["sent_bits"] >= 0.0) & (transfers["sent_bits"] <= transfers["payload_bits"]),
         "bits",
         "a transfer must carry from 0 to payload_bits",
         "bits_left that falls below 0 or rises",
     )
-    _all(
+    all_fit(
         transfers,
         ~transfers["arrived"] | (transfers["sent_bits"] == transfers["payload_bits"]),
         "bits",
@@ -139,7 +141,7 @@ def bits_are_conserved(result: Result) -> None:
 def drops_are_counted(result: Result) -> None:
     """As many updates arrive in an edge round as uploads, of those who take part, before it ends."""
     rounds = result.rounds[result.rounds["level"] == "edge"]
-    _all(
+    all_fit(
         rounds,
         (rounds["num_arrived"] >= 0) & (rounds["num_arrived"] <= rounds["num_participants"]),
         "drops",
@@ -173,10 +175,10 @@ def jobs_tell_all(result: Result) -> None:
     key = ["client", "job"]
     jobs = result.fates
     reason = "work whose number is not the count of edge rounds, or of the client's own jobs"
-    _all(jobs, ~jobs.duplicated(key), "jobs", "client and number must name one job", reason)
+    all_fit(jobs, ~jobs.duplicated(key), "jobs", "client and number must name one job", reason)
     arrived = _arrived(result).set_index(key).index
     is_done = pd.MultiIndex.from_frame(jobs[key]).isin(arrived) == (jobs["outcome"] == DONE)
-    _all(
+    all_fit(
         jobs,
         is_done,
         "jobs",
@@ -186,24 +188,24 @@ def jobs_tell_all(result: Result) -> None:
     spans = result.spans[result.spans["job"] != NO_JOB].rename(columns={"node": "client"})
     spans = spans.merge(jobs[[*key, "start_s", "end_s"]], on=key, how="left", suffixes=("", "_of_job"))
     within = (spans["start_s"] >= spans["start_s_of_job"]) & (spans["end_s"] <= spans["end_s_of_job"])
-    _all(spans, within, "jobs", "an activity must lie within its job", "sim.spend with the job of another")
+    all_fit(spans, within, "jobs", "an activity must lie within its job", "sim.spend with the job of another")
 
 
 def updates_are_applied_once(result: Result) -> None:
     """An update is applied once, after it has arrived, and as late as versions were made since it started."""
     updates = result.updates
     key = ["server", "client", "job"]
-    _all(updates, ~updates.duplicated(key), "updates", "none is applied twice", "an arrival that is kept")
+    all_fit(updates, ~updates.duplicated(key), "updates", "none is applied twice", "an arrival that is kept")
     between = updates["made_version"] - 1 - updates["started_version"]
     fits = (updates["staleness"] == between) & (between >= 0)
-    _all(updates, fits, "updates", "staleness counts the versions between", "a count of another server")
+    all_fit(updates, fits, "updates", "staleness counts the versions between", "a count of another server")
     in_time = (updates["start_s"] <= updates["arrival_s"]) & (updates["arrival_s"] <= updates["applied_s"])
-    _all(updates, in_time, "updates", "it starts, arrives and is applied in turn", "a time that is kept")
+    all_fit(updates, in_time, "updates", "it starts, arrives and is applied in turn", "a time that is kept")
     done = result.fates[(result.fates["outcome"] == DONE) & (result.fates["edge_round"] == NO_ROUND)]
     done = pd.MultiIndex.from_frame(done[["client", "job"]])
     own = updates[updates["client"] != updates["edge"]]
     arrived = pd.MultiIndex.from_frame(own[["client", "job"]]).isin(done)
-    _all(own, arrived, "updates", "only what has arrived is applied", "a dropped update that is applied")
+    all_fit(own, arrived, "updates", "only what has arrived is applied", "a dropped update that is applied")
 
 
 def versions_age_what_is_in_flight(result: Result) -> None:
@@ -211,14 +213,16 @@ def versions_age_what_is_in_flight(result: Result) -> None:
     versions, updates = result.versions, result.updates
     keys = pd.MultiIndex.from_frame(versions[["server", "version"]])
     counted = versions.groupby("server").cumcount() + 1 == versions["version"]
-    _all(versions, counted, "versions", "each is one more than the one before", "a version that is kept")
+    all_fit(versions, counted, "versions", "each is one more than the one before", "a version that is kept")
     applied = updates.groupby(["server", "made_version"]).size().reindex(keys, fill_value=0).to_numpy()
     has_own = versions["num_updates"] == applied
-    _all(versions, has_own, "versions", "it has the updates that were applied in it", "a count of its own")
+    all_fit(versions, has_own, "versions", "it has the updates that were applied in it", "a count of its own")
     aged = versions.groupby("server")["num_in_flight"].sum()
     staleness = updates.groupby("server")["staleness"].sum().reindex(aged.index, fill_value=0)
     enough = (aged >= staleness).reset_index(name="enough")
-    _all(enough, enough["enough"], "versions", "staleness comes from what was in flight", "a job not counted")
+    all_fit(
+        enough, enough["enough"], "versions", "staleness comes from what was in flight", "a job not counted"
+    )
 
 
 def _arrived(result: Result) -> pd.DataFrame:
@@ -280,7 +284,12 @@ def same_tables(law: str, one: Result, other: Result, reason: str, *, learned: b
                 raise broken(law, f"the weights {name} differ", reason)
 
 
-def _all(rows: pd.DataFrame, fits: Any, law: str, rule: str, reason: str) -> None:
+def all_fit(rows: pd.DataFrame, fits: Any, law: str, rule: str, reason: str) -> None:
+    """Check a rule of one law for all rows.
+
+    Raises:
+        BrokenLaw: The first row that it does not fit.
+    """
     if not fits.all():
         row = rows[~fits].iloc[0].to_dict()
         raise broken(law, f"{rule}, and {row} does not", reason)

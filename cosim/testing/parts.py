@@ -21,6 +21,7 @@ from cosim.running import network_of
 from cosim.selection.selection import Selection
 from cosim.simulation import Simulation
 from cosim.system import System
+from cosim.testing.codes import check_code, check_model_code
 from cosim.testing.downloads import check_downloads
 from cosim.testing.laws import broken
 from cosim.testing.presences import check_windows
@@ -62,6 +63,8 @@ def check_downlink(downlink: Downlink) -> None:
         BrokenLaw: The first law that is broken.
     """
     check_downloads(downlink)
+    if downlink.model_codec is not None:
+        check_model_code(downlink.model_codec)
     check_in_small(downlink=downlink)
 
 
@@ -71,11 +74,7 @@ def check_codec(codec: Codec, system: System | None = None, network: Any = None)
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    sizes = [codec.bits(num_values) for num_values in (1, 2, 10, 1000, 1_000_000)]
-    if not all(0.0 < bits < math.inf for bits in sizes):
-        raise broken("bits", f"{sizes} for 1 to 1,000,000 values", "bits that are no number above 0")
-    if sizes != sorted(sizes):
-        raise broken("bits", f"{sizes} for 1 to 1,000,000 values", "more values in fewer bits")
+    check_code(codec)
     _check({"codec": codec}, system, network)
 
 

@@ -15,9 +15,12 @@ from cosim.results import Result
 from cosim.running import run
 from cosim.simulation import Simulation
 from cosim.system import System
+from cosim.testing.activities import every_cell_trains, powers_are_the_devices
 from cosim.testing.laws import LAWS, BrokenLaw, broken, same_tables
 from cosim.testing.learned import weights_are_numbers
+from cosim.testing.names import check_names
 from cosim.testing.systems import cut_systems, quiet_system, times_of
+from cosim.testing.versions import check_weights
 
 TIMES = "a draw that hangs on what was drawn before, or a set whose order is followed"
 ON_ARRAYS = "a method of one event and one of arrays that do not say the same"
@@ -35,10 +38,12 @@ def check_system(system: System, network: Any = None) -> None:
         ConfigurationError: The system cannot be run.
     """
     round_trip(system)
+    check_names(system)
+    check_weights(system)
     _cycles_of_many(system)
     usual = run(system, network, num_workers=1, clock="events")
-    for law in LAWS:
-        law(usual)
+    _keeps_laws(usual)
+    every_cell_trains(usual)
     if system.evaluation.learns:
         weights_are_numbers(usual)
     on_arrays = False
@@ -63,8 +68,7 @@ def check_in_small(network: Any = None, *, plays_rounds: bool = True, **parts: A
     system, hasty = cut_systems(quiet_system(plays_rounds=plays_rounds, **parts), network)
     check_system(system, network)
     cut = times_of(hasty, network)
-    for law in LAWS:
-        law(cut)
+    _keeps_laws(cut)
     _on_both_clocks(hasty, network, cut)
 
 
@@ -97,6 +101,11 @@ def _cycles_of_many(system: System) -> None:
             if alone != cycles:
                 where = f"a step of {client_name(number)} takes {cycles} cycles by of_clients"
                 raise broken("both clocks", f"{where}, {alone} by of_client", ON_ARRAYS)
+
+
+def _keeps_laws(result: Result) -> None:
+    for law in (*LAWS, powers_are_the_devices):
+        law(result)
 
 
 def _on_both_clocks(system: System, network: Any, usual: Result) -> bool:

@@ -1,0 +1,63 @@
+"""Activities: what clients do in a run, and the powers that they take."""
+
+import numpy as np
+import pandas as pd
+
+from cosim.configuration import from_dict
+from cosim.devices.devices import DeviceArrays
+from cosim.names import client_name, edge_name
+from cosim.results import Result
+from cosim.simulation import Simulation
+from cosim.system import System
+from cosim.testing.laws import all_fit, broken
+
+ROUNDING = 1e-9
+
+
+def powers_are_the_devices(result: Result) -> None:
+    """A client that sends, receives or trains takes a power that its device has then.
+
+    Raises:
+        BrokenLaw: The first activity that takes another.
+    """
+    system = from_dict(System, result.config["system"])
+    devices = DeviceArrays.of(system.devices.of_clients(Simulation(system.seed), system.sizes()))
+    static_w = devices.static_power_w
+    ranges_w = {
+        "send": (static_w, static_w + devices.tx_power_w),
+        "receive": (static_w + devices.receive_w,) * 2,
+        "train": (static_w, devices.train_w),
+    }
+    number_of = {client_name(number): number for number in range(len(devices))}
+    for activity, (least_w, most_w) in ranges_w.items():
+        rows = result.spans[result.spans["activity"] == activity]
+        rows = rows[rows["node"].isin(list(number_of))]
+        places = rows["node"].map(number_of).to_numpy(dtype=np.int64)
+        lasts_s = (rows["end_s"] - rows["start_s"]).to_numpy()
+        least_j, most_j = least_w[places] * lasts_s, most_w[places] * lasts_s
+        energy_j = rows["energy_j"].to_numpy()
+        fits = (energy_j >= least_j * (1.0 - ROUNDING)) & (energy_j <= most_j * (1.0 + ROUNDING))
+        rule = f"a client that is at '{activity}' takes a power that its device has for it"
+        all_fit(rows, pd.Series(fits, index=rows.index), "energy", rule, "a power given to sim.spend")
+
+
+def every_cell_trains(result: Result) -> None:
+    """In two rounds or more somebody of every cell trains, unless none is planned for or there.
+
+    Raises:
+        BrokenLaw: The first cell in which nobody does.
+    """
+    system = from_dict(System, result.config["system"])
+    num_versions = max(result.summary.num_global_rounds, len(result.versions))
+    if num_versions < 2 or len(result.plans):
+        return
+    trained = set(result.spans[result.spans["activity"] == "train"]["node"])
+    rounds = result.rounds[result.rounds["level"] == "edge"]
+    first = 0
+    for cell, size in enumerate(system.sizes()):
+        names = {client_name(number) for number in range(first, first + size)}
+        first += size
+        was_there = rounds[rounds["node"] == edge_name(cell)]["num_present"]
+        if not names & trained and not (len(was_there) and was_there.max() == 0):
+            where = f"no client of cell {cell} trains in {num_versions} versions of the model"
+            raise broken("cells", where, "a loop over the servers that leaves one out")
