@@ -61,9 +61,28 @@ SMALLER = {
 }
 """What a program is made smaller by, else it is run word for word."""
 
-PLAYER = """
-import os, runpy, sys
+PLAYER = (
+    f"""
+import os, runpy, subprocess, sys, tempfile
 from pathlib import Path
+
+from cosim.testing import second_process
+
+environment = os.environ | {{"PYTHONHASHSEED": "1", second_process.MARK: "1"}}
+words = [sys.executable, "-c", {warm.IMPORTS + warm.SECOND!r}]
+second = subprocess.Popen(words, env=environment, stdin=subprocess.PIPE)
+
+def start():
+    folder = tempfile.mkdtemp()
+    asked, answered = (os.path.join(folder, name) for name in ("asked", "answered"))
+    os.mkfifo(asked)
+    os.mkfifo(answered)
+    os.write(second.stdin.fileno(), (folder + chr(10)).encode())
+    return open(asked, "wb"), open(answered, "rb")
+
+second_process.start = start
+"""
+    + """
 
 def play(script):
     for number, name in ((1, "out"), (2, "err")):
@@ -98,7 +117,40 @@ for word in sys.argv[1:]:
     pages.setdefault(Path(word).parent, []).append(Path(word))
 for child in [forked(play_page, scripts) for scripts in pages.values()]:
     os.waitpid(child, 0)
+second.stdin.close()
+second.wait()
 """
+)
+"""Plays programs; their contracts share a warm second process, too."""
+
+TWO_PARTS = """
+import cosim
+import numpy as np
+from cosim.testing import BrokenLaw, check_system, small_system
+
+class Steady(cosim.TrainingTime):
+    def draw(self, rng, num):
+        return np.full(num, 2.0)
+
+def in_small(law):
+    return cosim.evolve(small_system(), devices=cosim.DrawnDevices(training_time=law))
+
+check_system(in_small(Steady()))
+with open("said.txt", "a") as file:
+    file.write("checked ")
+
+class Hashed(cosim.TrainingTime):
+    def draw(self, rng, num):
+        return np.full(num, 1.0 + hash("text") % 1000 / 1000.0)
+
+try:
+    check_system(in_small(Hashed()))
+except BrokenLaw as law:
+    print(law)
+with open("said.txt", "a") as file:
+    file.write("ended")
+"""
+"""Contracts of a script without a guard, between which it does something."""
 
 
 def blocks(page: str, kind: str) -> list[str]:
@@ -138,6 +190,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory, processes: warm.Processes) 
             code = code.replace(words, fewer)
         script.write_text(code)
         scripts.append(str(script))
+    script = parent / "two_parts" / "two_parts.py"
+    script.parent.mkdir()
+    script.write_text(TWO_PARTS)
+    scripts.append(str(script))
     assert processes.start(PLAYER, scripts, parent).wait(most_s=600.0) == 0
     return parent
 
@@ -166,6 +222,14 @@ def test_programs_work_when_pasted(page, name, folder):
     assert done.return_code == 0, done.errors
     assert "Warning" not in done.errors
     assert done.printed or "print(" not in code
+
+
+def test_a_script_is_executed_a_second_time_up_to_the_contract_that_asks(folder):
+    """In the second process: what it does between two contracts it does there as well, and then no more."""
+    done = played(folder, "two_parts", "two_parts.py")
+    assert done.return_code == 0, done.errors
+    assert done.printed.startswith("second process: start_s of row 1 of spans is ")
+    assert (folder / "two_parts" / "said.txt").read_text() == "checked checked ended"
 
 
 @pytest.fixture

@@ -3,6 +3,9 @@
 Each part is a user's own, small, and wrong in one line; those of the oldest laws are in `test_testing.py`.
 """
 
+import datetime
+import random
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -23,6 +26,7 @@ from cosim.testing import (
     check_downlink,
     check_local_training,
     check_protocol,
+    check_selection,
     check_system,
     check_uplink,
     small_system,
@@ -472,7 +476,9 @@ class Working(cosim.HFedAvg):
 
 
 def test_a_power_that_a_device_has_not_is_caught():
-    with pytest.raises(BrokenLaw, match="^energy: a client that is at 'train' takes a power that its device"):
+    with pytest.raises(
+        BrokenLaw, match=r"^energy: a client that is at 'train' takes a power that its device"
+    ):
         check_protocol(Working(training=TRAINING))
 
 
@@ -543,3 +549,110 @@ def test_names_that_are_meant_keep_the_laws():
     for kind in vars(own_parts).values():
         if isinstance(kind, type):
             check_names_of(kind)
+
+
+# --- Another process, another day, another seed -------------------------------------------------------------
+
+
+class Hashed(cosim.TrainingTime):
+    """By a text's hash, which is the same for every run of a process."""
+
+    def draw(self, rng, num):
+        return np.array([1.0 + hash(f"client {number}") % 1000 / 1000.0 for number in range(num)])
+
+
+class Dated(cosim.TrainingTime):
+    """By the day."""
+
+    def draw(self, rng, num):
+        return np.full(num, 1.0 + int(time.time() // 86_400) % 1000 / 1000.0)
+
+
+class DatedOtherwise(cosim.TrainingTime):
+    def draw(self, rng, num):
+        return np.full(num, 1.0 + datetime.datetime.now().timetuple().tm_yday / 1000.0)
+
+
+class Scattered(cosim.SomeClients):
+    """The first of a set of names."""
+
+    def participants(self, sim, edge, coming):
+        first = sorted(coming.clients, key=lambda client: hash(client.name))
+        return first[: self.num_participants]
+
+
+@configuration
+class ScatteredSteps(cosim.LocalSteps):
+    def of_clients(self, sim, clients, job, batch_size, step_s):
+        return np.array([1 + hash(client.name) % 97 for client in clients])
+
+
+@configuration
+class HashedWeights(cosim.ServerUpdate):
+    """Only what is learned follows from the hash."""
+
+    def weights(self, updates):
+        return [1.0 + hash(update.client) % 97 for update in updates]
+
+
+def in_devices(**parts: Any) -> Callable[[], None]:
+    return in_small(devices=cosim.DrawnDevices(**parts))
+
+
+def in_training(**parts: Any) -> Callable[[], None]:
+    return lambda: check_protocol(cosim.HFedAvg(training=attrs.evolve(TRAINING, **parts)))
+
+
+OF_A_PROCESS = {
+    "times by hash": in_devices(training_time=Hashed()),
+    "steps by hash": in_training(steps=ScatteredSteps()),
+    "clients by hash": lambda: check_selection(Scattered(num_participants=1), MANY),
+    "weights by hash": in_training(server=HashedWeights()),
+    "times by the day": in_devices(training_time=Dated()),
+    "times by the day of the year": in_devices(training_time=DatedOtherwise()),
+}
+MANY = attrs.evolve(SMALL, num_cells=1, num_clients=100)
+
+
+@pytest.mark.parametrize("check", OF_A_PROCESS.values(), ids=OF_A_PROCESS)
+def test_what_is_another_in_another_process_is_caught(check):
+    with pytest.raises(BrokenLaw, match=r"^second process: .* Usual reason: hash\(\) of a text, the order"):
+        check()
+
+
+class SameForAllSeeds(cosim.TrainingTime):
+    def draw(self, rng, num):
+        return 1.0 + np.random.default_rng(7).random(num)
+
+
+class PythonsOwn(cosim.TrainingTime):
+    def draw(self, rng, num):
+        own = random.Random(7)
+        return np.array([1.0 + own.random() for _ in range(num)])
+
+
+@configuration
+class SeededByNumber(cosim.TransmitPower):
+    def highest_w(self, rng, num):
+        return 0.1 + cosim.Simulation(0).stream("cloud", "powers", 0).random(num)
+
+
+class SameParticipants(cosim.SomeClients):
+    def participants(self, sim, edge, coming):
+        rng = np.random.default_rng(coming.job.number)
+        return rng.permutation(np.array(coming.clients, dtype=object))[: self.num_participants]
+
+
+FOR_ALL_SEEDS = {
+    "numpy": in_devices(training_time=SameForAllSeeds()),
+    "Python": in_devices(training_time=PythonsOwn()),
+    "a simulation of its own": in_devices(tx_power=SeededByNumber()),
+    "participants": lambda: check_selection(SameParticipants(num_participants=1)),
+}
+
+
+@pytest.mark.parametrize("check", FOR_ALL_SEEDS.values(), ids=FOR_ALL_SEEDS)
+def test_one_generator_for_all_seeds_is_caught(check):
+    said = r"^seeds: another seed makes the same tables, though a generator is made in test_planted\.py, line"
+    with pytest.raises(BrokenLaw, match=said):
+        check()

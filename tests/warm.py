@@ -50,6 +50,22 @@ for line in sys.stdin:
     sys.exit()
 """
 
+SECOND = """
+import os, signal, sys
+from cosim.testing.player import serve
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    folder = line.rstrip()
+    if not os.fork():
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number in (0, 1, 2):
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+        serve(open(folder + "/asked", "rb"), open(folder + "/answered", "wb"))
+        os._exit(0)
+"""
+"""Forks a second process for each program of whose contracts it reads a folder."""
+
 COMMAND = "from scenarios.command_line import main\nmain()"
 
 

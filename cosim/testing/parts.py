@@ -22,6 +22,7 @@ from cosim.selection.selection import Selection
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.codes import check_code, check_model_code
+from cosim.testing.contract import contract
 from cosim.testing.downloads import check_downloads
 from cosim.testing.laws import broken
 from cosim.testing.presences import check_windows
@@ -30,6 +31,7 @@ from cosim.testing.systems import quiet_system
 from cosim.testing.uploads import check_uploads
 
 
+@contract
 def check_protocol(protocol: Protocol, system: System | None = None, network: Any = None) -> None:
     """Check the laws of runs with a protocol.
 
@@ -46,6 +48,7 @@ def check_protocol(protocol: Protocol, system: System | None = None, network: An
         check_system(attrs.evolve(system, protocol=protocol), network)
 
 
+@contract
 def check_uplink(uplink: Uplink) -> None:
     """Check the laws of uploads, and of runs with an uplink where all arrive and where a deadline cuts some.
 
@@ -56,6 +59,7 @@ def check_uplink(uplink: Uplink) -> None:
     check_in_small(uplink=uplink)
 
 
+@contract
 def check_downlink(downlink: Downlink) -> None:
     """Check the laws of downloads, and of runs with a downlink, without a deadline and with one.
 
@@ -68,6 +72,7 @@ def check_downlink(downlink: Downlink) -> None:
     check_in_small(downlink=downlink)
 
 
+@contract
 def check_codec(codec: Codec, system: System | None = None, network: Any = None) -> None:
     """Check what a codec says of uploads, and the laws of runs with it.
 
@@ -78,6 +83,7 @@ def check_codec(codec: Codec, system: System | None = None, network: Any = None)
     _check({"codec": codec}, system, network)
 
 
+@contract
 def check_data(data: Data, system: System | None = None, network: Any = None) -> None:
     """Check who holds what, and the laws of runs on a data set.
 
@@ -116,6 +122,7 @@ def check_data(data: Data, system: System | None = None, network: Any = None) ->
     _check({"data": data}, given, network)
 
 
+@contract
 def check_selection(rule: Selection, system: System | None = None, network: Any = None) -> None:
     """Check the laws of runs with a selection rule.
 
@@ -129,6 +136,7 @@ def check_selection(rule: Selection, system: System | None = None, network: Any 
     _check({"protocol": _training_with(system, selection=rule)}, system, network)
 
 
+@contract
 def check_presence(presence: Presence, system: System | None = None) -> None:
     """Check that windows are in order and everybody's own, and the laws of runs with a presence.
 
@@ -144,6 +152,7 @@ def check_presence(presence: Presence, system: System | None = None) -> None:
     _check({"devices": devices}, system)
 
 
+@contract
 def check_local_training(rule: LocalTraining, system: System | None = None, network: Any = None) -> None:
     """Check that training is its own, and the laws of runs with a rule.
 
@@ -159,6 +168,7 @@ def check_local_training(rule: LocalTraining, system: System | None = None, netw
     _trains_alone(rule, system or quiet_system(), network)
 
 
+@contract
 def check_task(task: Task, system: System | None = None, network: Any = None) -> None:
     """Check that a loss is a mean and that sums add up, and the laws of runs with a task.
 

@@ -16,9 +16,11 @@ from cosim.running import run
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.activities import every_cell_trains, powers_are_the_devices
+from cosim.testing.contract import contract
 from cosim.testing.laws import LAWS, BrokenLaw, broken, same_tables
 from cosim.testing.learned import weights_are_numbers
 from cosim.testing.names import check_names
+from cosim.testing.second_process import begin, same_elsewhere
 from cosim.testing.systems import cut_systems, quiet_system, times_of
 from cosim.testing.versions import check_weights
 
@@ -27,6 +29,7 @@ ON_ARRAYS = "a method of one event and one of arrays that do not say the same"
 STATE = "state that no configuration and no checkpoint holds"
 
 
+@contract
 def check_system(system: System, network: Any = None) -> None:
     """Check all laws of runs on a system, which should be small: it is played about eight times.
 
@@ -37,6 +40,7 @@ def check_system(system: System, network: Any = None) -> None:
         BrokenLaw: The first law that is broken.
         ConfigurationError: The system cannot be run.
     """
+    begin()
     round_trip(system)
     check_names(system)
     check_weights(system)
@@ -56,6 +60,7 @@ def check_system(system: System, network: Any = None) -> None:
     except BrokenLaw:
         _same_at_once(system, network, usual, on_arrays=on_arrays)
         raise
+    same_elsewhere(system, network, usual)
 
 
 def check_in_small(network: Any = None, *, plays_rounds: bool = True, **parts: Any) -> None:

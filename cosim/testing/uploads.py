@@ -97,11 +97,11 @@ def _check_all_left(upload: Upload, bits: float) -> None:
 def _check_known(uplink: Uplink) -> None:
     """Check that what is known beforehand of an upload alone is how long it takes.
 
-    It may differ by errors of what is known, and by what changes meanwhile; these vary from job to job.
+    It may differ by errors of what is known, and by what changes meanwhile; these vary with the seed.
     """
     factors = []
     for number in range(NUM_JOBS):
-        sim = Simulation(seed=1)
+        sim = Simulation(seed=number)
         link, (client,) = _link(uplink, sim, 1)
         if link.known is None:
             return

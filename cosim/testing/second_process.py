@@ -1,0 +1,232 @@
+"""Second process: plays the same system in another Python, whose texts have other hashes, on another day.
+
+It is started once, in the background, and kept. A part is found there by its module, or by the script that is
+running, which is executed up to the contract that asks.
+
+Scope and limitations: a part of a notebook, or of a program without a file, is not found there, which a
+warning says. Times alone are played, but of own parts that may change what is learned.
+"""
+
+import atexit
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import attrs
+
+from cosim.configuration import ConfigurationError, to_dict
+from cosim.configuration.kinds import module_called
+from cosim.configuration.port import Port, parts_of
+from cosim.data.data import Data
+from cosim.data.splits.split import Split
+from cosim.learning.codecs.codec import Codec
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.server_updates.server_update import ServerUpdate
+from cosim.learning.tasks.task import Task
+from cosim.links.model_codec import ModelCodec
+from cosim.protocols.cell_training import CellTraining
+from cosim.protocols.protocol import Protocol
+from cosim.results import Result
+from cosim.selection.selection import Selection
+from cosim.servers.evaluation_times import Never
+from cosim.system import System
+from cosim.testing.contract import MARK, Contracts
+from cosim.testing.laws import broken, same_tables
+
+START = "from cosim.testing.player import serve_pipes; serve_pipes()"
+NAMED = r'"([A-Za-z_][\w.]*):[A-Za-z_][\w.]*"'
+"""A text in a configuration that names something of a module."""
+LEARNING = (
+    Protocol,
+    CellTraining,
+    LocalTraining,
+    ServerUpdate,
+    Selection,
+    Codec,
+    ModelCodec,
+    Task,
+    Data,
+    Split,
+)
+"""Ports of the parts that may change what is learned."""
+OF_PROCESS = "hash() of a text, the order of a set, the wall clock, or what is set in one process only"
+
+
+class Asked(NamedTuple):
+    """What the second process is asked to play.
+
+    Attributes:
+        path: Where modules are found.
+        folder: Where the first process is.
+        script: File, package and module name of the running script; None: none of its parts are played.
+        num_contracts: Contracts that the script has asked for, the one under way included.
+        modules: That own parts are in.
+        pickled: The system, and the network or None.
+    """
+
+    path: list[str]
+    folder: str
+    script: tuple[str, str | None, str | None] | None
+    num_contracts: int
+    modules: tuple[str, ...]
+    pickled: bytes
+
+
+class Played(NamedTuple):
+    """What the second process answers.
+
+    Attributes:
+        tables: Of the run; None: it was not played.
+        not_found: Why a part is not found there; empty: all are.
+        failed: The error of the run; empty: it has come to its end.
+        made: Where own parts make generators, though another seed gives the same tables; empty: they do not.
+    """
+
+    tables: dict[str, Any] | None = None
+    learned: dict[str, Any] | None = None
+    not_found: str = ""
+    failed: str = ""
+    made: str = ""
+
+
+class Second:
+    """A second process, and the files that its modules had when it was started."""
+
+    def __init__(self) -> None:
+        self.of_process = os.getpid()
+        self._files: dict[str, tuple[str, float]] = {}
+        self.requests, self.answers = start()
+
+    def fits(self, modules: Sequence[str]) -> bool:
+        """Whether it is this process's, and the modules have the files that it knows."""
+        files = _files_of(modules)
+        known = {name: self._files.setdefault(name, file) for name, file in files.items()}
+        return self.of_process == os.getpid() and known == files
+
+    def ask(self, asked: Asked) -> Played:
+        """What it answers."""
+        pickle.dump(asked, self.requests)
+        self.requests.flush()
+        return pickle.load(self.answers)
+
+    def close(self) -> None:
+        """Let it end."""
+        if self.of_process == os.getpid():
+            self.requests.close()
+            self.answers.close()
+
+
+_kept: list[Second] = []
+
+
+def start() -> tuple[BinaryIO, BinaryIO]:
+    """Start a process; returns where it reads requests, and where it writes answers."""
+    changed = {
+        "PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        MARK: "1",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-c", START],
+        env=os.environ | changed,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    atexit.register(_end, process, os.getpid())
+    assert process.stdin
+    assert process.stdout
+    return process.stdin, process.stdout  # type: ignore[return-value]
+
+
+def _end(process: "subprocess.Popen[bytes]", of_process: int) -> None:
+    if of_process == os.getpid():
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe
+            with suppress(OSError):
+                pipe.close()
+
+
+def begin(modules: Sequence[str] = ()) -> Second:
+    """The second process, which comes up in the background where there is none."""
+    if _kept and not _kept[0].fits(modules):
+        _kept.pop().close()
+    if not _kept:
+        _kept.append(Second())
+        _kept[0].fits(modules)
+    return _kept[0]
+
+
+def same_elsewhere(system: System, network: Any, usual: Result) -> None:
+    """Check that the second process makes the same tables, and that another seed makes others.
+
+    Raises:
+        BrokenLaw: The first difference, or draws that are the same for every seed.
+    """
+    own = [part for part in parts_of(system) if not _is_ours(part)]
+    learns = any(isinstance(part, LEARNING) for part in own) or network is not None or ":" in system.model
+    asked_system = system
+    if not learns and system.evaluation.learns:
+        try:
+            asked_system = attrs.evolve(system, evaluation=Never())
+        except ConfigurationError:
+            learns = True  # a part that reads losses
+    names = set(re.findall(NAMED, json.dumps(to_dict(system)))) | {type(part).__module__ for part in own}
+    modules = tuple(sorted(name for name in names if module_called(name) is not None))
+    try:
+        pickled = pickle.dumps((asked_system, network))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        _not_tried(str(error))
+        return
+    script = _script() if any(module_called(name) is sys.modules["__main__"] for name in modules) else None
+    asked = Asked(sys.path, os.getcwd(), script, Contracts.num, modules, pickled)
+    played = begin(modules).ask(asked)
+    if played.not_found:
+        _not_tried(played.not_found)
+        return
+    if played.failed:
+        raise broken("second process", f"where the first has none, it ends in {played.failed}", OF_PROCESS)
+    again = attrs.evolve(usual, tables=played.tables, learned=played.learned)
+    same_tables("second process", usual, again, OF_PROCESS, learned=played.learned is not None)
+    if played.made:
+        where = f"another seed makes the same tables, though a generator is made in {played.made}"
+        raise broken("seeds", where, "a generator of a seed of its own; draw from sim.stream, or from rng")
+
+
+def _is_ours(part: Port) -> bool:
+    return type(part).__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _script() -> tuple[str, str | None, str | None] | None:
+    """File, package and name of the running script; None: it has none."""
+    main = sys.modules["__main__"]
+    file, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
+    return None if file is None else (str(Path(file).resolve()), main.__package__, spec and spec.name)
+
+
+def _files_of(modules: Sequence[str]) -> dict[str, tuple[str, float]]:
+    """File of each module, and when it was written."""
+    found = {}
+    for name in modules:
+        file = getattr(module_called(name), "__file__", None)
+        if file is not None and Path(file).exists():
+            found[name] = file, Path(file).stat().st_mtime
+    return found
+
+
+def _not_tried(why: str) -> None:
+    warnings.warn(
+        f"the law of the second process is not tried, since a part is not found there: {why}. Usual fix: a "
+        "module of its own for the part.",
+        stacklevel=2,
+    )
