@@ -112,7 +112,9 @@ class ArrayRound:
         if ending is None:
             return None
         rested = Rested.begun(clients, now_s)
-        return cls(clients, work, now_s, received, begins_s, trained_s, uploads, ending, rested)
+        played = cls(clients, work, now_s, received, begins_s, trained_s, uploads, ending, rested)
+        played.let_rest()  # for who asks before it ends, as another cell's evaluation does
+        return played
 
     def cut(self, now_s: float, reason: str) -> None:
         """Note that the round is cut from outside."""

@@ -136,7 +136,7 @@ class _Watch:
             init(own, seed)
 
         np.random.default_rng = default_rng
-        Draws.__init__ = draws
+        Draws.__init__ = draws  # pyright: ignore[reportAttributeAccessIssue]
         for of, name in ((np.random, "RandomState"), (np.random, "PCG64"), (random, "Random")):
             setattr(of, name, self._watched(getattr(of, name)))
 
