@@ -8,14 +8,10 @@ Source: Cover, Thomas, "Elements of information theory", 2nd edition, Theorem 10
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from cosim.learning.codecs.codec import Codec
 from cosim.links.model_codec import ModelCodec
 from cosim.testing.laws import broken
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 SHAPE = (50, 80)
 """Of the values that are coded."""
@@ -31,6 +27,8 @@ def check_code(codec: Codec) -> None:
     Raises:
         BrokenLaw: The first law that is broken.
     """
+    from cosim.learning.codecs.code_check import left_of_changes
+
     check_bits(codec.bits)
     for num_values in (1, 1000):
         bits, payload = codec.bits(num_values), codec.payload(num_values)
@@ -43,7 +41,7 @@ def check_code(codec: Codec) -> None:
             where = f"{codec.bits(num_values):g} bits for {num_values} values, all of which arrive"
             raise broken("code", where, "fewer bits than values, and no `transmit` that says what is lost")
         return
-    _check_information(lambda values: _transmitted(codec, values), codec.bits(num_values))
+    _check_information(left_of_changes(codec, SHAPE), codec.bits(num_values))
 
 
 def check_model_code(codec: ModelCodec) -> None:
@@ -52,8 +50,10 @@ def check_model_code(codec: ModelCodec) -> None:
     Raises:
         BrokenLaw: The first law that is broken.
     """
+    from cosim.learning.codecs.code_check import left_of_models
+
     check_bits(codec.bits)
-    _check_information(codec.arrived, codec.bits(math.prod(SHAPE)))
+    _check_information(left_of_models(codec, SHAPE), codec.bits(math.prod(SHAPE)))
 
 
 def check_bits(bits: Callable[[float], float]) -> None:
@@ -69,34 +69,8 @@ def check_bits(bits: Callable[[float], float]) -> None:
         raise broken("bits", f"{sizes} for 1 to 1,000,000 values", "more values in fewer bits")
 
 
-def _transmitted(codec: Codec, values: "Tensor") -> "Tensor":
-    """What arrives of a first change."""
-    from cosim.learning.codecs.transmission import transmitted
-    from cosim.learning.graph.pending import PendingUpdate, StoredModel
-    from cosim.learning.local_training.local_training import Sgd
-
-    update = PendingUpdate(
-        client="client-0000",
-        start=StoredModel({"values": values * 0.0}),
-        samples=[0],
-        num_steps=1,
-        training=Sgd(),
-        key=1,
-        codec=codec,
-    )
-    weights_C = {"values": values[None].clone()}
-    transmitted(update, weights_C, 0)
-    return weights_C["values"][0]
-
-
-def _check_information(code: "Callable[[Tensor], Tensor]", bits: float) -> None:
-    import torch
-
-    sent = torch.randn(SHAPE, generator=torch.Generator().manual_seed(1))
-    arrived, sent = code(sent.clone()).double(), sent.double()
-    bits_each, power = bits / sent.numel(), float(arrived.square().sum())
-    factor = float((sent * arrived).sum()) / power if power > 0.0 else 0.0  # of the best estimate
-    left = float((sent - factor * arrived).square().sum() / sent.square().sum())
+def _check_information(left: float, bits: float) -> None:
+    bits_each = bits / math.prod(SHAPE)
     least = 2.0 ** (-2.0 * bits_each)
     if bits_each < FLOAT_BITS and left < SLACK * least:
         where = (

@@ -1,0 +1,24 @@
+"""Unit models: models of which one value is 1, so that what is made of them tells its factors."""
+
+import torch
+
+from cosim.learning.graph.pending import PendingModel, StoredModel
+
+VALUES = "values"
+
+
+def unit_models(num: int) -> list[StoredModel]:
+    """So many models, of which each has a 1 in a place of its own."""
+    return [StoredModel({VALUES: row}) for row in torch.eye(num, dtype=torch.float64)]
+
+
+def factors_of(model: PendingModel) -> list[float]:
+    """The factor of each unit model in a model that is made of them."""
+    return _values(model).tolist()
+
+
+def _values(model: PendingModel) -> torch.Tensor:
+    if model.tensors is not None:
+        return model.tensors[VALUES]
+    parents = [{VALUES: _values(parent)} for parent in model.parents if isinstance(parent, PendingModel)]
+    return model.combine(None, parents, None)[VALUES]  # pyright: ignore[reportArgumentType]
