@@ -23,6 +23,8 @@ from cosim.learning.workers import num_cores
 
 MOST_ATTEMPTS = 3
 """How often a job is begun whose worker dies. [no source]"""
+PRELOADED = ["cosim.running", "cosim.learning.learner", "torch._dynamo"]
+"""What worker processes share. The last is what torch imports at its first gradient, half as much again."""
 Key = tuple[int, int]
 """Design and seed."""
 
@@ -64,7 +66,7 @@ class _Processes(ForkServerContext):
     def __init__(self) -> None:
         super().__init__()
         self._started: list[BaseProcess] = []
-        self.set_forkserver_preload(["cosim.running", "cosim.learning.learner"])
+        self.set_forkserver_preload(PRELOADED)
 
     def Process(self, *args: Any, **kwargs: Any) -> BaseProcess:  # type: ignore[override]
         """One that is still to be started."""

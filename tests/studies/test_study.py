@@ -33,7 +33,7 @@ from cosim import (
 )
 from cosim.devices.local_steps import SameSteps
 from cosim.studies.designs import designs
-from cosim.studies.executors import MOST_ATTEMPTS
+from cosim.studies.executors import MOST_ATTEMPTS, PRELOADED, pool
 from cosim.studies.study import Study
 from scenarios import quickstart
 
@@ -332,6 +332,13 @@ def test_a_worker_that_dies_is_replaced_and_its_run_begun_again(tmp_path, monkey
     assert (tmp_path / "marker").exists()
     study.run(tmp_path / "whole", executor=Here())
     assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
+
+
+def test_a_worker_begins_with_what_the_first_gradient_imports():
+    """The server that it is forked from has imported it once, and passes over a name that it cannot find."""
+    found = "{name for name in %r if name in __import__('sys').modules}"
+    with pool(None, 1) as processes:
+        assert processes().submit(eval, found % (PRELOADED,)).result() == set(PRELOADED)
 
 
 def test_a_run_that_kills_its_workers_fails_in_the_end(tmp_path):
