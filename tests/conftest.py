@@ -3,6 +3,8 @@
 import gc
 import os
 from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
 
 # Threads of torch that have nothing to do sleep. Spinning takes a third of the tests' processor time.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -40,6 +42,20 @@ def fashion_mnist() -> Dataset:
     if os.environ.get("COSIM_REQUIRE_DATA") == "1":
         pytest.fail(f"COSIM_REQUIRE_DATA is 1, but: {reason}", pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture
+def unwritten_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are drawn, and their files and their places on a page are there and empty.
+
+    For tests that look at no picture: layout and rendering take most of the time of a page.
+    """
+    empty = '<svg viewBox="0 0 1 1"></svg>'
+
+    def keep(figure: object, file: Path | StringIO, **options: object) -> None:
+        file.write(empty) if isinstance(file, StringIO) else file.write_text(empty)
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", keep)
 
 
 @pytest.fixture(scope="session")

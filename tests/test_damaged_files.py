@@ -38,7 +38,10 @@ from cosim.studies.study import Study
 from cosim.studies.table import table_in
 from scenarios.command_line import main
 
-pytestmark = pytest.mark.filterwarnings("default::UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("default::UserWarning"),
+    pytest.mark.usefixtures("unwritten_pictures"),
+]
 ALL = os.environ.get("COSIM_DAMAGES") == "all"
 TRAINING = EdgeTraining(num_edge_rounds=1, steps=SameSteps(num_local_steps=1), local=Sgd(batch_size=10))
 SYSTEM = System(

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts
 
 import cosim
@@ -22,16 +21,12 @@ from scenarios.reproduce.hist.time_figures import (
     Options,
 )
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 FIGURES = {
     name: importlib.import_module(f"scenarios.reproduce.hist.{name}")
     for name in ("fig8a", "fig8b", "fig8c", "fig9a", "fig9b", "fig9c")
 }
 NEVER = math.inf
-
-
-@pytest.fixture(autouse=True)
-def unwritten_pictures(monkeypatch):
-    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.touch())
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from played_here import NO, NOISY, YES, claimed, each_seed, verdicts
 
 from cosim.configuration import to_dict
@@ -14,6 +13,7 @@ from scenarios.reproduce.hist import fig4, fig5
 from scenarios.reproduce.hist.conf import fig2, fig3
 from scenarios.reproduce.hist.figures import Options
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 WHOLE_BITS = 32 * (784 * 300 + 300 * 10)
 NEVER = math.inf
 OF_A_SPLIT = 8
@@ -22,11 +22,6 @@ OF_A_SPLIT = 8
 ACCURACIES = {"HIST": {2: 0.80, 3: 0.81, 4: 0.82, 5: 0.81}, "HFedAvg": {2: 0.74, 3: 0.73, 4: 0.72, 5: 0.71}}
 UPLOADS = {"HIST": {2: 20.0, 3: 15.0, 4: 10.0, 5: 14.0}, "HFedAvg": {2: 25.0, 3: 30.0, 4: 35.0, 5: 40.0}}
 """As the paper has them: accuracies at any upload, and uploads from which 75 % are held."""
-
-
-@pytest.fixture(autouse=True)
-def unwritten_pictures(monkeypatch):
-    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.touch())
 
 
 def as_the_paper(table, changes):

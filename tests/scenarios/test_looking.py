@@ -73,6 +73,7 @@ def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
     assert "num_cells" in (tmp_path / "pages" / "all.html").read_text()
 
 
+@pytest.mark.usefixtures("unwritten_pictures")
 def test_a_report_shows_the_targets_of_its_studies_unless_others_are_given(tmp_path):
     with ThreadPoolExecutor(1) as executor:
         Study(SYSTEM, {"num_cells": (1, 2)}, 1, targets=(0.1, 0.2), held=2).run("s", executor=executor)

@@ -94,6 +94,7 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*made anew:UserWarning")
+@pytest.mark.usefixtures("unwritten_pictures")
 def test_study_table_and_report_take_one_reference(over, design, tmp_path, capsys):
     """The first design that leaves its system as it is, else the first, and so when it is made anew."""
     call("quickstart", *over, "--seeds", "2", "--timing-only", "--workers", "1", "--out", "s", *SMALL)

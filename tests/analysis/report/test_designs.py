@@ -19,6 +19,7 @@ from cosim import (
     System,
 )
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 SYSTEM = System(
     num_cells=2,
     num_clients=4,

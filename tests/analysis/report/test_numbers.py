@@ -1,6 +1,7 @@
 """The numbers of a report against the tables of its runs, by independent arithmetic."""
 
 import re
+from functools import cache
 from html.parser import HTMLParser
 
 import attrs
@@ -91,6 +92,12 @@ def runs():
     return [cosim.run(evolve(SYSTEM, seed=seed)) for seed in (1, 2, 3)]
 
 
+@cache
+def page(*runs):
+    """Their report."""
+    return report(list(runs))
+
+
 def wasted_j(result):
     """Energy of clients in edge rounds in which their update did not arrive, round by round."""
     arrived = {
@@ -111,7 +118,7 @@ def wasted_j(result):
 
 def test_energy_of_one_run_adds_up(runs):
     (result, *_) = runs
-    (row,) = of(report([result]), "Energy of a run")
+    (row,) = of(page(result), "Energy of a run")
     clients = result.spans[result.spans["node"].str.startswith("client")]
     by_activity = clients.groupby("activity")["energy_j"].sum()
     assert 0.0 < wasted_j(result) < result.summary.energy_j
@@ -127,7 +134,7 @@ def test_energy_of_one_run_adds_up(runs):
 
 def test_dropped_updates_are_counted_by_reason_and_by_client(runs):
     (result, *_) = runs
-    html = report([result])
+    html = page(result)
     (reasons,) = of(html, "Dropped updates of a run")
     assert int(reasons["all dropped"]) == result.summary.num_dropped > 0
     assert int(reasons["updates asked for"]) == result.summary.num_updates
@@ -140,7 +147,7 @@ def test_dropped_updates_are_counted_by_reason_and_by_client(runs):
 
 
 def test_several_seeds_are_one_design_with_students_interval(runs):
-    (row,) = of(report(runs), "Means over runs")
+    (row,) = of(page(*runs), "Means over runs")
     assert row["runs"] == "3"
     for heading, values in (
         ("simulated time (s)", [result.summary.time_s for result in runs]),
@@ -155,7 +162,7 @@ def test_several_seeds_are_one_design_with_students_interval(runs):
 
 
 def test_intervals_of_shares_stay_within_0_and_100_percent(runs):
-    (row,) = of(report(runs), "Means over runs")
+    (row,) = of(page(*runs), "Means over runs")
     values = [result.summary.scores["accuracy"] for result in runs]
     mean = np.mean(values)
     half = stats.t.ppf(0.975, 2) * np.std(values, ddof=1) / np.sqrt(3) / (mean * (1.0 - mean))
@@ -196,7 +203,7 @@ def test_differences_are_taken_seed_by_seed(runs):
 def test_the_bars_of_the_picture_add_up_to_the_energy(runs):
     (result, *_) = runs
     (said,) = re.findall(
-        r'aria-label="All clients together, means over runs\. [^":]*: ([^"]*)\."', report([result])
+        r'aria-label="All clients together, means over runs\. [^":]*: ([^"]*)\."', page(result)
     )
     parts = dict(re.findall(r"([a-z:, ]+?) ([0-9.e-]+) J", said))
     parts = {name.strip(", "): float(joules) for name, joules in parts.items()}
