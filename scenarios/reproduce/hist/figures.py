@@ -7,6 +7,7 @@ model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import attrs
@@ -120,10 +121,13 @@ def hist_and_hfedavg(
 def uploads(result: cosim.Result) -> pd.Series:
     """Whole-model uploads per client at every evaluation."""
     system = result.config["system"]
-    whole_bits = (
-        NetworkShape.of(network_of(system["model"])).num_values() * system["codec"]["bits_per_parameter"]
-    )
+    whole_bits = _num_parameters(system["model"]) * system["codec"]["bits_per_parameter"]
     return result.evaluations["bits_per_client"] / whole_bits
+
+
+@cache
+def _num_parameters(model: str) -> int:
+    return NetworkShape.of(network_of(model)).num_values()
 
 
 def uploads_to(results: Sequence[cosim.Result], accuracy: float) -> Reached:
