@@ -18,6 +18,9 @@ from cosim import FashionMnist
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.fashion_mnist_files import MissingFiles
 
+# No test cuts the power, which alone needs the disk to have taken what a process has written.
+os.fsync = lambda file: None
+
 # What is imported stays, and is not searched for what can be freed (`pytest_collection_finish`).
 gc.disable()
 
