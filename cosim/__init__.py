@@ -30,7 +30,9 @@ __all__ = list(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from cosim.configuration.rules import did_you_mean
+
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{did_you_mean(name, _HOMES)}")
     value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
     return value
 

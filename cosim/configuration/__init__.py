@@ -1,5 +1,6 @@
 """Configuration: frozen classes that check themselves, and their form in files."""
 
+from cosim.configuration.calls import checked_call
 from cosim.configuration.fields import configuration, field
 from cosim.configuration.functions import (
     check_named,
@@ -55,6 +56,7 @@ __all__ = [
     "check_fit",
     "check_named",
     "check_reloads",
+    "checked_call",
     "class_of",
     "configuration",
     "did_you_mean",

@@ -27,11 +27,15 @@ from typing import Any, TypeVar, dataclass_transform
 import attrs
 import cattrs
 
-from cosim.configuration.json_form import Mismatch, check_names, strict, type_name
+from cosim.configuration.json_form import Mismatch, check_names, example, field_for, strict, type_name
 from cosim.configuration.kinds import register
-from cosim.configuration.rules import Broken, ConfigurationError, Rule, refuse
+from cosim.configuration.rules import Broken, ConfigurationError, Rule, refuse, shown
 
 C = TypeVar("C")
+
+
+class Unchangeable(ConfigurationError, attrs.exceptions.FrozenInstanceError):
+    """A field of a configuration is assigned to."""
 
 
 def field(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
@@ -60,7 +64,8 @@ def _typed(owner: type, fields: list["attrs.Attribute[Any]"]) -> list["attrs.Att
         except (ValueError, TypeError) as error:
             expected = type_name(attribute.type)
             message = f"must be {expected}" + (f" ({error})" if isinstance(error, Mismatch) else "")
-            raise refuse(owner, attribute.name, value, message, attribute.default) from None
+            fix = example(value, attribute) or attribute.default
+            raise refuse(owner, attribute.name, value, message, fix) from None
 
     converter = attrs.Converter(conform, takes_self=True, takes_field=True)  # type: ignore[call-overload]
     return [a.evolve(converter=converter) for a in fields]
@@ -100,15 +105,39 @@ def _refuse_body(cls: type, ignored: list[str]) -> None:
         )
 
 
+def _refuse_places(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> ConfigurationError:
+    """The error for fields that are given by their place: their names, as they may have been meant."""
+    taken, meant = [*named], []
+    for value in given:
+        name, one = next(
+            ((name, one) for one in (value, (value,)) if (name := field_for(cls, one, taken))), ("...", value)
+        )
+        taken.append(name)
+        meant.append(f"{name}={shown(one)}")
+    return ConfigurationError(
+        f"{cls.__name__} takes fields by their names only. Usual fix: {cls.__name__}({', '.join(meant)})."
+    )
+
+
+def _refuse_change(self: Any, name: str, value: Any) -> None:
+    raise Unchangeable(
+        f"{type(self).__name__}.{name}: a configuration never changes. Usual fix: another one, "
+        f"cosim.evolve(..., {name}={shown(value)})."
+    )
+
+
 def _by_known_names(cls: type) -> Callable[..., None]:
-    """The constructor of a class, which names the fields that there are where one is misspelt."""
+    """The constructor of a class, which says what it takes where it is given something else."""
     init, known = cls.__init__, frozenset(attrs.fields_dict(cls))
+    required = {a.name for a in attrs.fields(cls) if a.default is attrs.NOTHING}
 
     @wraps(init)
     def checked(self: Any, *given: Any, **named: Any) -> None:
-        if not known.issuperset(named):
-            check_names(cls, named)
-        init(self, *given, **named)
+        if given:
+            raise _refuse_places(type(self), given, named)
+        if not (known.issuperset(named) and required.issubset(named)):
+            check_names(type(self), named)
+        init(self, **named)
 
     return checked
 
@@ -121,5 +150,6 @@ def configuration(cls: type[C]) -> type[C]:
     made = attrs.frozen(cls, kw_only=True, field_transformer=_typed)
     made.__configuration__ = True  # type: ignore[attr-defined]
     made.__init__ = _by_known_names(made)  # type: ignore[method-assign]
+    made.__setattr__ = _refuse_change  # type: ignore[method-assign,assignment]
     register(made)
     return made

@@ -7,15 +7,25 @@ an object is of a subclass of the one that the field names, and for a class of s
 import inspect
 import json
 import math
+import os
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 import attrs
 import cattrs
 
-from cosim.configuration.kinds import check_whole, class_of, is_configuration, kind_of, known_kinds
+from cosim.configuration.common_words import NAMES
+from cosim.configuration.kinds import (
+    check_whole,
+    class_of,
+    is_configuration,
+    kind_of,
+    kinds_of,
+    known_kinds,
+)
 from cosim.configuration.rules import ConfigurationError, did_you_mean, refuse, shown
 
 C = TypeVar("C")
@@ -221,34 +231,83 @@ def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
 def _no_kind(kind: Any, options: tuple[type, ...]) -> str:
     known = known_kinds(options)
     rule = f"its 'kind' must be one of {', '.join(known)}, or module:Class of your own"
-    return f"{rule}.{did_you_mean(kind, known)}".removesuffix(".")
+    cls = class_of(kind) if isinstance(kind, str) and kind.isidentifier() else type(kind)
+    port = _port_of(cls) if is_configuration(cls) and not issubclass(cls, options) else None
+    hint = did_you_mean(kind, known) if port is None else f" {cls.__name__} is a kind of {port.__name__}."
+    return f"{rule}.{hint}".removesuffix(".")
 
 
 def _structure_fields(values: dict[str, Any], cls: Any) -> Any:
-    check_names(cls, values)
-    known = {a.name: a for a in attrs.fields(cls)}
-    missing = [n for n, a in known.items() if a.default is attrs.NOTHING and n not in values]
-    if missing:
-        raise ConfigurationError(
-            f"{cls.__name__} lacks {', '.join(missing)}: no default. Usual fix: give it."
-        )
+    check_names(cls, values)  # before, because a name of a file may be no name of Python's
     return cls(**values)
 
 
-def check_names(cls: Any, names: Iterable[str]) -> None:
-    """Refuse names of fields that a class has not.
+def check_names(cls: Any, names: Collection[str]) -> None:
+    """Refuse names of fields that a class has not, and the lack of those without a default.
 
     Raises:
-        ConfigurationError: Names the known ones, and a part that has it.
+        ConfigurationError: Names the known ones, and a part that has it; or those that lack.
     """
     known = attrs.fields_dict(cls)
     for name in names:
         if name not in known:
             part = next(_parts_with(cls, name), None)
-            hint = f" Its part {part} has it." if part else did_you_mean(name, known)
+            hint = f" Its part {part} has it." if part else did_you_mean(name, known) or _elsewhere(cls, name)
             raise ConfigurationError(
                 f"{cls.__name__} has no field {name!r}.{hint} Known fields: {', '.join(known)}."
             )
+
+
+    lacks = [a for a in attrs.fields(cls) if a.default is attrs.NOTHING and a.name not in names]
+    if lacks:
+        fix = " and ".join(f"{a.name} with {type_name(a.type)}" for a in lacks)
+        raise ConfigurationError(
+            f"{cls.__name__} lacks {' and '.join(a.name for a in lacks)}: no default. Usual fix: {fix}."
+        )
+
+
+def _elsewhere(cls: Any, name: str) -> str:
+    """Which other kind of a class's port, or which part by another name, has a field; a sentence after a space."""
+    kinds = [] if (port := _port_of(cls)) is None else kinds_of(port)
+    for kind in kinds:
+        if name in attrs.fields_dict(kind):
+            return f" {kind.__name__} has it."
+    for other in NAMES.get(name, ()):
+        for part in _parts_with(cls, other):
+            return f" Its part {part} has {other}."
+    return ""
+
+
+def _port_of(cls: type) -> type | None:
+    """The port of a configuration class: the class in which its kinds begin."""
+    *_, port, _ = [None, None, *(base for base in cls.__mro__ if is_configuration(base))]
+    return port
+
+
+def field_for(cls: Any, value: Any, taken: Collection[str] = ()) -> str | None:
+    """The first field of a class that a value suits, besides some."""
+    for attribute in attrs.fields(cls):
+        if attribute.name not in taken:
+            with suppress(ValueError, TypeError, cattrs.StructureHandlerNotFoundError):
+                strict.structure(value, attribute.type)  # type: ignore[arg-type]
+                return attribute.name
+    return None
+
+
+def example(value: Any, attribute: "attrs.Attribute[Any]") -> str | None:
+    """How a value that a field does not take may have been meant; None: nothing comes to mind."""
+    options, usual = options_of(attribute.type), type(attribute.default)
+    if isinstance(value, type) and issubclass(value, options or ()):
+        return f"an object of the class, {value.__name__}()"
+    if not options:
+        is_list = typing.get_origin(attribute.type) is tuple and isinstance(value, (int, float))
+        return f"a list of one, ({shown(value)},)" if is_list else None
+    if value is None or isinstance(value, str) or not is_configuration(usual):
+        return None
+    for one in (value, (value,)):
+        if name := field_for(usual, one):
+            return f"for instance {usual.__name__}({name}={shown(one)})"
+    return None
 
 
 def _parts_with(cls: Any, name: str) -> Iterator[str]:
@@ -265,7 +324,17 @@ class Mismatch(ValueError):
     """A value that is not of the wanted type, with a word on why."""
 
 
+def _plain(value: Any) -> Any:
+    """A number, a text or a list, where the value is one of NumPy's, of pandas', or a path."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if type(value).__module__.partition(".")[0] in ("numpy", "pandas") and hasattr(value, "tolist"):
+        return value.tolist()
+    return list(value) if isinstance(value, range) else value
+
+
 def _structure_number(value: Any, cls: type) -> Any:
+    value = _plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float) if cls is float else cls):
         raise Mismatch(f"got {type(value).__name__}")
     if cls is not float:
@@ -280,6 +349,7 @@ def _structure_number(value: Any, cls: type) -> Any:
 
 
 def _structure_exactly(value: Any, cls: type) -> Any:
+    value = _plain(value)
     if type(value) is not cls:
         raise Mismatch(f"got {type(value).__name__}")
     return value
@@ -293,6 +363,7 @@ def _structure_optional(value: Any, annotation: Any) -> Any:
 
 
 def _structure_tuple(value: Any, annotation: Any) -> Any:
+    value = _plain(value)
     if not isinstance(value, (list, tuple)):
         raise Mismatch(f"got {type(value).__name__}")
     items = typing.get_args(annotation)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import attrs
 
+from cosim.configuration.common_words import NAMES, NOTES
 from cosim.units import unit_of
 
 
@@ -86,9 +87,16 @@ def refuse(
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """A question, after a space, where a name that there is comes close to a word; else nothing."""
-    close = difflib.get_close_matches(str(word), list(known), n=1)
-    return f" Did you mean {close[0]}?" if close else ""
+    """A sentence, after a space, on the name that a word may have been meant for; nothing where none is near.
+
+    Words of the field come first (`cosim.configuration.common_words`), then names that are spelt alike.
+    """
+    plain = {name.lower().replace("-", "_"): name for name in known}
+    said = str(word).lower().replace("-", "_")
+    common = [name.lower() for name in NAMES.get(said, ()) if name.lower() in plain]
+    close = common or difflib.get_close_matches(said, plain, n=1)
+    mean = f" Did you mean {plain[close[0]]}?" if close else ""
+    return f"{mean} {word} is {NOTES[said]}." if said in NOTES and (common or not close) else mean
 
 
 def shown(value: Any) -> str:

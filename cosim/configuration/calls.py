@@ -1,0 +1,105 @@
+"""Calls: functions that say which arguments they take, and of what types, where a call is another.
+
+Usage::
+
+    @checked_call
+    def run(system: System, *, clock: Literal["auto", "events"] = "auto") -> Result: ...
+
+    run(system, clok="events")   # run has no argument 'clok'. Did you mean clock? ...
+    run(system, clock="event")   # run: clock = 'event': must be one of 'auto', 'events'. ...
+"""
+
+import inspect
+import os
+import types
+import typing
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeVar
+
+from cosim.configuration.json_form import type_name
+from cosim.configuration.rules import ConfigurationError, did_you_mean, shown
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked_call(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which refuses arguments that it does not have, lacks, or that are of other types.
+
+    Raises:
+        ConfigurationError: Names the argument, what it must be, and the usual fix.
+    """
+    signature, where = inspect.signature(function), function.__qualname__.removesuffix(".__init__")
+
+    @wraps(function)
+    def checked(*given: P.args, **named: P.kwargs) -> R:
+        try:
+            bound = signature.bind(*given, **named)
+        except TypeError as error:
+            raise _refused(where, signature, named, error) from None
+        for name, value in bound.arguments.items():
+            annotation, usual = _hints(function).get(name, Any), signature.parameters[name].default
+            if value is not usual and not _fits(value, annotation):
+                must, fix = _words(annotation), f"the default is {shown(usual)}"
+                if usual is inspect.Parameter.empty:
+                    fix = f"{where}({name}=...) with {must}"
+                hint = did_you_mean(value, typing.get_args(annotation)) if isinstance(value, str) else ""
+                raise ConfigurationError(
+                    f"{where}: {name} = {shown(value)}: must be {must}.{hint} Usual fix: {fix}."
+                )
+        return function(*given, **named)
+
+    return checked
+
+
+def _refused(
+    where: str, signature: inspect.Signature, named: dict[str, Any], error: TypeError
+) -> ConfigurationError:
+    known = [name for name in signature.parameters if name != "self"]
+    for name in named:
+        if name not in known:
+            hint, all_known = did_you_mean(name, known), ", ".join(known)
+            return ConfigurationError(f"{where} has no argument {name!r}.{hint} Known: {all_known}.")
+    return ConfigurationError(f"{where}: {error}. Usual fix: {where}{_without_self(signature)}.")
+
+
+def _without_self(signature: inspect.Signature) -> str:
+    """The arguments by their names, those with a default as such."""
+    parameters = [p for name, p in signature.parameters.items() if name != "self"]
+    return f"({', '.join(p.name if p.default is p.empty else f'{p.name}=...' for p in parameters)})"
+
+
+@cache
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    return typing.get_type_hints(function)
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    """Whether a value is of a type; what only a type checker can tell fits."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation is Any:
+        return True
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, argument) for argument in arguments)
+    if origin is Literal:
+        return value in arguments if isinstance(value, (str, int)) else False
+    if annotation is Path:
+        return isinstance(value, os.PathLike)
+    if annotation is int:
+        return hasattr(value, "__index__") and not isinstance(value, bool)
+    kind = origin or annotation
+    if kind is Callable:
+        return callable(value)
+    return isinstance(value, kind) if isinstance(kind, type) else True
+
+
+def _words(annotation: Any) -> str:
+    """A type in words."""
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return " or ".join("None" if a is types.NoneType else _words(a) for a in arguments)
+    if typing.get_origin(annotation) is Callable:
+        return "a function"
+    return "a path" if annotation is Path else type_name(annotation)
