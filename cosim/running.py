@@ -25,7 +25,15 @@ import attrs
 from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.beforehand.needs import ClockKind, RecordsKind, check_room, kept_values_of, needs_of
 from cosim.checkpoint import Checkpoint, other_rows
-from cosim.configuration import ConfigurationError, check_reloads, from_dict, names_of_a_file, to_dict
+from cosim.configuration import (
+    ConfigurationError,
+    check_reloads,
+    checked_call,
+    from_dict,
+    names_of_a_file,
+    to_dict,
+)
+from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.files import place
 from cosim.folders import alone_in
@@ -52,10 +60,11 @@ if TYPE_CHECKING:
 
 _SAVE_EVERY_WALL_S, _SAVE_EVERY_SAVES = 15.0, 10.0
 """At least so long, and so many times as long as a save took, since tables are written anew. [no source]"""
-SCENARIO = r"[A-Za-z0-9_-]+|[A-Za-z0-9_.]+:[A-Za-z0-9_]+"
+SCENARIO = r"[\w-]+|[\w.-]+:\w+"
 """A scenario's name, or module:function."""
 
 
+@checked_call
 def run(
     system: System,
     network: Any = None,
@@ -107,8 +116,19 @@ def run(
     from cosim.learning.learner import Learner
     from cosim.learning.nothing_learned import NothingLearned
 
-    if checkpoint_every is not None and checkpoint_every < 1:
-        raise ConfigurationError(f"checkpoint_every = {checkpoint_every}: must be at least 1, or None.")
+    for name, number in (("checkpoint_every", checkpoint_every), ("num_workers", num_workers)):
+        if number is not None and number < 1:
+            raise ConfigurationError(f"run: {name} = {number}: must be at least 1. Usual fix: None.")
+    if network is not None and not hasattr(network, "named_parameters"):
+        raise ConfigurationError(
+            f"run: network = {shown(network)}: must be a torch.nn.Module. Usual fix: out= for a folder, "
+            "System.model for a network by its name."
+        )
+    if scenario is not None and not re.fullmatch(SCENARIO, scenario):
+        raise ConfigurationError(
+            f"run: scenario = {shown(scenario)}: must be a scenario's name, or module:function. Usual fix: "
+            "None, and progress= for a title."
+        )
     folder = None if out is None else place(out)
     if folder is not None:
         check_reloads(system)

@@ -15,6 +15,7 @@ from cosim.configuration.json_form import (
     finished,
     from_dict,
     options_of,
+    takes,
     to_dict,
     with_kind,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "positive",
     "refuse",
     "stand_for",
+    "takes",
     "to_dict",
     "with_kind",
 ]

@@ -18,15 +18,21 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from cosim.configuration.json_form import type_name
+from cosim.configuration.json_form import field_for, type_name
+from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import ConfigurationError, did_you_mean, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def checked_call(function: Callable[P, R]) -> Callable[P, R]:
+def checked_call(function: Callable[P, R], *, types: bool = True) -> Callable[P, R]:
     """The function, which refuses arguments that it does not have, lacks, or that are of other types.
+
+    A type that only a type checker can tell, such as that of a callback's arguments, is not asked for.
+
+    Args:
+        types: False where the function checks the types itself.
 
     Raises:
         ConfigurationError: Names the argument, what it must be, and the usual fix.
@@ -39,19 +45,29 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
             bound = signature.bind(*given, **named)
         except TypeError as error:
             raise _refused(where, signature, named, error) from None
-        for name, value in bound.arguments.items():
+        for name, value in bound.arguments.items() if types else ():
             annotation, usual = _hints(function).get(name, Any), signature.parameters[name].default
             if value is not usual and not _fits(value, annotation):
-                must, fix = _words(annotation), f"the default is {shown(usual)}"
-                if usual is inspect.Parameter.empty:
-                    fix = f"{where}({name}=...) with {must}"
-                hint = did_you_mean(value, typing.get_args(annotation)) if isinstance(value, str) else ""
+                must, choices = _words(annotation), map(str, typing.get_args(annotation))
+                hint = did_you_mean(value, choices) if isinstance(value, str) else ""
+                fix = _fix(where, name, value, annotation, usual)
                 raise ConfigurationError(
                     f"{where}: {name} = {shown(value)}: must be {must}.{hint} Usual fix: {fix}."
                 )
         return function(*given, **named)
 
     return checked
+
+
+def _fix(where: str, name: str, value: Any, annotation: Any, usual: Any) -> str:
+    if usual is not inspect.Parameter.empty:
+        return "leave it out" if callable(usual) else f"the default is {shown(usual)}"
+    if not is_configuration(annotation):
+        return f"{where}({name}=...)"
+    own = field_for(annotation, value) if is_configuration(type(value)) else None
+    within = f"{own}={shown(value)}" if own else "" if value is annotation else "..."
+    by_name = "; the command cosim knows scenarios by their names" if isinstance(value, str) else ""
+    return f"{where}({annotation.__name__}({within})){by_name}"
 
 
 def _refused(

@@ -11,7 +11,6 @@ import os
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 import attrs
@@ -231,7 +230,7 @@ def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
 def _no_kind(kind: Any, options: tuple[type, ...]) -> str:
     known = known_kinds(options)
     rule = f"its 'kind' must be one of {', '.join(known)}, or module:Class of your own"
-    cls = class_of(kind) if isinstance(kind, str) and kind.isidentifier() else type(kind)
+    cls = (class_of(kind) if isinstance(kind, str) and kind.isidentifier() else None) or type(kind)
     port = _port_of(cls) if is_configuration(cls) and not issubclass(cls, options) else None
     hint = did_you_mean(kind, known) if port is None else f" {cls.__name__} is a kind of {port.__name__}."
     return f"{rule}.{hint}".removesuffix(".")
@@ -257,7 +256,6 @@ def check_names(cls: Any, names: Collection[str]) -> None:
                 f"{cls.__name__} has no field {name!r}.{hint} Known fields: {', '.join(known)}."
             )
 
-
     lacks = [a for a in attrs.fields(cls) if a.default is attrs.NOTHING and a.name not in names]
     if lacks:
         fix = " and ".join(f"{a.name} with {type_name(a.type)}" for a in lacks)
@@ -267,7 +265,7 @@ def check_names(cls: Any, names: Collection[str]) -> None:
 
 
 def _elsewhere(cls: Any, name: str) -> str:
-    """Which other kind of a class's port, or which part by another name, has a field; a sentence after a space."""
+    """Which other kind or which part has a field of a name, or of what it means: a sentence after a space."""
     kinds = [] if (port := _port_of(cls)) is None else kinds_of(port)
     for kind in kinds:
         if name in attrs.fields_dict(kind):
@@ -284,14 +282,21 @@ def _port_of(cls: type) -> type | None:
     return port
 
 
+def takes(annotation: Any, value: Any) -> bool:
+    """Whether a value is of a field's type; one that breaks a rule is."""
+    try:
+        strict.structure(value, annotation)
+    except ConfigurationError:
+        return True
+    except (ValueError, TypeError, cattrs.StructureHandlerNotFoundError):
+        return False
+    return True
+
+
 def field_for(cls: Any, value: Any, taken: Collection[str] = ()) -> str | None:
-    """The first field of a class that a value suits, besides some."""
-    for attribute in attrs.fields(cls):
-        if attribute.name not in taken:
-            with suppress(ValueError, TypeError, cattrs.StructureHandlerNotFoundError):
-                strict.structure(value, attribute.type)  # type: ignore[arg-type]
-                return attribute.name
-    return None
+    """The first field of a class, besides some, of whose type a value is."""
+    fields = (a.name for a in attrs.fields(cls) if a.name not in taken and takes(a.type, value))
+    return next(fields, None)
 
 
 def example(value: Any, attribute: "attrs.Attribute[Any]") -> str | None:
@@ -324,7 +329,7 @@ class Mismatch(ValueError):
     """A value that is not of the wanted type, with a word on why."""
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A number, a text or a list, where the value is one of NumPy's, of pandas', or a path."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
@@ -334,7 +339,7 @@ def _plain(value: Any) -> Any:
 
 
 def _structure_number(value: Any, cls: type) -> Any:
-    value = _plain(value)
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float) if cls is float else cls):
         raise Mismatch(f"got {type(value).__name__}")
     if cls is not float:
@@ -349,7 +354,7 @@ def _structure_number(value: Any, cls: type) -> Any:
 
 
 def _structure_exactly(value: Any, cls: type) -> Any:
-    value = _plain(value)
+    value = plain(value)
     if type(value) is not cls:
         raise Mismatch(f"got {type(value).__name__}")
     return value
@@ -363,7 +368,7 @@ def _structure_optional(value: Any, annotation: Any) -> Any:
 
 
 def _structure_tuple(value: Any, annotation: Any) -> Any:
-    value = _plain(value)
+    value = plain(value)
     if not isinstance(value, (list, tuple)):
         raise Mismatch(f"got {type(value).__name__}")
     items = typing.get_args(annotation)

@@ -29,6 +29,7 @@ from cosim.configuration import (
     name_of,
     parts_of,
 )
+from cosim.configuration.rules import short
 from cosim.files import located
 from cosim.named_files.imports import imported_by, is_ours
 
@@ -69,6 +70,20 @@ def sources_of(*configs: Any) -> Sources:
             for module, of in sorted(imported_by(files).items())
         }
     )
+
+
+def check_files(config: Any) -> None:
+    """Refuse files that parts name and that are not there.
+
+    Raises:
+        ConfigurationError: The first one.
+    """
+    for part in parts_of(config):
+        for text in part.files():
+            if not located(text).is_file():
+                raise ConfigurationError(
+                    f"{type(part).__name__}: there is no file {short(text)}. Usual fix: its path from here."
+                )
 
 
 def check_sources(known: Any, found: Sources, where: str) -> None:

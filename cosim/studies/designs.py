@@ -14,8 +14,9 @@ Usage::
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -32,9 +33,13 @@ from cosim.configuration import (
     is_configuration,
     kind_of,
     paths_of,
+    takes,
     to_dict,
     with_kind,
 )
+from cosim.configuration.json_form import plain
+from cosim.configuration.rules import shown
+from cosim.named_files.sources import check_files
 from cosim.studies.names import exactly, names_of
 from cosim.system import System
 
@@ -69,7 +74,13 @@ def systems_by_name(given: System | Systems) -> dict[str, System]:
     Raises:
         ConfigurationError: There is none, one is no system or has no name, or their seeds differ.
     """
-    systems = {BASE: given} if isinstance(given, System) else dict(given)
+    systems = {BASE: given} if isinstance(given, System) else given
+    if not isinstance(systems, Mapping):
+        raise ConfigurationError(
+            f"Study.systems = {shown(given)}: must be a System, or several by their names. Usual fix: "
+            '{"HIST": cosim.System(...), "FedAvg": cosim.System(...)}.'
+        )
+    systems = dict(systems)
     for name, system in systems.items():
         if not (isinstance(name, str) and name.strip() and isinstance(system, System)):
             raise ConfigurationError(
@@ -84,6 +95,25 @@ def systems_by_name(given: System | Systems) -> dict[str, System]:
             "on the same ones. Usual fix: one seed for all."
         )
     return systems
+
+
+def grid_of(given: Any) -> Grid:
+    """Fields and tuples of values, of which one alone may be given.
+
+    Raises:
+        ConfigurationError: What is given is no mapping of fields.
+    """
+    if not (isinstance(given, Mapping) and all(isinstance(field, str) for field in given)):
+        raise ConfigurationError(
+            f"Study.grid = {shown(given)}: must be fields, each with its values. Usual fix: "
+            '{"num_cells": (2, 4), "protocol.kind": ("Hist", "HFedAvg")}.'
+        )
+    found: dict[str, tuple[Any, ...]] = {}
+    for field, values in given.items():
+        each = plain(values)
+        alone = isinstance(each, (str, Mapping)) or not isinstance(each, Iterable)
+        found[field] = tuple(map(plain, (each,) if alone else each))
+    return found
 
 
 def designs(systems: Systems, grid: Grid) -> tuple[Design, ...]:
@@ -145,6 +175,41 @@ def with_full_paths(systems: Systems, grid: Grid) -> Grid:
                 with suppress(ConfigurationError):  # designs that cannot be say so themselves
                     paths += paths_of(_with_kinds(base, dict(zip(kinds, way, strict=True))))
     return {found[name]: values for name, values in grid.items()}
+
+
+def check_typed(systems: Systems, found: Sequence[Design]) -> None:
+    """Refuse what only a mistake can be: values that a field never takes, and files that are not there.
+
+    Raises:
+        ConfigurationError: Field, value and the rule that is broken.
+    """
+    can_be = {
+        (field, exactly(value))
+        for design in found
+        if design.system is not None
+        for field, value in design.values.items()
+    }
+    for design in found:
+        if design.system is not None:
+            check_files(design.system)
+            continue
+        for field, value in design.values.items():
+            if (field, exactly(value)) not in can_be and not _takes(
+                systems[design.base], design.values, field
+            ):
+                raise ConfigurationError(f"{field} = {exactly(value)}: no design can have it. {design.error}")
+
+
+def _takes(base: System, values: Mapping[str, Any], field: str) -> bool:
+    """Whether a field is of a type that takes its value, and a kind is there; rules are another matter."""
+    *outer, name = field.split(".")
+    kinds = {path: kind for path, kind in values.items() if path.rpartition(".")[2] == KIND}
+    try:
+        part = reduce(getattr, outer, _with_kinds(base, kinds))
+    except (ConfigurationError, AttributeError):
+        return name != KIND
+    attribute = attrs.fields_dict(type(part)).get(name) if is_configuration(type(part)) else None
+    return name == KIND or attribute is None or takes(attribute.type, values[field])
 
 
 def value_at(config: Any, field: str) -> Any:

@@ -23,8 +23,9 @@ Validation: tests/studies/test_study.py.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ import pandas as pd
 
 from cosim.beforehand.needs import RecordsKind
 from cosim.beforehand.targets import check_targets
-from cosim.configuration import ConfigurationError, check_reloads, to_dict
+from cosim.configuration import ConfigurationError, check_reloads, checked_call, to_dict
+from cosim.configuration.rules import shown
 from cosim.files import place
 from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
@@ -42,7 +44,16 @@ from cosim.named_files.sources import sources_of
 from cosim.progress import say
 from cosim.provenance import check_version
 from cosim.shown import in_a_line, table
-from cosim.studies.designs import Design, Grid, Systems, designs, systems_by_name, with_full_paths
+from cosim.studies.designs import (
+    Design,
+    Grid,
+    Systems,
+    check_typed,
+    designs,
+    grid_of,
+    systems_by_name,
+    with_full_paths,
+)
 from cosim.studies.executors import played, pool
 from cosim.studies.job import play
 from cosim.studies.runs import Enough, Runs
@@ -50,12 +61,23 @@ from cosim.studies.study_folder import begin, keep_seeds
 from cosim.studies.watch import watch
 
 
-def _by_full_paths(grid: Grid, study: Any) -> Grid:
-    return with_full_paths(study.systems, grid)
+def _by_full_paths(grid: Any, study: Any) -> Grid:
+    return with_full_paths(study.systems, grid_of(grid))
 
 
 def _targets(given: Any) -> tuple[float, ...]:
-    return tuple(dict.fromkeys(float(target) for target in given))
+    each = given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    try:
+        return tuple(dict.fromkeys(float(target) for target in each))
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"Study.targets = {shown(given)}: must be numbers of the headline. Usual fix: targets=(0.8,)."
+        ) from None
+
+
+def _whole(given: Any) -> Any:
+    """A whole number of NumPy's as one of Python's; anything else as it is, to be refused."""
+    return index(given) if hasattr(given, "__index__") and not isinstance(given, bool) else given
 
 
 @attrs.frozen
@@ -73,17 +95,21 @@ class Study:
 
     systems: Systems = attrs.field(converter=systems_by_name)
     grid: Grid = attrs.field(factory=dict, converter=attrs.Converter(_by_full_paths, takes_self=True))
-    seeds: int = 5
+    seeds: int = attrs.field(default=5, converter=_whole)
     targets: tuple[float, ...] = attrs.field(default=(), converter=_targets)
-    held: int = 1
+    held: int = attrs.field(default=1, converter=_whole)
 
     def __attrs_post_init__(self) -> None:
-        for name in ("seeds", "held"):
-            if (value := getattr(self, name)) < 1:
-                usual = attrs.fields_dict(Study)[name].default
-                raise ConfigurationError(
-                    f"Study.{name} = {value}: must be at least 1. Usual fix: the default is {usual}."
-                )
+        for name, what in (("seeds", "how many, from that of the systems on"), ("held", "how many")):
+            value = getattr(self, name)
+            if type(value) is int and value >= 1:
+                continue
+            usual, rule = attrs.fields_dict(Study)[name].default, f"must be a whole number, {what}"
+            fix = f"the default is {usual}"
+            if name == "seeds" and isinstance(value, Sequence) and value and not isinstance(value, str):
+                fix = f"seeds={len(value)} of System(seed={value[0]!r:.80})"
+            rule = "must be at least 1" if type(value) is int else rule
+            raise ConfigurationError(f"Study.{name} = {shown(value)}: {rule}. Usual fix: {fix}.")
         if self.held > 1 and not self.targets:
             raise ConfigurationError(f"Study.held = {self.held}: there is no target. Usual fix: targets.")
 
@@ -110,12 +136,13 @@ class Study:
         """That of the systems."""
         return next(iter(self.systems.values())).seed
 
+    @checked_call
     def run(
         self,
         out: str | Path,
         *,
         scenario: str | None = None,
-        data_dir: Path | None = None,
+        data_dir: str | Path | None = None,
         executor: Executor | None = None,
         num_workers: int | None = None,
         enough: Enough = lambda runs: True,
@@ -147,11 +174,13 @@ class Study:
                 be; a system of a class that another process would not find; a target that suits no headline.
         """
         folder, found = place(out), self.designs
+        check_typed(self.systems, found)
         for path in sorted(folder.glob("runs/*/provenance.json")):
             check_version(path.parent)
         for system in self.systems.values():
             check_reloads(system)
-        self._check_targets(found, None if data_dir is None else place(data_dir))
+        data_dir = None if data_dir is None else place(data_dir)
+        self._check_targets(found, data_dir)
         sources = sources_of(*(design.system for design in found if design.system is not None))
         begin(folder, self._asked(scenario), self.seeds, sources, found)
         title = progress if isinstance(progress, str) else scenario or folder.name
@@ -200,3 +229,6 @@ class Study:
             "targets": list(self.targets),
             "held": self.held,
         }
+
+
+Study.__init__ = checked_call(Study.__init__, types=False)  # type: ignore[method-assign]

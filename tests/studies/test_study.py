@@ -109,6 +109,13 @@ def test_a_kind_may_need_a_value_that_is_changed_with_it():
         ({"num_cells": ()}, "num_cells: no values"),
         ({"num_cells": (2, 2)}, "given twice"),
         ({"seed": (1, 2)}, "the same seeds. Usual fix: --seeds"),
+        (
+            {"bandwidth_hz": (1e6, "x")},
+            'bandwidth_hz = "x": no design can have it. .* must be a finite number',
+        ),
+        ({"protocol.kind": ("HFedAvg", "Hits")}, 'protocol.kind = "Hits": no design can have it'),
+        ({"num_cells": None}, "num_cells = null: no design can have it. .* must be a whole number"),
+        ({"uplink.kind": "TracedUplink", "uplink.trace.file": "no.csv"}, "there is no file no.csv"),
     ],
 )
 def test_a_grid_that_cannot_be_is_refused_before_anything_is_written(grid, message, tmp_path):

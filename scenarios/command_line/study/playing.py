@@ -17,7 +17,7 @@ from cosim.configuration import ConfigurationError, kind_of
 from cosim.files import place, shown
 from cosim.progress import say
 from cosim.running import network_of
-from cosim.studies.designs import Design, paths_of, value_at
+from cosim.studies.designs import Design, check_typed, paths_of, value_at
 from cosim.studies.study import Study
 from cosim.system import System
 from cosim.words import in_words
@@ -43,6 +43,7 @@ def play(
     if all(design.system is None for design in found):
         raise ConfigurationError(str(found[0].error))
     check_end(base, options, found)
+    check_typed(study.systems, found)
     for design in found:
         if design.system is not None:
             network_of(design.system)

@@ -1,0 +1,78 @@
+"""What is written on a first day: fields by place, words of other programs, parts in the wrong place."""
+
+import attrs
+import pytest
+
+import cosim
+from cosim import ConfigurationError
+from cosim.configuration import kinds_of
+from cosim.configuration.common_words import NAMES
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: cosim.Hist(cosim.EdgeTraining()),
+            "Hist takes fields by their names only. Usual fix: Hist(training=EdgeTraining).",
+        ),
+        (
+            lambda: cosim.Deadline(0.3),
+            "Deadline takes fields by their names only. Usual fix: Deadline(after_s=0.3).",
+        ),
+        (lambda: cosim.PerGroup(1e9), r"Usual fix: PerGroup(values=(1000000000.0,))."),
+        (lambda: cosim.Radio(cosim.FixedShares(), 2.0), "Radio(sharing=FixedShares, csi_error_db=2)."),
+        (lambda: cosim.PerGroup(), "PerGroup lacks values: no default. Usual fix: values with a list, "),
+        (lambda: cosim.PerGroup(values=1e9), "Usual fix: a list of one, (1e+09,)."),
+        (lambda: cosim.GivenSnr(snr_db=10), "Usual fix: for instance PerGroup(values=(10,))."),
+        (lambda: cosim.EdgeTraining(steps=3), "Usual fix: for instance SameSteps(num_local_steps=3)."),
+        (lambda: cosim.System(end=30), "Usual fix: for instance AfterRounds(num_global_rounds=30)."),
+        (
+            lambda: cosim.System(uplink=cosim.FixedShares()),
+            "for instance Radio(sharing=FixedShares).",
+        ),
+        (lambda: cosim.System(protocol=cosim.HFedAvg), "Usual fix: an object of the class, HFedAvg()."),
+        (lambda: cosim.System(protocol=cosim.FedAdam()), "FedAdam is a kind of ServerUpdate)."),
+        (lambda: cosim.System(protocol={"kind": "FedAdam"}), "FedAdam is a kind of ServerUpdate)."),
+        (
+            lambda: cosim.System(protocol={"kind": "FedAvg"}),
+            "FedAvg is HFedAvg in one cell ",
+        ),
+        (lambda: cosim.System(protocol={"kind": "FedProx"}), "FedProx is Proximal, as the local training"),
+        (lambda: cosim.EdgeTraining(local={"kind": "SGD"}), "Did you mean Sgd?)."),
+        (lambda: cosim.Sgd(lr=0.1), "Sgd has no field 'lr'. Did you mean learning_rate? Known fields: "),
+        (lambda: cosim.Adam(lr=0.1), "Adam has no field 'lr'. Did you mean learning_rate? "),
+        (lambda: cosim.Sgd(batch=8), "Sgd has no field 'batch'. Did you mean batch_size? "),
+        (lambda: cosim.Sgd(momentum=0.9), "Sgd has no field 'momentum'. Momentum has it. "),
+        (lambda: cosim.Sgd(mu=0.9), "Sgd has no field 'mu'. Proximal has it. "),
+        (lambda: cosim.Sgd(epochs=2), "epochs is Epochs(num_epochs=...), of which the steps"),
+        (lambda: cosim.System(rounds=3), "Its part end has num_global_rounds. "),
+        (lambda: cosim.System(lr=3), "Its part protocol.training.local has learning_rate. "),
+    ],
+)
+def test_a_refusal_says_how(make, message):
+    with pytest.raises(ConfigurationError) as refused:
+        make()
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("FedAvg", "Did you mean HFedAvg? FedAvg is HFedAvg in one cell"),
+        ("FedProx", "Did you mean Proximal?"),
+        ("SGD", "Did you mean Sgd?"),
+        ("HFedavg", "Did you mean HFedAvg?"),
+    ],
+)
+def test_a_name_that_the_package_has_not_may_be_another(name, message):
+    with pytest.raises(AttributeError, match="module 'cosim' has no attribute") as refused:
+        getattr(cosim, name)
+    assert message in str(refused.value)
+
+
+def test_words_of_the_field_name_what_there_is():
+    """A word that stands for a name which was renamed would help nobody."""
+    fields = {name for cls in kinds_of(object) for name in attrs.fields_dict(cls)}
+    known = {*fields, *(cls.__name__ for cls in kinds_of(object))}
+    assert {name for names in NAMES.values() for name in names} <= known
