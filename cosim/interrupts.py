@@ -66,6 +66,16 @@ def raise_fallen() -> None:
         raise type(_Fallen.interrupt)
 
 
+def behind(error: BaseException) -> KeyboardInterrupt | None:
+    """The interrupt that has ended a command; None: another error has.
+
+    A library that is interrupted while it is loaded may tell of it by an error of its own.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return error
+    return None if isinstance(error, SystemExit) else _Fallen.interrupt
+
+
 def _interrupt(number: int, frame: Any) -> None:
     """End by this signal; what comes later kills."""
     signal.signal(signal.SIGTERM, _kill)

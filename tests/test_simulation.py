@@ -22,6 +22,7 @@ from cosim.draws import normals
 from cosim.interrupts import Terminated, interrupts_heard
 from cosim.records import DONE, Span
 from cosim.simulation import Dropped, Process, Simulation
+from scenarios.command_line import main
 
 TIE_ORDERS = (None, 0, 1, 2, 3, 4, 5)
 """Insertion order, and random orders of simultaneous events."""
@@ -900,3 +901,30 @@ def test_a_part_that_swallows_an_interrupt_is_interrupted_again(signals, fewer_e
     with pytest.raises(Terminated), interrupts_heard():
         sim.run(deaf())
     assert sim.now_s <= 100.0
+
+
+def test_an_interrupt_that_a_library_tells_of_by_another_error_is_one(signals, monkeypatch, capsys):
+    def exit_code(arguments):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise ImportError("half loaded") from None
+
+    monkeypatch.setattr("scenarios.command_line.commands.exit_code", exit_code)
+    with pytest.raises(SystemExit) as ended:
+        main(["list"])
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert capsys.readouterr().err == "Interrupted. A run folder keeps what was finished.\n"
+
+
+def test_a_second_sigterm_kills_only_after_a_while(signals, monkeypatch):
+    """`timeout` sends it to the process and to its group."""
+    kills, now_s = [], [10.0]
+    monkeypatch.setattr("cosim.interrupts.time.monotonic", lambda: now_s[0])
+    with pytest.raises(Terminated), interrupts_heard():
+        os.kill(os.getpid(), signal.SIGTERM)
+    send = os.kill
+    monkeypatch.setattr("cosim.interrupts.os.kill", lambda *to: kills.append(to))
+    for now_s[0], found in ((11.0, []), (13.0, [(os.getpid(), signal.SIGTERM)])):
+        send(os.getpid(), signal.SIGTERM)
+        assert kills == found

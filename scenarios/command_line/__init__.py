@@ -17,7 +17,10 @@ def main(arguments: list[str] | None = None) -> None:
             from scenarios.command_line.commands import exit_code  # an interrupt may fall into its imports
 
             code = exit_code(sys.argv[1:] if arguments is None else arguments)
-        except KeyboardInterrupt as interrupt:
+        except BaseException as error:
+            interrupt = interrupts.behind(error)
+            if interrupt is None:
+                raise
             with suppress(OSError):
                 print("Interrupted. A run folder keeps what was finished.", file=sys.stderr)
             code = interrupts.exit_code(interrupt)
