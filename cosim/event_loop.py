@@ -2,7 +2,7 @@
 
 A duration below what the clock tells apart takes no time, so a process that waits for it again and again
 would play events at one instant for ever. No sound system has a million of them in less than a microsecond,
-or a hundred for each that is scheduled, where these are more.
+or where there are many nodes, hundreds for each.
 
 An interrupt that falls into a process, or that a part has swallowed, ends the run at the next event or soon.
 """
@@ -18,8 +18,8 @@ from simpy.core import StopSimulation
 from cosim.configuration import ConfigurationError
 from cosim.interrupts import raise_fallen
 
-_MOST_EVENTS, _MOST_EACH, _WITHIN_S = 1_000_000, 100, 1e-6
-"""Events, and events for each that is scheduled, in so much simulated time. [no source]"""
+_MOST_EVENTS, _MOST_EACH, _WITHIN_S = 1_000_000, 300, 1e-6
+"""Events, or events of each node, in so much simulated time. [no source]"""
 _AT_ONCE = 50_000
 """Events between two looks at the clock. [no source]"""
 _NUM_NAMED = 100
@@ -27,8 +27,11 @@ _NUM_NAMED = 100
 _VERBS = ("cosim.simulation", "cosim.side_by_side", "simpy.")
 
 
-def play(environment: simpy.Environment, last: simpy.Event) -> Any:
+def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> Any:
     """Play events until the last has come; returns its value.
+
+    Args:
+        num_nodes: How many nodes may be at work.
 
     Raises:
         EmptySchedule: It never comes, since no event is left.
@@ -36,14 +39,13 @@ def play(environment: simpy.Environment, last: simpy.Event) -> Any:
     """
     assert last.callbacks is not None
     last.callbacks.append(StopSimulation.callback)
-    step = environment.step
+    step, most = environment.step, max(_MOST_EVENTS, _MOST_EACH * num_nodes)
     try:
         while True:
-            from_s, num_events, most = environment.now, 0, _MOST_EVENTS
+            from_s, num_events = environment.now, 0
             while environment.now - from_s < _WITHIN_S:
                 if num_events >= most:
                     raise _stands_still(environment, from_s, num_events)
-                most = max(most, _MOST_EACH * len(environment._queue))
                 for _ in repeat(None, _AT_ONCE):
                     step()
                 num_events += _AT_ONCE

@@ -70,6 +70,7 @@ def nodes_of(
         held()
     devices = system.devices.of_clients(sim, sizes)
     _check_number(system.devices, "of_clients", "devices", len(devices), "clients", system.num_clients)
+    sim.num_nodes = len(devices)
     devices, firsts = DeviceArrays.of(devices), [0, *accumulate(sizes)]
     cells = [
         Cell(edge_name(cell), ClientNames(first, size), distance_m, devices.tx_power_w[first : first + size])

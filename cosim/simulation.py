@@ -109,6 +109,7 @@ class Simulation(Draws):
 
     Attributes:
         rests: Keeps what nodes do between their activities; None: nobody asks.
+        num_nodes: How many there are, by which it is told that time stands still.
     """
 
     def __init__(self, seed: int, *, shuffle_ties: int | None = None) -> None:
@@ -117,6 +118,7 @@ class Simulation(Draws):
         self._environment = _Clock() if shuffle_ties is None else _Shuffled(shuffle_ties)
         self._loose = Loose(self._environment)
         self.rests: Rests | None = None
+        self.num_nodes = 0
 
     @property
     def now_s(self) -> float:
@@ -138,7 +140,7 @@ class Simulation(Draws):
         """
         whole = Branch(self._environment, self._to_its_end(process))
         try:
-            return play(self._environment, whole)
+            return play(self._environment, whole, self.num_nodes)
         except EmptySchedule as error:
             raise ConfigurationError(
                 "everybody waits, nothing will ever happen any more, and the run is not "

@@ -840,8 +840,9 @@ def test_callbacks_that_never_end_are_named_too(fewer_events):
 
 
 def test_many_at_one_instant_are_no_standstill(fewer_events):
-    """A hundred events for each process that is at work, and as many as there may be at most of few."""
+    """Some events of each node at least, and as many as there may be of a few nodes."""
     sim = Simulation(1)
+    sim.num_nodes = 300
 
     def quick(number):
         for _ in range(20):

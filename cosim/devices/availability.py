@@ -24,6 +24,8 @@ from cosim.simulation import Dropped, Event, Process, Simulation
 
 Window = tuple[float, float]
 """From (included) and to (excluded), in s."""
+_MOST_PASSED = 1_000_000
+"""Windows that may pass between two looks. [no source]"""
 
 
 class Cause(ABC):
@@ -66,8 +68,15 @@ class Windows(Cause):
     def is_there(self) -> bool:
         """By the window of this instant or the next."""
         now_s = self._sim.now_s
+        num_passed = 0
         while self._to_s <= now_s:
             self._from_s, self._to_s = self._next()
+            num_passed += 1
+            if num_passed > _MOST_PASSED:
+                raise ConfigurationError(
+                    f"{self._whose}: more than {_MOST_PASSED:,} windows pass while nothing else happens up "
+                    f"to {now_s:.6g} s. Usual fix: longer windows, with longer times between them."
+                )
         return self._from_s <= now_s
 
     def change(self) -> Event:

@@ -39,6 +39,8 @@ from cosim.simulation import Simulation
 
 BLOCK = 16
 """Durations that are drawn together."""
+_MOST_TOO_SHORT = 10_000
+"""Times on in a row that may be too short for the clock. [no source]"""
 
 
 @configuration
@@ -107,7 +109,7 @@ class OnOff(Presence):
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
         """By draws of the client's own."""
         stays, absences = self._durations(sim, client, "on"), self._durations(sim, client, "off")
-        rng, now_s = sim.stream(client, "presence", 0), 0.0
+        rng, now_s, num_too_short = sim.stream(client, "presence", 0), 0.0, 0
         is_on = self.start == "on"
         if self.start == "stationary":
             is_on = bool(rng.random() < self.share)
@@ -121,7 +123,13 @@ class OnOff(Presence):
                 now_s += next(absences)
             from_s, now_s, is_on = now_s, now_s + next(stays), False
             if now_s > from_s:  # else it is too short for the clock's float64
+                num_too_short = 0
                 yield from_s, now_s
+            elif (num_too_short := num_too_short + 1) > _MOST_TOO_SHORT:
+                raise ConfigurationError(
+                    f"OnOff.on: {type(self.on).__name__} draws times that are too short for the clock, one "
+                    f"after the other up to {now_s:.6g} s. Usual fix: longer times, or a lower rate."
+                )
 
     def _durations(self, sim: Simulation, client: str, what: Literal["on", "off"]) -> Iterator[float]:
         """Draws of a law, which are finite and above 0.

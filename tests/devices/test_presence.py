@@ -1,5 +1,6 @@
 """Presence: who is there, to the instant, and what becomes of those who leave."""
 
+import itertools
 import math
 
 import pytest
@@ -7,6 +8,7 @@ import worlds
 
 import cosim
 from cosim import AfterRounds, AfterSeconds, ConfigurationError, HFedAvg, Never, Uniform
+from cosim.devices.availability import Windows
 from cosim.simulation import Simulation
 
 TRAIN_S = worlds.STEPS * worlds.STEP_CYCLES / 1e9
@@ -131,3 +133,31 @@ def test_draws_are_the_clients_own():
     assert first("client-0000", 3) != first("client-0001", 3)
     assert first("client-0001", 40) == alone
     assert [to_s > from_s for from_s, to_s in alone] == [True] * 40
+
+
+@pytest.mark.parametrize(
+    ("on", "off", "words"),
+    [
+        (1e20, 0.1, r"OnOff\.on: Exponential draws times that are too short for the clock"),
+        (0.1, 1e-29, r"everybody waits, nothing will ever happen|OnOff\.on: Exponential draws times"),
+        (1e20, 1e20, "time stands still at 0 s"),
+    ],
+)
+def test_rates_that_are_absurd_end(on, off, words, monkeypatch):
+    monkeypatch.setattr("cosim.event_loop._MOST_EVENTS", 10_000)
+    monkeypatch.setattr("cosim.event_loop._AT_ONCE", 1000)
+    presence = cosim.OnOff(
+        on=cosim.Exponential(rate_per_s=on), off=cosim.Exponential(rate_per_s=off), start="off"
+    )
+    system = worlds.one_cell(1e9, evaluation=Never(), end=AfterSeconds(duration_s=1.0))
+    with pytest.raises(ConfigurationError, match=words):
+        cosim.run(cosim.evolve(system, devices=cosim.evolve(system.devices, presence=presence)))
+
+
+def test_windows_without_end_in_a_wait_are_refused(monkeypatch):
+    monkeypatch.setattr("cosim.devices.availability._MOST_PASSED", 1000)
+    windows = Windows(Simulation(1), ((k * 1e-9, (k + 0.5) * 1e-9) for k in itertools.count()), "mine")
+    assert windows.is_there
+    windows._sim._environment._now = 1.0
+    with pytest.raises(ConfigurationError, match=r"mine: more than 1,000 windows pass .* up to 1 s"):
+        _ = windows.is_there
