@@ -54,6 +54,46 @@ def assert_same(by_events: Result, on_arrays: Result) -> None:
     assert by_events.summary == on_arrays.summary
 
 
+class OwnTimes:
+    def draw(self, rng, num):
+        return np.full(num, 2.0)
+
+
+class Slower(OwnTimes, cosim.AsPlanned):
+    """Not as planned."""
+
+
+class OwnCosts:
+    def of_client(self, sim, client):
+        cost = super().of_client(sim, client)
+        return lambda step: (2.0 + by_number(client)[1]) * cost(step)
+
+
+class Costlier(OwnCosts, cosim.CyclesPerStep):
+    """Not the same for all."""
+
+
+class OwnSteps:
+    def of_clients(self, sim, clients, job, batch_size, step_s):
+        return 2 * super().of_clients(sim, clients, job, batch_size, step_s)
+
+
+class Twofold(OwnSteps, cosim.SameSteps):
+    """Twice as many."""
+
+
+class OwnPlaces:
+    def graph(self, cell_sizes, sim):
+        graph = super().graph(cell_sizes, sim)
+        for *_, link in graph.edges(data=True):
+            link["distance_m"] *= 2.0
+        return graph
+
+
+class Wide(OwnPlaces, cosim.Topology):
+    """Twice as far."""
+
+
 fadings = st.one_of(
     st.just(cosim.NoFading()),
     st.builds(
@@ -79,6 +119,7 @@ training_times = st.sampled_from(
         cosim.HyperExponentialTime(),
         cosim.HalfNormalTime(),
         own_parts.Halting(),
+        Slower(),
     ]
 )
 
@@ -98,6 +139,7 @@ local_steps = st.one_of(
             cosim.Epochs(num_epochs=2),
             cosim.DrawnSteps(range_of_steps=(1, 6)),
             cosim.StepsInTime(training_s=0.02),
+            Twofold(num_local_steps=2),
         ]
     ),
 )
@@ -191,9 +233,12 @@ def systems(draw) -> cosim.System:
             **rest,
         ),
         cycles=draw(
-            st.sampled_from([cosim.CyclesPerStep(), cosim.CyclesPerBit(), cosim.CyclesPerOperation()])
+            st.sampled_from(
+                [cosim.CyclesPerStep(), cosim.CyclesPerBit(), cosim.CyclesPerOperation(), Costlier()]
+            )
         ),
         protocol=protocol,
+        topology=draw(st.sampled_from([cosim.Topology(), Wide()])),
         end=draw(st.sampled_from([cosim.AfterRounds(num_global_rounds=2), cut])),
         evaluation=cosim.EveryVersions() if learns else Never(),
     )
@@ -496,46 +541,6 @@ def test_what_needs_events_says_so_and_is_played_by_events(system, part, all_are
         cosim.run(attrs.evolve(system, evaluation=Never()), clock="arrays")
 
 
-class OwnTimes:
-    def draw(self, rng, num):
-        return np.full(num, 2.0)
-
-
-class Slower(OwnTimes, cosim.AsPlanned):
-    """Not as planned."""
-
-
-class OwnCosts:
-    def of_client(self, sim, client):
-        cost = super().of_client(sim, client)
-        return lambda step: (2.0 + by_number(client)[1]) * cost(step)
-
-
-class Costlier(OwnCosts, cosim.CyclesPerStep):
-    """Not the same for all."""
-
-
-class OwnSteps:
-    def of_clients(self, sim, clients, job, batch_size, step_s):
-        return 2 * super().of_clients(sim, clients, job, batch_size, step_s)
-
-
-class Twofold(OwnSteps, cosim.SameSteps):
-    """Twice as many."""
-
-
-class OwnPlaces:
-    def graph(self, cell_sizes, sim):
-        graph = super().graph(cell_sizes, sim)
-        for *_, link in graph.edges(data=True):
-            link["distance_m"] *= 2.0
-        return graph
-
-
-class Wide(OwnPlaces, cosim.Topology):
-    """Twice as far."""
-
-
 def drawn_devices(law: cosim.TrainingTime) -> cosim.DrawnDevices:
     return cosim.DrawnDevices(training_time=law)
 
@@ -798,3 +803,18 @@ def test_what_cannot_happen_is_refused_alike(system, said):
     for clock in ("events", "arrays"):
         with pytest.raises(ConfigurationError, match=said):
             cosim.run(system, clock=clock)
+
+
+class Half(cosim.AfterRounds):
+    """Its base's number is not its own."""
+
+    def is_reached(self, progress):
+        return 2 * progress.num_global_rounds >= self.num_global_rounds
+
+
+def test_a_number_of_rounds_that_an_own_end_does_not_keep_does_not_count():
+    end = Half(num_global_rounds=10_000)
+    assert end.most_rounds is None
+    assert clock_by_size(sized(100, end))[1].startswith("50,000 client-rounds in 100 global rounds")
+    rested = attrs.evolve(sized(100, rounds(10)), protocol=own_parts.Rested())
+    assert clock_by_size(rested)[1].startswith("1,000 client-rounds")

@@ -15,7 +15,7 @@ from cosim.simulation import Process, Simulation
 class CellTraining(Port, ABC):
     """What one cell does from the model that it gets until it sends one back."""
 
-    shortcuts = stand_for(plays_common_rounds=("play",))
+    shortcuts = stand_for(plays_common_rounds=("play",), num_jobs=("play",))
 
     @property
     def waiting(self) -> Waiting:

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from cosim.configuration import Port, at_least, configuration, field, positive, refuse
+from cosim.configuration import Port, at_least, configuration, field, positive, refuse, stand_for
 from cosim.learning.tasks.task import task_for
 from cosim.records import Evaluation, Measure
 
@@ -56,6 +56,7 @@ class End(Port, ABC):
         reads_scores: Whether it asks for evaluations; a class says so, and is refused where nobody learns.
     """
 
+    shortcuts = stand_for(most_rounds=("counted", "is_reached"))
     counts_rounds: ClassVar[bool] = False
     reads_scores: ClassVar[bool] = False
 
