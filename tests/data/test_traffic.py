@@ -207,6 +207,31 @@ def test_refused_configurations(field, value, message):
         Traffic(**{field: value})
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("drift", 50.0, "a cell has .* users"),
+        ("drift", 1200.0, "a cell has inf users"),
+        ("drift", 1e30, "a cell has inf users"),
+        ("burst_size", 1e30, "a cell has .* users"),
+        ("bursts_per_day", 1e30, "a slot has .* bursts"),
+        ("level_spread", 1e30, None),
+        ("noise", 1e30, None),
+        ("mean_throughput_bps", 1e30, None),
+    ],
+)
+def test_legal_and_absurd_strengths_give_finite_numbers_or_a_sentence(field, value, says):
+    traffic = attrs.evolve(STILL, **{"num_days": 7, "bursts_per_day": 1.0, field: value})
+    if says is None:
+        table = table_of(traffic)
+        assert np.isfinite(table.target).all()
+        assert np.isfinite(table.features).all()
+        return
+    usual = getattr(Traffic(), field)
+    with pytest.raises(ConfigurationError, match=rf"Traffic\.{field} = .*: {says}.* Usual fix: .*{usual}"):
+        table_of(traffic)
+
+
 def test_slots_of_decimals_fill_a_day():
     """A thousand slots of 86.4 s do, although the remainder of the division is not 0."""
     assert table_of(Traffic(num_days=1, slot_s=86.4), num_cells=4).target.shape == (1000, 4)

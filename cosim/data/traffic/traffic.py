@@ -62,6 +62,10 @@ def _dies_out(decay: float) -> str | None:
     return None if decay < 1.0 else "must lie below 1, or bursts never die out and the load grows without end"
 
 
+MOST_DRAWN = 1e15
+"""Mean of a Poisson variable, far below where numbers of 64 bits end. [no source]"""
+
+
 @configuration
 class Traffic:
     """How cell traffic is generated.
@@ -183,10 +187,14 @@ def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> Traf
 
     level = np.exp(traffic.level_spread * levels.standard_normal(num_cells) - traffic.level_spread**2 / 2)
     cycle = _cycle(traffic, traffic.slot_s * np.arange(shape[0], dtype=float))
-    drift = np.exp(traffic.drift * _memory(drifts.standard_normal(shape), traffic.drift_memory))
+    with np.errstate(over="ignore"):
+        drift = np.exp(traffic.drift * _memory(drifts.standard_normal(shape), traffic.drift_memory))
     per_slot = traffic.bursts_per_day * traffic.slot_s / DAY_S
+    _check_counted(per_slot, "bursts_per_day", traffic.bursts_per_day, "a slot has {:.2g} bursts")
     sizes = traffic.burst_size * begun.standard_gamma(begun.poisson(per_slot, shape))
-    load = level * cycle[:, None] * drift + bursts(traffic, sizes, graph)
+    swings, load = float(drift.max()), level * cycle[:, None] * drift + bursts(traffic, sizes, graph)
+    most, knob = traffic.num_users * float(load.max()), "drift" if swings > sizes.max() else "burst_size"
+    _check_counted(most, knob, getattr(traffic, knob), "a cell has {:.2g} users")
 
     measured = load * np.maximum(0.0, 1.0 + traffic.noise * noise.standard_normal(shape))
     throughput_bps = traffic.mean_throughput_bps * measured
@@ -203,6 +211,16 @@ def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> Traf
         features=np.stack((mean_users, max_users, per_user_bps, small), axis=-1, dtype=float),
         target=throughput_bps,
     )
+
+
+def _check_counted(most: float, knob: str, value: float, says: str) -> None:
+    """Refuse more of something in one slot than can be drawn as a number."""
+    if not most <= MOST_DRAWN:
+        rule, usual = (
+            f"{says.format(most)}, and at most {MOST_DRAWN:g} can be drawn",
+            attrs.fields_dict(Traffic),
+        )
+        raise refuse("Traffic", knob, value, rule, usual[knob].default)
 
 
 def nearest_neighbours(cells: tuple[str, ...], places: Array, num_neighbours: int) -> "nx.Graph":
