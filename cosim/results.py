@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_COUNTS = ("seed", "num_cells", "num_clients")
+"""Of the system in config.json, by which runs are compared and drawn."""
+
+
 class AtTarget(NamedTuple):
     """What a run had taken when it reached a target.
 
@@ -206,6 +210,9 @@ class Result:
             config = read_json(folder / name)
             if not isinstance(config.get("system"), dict):
                 raise ValueError("no 'system' in it")
+            for field in _COUNTS:
+                if type(value := config["system"].get(field, 1)) is not int:
+                    raise ValueError(f"{field} = {value!r:.80}, and must be a whole number")
             name, fix = SUMMARY, f"cosim run --resume {shown(folder)}, which plays what is missing"
             summary, checksums = summary_of(folder)
             for table in TABLES:

@@ -119,7 +119,7 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     if not options:
         parts = [a.name for a in attrs.fields(type(config)) if options_of(a.type)]  # type: ignore[arg-type]
         raise ConfigurationError(
-            f"{type(config).__name__} has no part {name!r} of which there are kinds."
+            f"{type(config).__name__} has no part {shown(name)} of which there are kinds."
             f"{did_you_mean(name, parts)} Known parts: {', '.join(parts) or 'none'}."
         )
     before = getattr(config, name)
@@ -253,7 +253,7 @@ def check_names(cls: Any, names: Collection[str]) -> None:
             part = next(_parts_with(cls, name), None)
             hint = f" Its part {part} has it." if part else did_you_mean(name, known) or _elsewhere(cls, name)
             raise ConfigurationError(
-                f"{cls.__name__} has no field {name!r}.{hint} Known fields: {', '.join(known)}."
+                f"{cls.__name__} has no field {shown(name)}.{hint} Known fields: {', '.join(known)}."
             )
 
     lacks = [a for a in attrs.fields(cls) if a.default is attrs.NOTHING and a.name not in names]

@@ -27,6 +27,7 @@ from typing import Any
 import attrs
 
 from cosim.configuration import ConfigurationError, configuration, field, loaded, own_function, refuse
+from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.simulation import Simulation
@@ -46,7 +47,9 @@ class Arrays(SplitData):
 
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """What the function returns now."""
-        function = loaded(self.source, f"Arrays.source = {self.source!r}") if ":" in self.source else None
+        function = (
+            loaded(self.source, f"Arrays.source = {shown(self.source)}") if ":" in self.source else None
+        )
         if not callable(function):
             raise refuse("Arrays", "source", self.source, "names no function", _FIX)
         found = function(data_dir)

@@ -38,7 +38,7 @@ from cosim.configuration import (
     with_kind,
 )
 from cosim.configuration.json_form import plain
-from cosim.configuration.rules import shown
+from cosim.configuration.rules import short, shown
 from cosim.named_files.sources import check_files
 from cosim.studies.names import exactly, names_of
 from cosim.system import System
@@ -232,7 +232,7 @@ def _known(config: Any, name: str, field: str) -> str:
     known = list(attrs.fields_dict(type(config))) if is_configuration(type(config)) else []
     if name not in known:
         hint = did_you_mean(name, known) or f" Known here: {', '.join(known) or 'none'}."
-        raise ConfigurationError(f"{field}: there is no field {name!r}.{hint}")
+        raise ConfigurationError(f"{short(field)}: there is no field {shown(name)}.{hint}")
     return name
 
 
@@ -256,7 +256,7 @@ def _check_somewhere(systems: Systems, field: str, ways: Sequence[dict[str, Any]
         return
     hint = did_you_mean(field, ends_of([path for base in systems.values() for path in paths_of(base)]))
     if hint and "." not in field:
-        raise ConfigurationError(f"{field}: there is no such field.{hint}")
+        raise ConfigurationError(f"{short(field)}: there is no such field.{hint}")
     raise errors[0]
 
 

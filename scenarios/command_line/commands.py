@@ -11,11 +11,15 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TextIO
 
 from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.configuration.rules import MOST_LETTERS, short
 
 USAGE = """\
 cosim: a discrete-event network-and-learning co-simulator for wireless federated learning
@@ -59,8 +63,8 @@ COMMANDS = {
 }
 """Command -> module and function here, which takes the arguments and returns the exit code."""
 
-_MOST_LETTERS = 300
-"""Of a word in a message, such as a path. [no source]"""
+_MOST_OF_A_PATH = 300
+"""Letters of a path in a message. [no source]"""
 
 
 def exit_code(arguments: list[str]) -> int:
@@ -70,13 +74,14 @@ def exit_code(arguments: list[str]) -> int:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
         if isinstance(stream := getattr(sys, name), io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    say = partial(_say, arguments)
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: _say("Warning", str(message))
+        warnings.showwarning = lambda message, *_: say("Warning", str(message))
         try:
             code = _carried_out(*arguments[:1], rest=arguments[1:])
             sys.stdout.flush()
         except ConfigurationError as error:
-            _say("Error", str(error))
+            say("Error", str(error))
             code = 2
         except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
             _leave(sys.stdout)
@@ -85,7 +90,7 @@ def exit_code(arguments: list[str]) -> int:
             _leave(sys.stdout)
             where = error.filename or "the output"
             why = f"{where}: cannot be read or written ({error.strerror or error})"
-            _say("Error", f"{why}. What was saved before is whole. Usual fix: another place.")
+            say("Error", f"{why}. What was saved before is whole. Usual fix: another place.")
             code = 2
     try:
         sys.stderr.flush()
@@ -109,11 +114,32 @@ def _carried_out(command: str = "--help", *, rest: list[str]) -> int:
     return getattr(importlib.import_module(f"scenarios.command_line.{module}"), function)(rest)
 
 
-def _say(what: str, message: str) -> None:
-    """Tell the user; of a word that is longer than any name, only its beginning."""
-    short = re.sub(rf"(\S{{{_MOST_LETTERS}}})\S+", r"\1...", message)
+def _say(arguments: Sequence[str], what: str, message: str) -> None:
     with suppress(OSError):
-        print(f"{what}: {short}", file=sys.stderr)
+        print(f"{what}: {_shortened(message, arguments)}", file=sys.stderr)
+
+
+def _shortened(message: str, typed: Sequence[str]) -> str:
+    """A message with at most `MOST_LETTERS` letters of what was typed, or of any one word; of a path more."""
+    words = [form for word in typed if "/" not in word for form in (word, word.replace("-", "_"))]
+    for part in sorted((part for word in words for part in _parts(word)), key=len, reverse=True):
+        for form in dict.fromkeys((part, repr(part)[1:-1])):
+            while (start := message.find(form[: MOST_LETTERS + 1])) >= 0:
+                same = zip(form, message[start:], strict=False)
+                end = start + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], same))
+                message = f"{message[:start]}{short(form)}{message[end:]}"
+    word, path = MOST_LETTERS - 3, _MOST_OF_A_PATH
+    message = re.sub(rf"(?<!\S)([^\s/]{{{word}}})[^\s/]{{4,}}(?!\S)", r"\1...", message)
+    return re.sub(rf"(\S{{{path}}})\S+", r"\1...", message)
+
+
+def _parts(word: str) -> Iterator[str]:
+    """A word that was typed, and names within it, those that are longer than is shown."""
+    for sign in (None, "=", ":", ",", ";"):
+        for part in (word,) if sign is None else word.split(sign):
+            part = part.removeprefix("--").strip()
+            if len(part) > MOST_LETTERS:
+                yield part
 
 
 def _leave(stream: TextIO) -> None:

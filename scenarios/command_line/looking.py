@@ -5,7 +5,8 @@ cosim report studies/bandwidth --target 0.8 --out bandwidth.html
 cosim trace runs/a                         # JSON for https://ui.perfetto.dev
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -60,7 +61,9 @@ def report_main(arguments: list[str]) -> int:
     paths, rest = folders(arguments)
     if not paths:
         return usage("report", "FOLDER...", ReportOptions(), arguments, __doc__ or "", [], {})
-    return report(paths, parse(ReportOptions, "cosim report FOLDER...", rest, ReportOptions(), __doc__))
+    options = parse(ReportOptions, "cosim report FOLDER...", rest, ReportOptions(), __doc__)
+    with as_read(paths):
+        return report(paths, options)
 
 
 def trace_main(arguments: list[str]) -> int:
@@ -68,7 +71,28 @@ def trace_main(arguments: list[str]) -> int:
     paths, rest = folders(arguments)
     if len(paths) != 1:
         return usage("trace", "FOLDER", TraceOptions(), arguments, __doc__ or "", [], {})
-    return trace(paths[0], parse(TraceOptions, "cosim trace FOLDER", rest, TraceOptions(), __doc__))
+    options = parse(TraceOptions, "cosim trace FOLDER", rest, TraceOptions(), __doc__)
+    with as_read(paths):
+        return trace(paths[0], options)
+
+
+@contextmanager
+def as_read(paths: Sequence[Path]) -> Iterator[None]:
+    """Say in one sentence that files are whole, and hold what no run writes, such as a text for a number.
+
+    Raises:
+        ConfigurationError: They do.
+    """
+    try:
+        yield
+    except (ConfigurationError, OSError):
+        raise
+    except Exception as error:  # there is hardly one that numbers of a stranger's cannot raise
+        where, why = " ".join(map(shown, paths)), " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigurationError(
+            f"{where}: cannot be shown, because a file says what no run writes ({why:.200}). Usual fix: the "
+            "folder as its run has left it; cosim run --config plays one again."
+        ) from error
 
 
 def folders(arguments: list[str]) -> tuple[list[Path], list[str]]:

@@ -1,4 +1,4 @@
-"""Numbers as typed: held against their field before a system is made of them.
+"""Numbers and choices as typed: held against their field before a system is made of them.
 
 So a message names the option that was typed, and the value that the scenario has in its place. What depends
 on several fields is left to the system.
@@ -7,11 +7,11 @@ on several fields is left to the system.
 import types
 import typing
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import attrs
 
-from cosim.configuration import ConfigurationError, is_configuration
+from cosim.configuration import ConfigurationError, did_you_mean, is_configuration
 from cosim.configuration.json_form import type_name
 from cosim.configuration.rules import shown
 from cosim.units import unit_of
@@ -31,7 +31,7 @@ class Typed(NamedTuple):
 
 
 def check_numbers(config: Any, typed: Sequence[Typed]) -> None:
-    """Refuse words that are no numbers, or numbers that break a rule of their field.
+    """Refuse words that are no numbers or choices, or numbers that break a rule of their field.
 
     Raises:
         ConfigurationError: Option, value, rule, and the value without the option.
@@ -43,9 +43,17 @@ def check_numbers(config: Any, typed: Sequence[Typed]) -> None:
             owner = getattr(owner, part, None)
         attribute = attrs.fields_dict(type(owner)).get(name) if attrs.has(type(owner)) else None
         number = None if attribute is None else _number_in(attribute.type)
-        if attribute is None or number is None or "None" in words:
+        if attribute is None or "None" in words:
             continue
         usual = getattr(owner, name)
+        choices = typing.get_args(attribute.type) if typing.get_origin(attribute.type) is Literal else words
+        for word in words:
+            if word not in choices:
+                hint = did_you_mean(word, choices)
+                known = ", ".join(map(str, choices))
+                raise ConfigurationError(f"{option} {word}: no such choice.{hint} Known: {known}.")
+        if number is None:
+            continue
         for word in words:
             if not _is(number, word):
                 fix = f"the default is {shown(usual)} {unit_of(name)}"

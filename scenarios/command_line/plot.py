@@ -35,7 +35,7 @@ from cosim.configuration import did_you_mean
 from cosim.files import replace
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark
-from scenarios.command_line.looking import folders, runs_of
+from scenarios.command_line.looking import as_read, folders, runs_of
 from scenarios.command_line.pictures import KINDS, PlotOptions
 
 _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4, "pt": 1.0 / 72.0}
@@ -66,7 +66,9 @@ def main(arguments: list[str]) -> int:
     paths, rest = folders(arguments)
     if not paths:
         return usage("plot", "FOLDER...", PlotOptions(), arguments, __doc__ or "", [], {})
-    return plot(paths, parse(PlotOptions, "cosim plot FOLDER...", rest, PlotOptions(), __doc__))
+    options = parse(PlotOptions, "cosim plot FOLDER...", rest, PlotOptions(), __doc__)
+    with as_read(paths):
+        return plot(paths, options)
 
 
 def plot(paths: list[Path], options: PlotOptions) -> int:

@@ -21,7 +21,7 @@ from cosim.configuration import ConfigurationError, did_you_mean
 from cosim.files import replace
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark
-from scenarios.command_line.looking import folders
+from scenarios.command_line.looking import as_read, folders
 from scenarios.command_line.targets import targets
 
 
@@ -54,7 +54,9 @@ def main(arguments: list[str]) -> int:
     paths, rest = folders(arguments)
     if not paths:
         return usage("table", "FOLDER...", Options(), arguments, __doc__ or "", [], {})
-    return table(paths, parse(Options, "cosim table FOLDER...", rest, Options(), __doc__))
+    options = parse(Options, "cosim table FOLDER...", rest, Options(), __doc__)
+    with as_read(paths):
+        return table(paths, options)
 
 
 def table(paths: Sequence[Path], options: Options) -> int:

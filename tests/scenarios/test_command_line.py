@@ -535,3 +535,54 @@ def test_a_real_process_refuses_as_well(
     assert word in ended.stderr
     assert "Traceback" not in ended.stderr
     assert files(tmp_path) == []
+
+
+LONG = ("abcdefgh" * 50, "ab cd ef " * 50)
+"""Names that a user may have pasted, without blanks and with some."""
+
+
+@pytest.mark.parametrize("name", LONG, ids=["one word", "words"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "NAME",
+        "run NAME",
+        "run NAME.py",
+        "run NAME:system",
+        "run quickstart --NAME 1",
+        "run quickstart --import NAME",
+        "run quickstart --seed NAME",
+        "run quickstart --model NAME",
+        "run quickstart --model NAME:x",
+        "run quickstart --model os:NAME",
+        "run quickstart --data.kind NAME",
+        "run quickstart --data.kind NAME:x",
+        "run quickstart --NAME.kind x",
+        "run quickstart --clock NAME",
+        "run quickstart --target NAME",
+        "run --config NAME",
+        "run --resume NAME",
+        "show NAME",
+        "study quickstart --over NAME",
+        "study quickstart --over NAME=1",
+        "study quickstart --design NAME:x=1",
+        "study quickstart --design a:NAME=1",
+        "study quickstart --timing-only --executor NAME",
+        "study quickstart --timing-only --precision NAME=1%",
+        "report NAME",
+        "plot NAME --kind NAME",
+        "plot a --width NAME",
+        "reproduce NAME",
+        "validate NAME",
+        "data NAME",
+        "list NAME",
+    ],
+)
+def test_a_name_that_was_typed_is_shown_with_80_letters_at_most(words, name, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main([word.replace("NAME", name) for word in words.split()])
+    said = " ".join(capsys.readouterr().err.split())
+    assert ended.value.code == 2, said
+    assert name[:81] not in said
+    assert said.startswith("Error: ")

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cosim.configuration import ConfigurationError, configuration, field, loaded, own_function, refuse
+from cosim.configuration.rules import shown
 from cosim.learning.local_training.local_training import LocalTraining
 
 if TYPE_CHECKING:
@@ -74,12 +75,12 @@ class TorchFunction(LocalTraining):
             inspect.signature(found).bind("network", "batches", "state", "rng")
         except TypeError as error:
             raise ConfigurationError(
-                f"{type(self).__name__}.function = {self.function!r}: {error}. Usual fix: "
+                f"{type(self).__name__}.function = {shown(self.function)}: {error}. Usual fix: "
                 f"{found.__name__}(network, batches, state, rng)."
             ) from None
 
     def _called(self) -> "Callable[..., Mapping[str, Tensor] | None]":
-        where = f"{type(self).__name__}.function = {self.function!r}"
+        where = f"{type(self).__name__}.function = {shown(self.function)}"
         found = loaded(self.function, where) if ":" in self.function else None
         if not callable(found):
             raise ConfigurationError(

@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 from cosim.configuration import ConfigurationError, loaded
+from cosim.configuration.rules import shown
 
 GROUP = "cosim.networks"
 Builder = Callable[[], nn.Module]
@@ -44,10 +45,10 @@ def builder(name: str) -> Builder:
     """
     if ":" not in name:
         return partial(_of_a_family, name)
-    found = loaded(name, f"System.model = {name!r}")
+    found = loaded(name, f"{_said(name)}")
     if not callable(found):
         raise ConfigurationError(
-            f"System.model = {name!r}: no such function. Usual fix: a function of that module which takes no "
+            f"{_said(name)}: no such function. Usual fix: a function of that module which takes no "
             "arguments and returns a torch.nn.Module."
         )
     return found  # type: ignore[return-value]
@@ -71,12 +72,16 @@ def built(name: str, build: Builder, *, values: bool = True) -> nn.Module:
             message = "too large for this machine's memory. Usual fix: smaller layers"
         else:
             raise
-        raise ConfigurationError(f"System.model = {name!r}: {message}.") from error
+        raise ConfigurationError(f"{_said(name)}: {message}.") from error
     if not isinstance(network, nn.Module):
         raise ConfigurationError(
-            f"System.model = {name!r}: gave {type(network).__name__}. Usual fix: return a torch.nn.Module."
+            f"{_said(name)}: gave {type(network).__name__}. Usual fix: return a torch.nn.Module."
         )
     return network
+
+
+def _said(name: str) -> str:
+    return f"System.model = {shown(name)}"
 
 
 @cache
@@ -93,7 +98,7 @@ def _of_a_family(name: str) -> nn.Module:
             build = offer.load()
         except (ImportError, AttributeError) as error:
             raise ConfigurationError(
-                f"System.model = {name!r}: {offer.value} cannot be loaded ({error}). Usual fix: if a file of "
+                f"{_said(name)}: {offer.value} cannot be loaded ({error}). Usual fix: if a file of "
                 f"yours is called {offer.module.partition('.')[0]}.py, give it another name."
             ) from None
         try:
@@ -102,7 +107,7 @@ def _of_a_family(name: str) -> nn.Module:
             refusals.append(str(error))
     if not refusals:
         raise ConfigurationError(
-            f"System.model = {name!r}: no installed package offers networks. Usual fix: install cosim anew, "
+            f"{_said(name)}: no installed package offers networks. Usual fix: install cosim anew, "
             "python -m pip install -e ."
         )
     raise ConfigurationError(f"System.model: {' '.join(refusals)}")

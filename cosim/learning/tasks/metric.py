@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, Port, class_of, configuration, known_kinds
+from cosim.configuration.rules import short
 from cosim.records import Measure
 
 if TYPE_CHECKING:
@@ -103,5 +104,7 @@ def are_metrics(names: tuple[str, ...]) -> str | None:
     for name in names:
         cls = class_of(name)
         if cls is None or not issubclass(cls, Metric):
-            return f"{name} is no metric; known are {', '.join(known_kinds((Metric,)))}, or module:Class"
+            return (
+                f"{short(name)} is no metric; known are {', '.join(known_kinds((Metric,)))}, or module:Class"
+            )
     return None if len(set(names)) == len(names) else "one comes twice"
