@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 
 import simpy
 
+from cosim.event_clock import Clock
 from cosim.event_loop import stop_at_once
+from cosim.instants import deadline_after
 from cosim.names import by_number
 
 Process = Generator[simpy.Event, Any, Any]
@@ -53,7 +55,7 @@ class SideBySide:
     cuts them as well.
     """
 
-    def __init__(self, environment: simpy.Environment, processes: Mapping[Any, Process]) -> None:
+    def __init__(self, environment: Clock, processes: Mapping[Any, Process]) -> None:
         self._environment = environment
         self._depth = _depth(environment)
         depth = self._depth + 1
@@ -164,7 +166,7 @@ class SideBySide:
 class Loose:
     """Processes that start one by one, that nobody waits for, and that are cut together."""
 
-    def __init__(self, environment: simpy.Environment) -> None:
+    def __init__(self, environment: Clock) -> None:
         self._environment = environment
         self._branches: dict[Branch, None] = {}
 
@@ -190,7 +192,7 @@ class Barrier:
         opens: Comes when all have come, or been cut on their way (`leave` tells).
     """
 
-    def __init__(self, environment: simpy.Environment, num_processes: int) -> None:
+    def __init__(self, environment: Clock, num_processes: int) -> None:
         self.opens, self._num_processes = environment.event(), num_processes
         self._left: set[str] = set()
         if not num_processes:
@@ -215,7 +217,7 @@ class Watched:
 
     def __init__(
         self,
-        environment: simpy.Environment,
+        environment: Clock,
         may_go_on: Callable[[], bool],
         change: Callable[[], Event],
         reason: Callable[[], str],
@@ -264,7 +266,7 @@ class Watched:
             self._process.interrupt(self._cut)
 
 
-def end_of_own_instant(environment: simpy.Environment) -> Event:
+def end_of_own_instant(environment: Clock) -> Event:
     """An event that comes when all else of this instant is over, but for the alarms around who asks."""
     return _Alarm(environment, 0.0, _depth(environment))
 
@@ -277,7 +279,7 @@ class Branch(simpy.Process):
         ended_s: When it has ended.
     """
 
-    def __init__(self, environment: simpy.Environment, process: Process, depth: int = 0) -> None:
+    def __init__(self, environment: Clock, process: Process, depth: int = 0) -> None:
         self.depth = depth
         self.ended_s = math.inf
         super().__init__(environment, self._played(process))
@@ -305,7 +307,7 @@ class Branch(simpy.Process):
         return value
 
 
-def _depth(environment: simpy.Environment) -> int:
+def _depth(environment: Clock) -> int:
     """How many processes are around the one that is running; -1 before any has started."""
     around = environment.active_process
     return around.depth if isinstance(around, Branch) else -1
@@ -319,9 +321,10 @@ class _Alarm(simpy.Event):
     """
 
     def __init__(
-        self, environment: simpy.Environment, delay_s: float, depth: int, *, comes_last: bool = False
+        self, environment: Clock, delay_s: float, depth: int, *, comes_last: bool = False
     ) -> None:
         super().__init__(environment)
         self._ok = True
         self._value = None
-        environment.schedule(self, sys.maxsize - 2 * depth + comes_last, delay_s)  # type: ignore[arg-type]
+        time_s = deadline_after(environment.now, delay_s)
+        environment.schedule_at(self, sys.maxsize - 2 * depth + comes_last, time_s)

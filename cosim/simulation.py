@@ -4,9 +4,10 @@ A *process* is a generator that yields from `spend` and from other processes; `t
 `first` run several processes side by side. The contract:
 
 - Time never goes back; no duration is negative.
-- What arrives at exactly the deadline, in the clock's float64 (0.1 + 0.2 is later than 0.3), has arrived:
-  an alarm comes after everything else of its instant but `end_of_instant`, and of several alarms the
-  innermost comes first, so that a process ending by its own alarm has still arrived.
+- Instants have 15 significant decimal digits (`cosim.instants`), so 0.1 + 0.2 is 0.3. The clock ends at 1e9 s.
+- What arrives at exactly the deadline has arrived: an alarm comes after everything else of its instant but
+  `end_of_instant`, and of several alarms the innermost comes first, so that a process ending by its own alarm
+  has still arrived.
 - Time that stands still, by events without end at one instant, ends the run (`cosim.event_loop`).
 - Simultaneous events come in the order (time, priority, insertion). Nothing of what a run writes may hang
   on that insertion order: ties that matter (sums, who is first) go by node name. `shuffle_ties` puts
@@ -33,17 +34,16 @@ import math
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from copy import copy
-from heapq import heappush
 from typing import Any, Protocol
 
-import numpy as np
 import simpy
-from simpy.core import EmptySchedule
 from simpy.events import NORMAL
 
 from cosim.configuration import ConfigurationError
 from cosim.draws import Draws
+from cosim.event_clock import Clock, ShuffledClock
 from cosim.event_loop import play
+from cosim.instants import instant_after
 from cosim.records import DONE, END_OF_RUN, NO_JOB, Span
 from cosim.rows.trace import Trace
 from cosim.side_by_side import (
@@ -115,7 +115,7 @@ class Simulation(Draws):
     def __init__(self, seed: int, *, shuffle_ties: int | None = None) -> None:
         super().__init__(seed)
         self._trace = Trace()
-        self._environment = _Clock() if shuffle_ties is None else _Shuffled(shuffle_ties)
+        self._environment = Clock() if shuffle_ties is None else ShuffledClock(shuffle_ties)
         self._loose = Loose(self._environment)
         self.rests: Rests | None = None
         self.num_nodes = 0
@@ -135,18 +135,11 @@ class Simulation(Draws):
         """Play a process to its end and return its value; what it has started and left is cut then.
 
         Raises:
-            ConfigurationError: It waits, and nothing will ever happen any more; or events come without end,
-                and time stands still.
+            ConfigurationError: It waits, and nothing will ever happen any more; the clock ends before; or events
+                come without end, and time stands still.
         """
         whole = Branch(self._environment, self._to_its_end(process))
-        try:
-            return play(self._environment, whole, self.num_nodes)
-        except EmptySchedule as error:
-            raise ConfigurationError(
-                "everybody waits, nothing will ever happen any more, and the run is not "
-                "over. Usual reason: clients that leave and never come back. Usual fix: end = AfterSeconds, "
-                "or devices whose presence goes on."
-            ) from error
+        return play(self._environment, whole, self.num_nodes)
 
     def _to_its_end(self, process: Process) -> Process:
         value = yield from process
@@ -280,7 +273,8 @@ class Simulation(Draws):
         self._environment.schedule(event, NORMAL, delay_s)
 
     def at(self, time_s: float) -> Event:
-        """An event that comes at this very time, which a delay from now might miss by a rounding."""
+        """An event that comes at a time, as the nearest instant (`cosim.instants`)."""
+        time_s = instant_after(0.0, time_s)
         if not time_s >= self.now_s:
             raise _backwards(time_s - self.now_s)
         event = self.event()
@@ -336,28 +330,3 @@ def process_of(found: object, of: str) -> Process:
             "fix: yield from, such as yield from sim.spend(...), or return what is a process."
         )
     return found
-
-
-class _Clock(simpy.Environment):
-    """An environment that knows events of a given time."""
-
-    def __init__(self) -> None:
-        super().__init__(0.0)
-
-    def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
-        heappush(self._queue, (time_s, priority, next(self._eid), event))
-
-
-class _Shuffled(_Clock):
-    """An environment that orders events of the same time and priority at random."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__()
-        self._order = np.random.Generator(np.random.Philox(key=seed))
-
-    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
-        self.schedule_at(event, priority, self._now + delay)
-
-    def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
-        order = (self._order.random(), next(self._eid))
-        heappush(self._queue, (time_s, priority, order, event))  # type: ignore[misc]

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import cosim
 from cosim.configuration import ConfigurationError
 from cosim.draws import normals
+from cosim.instants import deadline_after, instant_after
 from cosim.interrupts import Terminated, interrupts_heard
 from cosim.records import DONE, Span
 from cosim.simulation import Dropped, Process, Simulation
@@ -31,7 +32,8 @@ every_tie_order = pytest.mark.parametrize("tie_order", TIE_ORDERS)
 
 
 def just_after(time_s: float) -> float:
-    return math.nextafter(time_s, math.inf)
+    """The next instant: 15 digits from 1 s on."""
+    return time_s + 1e-14
 
 
 def spans(sim: Simulation) -> list[Span]:
@@ -162,7 +164,7 @@ class Played(NamedTuple):
 def model_of(tree: Any, path: str, start_s: float) -> Played:
     """The contract as arithmetic: a cut at an instant keeps what has ended by then, that instant included."""
     if isinstance(tree, Spend):
-        end_s = start_s + tree.duration_s
+        end_s = instant_after(start_s, tree.duration_s)
         part = Part(path, start_s, end_s, tree.power_w, DONE)
         return Played(end_s, path, [part] if end_s > start_s else [])
     names = [name_of(path, index) for index in range(len(tree.trees))]
@@ -174,7 +176,7 @@ def model_of(tree: Any, path: str, start_s: float) -> Played:
     else:
         played = [model_of(below, name, start_s) for name, below in zip(names, tree.trees, strict=True)]
         if isinstance(tree, Deadline):
-            played = [p.cut(start_s + tree.deadline_s, "deadline") for p in played]
+            played = [p.cut(deadline_after(start_s, tree.deadline_s), "deadline") for p in played]
         if isinstance(tree, First):
             winner = min(range(len(names)), key=lambda index: (played[index].end_s, names[index]))
             played = [p.cut(played[winner].end_s, f"{names[winner]} was first") for p in played]
@@ -191,7 +193,7 @@ def first_k_of(tree: FirstK, names: list[str], played: list[Played], start_s: fl
     last_s = max((p.end_s for p in played), default=start_s)
     over_s = played[places[tree.num - 1]].end_s if len(places) >= tree.num else last_s
     if tree.grace_s:
-        over_s = min(over_s + tree.grace_s, last_s)
+        over_s = min(deadline_after(over_s, tree.grace_s), last_s)
     cut = [p.cut(over_s, "late") for p in played]
     left_out = set() if tree.grace_s else set(places[tree.num :])
     values = [Dropped("late") if index in left_out else p.value for index, p in enumerate(cut)]
@@ -270,7 +272,7 @@ def test_an_activity_writes_one_span_with_its_exact_energy():
         yield from sim.spend("a", "idle", 2)
 
     sim.run(process())
-    times_s = [0.0, 0.1, 0.1 + 0.7, 0.1 + 0.7 + 2]
+    times_s = [0.0, 0.1, 0.8, 2.8]
     assert sim._trace.spans == [
         Span("a", "train", times_s[0], times_s[1], 0.3 * (times_s[1] - times_s[0]), DONE),
         Span("a", "send", times_s[1], times_s[2], 1.1 * (times_s[2] - times_s[1]), DONE),
@@ -378,7 +380,7 @@ def test_a_deadline_that_nobody_misses_ends_with_the_last_and_costs_nothing():
 
 @every_tie_order
 @pytest.mark.parametrize(("ends_s", "value"), [(3.0, "a"), (just_after(3.0), Dropped("deadline"))])
-def test_what_arrives_at_exactly_the_deadline_has_arrived_and_one_ulp_later_has_not(tie_order, ends_s, value):
+def test_what_arrives_at_exactly_the_deadline_has_arrived_and_one_instant_later_has_not(tie_order, ends_s, value):
     sim = Simulation(seed=1, shuffle_ties=tie_order)
 
     def process():

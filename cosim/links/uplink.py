@@ -44,6 +44,7 @@ from cosim.configuration import (
     passed_over,
     stand_for,
 )
+from cosim.instants import instant_after
 from cosim.links.payload import Payload
 from cosim.simulation import Event, Simulation
 
@@ -116,9 +117,10 @@ class SteadyUpload(Upload):
     """
 
     def __init__(self, sim: Simulation, bits: float, rate_bps: float, wait_s: float = 0.0) -> None:
-        self.granted = sim.timer(wait_s) if wait_s > 0.0 else None
-        self.done = sim.event() if rate_bps == 0.0 else sim.timer(wait_s + bits / rate_bps)
-        self._sim, self._bits, self._rate_bps, self._start_s = sim, bits, rate_bps, sim.now_s + wait_s
+        start_s = instant_after(sim.now_s, wait_s)
+        self.granted = sim.at(start_s) if wait_s > 0.0 else None
+        self.done = sim.event() if rate_bps == 0.0 else sim.at(instant_after(start_s, bits / rate_bps))
+        self._sim, self._bits, self._rate_bps, self._start_s = sim, bits, rate_bps, start_s
 
     @property
     def sent_s(self) -> float:
@@ -158,10 +160,10 @@ class SteadyUploads(Uploads):
     def __init__(self, begins_s: NDArray[np.float64], bits: float, rate_bps: NDArray[np.float64]) -> None:
         self._begins_s, self._bits, self._rate_bps = begins_s, bits, rate_bps
         if rate_bps.all():
-            self.ends_s = begins_s + bits / rate_bps
+            self.ends_s = instant_after(begins_s, bits / rate_bps)
         else:
             with np.errstate(divide="ignore"):
-                self.ends_s = begins_s + bits / rate_bps
+                self.ends_s = instant_after(begins_s, bits / rate_bps)
 
     def bits_left(self, cut_s: float) -> NDArray[np.float64]:
         """What has not been sent at that rate."""

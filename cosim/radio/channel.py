@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
+from cosim.instants import instant_after
 from cosim.radio.fading import BlockFading
 from cosim.radio.propagation.mean_snr import MeanSnr
 from cosim.radio.redrawn import Block
@@ -54,3 +55,7 @@ class Channel:
         if not snr >= 0.0:
             raise no_snr(self.client, snr)
         return float(bandwidth_hz * bps_per_hz(snr))
+
+    def block_end_s(self, block: Block) -> float:
+        """The instant at which a fading block ends by itself; infinity: it does not."""
+        return instant_after(0.0, self.fading.end_s(block))

@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 
 from cosim.configuration import Port, at_least, configuration, field, stand_for
+from cosim.instants import num_periods
 from cosim.links.uplink import Job
 from cosim.records import NO_ROUND
 
@@ -82,7 +83,7 @@ class CoherenceTime(Redrawn):
 
     def block(self, job: Job, now_s: float) -> Block:
         """The number of coherence times that have passed."""
-        return (int(now_s // self.coherence_time_s),)
+        return (num_periods(now_s, self.coherence_time_s),)
 
     def end_s(self, block: Block) -> float:
         """When the coherence time is over."""

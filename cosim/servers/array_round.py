@@ -3,7 +3,7 @@
 Where the links know their downloads and uploads as arrays (`CellDownlink.downloads`, `Link.uploads`) and the
 rule of waiting says from everybody's end when the round ends (`Waiting.ending`), an edge round is a
 recurrence: a download ends where its link says, training cycles / frequency later, an upload where its link
-says, and who has not ended with the round is cut. The sums and products are those of `Client` and
+says, and who has not ended with the round is cut. The instants and products are those of `Client` and
 `Simulation.spend`, in their order.
 
 Scope and limitations: all participants train and send the same, without energy budgets and upload deadlines.
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cosim.devices.client import Assignment
 from cosim.devices.fleet import Clients
+from cosim.instants import deadline_after, instant_after
 from cosim.links.downlink import CellDownlink
 from cosim.links.payload import Payload
 from cosim.links.uplink import Job, Link, Uploads
@@ -99,11 +100,11 @@ class ArrayRound:
         if receives_first:
             clock_s = float(begins_s.max(initial=now_s))
             begins_s = np.broadcast_to(clock_s, len(clients))
-        link.begin_round(len(clients), clock_s + waiting.most_s)
+        link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s))
         lasts_s = fleet.training_s(sim, clients.places, cycles, job.number)
         _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
         _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
-        trained_s = begins_s + lasts_s
+        trained_s = instant_after(begins_s, lasts_s)
         uploads = link.uploads(clients.places, trained_s, work.payload, fleet.devices.tx_power_w, job)
         if uploads is None:
             return None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.devices.client import Assignment, Client
 from cosim.devices.fleet import Clients
+from cosim.instants import deadline_after
 from cosim.learning.graph.combinations import noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.server_updates.server_update import ServerUpdate
@@ -117,7 +118,7 @@ class EdgeServer(Server):
         who = Clients.of(self.clients.fleet, [client for client, _ in assignments])
         received = sim.barrier(len(assignments)) if self.receives_first else None
         if received is None:
-            self.link.begin_round(len(assignments), start_s + waiting.most_s)
+            self.link.begin_round(len(assignments), deadline_after(start_s, waiting.most_s))
         if self.downlink is not None:
             self.downlink.begin_round(len(assignments), who.places)
         if waiting.upload_s is not None:
@@ -155,7 +156,7 @@ class EdgeServer(Server):
         """Wait as a rule has it, from when all have received where they do so first."""
         if received is not None:
             yield received.opens
-            self.link.begin_round(len(jobs), sim.now_s + waiting.most_s)
+            self.link.begin_round(len(jobs), deadline_after(sim.now_s, waiting.most_s))
         waited = process_of(waiting.wait(sim, self, jobs), f"{type(waiting).__name__}.wait")
         return (yield from waited)
 

@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import HELPERS, Port, at_least, configuration, field, positive, refuse, stand_for
+from cosim.instants import deadline_after
 from cosim.simulation import Process, SideBySide, Simulation
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class Deadline(Waiting):
 
     def ending(self, start_s: float, ends_s: NDArray[np.float64]) -> "Ending":
         """At the last, or when the time is up."""
-        late_s = start_s + self.after_s
+        late_s = deadline_after(start_s, self.after_s)
         end_s = min(ends_s.max(initial=start_s), late_s)
         return Ending(end_s, ends_s <= late_s, "deadline")
 

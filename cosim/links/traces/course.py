@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.instants import instant_after
+
 Times = NDArray[np.float64]
 
 
@@ -35,7 +37,7 @@ class Course:
     @property
     def over_s(self) -> float:
         """When it is over on the clock; infinity: never."""
-        return math.inf if self.repeats else self.end_s - self.offset_s
+        return math.inf if self.repeats else instant_after(0.0, self.end_s - self.offset_s)
 
     def turn(self, now_s: float) -> tuple[int, float]:
         """How often it has been repeated at an instant, and the time within the trace."""

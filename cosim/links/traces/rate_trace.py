@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
+from cosim.instants import instant_after
 from cosim.links.downlink import CellDownlink, Downlink
 from cosim.links.payload import Payload
 from cosim.links.traces.course import Course, Rate
@@ -127,7 +128,8 @@ class TracedUploads(Uploads):
     def __init__(self, begins_s: NDArray[np.float64], bits: float, rates: Sequence[TracedRate]) -> None:
         self._begins_s, self._bits, self._rates = begins_s, bits, rates
         each = zip(begins_s.tolist(), rates, strict=True)
-        self.ends_s = np.array([rate.end_s(begin_s, bits) for begin_s, rate in each])
+        ends_s = [rate.end_s(begin_s, bits) for begin_s, rate in each]
+        self.ends_s = instant_after(0.0, np.array(ends_s))
 
     def bits_left(self, cut_s: float) -> NDArray[np.float64]:
         """What the integral has not reached."""

@@ -14,6 +14,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.instants import instant_after
 from cosim.links.uplink import Uploads
 
 Rates = Callable[[float], NDArray[np.float64]]
@@ -41,7 +42,7 @@ class FlatUploads(Uploads):
             self._lasts_hz_s = self._bits / self._bits_per_hz_s
         self._ends_hz_s = np.full(len(begins_s), math.inf)
         self.ends_s = np.full(len(begins_s), math.inf)
-        self._changes: list[tuple[float, float, int, float, float]] = []
+        self._changes: list[tuple[float, float, int]] = []
         self._play()
 
     def _play(self) -> None:
@@ -59,8 +60,10 @@ class FlatUploads(Uploads):
             elif now_s > before_s:
                 virtual_hz_s = 0.0
             if next_s <= now_s:
-                virtual_hz_s = max(virtual_hz_s, reached_hz_s)
-                while ends and ends[0][0] <= virtual_hz_s:
+                reached_hz_s = max(virtual_hz_s, reached_hz_s)
+                if now_s > before_s:
+                    virtual_hz_s = reached_hz_s
+                while ends and ends[0][0] <= reached_hz_s:
                     self.ends_s[heappop(ends)[1]] = now_s
                     num_senders -= 1
             while starts and starts[-1][0] == now_s:
@@ -73,24 +76,22 @@ class FlatUploads(Uploads):
             if ends:
                 reached_hz_s = ends[0][0]
                 share_hz = self._bandwidth_hz / num_senders
-                lasts_s = max(0.0, reached_hz_s - virtual_hz_s) / share_hz
-                next_s = now_s + max(0.0, (now_s + lasts_s) - now_s)
-            self._changes.append((now_s, virtual_hz_s, num_senders, next_s, reached_hz_s))
+                next_s = instant_after(now_s, max(0.0, reached_hz_s - virtual_hz_s) / share_hz)
+            self._changes.append((now_s, virtual_hz_s, num_senders))
 
     def bits_left(self, cut_s: float) -> NDArray[np.float64]:
         """What is left when virtual time stands still."""
         last = bisect_right(self._changes, cut_s, key=itemgetter(0)) - 1
         if last < 0:
             return np.full(len(self.ends_s), self._bits)
-        since_s, virtual_hz_s, num_senders, next_s, reached_hz_s = self._changes[last]
+        since_s, virtual_hz_s, num_senders = self._changes[last]
         if cut_s > since_s and num_senders:
             virtual_hz_s += (cut_s - since_s) * (self._bandwidth_hz / num_senders)
-        if next_s <= cut_s:
-            virtual_hz_s = max(virtual_hz_s, reached_hz_s)
         sends = (self._begins_s <= cut_s) & (self._ends_hz_s < math.inf)
         left = np.full(len(self.ends_s), self._bits)
         left[sends] = self._bits_per_hz_s[sends] * (self._ends_hz_s[sends] - virtual_hz_s)
-        return np.where(self.ends_s <= cut_s, 0.0, np.minimum(self._bits, np.maximum(0.0, left)))
+        left = np.minimum(self._bits, np.maximum(math.ulp(self._bits), left))
+        return np.where(self.ends_s <= cut_s, 0.0, left)
 
 
 class ChangingUploads(Uploads):
@@ -125,13 +126,10 @@ class ChangingUploads(Uploads):
                 sending, start = np.concatenate([sending[~has_ended], order[start:last]]), last
                 rate_bps = self._rates(self._bandwidth_hz / max(1, len(sending)))[sending]
                 with np.errstate(divide="ignore"):
-                    end_s = now_s + left[sending] / rate_bps
+                    end_s = instant_after(now_s, left[sending] / rate_bps)
                 since_s = now_s
                 self._changes.append((now_s, sending, left[sending], rate_bps))
-            soonest_s = end_s.min(initial=math.inf)
-            next_s = now_s + max(
-                0.0, soonest_s - now_s
-            )  # as the clock adds, which may be early by a rounding
+            next_s = end_s.min(initial=math.inf)
 
     def bits_left(self, cut_s: float) -> NDArray[np.float64]:
         """What is left at the rates of then."""

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, positive
+from cosim.instants import instant_after
 from cosim.links.payload import Payload
 from cosim.links.uplink import Upload, Uploads
 from cosim.names import by_number
@@ -177,7 +178,7 @@ class SummedUploads(Uploads):
         self._bits, self._airtime_s = float(payload.bits), airtime_s
         self._began_s, takes_part = began_s(begins_s, airtime_s)
         self.granted_s = np.where(takes_part, self._began_s, math.inf)
-        self.ends_s = self.granted_s + airtime_s
+        self.ends_s = instant_after(self.granted_s, airtime_s)
 
     def bits_left(self, cut_s: float) -> NDArray[np.float64]:
         """As if they had been sent digitally."""
@@ -198,20 +199,19 @@ class _Sum:
         self._began_s = math.inf
 
     def _latest_s(self, airtime_s: float) -> float:
-        """The last moment to begin, a few roundings early, so that no sum is late by one; NaN: none."""
-        return self._ends_s - airtime_s - 4.0 * math.ulp(self._ends_s)
+        """The last moment to begin, so that the sum is not late; infinity: any."""
+        return instant_after(self._ends_s, -airtime_s)
 
     def began_s(self, begins_s: NDArray[np.float64], airtime_s: float) -> tuple[float, NDArray[np.bool_]]:
         """When the barrier opens to clients who come at these times, as by `join`, and who is in the sum."""
         latest_s = self._latest_s(airtime_s)
-        in_time = ~(begins_s > latest_s)
+        in_time = begins_s <= latest_s
         if not in_time.any():
             return math.inf, in_time
-        first_s, last_s = begins_s[in_time].min(), begins_s[in_time].max()
-        opens_s = first_s + max(0.0, latest_s - first_s)
-        if math.isnan(latest_s) or (in_time.sum() == self._num_expected and last_s <= opens_s):
+        last_s = begins_s[in_time].max()
+        if latest_s == math.inf or in_time.sum() == self._num_expected:
             return float(last_s), in_time
-        return float(opens_s), in_time & (begins_s <= opens_s)
+        return float(latest_s), in_time
 
     def join(self, upload: AirUpload, airtime_s: float) -> None:
         latest_s = self._latest_s(airtime_s)
@@ -231,8 +231,7 @@ class _Sum:
 
     def _begin_soon(self, time_s: float) -> None:
         """Begin when the instant of that time is over, so that all who come in it are there."""
-        timer = self._sim.timer(max(0.0, time_s - self._sim.now_s))
-        timer.callbacks.append(  # type: ignore[union-attr]
+        self._sim.at(time_s).callbacks.append(  # type: ignore[union-attr]
             lambda _: self._sim.end_of_instant().callbacks.append(self._begin)  # type: ignore[union-attr]
         )
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, positive, stand_for
+from cosim.instants import instant_after
 from cosim.links.payload import Payload
 from cosim.links.uplink import Upload, Uploads
 from cosim.names import by_number
@@ -72,15 +73,15 @@ class FlatUpload(Upload):
         self.client = client
         self.done: Event = sim.event()
         self.end_hz_s = math.inf
-        self._bits = self._bits_left = float(bits)
+        self._bits_left, self._least_bits = float(bits), math.ulp(bits)
         self._channel, self._block, self._leave = channel, block, leave
-        self.block_end_s = channel.fading.end_s(block)
+        self.block_end_s = channel.block_end_s(block)
         self._bits_per_hz_s = channel.rate_bps(1.0, block)
 
     @property
     def bits_left(self) -> float:
         """Bits that were left at the end, or at the last change of fading."""
-        return self._bits_left
+        return 0.0 if self.done.processed else self._bits_left
 
     def close(self) -> None:
         """End the upload, also before all its bits are through."""
@@ -94,16 +95,16 @@ class FlatUpload(Upload):
             self.end_hz_s = math.inf
 
     def pause(self, virtual_hz_s: float) -> None:
-        """Count what is left at a virtual time."""
+        """Count what is left at a virtual time: something, as long as it has not arrived."""
         if self.end_hz_s < math.inf:
             left_bits = self._bits_per_hz_s * (self.end_hz_s - virtual_hz_s)
-            self._bits_left = min(self._bits_left, max(0.0, left_bits))
+            self._bits_left = min(self._bits_left, max(self._least_bits, left_bits))
 
     def fade(self, virtual_hz_s: float) -> None:
         """Go on in the next fading block."""
         self.pause(virtual_hz_s)
         self._block = self._channel.fading.after(self._block)
-        self.block_end_s = self._channel.fading.end_s(self._block)
+        self.block_end_s = self._channel.block_end_s(self._block)
         self._bits_per_hz_s = self._channel.rate_bps(1.0, self._block)
         self.go_on(virtual_hz_s)
 
@@ -185,7 +186,7 @@ class RedividedBand(Band):
             self._virtual_hz_s += passed_s * self.share_hz(num_senders)
         elif passed_s:
             self._virtual_hz_s, self._ends, self._fades = 0.0, [], []
-        if self._next_s <= self._since_s:  # whoever asks first at the instant of an end, it is reached
+        if passed_s and self._next_s <= self._since_s:  # whoever asks first at this instant, it is reached
             self._virtual_hz_s = max(self._virtual_hz_s, self._reached_hz_s)
 
     def _divide(self) -> None:
@@ -202,12 +203,11 @@ class RedividedBand(Band):
             next_s = min(next_s, other.next_change_s)
         fade_s = self._first(self._fades, "block_end_s")
         end_hz_s = self._first(self._ends, "end_hz_s")
-        end_s = now_s + max(0.0, end_hz_s - self._virtual_hz_s) / share_hz
-        next_s = min(next_s, fade_s, end_s)
+        end_s = instant_after(now_s, max(0.0, end_hz_s - self._virtual_hz_s) / share_hz)
+        next_s = self._next_s = max(now_s, min(next_s, fade_s, end_s))
         if next_s < math.inf:
-            timer, division = self._sim.timer(max(0.0, next_s - now_s)), self._num_divisions
-            timer.callbacks.append(lambda _: self._change(division))  # type: ignore[union-attr]
-            self._next_s = now_s + max(0.0, next_s - now_s)  # as the clock adds
+            change, division = self._sim.at(next_s), self._num_divisions
+            change.callbacks.append(lambda _: self._change(division))  # type: ignore[union-attr]
             self._reached_hz_s = end_hz_s if end_s == next_s else 0.0
 
     def _first(self, order: list[tuple[float, str]], name: str) -> float:
@@ -225,16 +225,14 @@ class RedividedBand(Band):
             return
         self._advance()
         ended: list[FlatUpload | SharedUpload] = []
-        while self._first(self._ends, "end_hz_s") <= self._virtual_hz_s:
-            upload = self._flat.pop(heappop(self._ends)[1])
-            upload.pause(self._virtual_hz_s)
-            ended.append(upload)
+        reached_hz_s = max(self._virtual_hz_s, self._reached_hz_s)
+        while self._first(self._ends, "end_hz_s") <= reached_hz_s:
+            ended.append(self._flat.pop(heappop(self._ends)[1]))
         while self._first(self._fades, "block_end_s") <= self._sim.now_s:
             upload = self._flat[heappop(self._fades)[1]]
             upload.fade(self._virtual_hz_s)
             self._put_in_order(upload)
         for other in [other for other in self._others.values() if other.has_ended()]:
-            other.pause()
             ended.append(self._others.pop(other.client))
         for upload in sorted(ended, key=lambda upload: by_number(upload.client)):
             upload.done.succeed()

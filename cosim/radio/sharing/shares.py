@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, positive
+from cosim.instants import instant_after
 from cosim.links.payload import Payload
 from cosim.links.uplink import SteadyUploads, Upload
 from cosim.radio.channel import Channel
@@ -58,7 +59,7 @@ class SharedUpload(Upload):
         self._bits_left = float(bits)
         self._channel = channel
         self._block = block
-        self._block_end_s = channel.fading.end_s(block)
+        self._block_end_s = channel.block_end_s(block)
         self._sim = sim
         self._share_hz = 0.0
         self._rate_bps = 0.0
@@ -68,7 +69,7 @@ class SharedUpload(Upload):
     @property
     def bits_left(self) -> float:
         """Bits that were left at the last change of rate, or at the end."""
-        return self._bits_left
+        return 0.0 if self.done.processed else self._bits_left
 
     def close(self) -> None:
         """End the upload, also before all its bits are through."""
@@ -93,18 +94,17 @@ class SharedUpload(Upload):
             self.pause()
         if fades:
             self._block = self._channel.fading.after(self._block)
-            self._block_end_s = self._channel.fading.end_s(self._block)
+            self._block_end_s = self._channel.block_end_s(self._block)
         self._share_hz, self._since_s = share_hz, now_s
         rate_bps = self._rate_bps = self._channel.rate_bps(share_hz, self._block)
-        self._end_s = now_s + self._bits_left / rate_bps if rate_bps else math.inf
+        self._end_s = instant_after(now_s, self._bits_left / rate_bps) if rate_bps else math.inf
 
     def pause(self) -> None:
         """Count what has been sent until now."""
         now_s = self._sim.now_s
-        if self._end_s <= now_s:
-            self._bits_left = 0.0
-        else:
-            self._bits_left = max(0.0, self._bits_left - self._rate_bps * (now_s - self._since_s))
+        if now_s > self._since_s:  # else a larger share would let it end in no time
+            sent = self._rate_bps * (now_s - self._since_s)
+            self._bits_left = 0.0 if self._end_s <= now_s else max(0.0, self._bits_left - sent)
         self._since_s = now_s
 
     def send(self, share_hz: float, fade: "Callable[[SharedUpload], None]") -> None:
@@ -115,8 +115,8 @@ class SharedUpload(Upload):
         """
         self.update(share_hz)
         if self._block_end_s < self._end_s:
-            timer = self._sim.timer(max(0.0, self._block_end_s - self._sim.now_s))
-            timer.callbacks.append(lambda _: fade(self))  # type: ignore[union-attr]
+            fades = self._sim.at(max(self._block_end_s, self._sim.now_s))
+            fades.callbacks.append(lambda _: fade(self))  # type: ignore[union-attr]
         elif self._rate_bps:
             self._sim.trigger(self.done, self._bits_left / self._rate_bps)
 

@@ -29,6 +29,7 @@ from typing import Any
 
 from cosim.configuration import ConfigurationError, at_least, between, configuration, field, positive, refuse
 from cosim.draws import uniforms
+from cosim.instants import instant_after, num_periods
 from cosim.links.payload import Payload
 from cosim.links.uplink import Upload
 from cosim.names import by_number
@@ -101,9 +102,8 @@ class AlohaUpload(Upload):
 
     def packet_bits(self, channel_hz: float, slot_s: float, begins_s: float) -> float:
         """What a packet carries that begins now, in the fading block of this instant."""
-        fading = self._channel.fading
-        while fading.end_s(self._block) <= begins_s:
-            self._block = fading.after(self._block)
+        while self._channel.block_end_s(self._block) <= begins_s:
+            self._block = self._channel.fading.after(self._block)
         return slot_s * self._channel.rate_bps(channel_hz, self._block)
 
     def send(self, bits: float, end_s: float) -> None:
@@ -156,7 +156,7 @@ class AlohaBand(Band):
 
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> AlohaUpload:
         """Begin with the next slot."""
-        slot = int(self._sim.now_s // self._settings.slot_s)
+        slot = num_periods(self._sim.now_s, self._settings.slot_s)
         while self._start_s(slot) < self._sim.now_s or slot <= self._last:
             slot += 1
         attempt = self._drawn(client, slot - 1)
@@ -177,7 +177,7 @@ class AlohaBand(Band):
         return self._backlogged.get(upload.client) is upload
 
     def _start_s(self, slot: int) -> float:
-        return slot * self._settings.slot_s
+        return instant_after(0.0, slot * self._settings.slot_s)
 
     def _drawn(self, client: str, slot: int) -> int:
         """The slot of the next attempt after one."""

@@ -74,11 +74,11 @@ def test_power_is_divided_among_antennas_without_a_beam():
 def test_a_link_budget_begins_with_the_power_of_the_server():
     """Ten times the power, ten times the SNR; and the uplink stays what it was."""
     budget = cosim.Broadcast(
-        bandwidth_hz=BANDWIDTH_HZ, link=cosim.LinkBudget(), fading=cosim.NoFading(), tx_power_w=1e-6
+        bandwidth_hz=BANDWIDTH_HZ, link=cosim.LinkBudget(), fading=cosim.NoFading(), tx_power_w=1e-3
     )
     system = attrs.evolve(small_system(), uplink=cosim.Radio(link=cosim.LinkBudget()))
     weak = timed(system, downlink=budget)
-    strong = timed(system, downlink=attrs.evolve(budget, tx_power_w=1e-5))
+    strong = timed(system, downlink=attrs.evolve(budget, tx_power_w=1e-2))
 
     def snr(result: cosim.Result) -> np.ndarray:
         own = down(result)

@@ -30,10 +30,10 @@ class CountedSimulation(Simulation):
 
     num_timers = 0
 
-    def timer(self, delay_s: float) -> Any:
+    def at(self, time_s: float) -> Any:
         self.num_timers += 1
         assert self.num_timers < 100_000
-        return super().timer(delay_s)
+        return super().at(time_s)
 
 
 class Sent(NamedTuple):
