@@ -49,9 +49,9 @@ class Clock(simpy.Environment):
                 "or devices whose presence goes on."
             )
         raise ConfigurationError(
-            f"the run is not over at {LATEST_S:g} s, 32 years, after which the clock would lose microseconds. "
-            "Usual reason: a time or a rate in other units than s, Hz and bit/s. Usual fix: an earlier end, or "
-            "a faster link."
+            f"the run is not over at {LATEST_S:g} s, 32 years, where its clock ends, which would lose "
+            "microseconds. Usual reason: a time or a rate in other units than s, Hz and bit/s. Usual fix: an "
+            "earlier end, or a faster link."
         )
 
 

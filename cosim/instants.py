@@ -1,10 +1,9 @@
 """Instants: durations are added to instants in one way, for a float and for an array, on both clocks.
 
 In float64 0.1 + 0.2 is later than 0.3, so ties of exact arithmetic would be decided by the binary digits of
-the clock. Therefore every instant has 15 significant decimal digits, a nanosecond below 1e6 s: what begins at
-an instant and lasts a duration ends at the last such instant that is not later, and a deadline falls on the
-first that is not earlier, each but for a rounding. So what takes a + b always arrives by a + b: whatever the
-round and its start where these are decimals, and up to an order of 1e-15 of the clock where they are not.
+the clock. Therefore every instant has 15 significant decimal digits, a nanosecond below 1e6 s: a sum is the
+nearest such instant, and a deadline the next one. So what takes a + b arrives by c wherever a + b = c, in any
+round and from any start, if all are decimals, or at least c is; other ties may miss each other by an instant.
 
 `10**k` is exact in float64 up to k = 22, and so is a whole number below 2**53; their quotient is the float64
 that is nearest to the decimal. Instants before 1e-7 s are multiples of 1e-22 s.
@@ -32,8 +31,8 @@ _DECADES_S, _UNITS = np.array(_DECADES), np.array(_UNITS_PER_S)
 _FIRST_S = np.append(0.0, _DECADES_S)
 _WHOLE: Final = 2.0**52
 """Added and taken away again, it rounds to a whole number."""
-_ROUNDING: Final = 0.25
-"""Of a unit; a sum of decimals is off by less, and 3 / 4 of a unit are no rounding."""
+_NOT_EARLIER: Final = 0.25
+"""Rounds up, unless it is a rounding of a unit: a sum of decimals is off by less."""
 
 
 @overload
@@ -48,7 +47,7 @@ def instant_after(start_s: Any, lasts_s: Any) -> Any:
     Args:
         start_s: In s, a float or an array, as `lasts_s`; shapes are broadcast.
     """
-    return _sum(start_s, lasts_s, -_ROUNDING)
+    return _sum(start_s, lasts_s)
 
 
 @overload
@@ -59,7 +58,14 @@ def deadline_after(start_s: Times, within_s: float | Times) -> Times: ...
 def deadline_after(start_s: float, within_s: Times) -> Times: ...
 def deadline_after(start_s: Any, within_s: Any) -> Any:
     """The last instant for what begins at an instant and may last so long; arguments as `instant_after`."""
-    return _sum(start_s, within_s, _ROUNDING)
+    return _sum(start_s, within_s, _NOT_EARLIER)
+
+
+def duration_between(start_s: float, end_s: float) -> float:
+    """How long it is from one instant to a later one; their floats differ by roundings more or less."""
+    place = bisect_right(_DECADES, end_s)
+    per_s = _UNITS_PER_S[place]
+    return ((end_s * per_s + _WHOLE) - _WHOLE - _units(start_s, place)) / per_s
 
 
 def num_periods(now_s: float, period_s: float) -> int:
@@ -70,14 +76,18 @@ def num_periods(now_s: float, period_s: float) -> int:
     return num
 
 
-def _sum(start_s: Any, lasts_s: Any, rounding: float) -> Any:
+def _units(start_s: float, place: int) -> float:
+    """An instant in units of a decade, which are a whole number unless it is before that."""
+    units = start_s * _UNITS_PER_S[place]
+    return (units + _WHOLE) - _WHOLE if place == 0 or start_s >= _DECADES[place - 1] else units
+
+
+def _sum(start_s: Any, lasts_s: Any, more: float = 0.0) -> Any:
     if isinstance(start_s, float | int) and isinstance(lasts_s, float | int):
         place = bisect_right(_DECADES, start_s + lasts_s)
         per_s = _UNITS_PER_S[place]
-        units = start_s * per_s
-        if place == 0 or start_s >= _DECADES[place - 1]:
-            units = (units + _WHOLE) - _WHOLE  # it is an instant of this decade
-        return ((units + lasts_s * per_s + rounding + _WHOLE) - _WHOLE) / per_s
+        units = _units(start_s, place) + lasts_s * per_s + more
+        return ((units + _WHOLE) - _WHOLE) / per_s
     places = _DECADES_S.searchsorted(start_s + lasts_s, side="right")
     per_s = _UNITS[places]
     units = start_s * per_s
@@ -85,7 +95,7 @@ def _sum(start_s: Any, lasts_s: Any, rounding: float) -> Any:
     is_before = start_s < _FIRST_S[places]
     units = np.where(is_before, units, whole) if is_before.any() else whole
     units += lasts_s * per_s
-    units += rounding
+    units += more
     units += _WHOLE
     units -= _WHOLE
     units /= per_s

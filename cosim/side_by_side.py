@@ -320,9 +320,7 @@ class _Alarm(simpy.Event):
         comes_last: Whether other alarms of this depth come before it, too.
     """
 
-    def __init__(
-        self, environment: Clock, delay_s: float, depth: int, *, comes_last: bool = False
-    ) -> None:
+    def __init__(self, environment: Clock, delay_s: float, depth: int, *, comes_last: bool = False) -> None:
         super().__init__(environment)
         self._ok = True
         self._value = None

@@ -4,7 +4,7 @@ A *process* is a generator that yields from `spend` and from other processes; `t
 `first` run several processes side by side. The contract:
 
 - Time never goes back; no duration is negative.
-- Instants have 15 significant decimal digits (`cosim.instants`), so 0.1 + 0.2 is 0.3. The clock ends at 1e9 s.
+- Instants have 15 significant decimal digits (`cosim.instants`): 0.1 + 0.2 is 0.3. The clock ends at 1e9 s.
 - What arrives at exactly the deadline has arrived: an alarm comes after everything else of its instant but
   `end_of_instant`, and of several alarms the innermost comes first, so that a process ending by its own alarm
   has still arrived.
@@ -135,8 +135,8 @@ class Simulation(Draws):
         """Play a process to its end and return its value; what it has started and left is cut then.
 
         Raises:
-            ConfigurationError: It waits, and nothing will ever happen any more; the clock ends before; or events
-                come without end, and time stands still.
+            ConfigurationError: It waits, and nothing will ever happen any more; the clock ends before; or
+                time stands still.
         """
         whole = Branch(self._environment, self._to_its_end(process))
         return play(self._environment, whole, self.num_nodes)

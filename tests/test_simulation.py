@@ -380,7 +380,9 @@ def test_a_deadline_that_nobody_misses_ends_with_the_last_and_costs_nothing():
 
 @every_tie_order
 @pytest.mark.parametrize(("ends_s", "value"), [(3.0, "a"), (just_after(3.0), Dropped("deadline"))])
-def test_what_arrives_at_exactly_the_deadline_has_arrived_and_one_instant_later_has_not(tie_order, ends_s, value):
+def test_what_arrives_at_exactly_the_deadline_has_arrived_and_one_instant_later_has_not(
+    tie_order, ends_s, value
+):
     sim = Simulation(seed=1, shuffle_ties=tie_order)
 
     def process():

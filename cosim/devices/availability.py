@@ -19,11 +19,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from cosim.configuration import ConfigurationError
+from cosim.instants import LATEST_S, deadline_after
 from cosim.records import LEFT
 from cosim.simulation import Dropped, Event, Process, Simulation
 
 Window = tuple[float, float]
 """From (included) and to (excluded), in s."""
+_NEVER = math.inf, math.inf
 _MOST_PASSED = 1_000_000
 """Windows that may pass between two looks. [no source]"""
 
@@ -60,7 +62,7 @@ class Windows(Cause):
     def __init__(self, sim: Simulation, windows: Iterable[Window], whose: str) -> None:
         self._sim, self._whose = sim, whose
         self._windows: Iterator[Window] = iter(windows)
-        self._from_s, self._to_s = 0.0, 0.0
+        self._from_s, self._to_s, self._last_s = 0.0, 0.0, 0.0
         self._event: Event | None = None
         self._event_s = -math.inf
 
@@ -93,14 +95,15 @@ class Windows(Cause):
         Raises:
             ConfigurationError: It begins before the last has ended, or has no length.
         """
-        from_s, to_s = next(self._windows, (math.inf, math.inf))
-        if not (self._to_s <= from_s < to_s or from_s == math.inf):
+        from_s, to_s = next(self._windows, _NEVER)
+        if not (self._last_s <= from_s < to_s or from_s == math.inf):
             raise ConfigurationError(
-                f"{self._whose}: a window from {from_s} s to {to_s} s after one that ends at {self._to_s} s. "
-                "Each must begin at or after the end of the one before, and end after it begins. Usual fix: "
-                "sort and join them."
+                f"{self._whose}: a window from {from_s} s to {to_s} s after one that ends at {self._last_s} "
+                "s. Each must begin at or after the end of the one before, and end after it begins. Usual "
+                "fix: sort and join them."
             )
-        return from_s, to_s
+        self._last_s = to_s
+        return (deadline_after(0.0, from_s), deadline_after(0.0, to_s)) if from_s < LATEST_S else _NEVER
 
 
 class Availability:

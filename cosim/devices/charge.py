@@ -2,9 +2,9 @@
 
 The battery is charged at c = `charge_w` all the time, up to its capacity, while the client takes the power p
 of what it does, at work or at rest. Between two events its energy e is linear in time, so from an instant t
-on it is empty at exactly t + e / (p - c), where p > c. The activity ends there, with the outcome "battery
-empty", and the client is absent, without power (activity "empty"), until its battery has charged to
-`returns_at_share` of its capacity. A full battery is charged with what is taken.
+on it is empty at t + e / (p - c), where p > c, as a deadline is (`cosim.instants`). The activity ends
+there, with the outcome "battery empty", and the client is absent, without power (activity "empty"), until its
+battery has charged to `returns_at_share` of its capacity. A full battery is charged with what is taken.
 
 In is out and left, of every client at any time: what it had + `charged_j` = `taken_j` + `left_j`.
 
@@ -18,8 +18,11 @@ from collections.abc import Callable
 
 from cosim.devices.availability import Cause
 from cosim.devices.battery import Battery
+from cosim.instants import deadline_after, duration_between, instant_after
 from cosim.simulation import Event, Simulation
 
+_ROUNDINGS = 2.0**-50
+"""What a few roundings make of an energy, as a share of the capacity."""
 EMPTY = "battery empty"
 """The outcome of what an empty battery has ended."""
 
@@ -97,7 +100,7 @@ class Charge(Cause):
         if self._is_empty:
             self._take(0.0, math.inf)
         elif sleeps_after_s > 0.0:
-            self._take(idle_w, self._sim.now_s + sleeps_after_s)
+            self._take(idle_w, instant_after(self._sim.now_s, sleeps_after_s))
         else:
             self._take(sleep_w, math.inf)
 
@@ -108,9 +111,10 @@ class Charge(Cause):
         net_w = self._battery.charge_w - power_w
         if self._is_empty and net_w > 0.0:
             returns_at_j = self._battery.returns_at_share * self._battery.capacity_j
-            self._turn_s = self._sim.now_s + (returns_at_j - self._energy_j) / net_w
+            self._turn_s = instant_after(self._sim.now_s, (returns_at_j - self._energy_j) / net_w)
         elif not self._is_empty and net_w < 0.0:
-            self._turn_s = self._sim.now_s + self._energy_j / -net_w
+            left_j = self._energy_j + _ROUNDINGS * self._battery.capacity_j  # exactly enough is enough
+            self._turn_s = deadline_after(self._sim.now_s, left_j / -net_w)
         next_s = min(self._turn_s, asleep_s)
         if next_s < math.inf:
             self._sim.at(next_s).callbacks.append(lambda _: self._catch_up())  # type: ignore[union-attr]
@@ -134,7 +138,7 @@ class Charge(Cause):
 
     def _settle(self) -> None:
         """Count what was charged and taken until now."""
-        battery, lasted_s = self._battery, self._sim.now_s - self._since_s
+        battery, lasted_s = self._battery, duration_between(self._since_s, self._sim.now_s)
         self._since_s = self._sim.now_s
         net_w = battery.charge_w - self._power_w
         full_s = (battery.capacity_j - self._energy_j) / net_w if net_w > 0.0 else math.inf

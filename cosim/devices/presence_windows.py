@@ -24,6 +24,7 @@ import numpy as np
 from cosim.configuration import configuration, field, positive
 from cosim.devices.availability import Window
 from cosim.devices.presence import Presence
+from cosim.instants import LATEST_S
 from cosim.named_files.device_rows import DeviceRows, table_of_devices
 from cosim.names import by_number
 from cosim.simulation import Simulation
@@ -71,6 +72,9 @@ class PresenceWindows(Presence):
 def _windows(rows: DeviceRows) -> dict[int, list[Window]]:
     """Windows of each client of a table, by its number, in order and joined."""
     from_s, to_s = rows.values("from_s"), rows.values("to_s", most=math.inf)
+    late = "is 1e9 or more, when the clock ends", "times since the start of the run"
+    rows.check("from_s", from_s >= LATEST_S, *late)
+    rows.check("to_s", (to_s >= LATEST_S) & (to_s < math.inf), late[0], f"{late[1]}, or inf")
     rows.check("to_s", to_s <= from_s, "is not after from_s", "the end of the window, after it begins")
     found: dict[int, list[Window]] = {}
     for row in np.lexsort((from_s, rows.numbers)).tolist():

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from cosim.devices.charge import Charge
 from cosim.devices.devices import DeviceArrays
+from cosim.instants import instant_after
 from cosim.links.uplink import Places
 from cosim.names import by_number
 from cosim.records import DONE, REST, Span
@@ -68,7 +69,7 @@ class AtRest(NamedTuple):
         self, since_s: NDArray[np.float64], until_s: float | NDArray[np.float64]
     ) -> tuple[Stretch, Stretch]:
         """Idling and sleeping, as `REST` names them, from one time to another; infinite since: none."""
-        asleep_s = np.minimum(since_s + self.sleeps_after_s, until_s)
+        asleep_s = np.minimum(instant_after(since_s, self.sleeps_after_s), until_s)
         idle_j = self.idle_w * np.maximum(asleep_s - since_s, 0.0)
         sleep_j = self.sleep_w * np.maximum(until_s - asleep_s, 0.0)
         return Stretch(since_s, asleep_s, idle_j), Stretch(
@@ -116,7 +117,7 @@ class Rest:
 
     def fall_asleep(self, until_s: float) -> NDArray[np.int64]:
         """Places of those who fell asleep by then and whose idling is not written yet, as it is now."""
-        asleep_s = self.since_s + self.devices.sleeps_after_s
+        asleep_s = instant_after(self.since_s, self.devices.sleeps_after_s)
         places = np.flatnonzero((asleep_s <= until_s) & (asleep_s > self.since_s) & ~self.is_idled)
         self.is_idled[places] = True
         return places
@@ -216,7 +217,7 @@ class Rests:
         devices = self.rest.devices
         for place in map(int, self.rest.fall_asleep(until_s)):
             since_s = self.rest.since_s.item(place)
-            asleep_s = since_s + devices.sleeps_after_s.item(place)
+            asleep_s = instant_after(since_s, devices.sleeps_after_s.item(place))
             energy_j = devices.idle_w.item(place) * (asleep_s - since_s)
             self._record(Span(self._names[place], REST[0], since_s, asleep_s, energy_j, DONE))
 
@@ -246,7 +247,7 @@ class Rests:
         is_idled, rest.is_idled[place] = rest.is_idled.item(place), False
         if since_s >= now_s:
             return
-        asleep_s = min(since_s + devices.sleeps_after_s.item(place), now_s)
+        asleep_s = min(instant_after(since_s, devices.sleeps_after_s.item(place)), now_s)
         for activity, from_s, to_s, power_w in (
             (REST[0], since_s, asleep_s, devices.idle_w.item(place)),
             (REST[1], asleep_s, now_s, devices.sleep_w.item(place)),

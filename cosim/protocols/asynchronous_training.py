@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from cosim.configuration import configuration, refuse
+from cosim.instants import deadline_after
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Part
 from cosim.protocols.asynchronous import Asynchronous
@@ -109,7 +110,8 @@ class AsynchronousTraining(CellTraining):
         """Whether the turn that begins now is over."""
         start_s, num_before, version = sim.now_s, server.num_applied, server.version
         if self.turn.latest_s is not None:
-            sim.at(start_s + self.turn.latest_s).callbacks.append(lambda _: server.stop())  # type: ignore[union-attr]
+            ends = sim.at(deadline_after(start_s, self.turn.latest_s))
+            ends.callbacks.append(lambda _: server.stop())  # type: ignore[union-attr]
 
         def is_over() -> bool:
             progress = Progress(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from cosim.configuration import Port, at_least, configuration, field, positive, stand_for
 from cosim.devices.client import Assignment, Client
+from cosim.instants import instant_after
 from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.links.uplink import Job
 from cosim.protocols.cell_training import CellTraining
@@ -173,7 +174,7 @@ class Clients(Trainers):
 
 def _backhaul(sim: Simulation, client: Client, lasts_s: float) -> Process:
     """Let a model travel between cloud and edge while the client idles, or is away."""
-    end_s = sim.now_s + lasts_s
+    end_s = instant_after(sim.now_s, lasts_s)
     idling = sim.spend(client.name, "backhaul", lasts_s, client.device.idle_w)
     if client.availability is None:
         yield from idling

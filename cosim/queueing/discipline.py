@@ -30,6 +30,7 @@ from collections import deque
 from typing import NamedTuple
 
 from cosim.configuration import Port, configuration, field, positive, stand_for
+from cosim.instants import deadline_after
 from cosim.queueing.message import Message
 
 
@@ -177,6 +178,6 @@ class _ImpatientQueue(Queue):
 
     def next(self, now_s: float) -> Queued | None:
         while (packet := self._queue.next(now_s)) is not None:
-            if packet.arrival_s + self._patience_s >= now_s:
+            if deadline_after(packet.arrival_s, self._patience_s) >= now_s:
                 return packet
         return None

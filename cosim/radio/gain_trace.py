@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
+from cosim.instants import LATEST_S
 from cosim.links.traces.course import Course
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.links.uplink import Job
@@ -131,6 +132,7 @@ def _read(path: Path, _written: int, _size: int) -> Gains:
             "and (rows, clients) or (rows, clients, antennas)."
         )
     _check(where, "time_s", np.append(time_s[0] != 0.0, ~(np.diff(time_s) > 0.0)), "from 0 on, and ascending")
+    _check(where, "time_s", time_s >= LATEST_S, "below 1e9, when the clock ends")
     with np.errstate(over="ignore"):
         gain = 10.0 ** (gain / 10.0) if name == "gain_db" else gain
     lowest, highest = gain.min(axis=(1, 2)), gain.max(axis=(1, 2))  # NaN where one is

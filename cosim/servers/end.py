@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from cosim.configuration import Port, at_least, configuration, field, positive, refuse, stand_for
+from cosim.instants import deadline_after
 from cosim.learning.tasks.task import task_for
 from cosim.records import Evaluation, Measure
 
@@ -167,11 +168,11 @@ class AfterSeconds(End):
     @property
     def latest_s(self) -> float:
         """That instant."""
-        return self.duration_s
+        return deadline_after(0.0, self.duration_s)
 
     def counted(self, progress: Progress) -> Counted:
         """Simulated time that has passed."""
-        return Counted(progress.time_s, self.duration_s, "simulated seconds")
+        return Counted(progress.time_s, self.latest_s, "simulated seconds")
 
 
 @configuration

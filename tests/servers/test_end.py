@@ -58,7 +58,7 @@ def test_updates_that_are_late_do_not_count(num_updates, num_rounds):
 def test_at_its_instant_everything_is_cut_and_paid_for(usual):
     """In the middle of the fourth round: three versions, whose last is the trained model."""
     third_s, fourth_s = ends_s(usual)[2:4]
-    middle_s = third_s + 0.4 * (fourth_s - third_s)
+    middle_s = round(third_s + 0.4 * (fourth_s - third_s), 9)
     result = ended_by(cosim.AfterSeconds(duration_s=middle_s), evaluation=cosim.EveryVersions(num_versions=2))
     assert result.summary.status == "complete"
     assert result.summary.time_s == middle_s

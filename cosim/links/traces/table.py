@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.instants import LATEST_S
 from cosim.named_files.checked_rows import CheckedRows
 
 COLUMNS = ("time_s", "device", "rate_bps")
@@ -60,6 +61,8 @@ def _read(path: Path, _written: int, _size: int) -> Mapping[str, Rows]:
     late[order[firsts]] = time_s[firsts] != 0.0
     what, fix = "is the first of its device and not 0", "times since the first stamp, or a row at 0"
     rows.check("time_s", late, what, fix)
+    what, fix = "is 1e9 or more, when the clock ends", "times since the first stamp"
+    rows.check("time_s", numbers["time_s"] >= LATEST_S, what, fix)
     goes_back = np.zeros(len(order), dtype=bool)
     goes_back[order[1:]] = (np.diff(time_s) <= 0.0) & (np.diff(codes[order]) == 0)
     what = "is not after the row before it of the same device"

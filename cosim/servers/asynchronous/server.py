@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cosim.configuration import ConfigurationError
 from cosim.devices.availability import Availability
+from cosim.instants import instant_after
 from cosim.learning.graph.combinations import Change
 from cosim.learning.graph.pending import PendingModel
 from cosim.names import by_number
@@ -233,6 +234,6 @@ class AsynchronousServer:
         start_s, number = self._sim.now_s, 0
         while True:
             number += 1
-            yield self._sim.at(start_s + number * period_s)
+            yield self._sim.at(instant_after(start_s, number * period_s))
             self._is_tick = True
             self._flights.ring()
