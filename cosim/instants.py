@@ -63,9 +63,9 @@ def deadline_after(start_s: Any, within_s: Any) -> Any:
 
 def duration_between(start_s: float, end_s: float) -> float:
     """How long it is from one instant to a later one; their floats differ by roundings more or less."""
-    place = bisect_right(_DECADES, end_s)
-    per_s = _UNITS_PER_S[place]
-    return ((end_s * per_s + _WHOLE) - _WHOLE - _units(start_s, place)) / per_s
+    places = bisect_right(_DECADES, start_s), bisect_right(_DECADES, end_s)
+    start, end = (round(_UNITS_PER_S[p] * s) * 10**p for p, s in zip(places, (start_s, end_s), strict=True))
+    return (end - start) / 10**22
 
 
 def num_periods(now_s: float, period_s: float) -> int:
@@ -76,18 +76,14 @@ def num_periods(now_s: float, period_s: float) -> int:
     return num
 
 
-def _units(start_s: float, place: int) -> float:
-    """An instant in units of a decade, which are a whole number unless it is before that."""
-    units = start_s * _UNITS_PER_S[place]
-    return (units + _WHOLE) - _WHOLE if place == 0 or start_s >= _DECADES[place - 1] else units
-
-
 def _sum(start_s: Any, lasts_s: Any, more: float = 0.0) -> Any:
     if isinstance(start_s, float | int) and isinstance(lasts_s, float | int):
         place = bisect_right(_DECADES, start_s + lasts_s)
         per_s = _UNITS_PER_S[place]
-        units = _units(start_s, place) + lasts_s * per_s + more
-        return ((units + _WHOLE) - _WHOLE) / per_s
+        units = start_s * per_s
+        if place == 0 or start_s >= _DECADES[place - 1]:
+            units = (units + _WHOLE) - _WHOLE  # it is an instant of this decade
+        return ((units + lasts_s * per_s + more + _WHOLE) - _WHOLE) / per_s
     places = _DECADES_S.searchsorted(start_s + lasts_s, side="right")
     per_s = _UNITS[places]
     units = start_s * per_s
