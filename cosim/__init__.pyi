@@ -44,6 +44,7 @@ from cosim.devices.training_time import (
     TrainingTime,
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
+from cosim.instants import deadline_after, instant_after
 from cosim.learning.codecs.codec import Codec, Uncompressed
 from cosim.learning.codecs.error_feedback import ErrorFeedback
 from cosim.learning.codecs.flat import FlatCodec
@@ -356,6 +357,8 @@ __all__ = [
     "VideoRequests",
     "WaitForAll",
     "Waiting",
+    "deadline_after",
     "evolve",
+    "instant_after",
     "run",
 ]
