@@ -13,9 +13,12 @@ import attrs
 import numpy as np
 import own_parts
 import pytest
+import torch
+from torch import nn
 
 import cosim
 from cosim.configuration import configuration, field, positive
+from cosim.learning.graph.combinations import mean
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.propagation.mean_snr import CellSnr
 from cosim.radio.sharing.shares import FixedBand
@@ -47,6 +50,10 @@ def in_small(**parts: Any) -> Callable[[], None]:
 def waiting_by(rule: cosim.Waiting) -> Callable[[], None]:
     training = attrs.evolve(TRAINING, waiting=rule)
     return lambda: check_protocol(cosim.HFedAvg(training=training))
+
+
+def in_training(**parts: Any) -> Callable[[], None]:
+    return lambda: check_protocol(cosim.HFedAvg(training=attrs.evolve(TRAINING, **parts)))
 
 
 def in_radio(**parts: Any) -> Callable[[], None]:
@@ -551,6 +558,105 @@ def test_names_that_are_meant_keep_the_laws():
             check_names_of(kind)
 
 
+# --- What is never asked ------------------------------------------------------------------------------------
+
+
+class LossMixin:
+    def loss(self, outputs, targets):
+        return nn.functional.cross_entropy(outputs, targets, label_smoothing=0.5)
+
+
+class Smoothed(LossMixin, cosim.Classification):
+    """What a mixin says is its own."""
+
+
+class TrainMixin:
+    def train(self, client):
+        with torch.no_grad():
+            for values in client.network.parameters():
+                values *= 0.9
+
+
+class Shrunk(TrainMixin, cosim.Sgd):
+    pass
+
+
+@configuration
+class NovaByNumber(cosim.FedNova):
+    def weights(self, updates):
+        return [1.0 + number for number in range(len(updates))]
+
+
+@configuration
+class AdamByNumber(cosim.FedAdam):
+    def weights(self, updates):
+        return [1.0 + number for number in range(len(updates))]
+
+
+def learned_weights(system: cosim.System) -> np.ndarray:
+    weights = cosim.run(system, num_workers=1).weights
+    return np.concatenate([values.ravel() for values in weights.values()])
+
+
+def trained_with(**parts: Any) -> cosim.System:
+    return attrs.evolve(SMALL, protocol=cosim.HFedAvg(training=attrs.evolve(TRAINING, **parts)))
+
+
+OVERRIDDEN = {
+    "loss of a mixin": (attrs.evolve(SMALL, task=Smoothed()), SMALL),
+    "training of a mixin": (
+        trained_with(local=Shrunk(batch_size=10)),
+        trained_with(local=cosim.Sgd(batch_size=10)),
+    ),
+    "weights of FedNova": (trained_with(server=NovaByNumber()), trained_with(server=cosim.FedNova())),
+    "weights of FedAdam": (trained_with(server=AdamByNumber()), trained_with(server=cosim.FedAdam())),
+}
+
+
+@pytest.mark.parametrize(("own", "base"), OVERRIDDEN.values(), ids=OVERRIDDEN)
+def test_what_is_overridden_is_asked_and_keeps_the_laws(own, base):
+    check_system(own)
+    assert not np.array_equal(learned_weights(own), learned_weights(base))
+
+
+@configuration
+class Deaf(cosim.ServerUpdate):
+    """Its mean asks no weights."""
+
+    def weights(self, updates):
+        return [1.0 + number for number in range(len(updates))]
+
+    def mean_of(self, model, updates):
+        return mean(updates)
+
+
+class Chosen(cosim.SomeClients):
+    def participants(self, sim, edge, coming):
+        return coming.clients[: self.num_participants]
+
+
+@configuration
+class WithoutAsking(cosim.EdgeTraining):
+    """Lets everyone take part, whatever the rule."""
+
+    def play(self, sim, cloud, edge, model, part, global_round):
+        everyone = attrs.evolve(self, selection=cosim.Everyone())
+        return cosim.EdgeTraining.play(everyone, sim, cloud, edge, model, part, global_round)
+
+
+TRAINING_OF_ITS_OWN = WithoutAsking(local=cosim.Sgd(batch_size=10), selection=Chosen(num_participants=1))
+NEVER_ASKED = {
+    "Deaf.weights": in_training(server=Deaf()),
+    "Chosen.participants": lambda: check_protocol(cosim.HFedAvg(training=TRAINING_OF_ITS_OWN)),
+}
+
+
+@pytest.mark.parametrize("method", NEVER_ASKED)
+def test_a_method_that_is_never_asked_is_caught(method):
+    with pytest.raises(BrokenLaw, match=rf"^asked: {method} is never asked in the runs of a small system"):
+        NEVER_ASKED[method]()
+
+
 # --- Another process, another day, another seed -------------------------------------------------------------
 
 
@@ -597,10 +703,6 @@ class HashedWeights(cosim.ServerUpdate):
 
 def in_devices(**parts: Any) -> Callable[[], None]:
     return in_small(devices=cosim.DrawnDevices(**parts))
-
-
-def in_training(**parts: Any) -> Callable[[], None]:
-    return lambda: check_protocol(cosim.HFedAvg(training=attrs.evolve(TRAINING, **parts)))
 
 
 OF_A_PROCESS = {

@@ -16,6 +16,7 @@ from cosim.running import run
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.activities import every_cell_trains, powers_are_the_devices
+from cosim.testing.asked import Asked
 from cosim.testing.contract import contract
 from cosim.testing.laws import LAWS, BrokenLaw, broken, same_tables
 from cosim.testing.learned import weights_are_numbers
@@ -45,21 +46,24 @@ def check_system(system: System, network: Any = None) -> None:
     check_names(system)
     check_weights(system)
     _cycles_of_many(system)
-    usual = run(system, network, num_workers=1, clock="events")
-    _keeps_laws(usual)
-    every_cell_trains(usual)
-    if system.evaluation.learns:
-        weights_are_numbers(usual)
-    on_arrays = False
-    try:
-        on_arrays = _on_both_clocks(system, network, usual)
+    asked = Asked(system)
+    with asked.noted():
+        usual = run(system, network, num_workers=1, clock="events")
+        _keeps_laws(usual)
+        every_cell_trains(usual)
         if system.evaluation.learns:
-            _resumes(system, network, usual, on_arrays=on_arrays)
-        else:
-            _same_again(system, network, usual)
-    except BrokenLaw:
-        _same_at_once(system, network, usual, on_arrays=on_arrays)
-        raise
+            weights_are_numbers(usual)
+        on_arrays = False
+        try:
+            on_arrays = _on_both_clocks(system, network, usual)
+            if system.evaluation.learns:
+                _resumes(system, network, usual, on_arrays=on_arrays)
+            else:
+                _same_again(system, network, usual)
+        except BrokenLaw:
+            _same_at_once(system, network, usual, on_arrays=on_arrays)
+            raise
+    asked.check()
     same_elsewhere(system, network, usual)
 
 
