@@ -5,8 +5,11 @@ Each part is a user's own, small, and wrong in one line; those of the oldest law
 
 import datetime
 import random
+import sys
 import time
 from collections.abc import Callable
+from io import BytesIO
+from types import ModuleType
 from typing import Any, ClassVar
 
 import attrs
@@ -32,6 +35,7 @@ from cosim.testing import (
     check_selection,
     check_system,
     check_uplink,
+    second_process,
     small_system,
 )
 from cosim.testing.codes import check_code
@@ -386,6 +390,32 @@ def test_more_that_arrives_than_the_bits_can_say_is_caught(check):
 def test_a_payload_of_other_bits_than_the_codec_has_is_caught():
     with pytest.raises(BrokenLaw, match=r"^bits: a payload of 16.0 bits for 1 values, which have 32"):
         check_codec(Padded())
+
+
+class Halving:
+    """An edge server that gives its clients half of the bits to carry."""
+
+    def __init__(self, edge):
+        self.edge = edge
+
+    def __getattr__(self, name):
+        return getattr(self.edge, name)
+
+    def common_round(self, sim, participants, work, *given):
+        payload = work.payload._replace(bits=work.payload.bits // 2)
+        return self.edge.common_round(sim, participants, attrs.evolve(work, payload=payload), *given)
+
+
+@configuration
+class HalfPayload(cosim.EdgeTraining):
+    def play(self, sim, cloud, edge, model, part, global_round):
+        return super().play(sim, cloud, Halving(edge), model, part, global_round)
+
+
+def test_clients_that_carry_other_bits_than_the_codec_has_are_caught():
+    said = r"^bits: upload of client-\d+: 2048 bits for 128 values, which have 4096"
+    with pytest.raises(BrokenLaw, match=said):
+        check_protocol(cosim.HFedAvg(training=HalfPayload(local=cosim.Sgd(batch_size=10))))
 
 
 OUR_CODES = [
@@ -758,3 +788,46 @@ def test_one_generator_for_all_seeds_is_caught(check):
     said = r"^seeds: another seed makes the same tables, though a generator is made in test_planted\.py, line"
     with pytest.raises(BrokenLaw, match=said):
         check()
+
+
+def test_a_part_that_the_second_process_does_not_find_is_not_tried_there_and_a_warning_says_so(monkeypatch):
+    gone = ModuleType("gone")
+    gone.Twice = type("Twice", (cosim.TrainingTime,), {"draw": lambda self, rng, num: np.full(num, 2.0)})
+    gone.Twice.__module__ = "gone"
+    monkeypatch.setitem(sys.modules, "gone", gone)
+    with pytest.warns(UserWarning, match=r"the second process is not tried, .*'gone'\. Usual fix: a module"):
+        in_devices(training_time=gone.Twice())()
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Second processes that are started, none of which answers."""
+    pipes = []
+
+    def start():
+        pipes.append((BytesIO(), BytesIO()))
+        return pipes[-1]
+
+    monkeypatch.setattr(second_process, "start", start)
+    monkeypatch.setattr(second_process, "_kept", [])
+    return pipes
+
+
+def test_a_second_process_that_ends_is_replaced_and_then_a_finding(started):
+    timed = attrs.evolve(SMALL, evaluation=cosim.Never())
+    with pytest.raises(BrokenLaw, match=r"^second process: .* it ends in the end of the process"):
+        second_process.same_elsewhere(timed, None, cosim.run(timed))
+    assert len(started) == 2
+
+
+def test_a_second_process_that_knows_another_file_of_a_module_is_replaced(started, tmp_path, monkeypatch):
+    module = ModuleType("mine")
+    for name in ("old.py", "new.py"):
+        (tmp_path / name).touch()
+    monkeypatch.setitem(sys.modules, "mine", module)
+    module.__file__ = str(tmp_path / "old.py")
+    first = second_process.begin(["mine"])
+    assert second_process.begin(["mine"]) is first
+    module.__file__ = str(tmp_path / "new.py")
+    assert second_process.begin(["mine"]) is not first
+    assert len(started) == 2

@@ -6,32 +6,39 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | check | the part |
 |---|---|
 | `check_system` | a whole system, whatever it is made of: all the laws of runs |
-| `check_protocol` | a protocol, in a small system |
-| `check_uplink` | an uplink: uploads whole and cut, runs with a deadline and without |
-| `check_downlink` | a downlink: downloads whole and cut, runs with a deadline and without |
-| `check_local_training` | a training rule: nobody's update hangs on who is trained beside him |
+| `check_protocol` | a protocol, in a small system; what it reports of weights is what it has used |
+| `check_uplink` | an uplink: uploads whole and cut, alone and beside others; what is known beforehand |
+| `check_downlink` | a downlink: downloads whole and cut, alone and beside others; its model codec |
+| `check_local_training` | a training rule: no update depends on which clients are trained beside its own |
 | `check_task` | a task: its loss is a mean, its sums add up over slices of a data set |
 | `check_selection` | a rule that chooses clients |
-| `check_presence` | when clients are there: windows in order, everybody's own |
-| `check_codec` | a codec: bits above 0, more for more values; what arrives follows from the seed |
+| `check_presence` | when clients are there: windows in order, each client's own |
+| `check_codec` | a codec: bits above 0, more for more values; no more arrives than they can say |
 | `check_data` | a data set: who holds what, the same in every run, nothing that could be written to |
 
 Laws of runs (`check_system`):
 
 - *round trip*: the system comes back from its JSON form, and from a pickle, with the same types and values;
+- *names*: no public name of a class is one letter from one of its port that the class leaves as it is;
 - *time*: no activity ends before it starts, no two of one node overlap, rounds follow each other;
-- *energy*: none is negative or infinite, none is spent while waiting, and the run's is the sum of its spans;
-- *bits*: nobody sends more than the payload, and what has arrived was sent whole, within its edge round;
+- *energy*: none is negative or infinite, none is spent while waiting, the power is one of the device's, and
+  the run's is the sum of its spans;
+- *bits*: no client sends more than the payload, and what has arrived was sent whole, within its edge round;
 - *drops*: as many updates arrive as uploads do, of those who take part; what has arrived is left out only
   where another of lower name came at the same instant;
 - *jobs*: client and number name one job, done if its upload has arrived, and its activities lie within it;
-- *updates*: what an asynchronous server applies has arrived, and is applied once, as stale as versions say;
+- *updates*: what an asynchronous server applies has arrived, and is applied once, as stale as versions say,
+  with the weight that the table has;
+- *cells*: each trains, where more than one version is made;
+- *weights*: what is learned is finite;
+- *both clocks*: what can be played on arrays has the same tables there, bit for bit, as by events;
 - *determinism*: the same seed gives the same tables and weights, with any number of workers, and with
   simultaneous events in any order;
-- *both clocks*: what can be played on arrays has the same tables there, bit for bit, as by events;
-- *weights*: what is learned is finite;
 - *timing only*: without learning, spans, transfers, plans, rounds and updates are the same;
-- *resume*: a run that is stopped, at its beginning or halfway, and goes on ends as if it never had been.
+- *resume*: a run that is stopped, at its beginning or halfway, and goes on ends as if it never had been;
+- *asked*: what a class overrides of its port is asked;
+- *second process*: another process, with other hashes of texts and on another day, makes the same tables;
+- *seeds*: an own generator does not make the same draws for every seed.
 
 A part that is checked without a system of yours is played in a small one, with a downlink and with deadlines
 that cut some of its jobs and most of them.
@@ -45,7 +52,8 @@ Usage::
         check_protocol(MyProtocol())
 
 Scope and limitations: the laws say what no part may do; whether a part does what its author means is for a
-test with arithmetic in it. Learning is played on small synthetic classes.
+test with arithmetic in it (docs/parts.md lists what no contract can know). Learning is played on small
+synthetic classes.
 """
 
 from cosim.testing.laws import BrokenLaw

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pickle
 import random
+import signal
 import sys
 import time
 import types
@@ -36,6 +37,7 @@ _ENGINE = __name__.partition(".")[0]
 
 def serve_pipes() -> None:
     """Answer what comes by the standard input, at the standard output, which own parts do not see."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which is for the first process
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1):

@@ -3,6 +3,7 @@
 import json
 import pickle
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from cosim.configuration import ConfigurationError, check_reloads, from_dict, to
 from cosim.devices.cycles import LocalStep
 from cosim.draws import Numbers
 from cosim.names import ClientNames, client_name
+from cosim.network import ClockKind
 from cosim.results import Result
 from cosim.running import run
+from cosim.servers.cloud import VersionReport
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.activities import every_cell_trains, powers_are_the_devices
@@ -21,6 +24,7 @@ from cosim.testing.contract import contract
 from cosim.testing.laws import LAWS, BrokenLaw, broken, same_tables
 from cosim.testing.learned import weights_are_numbers
 from cosim.testing.names import check_names
+from cosim.testing.payloads import Payloads
 from cosim.testing.second_process import begin, same_elsewhere
 from cosim.testing.systems import cut_systems, quiet_system, times_of
 from cosim.testing.versions import check_weights
@@ -46,9 +50,11 @@ def check_system(system: System, network: Any = None) -> None:
     check_names(system)
     check_weights(system)
     _cycles_of_many(system)
-    asked = Asked(system)
+    asked, payloads = Asked(system), Payloads(system)
     with asked.noted():
-        usual = run(system, network, num_workers=1, clock="events")
+        with payloads.noted():
+            usual = run(system, network, num_workers=1, clock="events")
+        payloads.check()
         _keeps_laws(usual)
         every_cell_trains(usual)
         if system.evaluation.learns:
@@ -147,25 +153,48 @@ def _same_again(system: System, network: Any, usual: Result) -> None:
 
 
 def _resumes(system: System, network: Any, usual: Result, *, on_arrays: bool) -> None:
-    """Check that a run that is stopped, at its beginning or halfway, and goes on is the same.
+    """Check that a run that is stopped, at its beginning and halfway, and goes on is the same.
 
     Whatever else must change nothing is changed with it, so that fewer runs are played: the clock, the number
     of workers, the order of simultaneous events.
     """
-    last = int(usual.evaluations["version"].iloc[-1])
-    _resume(system, network, usual, 0, clock="arrays" if on_arrays else "events")
-    if last > 1:
-        _resume(system, network, usual, last // 2, clock="events", num_workers=2, shuffle_ties=1)
+    stops = sorted({0, int(usual.evaluations["version"].iloc[-1]) // 2})
+    try:
+        _resume(system, network, usual, stops, clock="arrays" if on_arrays else "events")
+    except BrokenLaw:
+        for stop in stops:
+            _resume(system, network, usual, [stop])
+        raise
 
 
-def _resume(system: System, network: Any, usual: Result, stop_after: int, **options: Any) -> None:
-    def listener(report: Any) -> None:
-        if report.version == stop_after:
+def _resume(
+    system: System, network: Any, usual: Result, stops: Sequence[int], clock: ClockKind = "events"
+) -> None:
+    """Check that a run that is stopped after versions, begun on a clock, goes on by events as it would."""
+
+    def stop(report: VersionReport) -> None:
+        if report.version == stops[num_stopped]:
             raise KeyboardInterrupt
 
+    law = f"resume after version {stops[-1]}"
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
-        with suppress(KeyboardInterrupt):
-            run(system, network, out=out, listener=listener, checkpoint_every=1, **options)
-        resumed = run(system, network, out=out, resume=True, **options)
-        same_tables(f"resume after version {stop_after}", usual, resumed, STATE)
+        try:
+            for num_stopped in range(len(stops)):
+                is_begun = num_stopped > 0
+                with suppress(KeyboardInterrupt):
+                    run(
+                        system,
+                        network,
+                        out=out,
+                        resume=is_begun,
+                        listener=stop,
+                        clock=clock,
+                        checkpoint_every=1,
+                    )
+            resumed = run(
+                system, network, out=out, resume=True, clock="events", num_workers=2, shuffle_ties=1
+            )
+        except ConfigurationError as refused:
+            raise broken(law, str(refused), STATE) from None
+        same_tables(law, usual, resumed, STATE)

@@ -120,8 +120,9 @@ class Second:
     def close(self) -> None:
         """Let it end."""
         if self.of_process == os.getpid():
-            self.requests.close()
-            self.answers.close()
+            for pipe in (self.requests, self.answers):
+                with suppress(OSError):
+                    pipe.close()
 
 
 _kept: list[Second] = []
@@ -167,6 +168,16 @@ def begin(modules: Sequence[str] = ()) -> Second:
     return _kept[0]
 
 
+def _answered(asked: Asked) -> Played:
+    """What a second process answers; a process that has ended, by whatever, is replaced once."""
+    for _ in range(2):
+        try:
+            return begin(asked.modules).ask(asked)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            _kept.pop().close()
+    return Played(failed="the end of the process")
+
+
 def same_elsewhere(system: System, network: Any, usual: Result) -> None:
     """Check that the second process makes the same tables, and that another seed makes others.
 
@@ -190,7 +201,7 @@ def same_elsewhere(system: System, network: Any, usual: Result) -> None:
         return
     script = _script() if any(module_called(name) is sys.modules["__main__"] for name in modules) else None
     asked = Asked(sys.path, os.getcwd(), script, Contracts.num, modules, pickled)
-    played = begin(modules).ask(asked)
+    played = _answered(asked)
     if played.not_found:
         _not_tried(played.not_found)
         return
