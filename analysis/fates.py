@@ -90,7 +90,7 @@ class Fates:
         activity, words = pd.factorize(spans["activity"])
         attempts = jobs[["client", "job", "edge"]].assign(
             arrived=arrived,
-            reason=pd.array(_why_dropped(jobs, spans, own, of), dtype="str"),
+            reason=pd.Series(_why_dropped(jobs, spans, own, of), jobs.index, dtype=object),  # None: no reason
             energy_j=_sums_j(of[has_ended], energy_j[has_ended], len(jobs)),
         )
         spent_j = _by_pair(fate, activity[own], words, energy_j)

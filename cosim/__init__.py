@@ -17,6 +17,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from cosim.packages import warn_of_hidden as _warn_of_hidden
+
 _STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
 _HOMES = {
     alias.name: str(node.module)
@@ -39,3 +41,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES})
+
+
+_warn_of_hidden()

@@ -13,6 +13,7 @@ from types import ModuleType
 
 import cosim
 from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.packages import hiding_in, in_words
 from scenarios.command_line.arguments import values_of
 
 IMPORT = "--import"
@@ -53,6 +54,8 @@ def module_of(name: str, said: str) -> ModuleType:
             f"{said}: there is no file {path}.{hint} Usual fix: its path from this folder."
         )
     folder, name = (os.getcwd(), name) if path is None else (str(path.resolve().parent), path.stem)
+    for hiding in hiding_in(Path(folder)):
+        raise ConfigurationError(f"{said}: {in_words(hiding)}")
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
