@@ -59,6 +59,14 @@ def unreadable(path: Path, error: Exception) -> ConfigurationError:
     return ConfigurationError(f"{shown(path)}: cannot be read ({why}). Usual fix: a whole file.")
 
 
+def exactly() -> dict[str, Any]:
+    """How pandas reads decimals as Python does: before 3.1 only when it is told, and warns of that since."""
+    import pandas as pd
+
+    is_told = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+    return {"float_precision": "round_trip"} if is_told else {}
+
+
 class CheckedRows:
     """The rows of a table, whose column `device` is text.
 
@@ -82,8 +90,9 @@ class CheckedRows:
             else:
                 if path.name.endswith(".gz"):
                     check_gzip(path)
-                kinds = {"device": str}
-                self._frame = pd.read_csv(path, dtype=kinds, skip_blank_lines=False, skipinitialspace=True)
+                self._frame = pd.read_csv(
+                    path, dtype={"device": str}, skip_blank_lines=False, skipinitialspace=True, **exactly()
+                )
         except (OSError, EOFError, ValueError) as error:  # of both readers
             raise unreadable(path, error) from None
 

@@ -61,6 +61,8 @@ def in_place(name: str, part: Any, system: System | None = None) -> System:
         return cosim.evolve(system, protocol=cosim.evolve(system.protocol, training=training))
     if name == "presence":
         return cosim.evolve(system, devices=cosim.evolve(system.devices, presence=part))  # type: ignore[call-arg]
+    if name == "uplink" and part.loses_updates:
+        system = cosim.evolve(system, protocol=small_system(cosim.Deadline(after_s=1.0)).protocol)
     if name == "protocol" and not part.plays_rounds:
         system = cosim.evolve(BASE, protocol=part, end=cosim.AfterVersions(num_versions=2))
     if type(system.end) is cosim.AfterRounds:
