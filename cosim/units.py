@@ -6,10 +6,11 @@ a ratio says how many of one thing another holds, `most_whole` or `least_whole` 
 """
 
 import math
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 THERMAL_NOISE_DBM_PER_HZ = -174.0
 """Thermal noise density at 290 K, rounded."""
@@ -50,16 +51,18 @@ ROUNDING = 2.0**-49
 @overload
 def most_whole(ratio: float) -> int: ...
 @overload
-def most_whole(ratio: NDArray[np.float64]) -> NDArray[np.int64]: ...
-def most_whole(ratio: float | NDArray[np.float64]) -> int | NDArray[np.int64]:
+def most_whole(ratio: "NDArray[np.float64]") -> "NDArray[np.int64]": ...
+def most_whole(ratio: "float | NDArray[np.float64]") -> "int | NDArray[np.int64]":
     """The most whole ones in a ratio of decimals, 0 or above: 3 for 0.3 / 0.1, as for 3.9.
 
     A ratio that lacks no more than `ROUNDING` of a whole number is that number, alike for a float and in an
     array.
     """
-    if isinstance(ratio, np.ndarray):
-        return np.floor(ratio * (1.0 + ROUNDING)).astype(np.int64)
-    return math.floor(ratio * (1.0 + ROUNDING))
+    if isinstance(ratio, (int, float)):
+        return math.floor(ratio * (1.0 + ROUNDING))
+    import numpy as np  # not before there is an array
+
+    return np.floor(ratio * (1.0 + ROUNDING)).astype(np.int64)
 
 
 def least_whole(ratio: float) -> int:
