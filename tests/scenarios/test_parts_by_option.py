@@ -141,7 +141,9 @@ def test_every_part_of_the_documentation_is_reached_by_options(module, here, ask
         own = ["base.py:system", *options(found), "--import", module]
         assert exit_code("show", *own) == 0, capsys.readouterr().err
         assert exit_code("run", *own, "--out", f"run-{number}", "--quiet") == 0, capsys.readouterr().err
-        assert from_dict(System, json.loads(Path(f"run-{number}/config.json").read_text())["system"]) == system
+        assert (
+            from_dict(System, json.loads(Path(f"run-{number}/config.json").read_text())["system"]) == system
+        )
         changes = "; ".join(f"{path}={json.dumps(value)}" for path, value in found)
         assert exit_code("study", "base.py:system", "--design", f"own: {changes}") == 0, (
             capsys.readouterr().err
