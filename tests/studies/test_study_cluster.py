@@ -2,13 +2,13 @@
 
 import os
 import re
-import subprocess
-import sys
+import signal
 import time
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import pytest
+import warm
 from distributed import Client
 
 from cosim import AfterRounds, ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
@@ -18,7 +18,6 @@ from cosim.studies.study import Study
 from scenarios.command_line.study import executor
 from scenarios.command_line.study.executor import pool
 
-ROOT = Path(__file__).resolve().parents[2]
 BASE = System(
     num_cells=2,
     num_clients=8,
@@ -34,20 +33,27 @@ BASE = System(
 STUDY = Study(BASE, {"num_cells": (1, 2)}, 4)
 
 
-def started(stack: ExitStack, *arguments: str) -> subprocess.Popen[bytes]:
+DASK = """
+import runpy, sys
+del sys.argv[0]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+
+
+def started(stack: ExitStack, processes: warm.Processes, folder: Path, *arguments: object) -> warm.Forked:
     """A process of dask's command line that knows this checkout; ended with the test."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *arguments],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = processes.start(DASK, arguments, folder)
     stack.callback(process.wait)
-    stack.callback(process.kill)
+    stack.callback(kill, process)
     return process
 
 
-def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch, capsys):
+def kill(process: warm.Forked) -> None:
+    if process.poll() is None:
+        os.kill(process.pid, signal.SIGKILL)
+
+
+def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch, capsys, processes):
     """Progress within the runs is heard. The table is, to the last bit, that of processes of this machine."""
     told, shown = tmp_path / "scheduler.json", []
     show = nullcontext(lambda counted, words, within: shown.append(words))
@@ -57,13 +63,25 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch
     often.write_text("from cosim.studies import watch\nwatch._EVERY_WALL_S = 0.0\n")
     with ExitStack() as stack:
         local = ("--host", "127.0.0.1", "--no-dashboard")
-        started(stack, "distributed.cli.dask_scheduler", *local, "--port", "0", "--scheduler-file", str(told))
+        started(
+            stack,
+            processes,
+            tmp_path,
+            "distributed.cli.dask_scheduler",
+            *local,
+            "--port",
+            "0",
+            "--scheduler-file",
+            told,
+        )
         while not told.exists():
             time.sleep(0.1)
         workers = [
             started(
                 stack,
-                *("distributed.cli.dask_worker", "--scheduler-file", str(told), *local),
+                processes,
+                tmp_path,
+                *("distributed.cli.dask_worker", "--scheduler-file", told, *local),
                 *(
                     "--nthreads",
                     "1",
@@ -82,7 +100,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch
 
         def listener(runs, num_wanted):
             if (runs["status"] == "complete").sum() >= 1 and not killed:
-                workers[0].kill()
+                kill(workers[0])
                 killed.append(workers[0].wait())
 
         with pool(f"dask={client.scheduler.address}", None) as (cluster, _):
