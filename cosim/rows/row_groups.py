@@ -20,7 +20,16 @@ from cosim.interrupts import interrupts_deferred
 from cosim.rows.job_costs import JobCosts
 from cosim.rows.summary import CHECKSUMS, RUNNING, SUMMARY, Summary
 from cosim.rows.table_file import TableFile
-from cosim.rows.tables import AT_EVALUATIONS, TABLES, Tables, columns_of, file_of, read_table, table_of
+from cosim.rows.tables import (
+    AT_EVALUATIONS,
+    TABLES,
+    Tables,
+    arrow_of,
+    columns_of,
+    file_of,
+    read_table,
+    table_of,
+)
 from cosim.rows.totals import Totals
 from cosim.rows.trace import ENDS, Columns, Trace
 
@@ -77,7 +86,7 @@ class RowGroups:
             groups = {name: list(own) for name, own in self._groups.items()}
             return Tables(partial(_joined, groups, columns)), summary
         checksums = {
-            name: file.save(table_of(columns[name]), goes_on=status == RUNNING)
+            name: file.save(arrow_of(columns[name]), goes_on=status == RUNNING)
             for name, file in self._files.items()
         }
         write_json(self.folder / SUMMARY, summary._asdict() | {CHECKSUMS: checksums})
@@ -93,10 +102,12 @@ class RowGroups:
         with interrupts_deferred():
             try:
                 tables, self._totals, self._costs = self._read(until_s)
-                groups = self._files or self._groups
                 for name, columns in tables.items():
                     if len(columns[ENDS[TABLES[name]]]):
-                        groups[name].append(table_of(columns))
+                        if self._files:
+                            self._files[name].append(arrow_of(columns))
+                        else:
+                            self._groups[name].append(table_of(columns))
                 self._trace.forget(until_s)
             except BaseException as error:
                 self._failure = error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cosim.files import checksum, partial_of, replace, told
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
 
 
 class TableFile:
@@ -25,7 +25,7 @@ class TableFile:
         self._path, self._num_groups = path, 0
         self._writer: Any = None
 
-    def append(self, rows: "pd.DataFrame") -> None:
+    def append(self, rows: "pa.Table") -> None:
         """Write a row group.
 
         Raises:
@@ -35,7 +35,7 @@ class TableFile:
             self._write(rows)
         self._num_groups += 1
 
-    def save(self, last: "pd.DataFrame", *, goes_on: bool) -> str:
+    def save(self, last: "pa.Table", *, goes_on: bool) -> str:
         """Put the file into its place, with a last row group that is not there in later ones.
 
         Args:
@@ -48,8 +48,6 @@ class TableFile:
             ConfigurationError: It cannot be written.
         """
 
-        import pyarrow as pa  # not before there is a table
-
         def finish(_partial: Path) -> None:
             self._write(last)
             self._writer.close()
@@ -61,7 +59,7 @@ class TableFile:
             self.discard()
         if goes_on and self._num_groups:
             with told(self._path):
-                self._begin(pa.Schema.from_pandas(last, preserve_index=False))
+                self._begin(last.schema)
         return checksum(self._path)
 
     def discard(self) -> None:
@@ -72,13 +70,10 @@ class TableFile:
             self._writer = None
             partial_of(self._path).unlink(missing_ok=True)
 
-    def _write(self, rows: "pd.DataFrame") -> None:
-        import pyarrow as pa  # not before there is a table
-
-        table = pa.Table.from_pandas(rows, preserve_index=False)
+    def _write(self, rows: "pa.Table") -> None:
         if self._writer is None:
-            self._begin(table.schema)
-        self._write_group(table)
+            self._begin(rows.schema)
+        self._write_group(rows)
 
     def _begin(self, schema: Any) -> None:
         """Begin another file, with the groups of the one that was saved."""

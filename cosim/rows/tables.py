@@ -24,6 +24,7 @@ from cosim.rows.trace import ENDS, Columns, Words, stretch_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 TABLES: dict[str, type[Row]] = {
     "spans": Span,
@@ -101,6 +102,35 @@ def table_of(columns: Columns) -> "pd.DataFrame":
     return pd.DataFrame(frame)
 
 
+def arrow_of(columns: Columns) -> "pa.Table":
+    """The same as Arrow has it, which is written without a way through pandas that takes as long again."""
+    import pyarrow as pa
+
+    arrays = [
+        _strings(values) if isinstance(values, Words) else pa.array(values, from_pandas=True)
+        for values in columns.values()
+    ]
+    kinds = tuple("" if isinstance(values, Words) else str(values.dtype) for values in columns.values())
+    return pa.Table.from_arrays(arrays, schema=_schema(tuple(columns), kinds))
+
+
+@cache
+def _schema(names: tuple[str, ...], kinds: tuple[str, ...]) -> "pa.Schema":
+    """That of a table in pandas, which reads it again as it was.
+
+    Args:
+        kinds: Of the columns, in numpy's words; of texts "".
+    """
+    import pyarrow as pa
+
+    none = np.array([], dtype=np.int64)
+    columns = {
+        name: np.array([], dtype=kind) if kind else Words([], none)
+        for name, kind in zip(names, kinds, strict=True)
+    }
+    return pa.Schema.from_pandas(table_of(columns), preserve_index=False)
+
+
 def of_direction(transfers: "pd.DataFrame", direction: str) -> "pd.DataFrame":
     """The transfers that go one way; all of them, where none goes the other."""
     is_of = (transfers["direction"] == direction).to_numpy()
@@ -130,10 +160,14 @@ def _ranks(column: Words) -> NDArray[np.int64]:
 
 def _in_strings(column: Words) -> "pd.api.extensions.ExtensionArray":
     import pandas as pd
+
+    return pd.array(_strings(column), dtype="str")
+
+
+def _strings(column: Words) -> "pa.Array":
     import pyarrow as pa
 
-    strings = pa.array(column.words, pa.large_string()).take(pa.array(column.codes))
-    return pd.array(strings, dtype="str")
+    return pa.array(column.words, pa.large_string()).take(pa.array(column.codes))
 
 
 def dtype_of(column: "pd.Series[Any]") -> str:

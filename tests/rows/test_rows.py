@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import worlds
@@ -21,7 +22,8 @@ from cosim.network import ClockKind, nodes_of
 from cosim.records import Span
 from cosim.rows.row_groups import RowGroups
 from cosim.rows.table_file import TableFile
-from cosim.rows.tables import TABLES, dtype_of
+from cosim.rows.tables import TABLES, arrow_of, dtype_of, table_of
+from cosim.rows.trace import Words
 from cosim.testing import small_system
 from cosim.testing.laws import same_tables
 
@@ -321,3 +323,18 @@ def test_rows_that_cannot_be_written_leave_what_was_saved_before(
 )
 def test_texts_are_texts_in_any_pandas(column, dtype):
     assert dtype_of(column) == dtype
+
+
+@pytest.mark.parametrize("num", [0, 4])
+def test_a_table_is_written_as_from_pandas(num: int) -> None:
+    """Whose metadata tell a reader the types, and which has a null for what is no number."""
+    columns = {
+        "node": Words(["client-1", "cloud"], np.array([1, 0, 0, 1])[:num]),
+        "number": np.array([3, 1, 2, 4])[:num],
+        "loss": np.array([0.5, np.nan, np.inf, -0.0])[:num],
+        "arrived": np.array([True, False, True, True])[:num],
+    }
+    found, wanted = arrow_of(columns), pa.Table.from_pandas(table_of(columns), preserve_index=False)
+    assert found.schema.equals(wanted.schema, check_metadata=True)
+    assert found.combine_chunks().equals(wanted.combine_chunks())
+    assert found["loss"].null_count == (1 if num else 0)
