@@ -57,5 +57,7 @@ class Channel:
         return float(bandwidth_hz * bps_per_hz(snr))
 
     def block_end_s(self, block: Block) -> float:
-        """The instant at which a fading block ends by itself; infinity: it does not."""
+        """The instant at which a fading block ends by itself; infinity: it does not, or all are as silent."""
+        if self.mean_snr.snr_in(1.0) == 0.0:
+            return math.inf
         return instant_after(0.0, self.fading.end_s(block))

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, positive
 from cosim.devices.fleet import Clients
+from cosim.instants import instant_after
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import Selection, SomeClients
 from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
-from cosim.units import ROUNDING
 
 
 @configuration
@@ -49,9 +49,9 @@ class FedCs(Selection):
         """Bisection over how many share the band: the more there are, the later each of them ends."""
 
         def fastest(num: int) -> tuple[NDArray[np.int64], bool]:
-            ends_s = train_s + coming.upload_s(coming.clients, among=num)
+            ends_s = instant_after(train_s, coming.upload_s(coming.clients, among=num))
             first = np.argsort(ends_s, kind="stable")[:num]
-            return first, bool(ends_s[first[-1]] <= _by(self.round_s))
+            return first, bool(ends_s[first[-1]] <= self.round_s)
 
         fits, too_many = 1, len(train_s) + 1
         while too_many - fits > 1:
@@ -74,19 +74,14 @@ def one_by_one(
     """
     free_s, left_s, chosen = [0.0] * num_at_once, train_s.copy(), []
     while len(chosen) < len(train_s):
-        ends_s = np.maximum(left_s, free_s[0]) + upload_s
+        ends_s = instant_after(np.maximum(left_s, free_s[0]), upload_s)
         first = int(np.argmin(ends_s))
-        if chosen and ends_s[first] > _by(round_s):
+        if chosen and ends_s[first] > round_s:
             break
         chosen.append(first)
         heapq.heapreplace(free_s, float(ends_s[first]))
         left_s[first] = np.inf
     return chosen
-
-
-def _by(round_s: float) -> float:
-    """A deadline by which a training and an upload of decimals end whose sum it is."""
-    return round_s * (1.0 + ROUNDING)
 
 
 @configuration
@@ -102,8 +97,8 @@ class DeadlineFeasible(SomeClients):
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """A draw, or all in time where they are fewer; asks for the channel of every client."""
         clients, num = coming.clients, min(self.num_participants, len(coming.clients))
-        ends_s = coming.training_s(clients) + coming.upload_s(clients, among=num)
-        able = np.flatnonzero(ends_s <= _by(self.round_s))
+        ends_s = instant_after(coming.training_s(clients), coming.upload_s(clients, among=num))
+        able = np.flatnonzero(ends_s <= self.round_s)
         if len(able) == 0:
             able = np.array([np.argmin(ends_s)])
         rng = sim.stream(edge.name, "participants", coming.job.number)

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from cosim.configuration import Port, at_least, configuration, field, positive
+from cosim.instants import num_periods
 from cosim.servers.end import Progress
-from cosim.units import most_whole
 
 
 @configuration
@@ -53,7 +53,7 @@ class EverySeconds(EvaluationTimes):
 
     def is_due(self, progress: Progress, last: Progress) -> bool:
         """Whether a multiple lies between the last evaluated version and this one, or at this one."""
-        return most_whole(progress.time_s / self.interval_s) > most_whole(last.time_s / self.interval_s)
+        return num_periods(progress.time_s, self.interval_s) > num_periods(last.time_s, self.interval_s)
 
 
 @configuration

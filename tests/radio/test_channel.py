@@ -10,6 +10,7 @@ from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.propagation.link_budget import Budget, LinkBudget
+from cosim.radio.redrawn import CoherenceTime
 from cosim.simulation import Simulation
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
@@ -27,6 +28,13 @@ def test_rate_by_hand(snr, bits_per_s_per_hz):
     assert channel_of(FlatSnr(snr=snr)).rate_bps(5e6, (1,)) == pytest.approx(
         5e6 * bits_per_s_per_hz, **EXACTLY
     )
+
+
+def test_a_channel_in_outage_does_not_change():
+    """So nothing happens while nothing is sent, however short coherence times are."""
+    fading = Rayleigh(redrawn=CoherenceTime(coherence_time_s=1e-3))
+    assert channel_of(FlatSnr(snr=1.0), fading).block_end_s((4,)) == 5e-3
+    assert channel_of(FlatSnr(snr=1.0).scaled(0.0), fading).block_end_s((4,)) == math.inf
 
 
 def test_fading_multiplies_the_snr():

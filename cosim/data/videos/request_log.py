@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.data.videos.request_model import RequestModel, user_name
+from cosim.instants import duration_between, num_periods
 from cosim.simulation import Simulation
-from cosim.units import most_whole
 
 MOST_SLOTS = 100_000
 """Slots of 48 users take about a tenth of a millisecond each. [no source]"""
@@ -57,7 +57,7 @@ class RequestLog:
         Raises:
             ConfigurationError: So many slots have passed that their requests would take minutes to draw.
         """
-        num_ended = most_whole((self._sim.now_s - self._start_s) / self._slot_s)
+        num_ended = num_periods(duration_between(self._start_s, self._sim.now_s), self._slot_s)
         num_slots = num_ended - self._num_ended
         if num_slots > MOST_SLOTS:
             raise ConfigurationError(
