@@ -1,7 +1,7 @@
 """Event loop: plays the events of a clock until one has come, and ends a run whose time stands still.
 
 A duration below what the clock tells apart takes no time, so a process that waits for it again and again
-would play events at one instant for ever. No sound system has a million of them in less than a microsecond,
+would play events at one instant for ever. No sound system has 300,000 of them in less than a microsecond,
 or where there are many nodes, hundreds for each.
 
 An interrupt that falls into a process, or that a part has swallowed, ends the run at the next event or soon.
@@ -18,7 +18,7 @@ from simpy.core import StopSimulation
 from cosim.configuration import ConfigurationError
 from cosim.interrupts import raise_fallen
 
-_MOST_EVENTS, _MOST_EACH, _WITHIN_S = 1_000_000, 300, 1e-6
+_MOST_EVENTS, _MOST_EACH, _WITHIN_S = 300_000, 300, 1e-6
 """Events, or events of each node, in so much simulated time. [no source]"""
 _AT_ONCE = 50_000
 """Events between two looks at the clock. [no source]"""

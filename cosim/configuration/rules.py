@@ -47,6 +47,11 @@ def at_least(least: float) -> Rule:
     return lambda value: None if all(v >= least for v in _each(value)) else f"must be at least {least:g}"
 
 
+def lasting(value: Any) -> str | None:
+    """A time that the clock tells apart from none, wherever below 1e6 s it begins."""
+    return None if all(v >= 1e-9 for v in _each(value)) else "must be at least 1e-9, a nanosecond"
+
+
 def below(most: float) -> Rule:
     """Smaller than `most`."""
     return lambda value: None if all(v < most for v in _each(value)) else f"must be below {most:g}"

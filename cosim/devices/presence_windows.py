@@ -21,7 +21,7 @@ from itertools import count
 
 import numpy as np
 
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import configuration, field, lasting
 from cosim.devices.availability import Window
 from cosim.devices.presence import Presence
 from cosim.instants import LATEST_S
@@ -41,7 +41,7 @@ class PresenceWindows(Presence):
     """
 
     file: str = ""
-    period_s: float | None = field(positive, default=None)
+    period_s: float | None = field(lasting, default=None)
 
     def files(self) -> tuple[str, ...]:
         """The table."""

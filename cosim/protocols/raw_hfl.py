@@ -30,6 +30,7 @@ from cosim.configuration import (
     between,
     configuration,
     field,
+    lasting,
     one_or_range,
     positive,
 )
@@ -68,7 +69,7 @@ class RawHfl(Protocol):
     max_local_rounds: int = field(between(1, 10_000), default=50)
     num_mini_batches: int = field(at_least(1), default=10)
     local: LocalTraining = Sgd(batch_size=32, learning_rate=0.01)
-    deadline_s: float = field(positive, default=150.0)
+    deadline_s: float = field(lasting, default=150.0)
     energy_budget_j: tuple[float, ...] = field(one_or_range, positive, default=(0.8, 1.5))
     policy: Policy = ResourceAware()
     success_probability: float | None = field(positive, between(0.0, 1.0), default=None)

@@ -13,7 +13,7 @@ Source: Zhou et al., "Time-triggered federated learning over wireless networks",
 
 from collections.abc import Sequence
 
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import configuration, field, lasting
 from cosim.learning.graph.combinations import moved_along
 from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.asynchronous import Asynchronous
@@ -30,7 +30,7 @@ class TimeTriggered(Asynchronous):
         staleness: Weight of an update by its staleness, in versions. [no source: all the same]
     """
 
-    period_s: float = field(positive, default=1.0)  # pyright: ignore[reportIncompatibleMethodOverride]
+    period_s: float = field(lasting, default=1.0)  # pyright: ignore[reportIncompatibleMethodOverride]
     staleness: Staleness = Constant()
 
     def moved(

@@ -10,7 +10,7 @@ job as of a cell's; updates do not queue there.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from cosim.configuration import Port, at_least, configuration, field, positive, stand_for
+from cosim.configuration import Port, at_least, configuration, field, lasting, stand_for
 from cosim.devices.client import Assignment, Client
 from cosim.instants import instant_after
 from cosim.learning.local_training.local_training import LocalTraining, Sgd
@@ -87,7 +87,7 @@ class Clients(Trainers):
 
     num_local_steps: int = field(at_least(1), default=20)
     local: LocalTraining = Sgd()
-    upload_deadline_s: float | None = field(positive, default=None)
+    upload_deadline_s: float | None = field(lasting, default=None)
 
     @property
     def waiting(self) -> Waiting:

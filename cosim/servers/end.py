@@ -16,8 +16,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from cosim.configuration import Port, at_least, configuration, field, positive, refuse, stand_for
-from cosim.instants import deadline_after
+from cosim.configuration import Port, at_least, below, configuration, field, lasting, refuse, stand_for
+from cosim.instants import LATEST_S, deadline_after
 from cosim.learning.tasks.task import task_for
 from cosim.records import Evaluation, Measure
 
@@ -163,7 +163,7 @@ class AfterSeconds(End):
         duration_s: Simulated time. [no source]
     """
 
-    duration_s: float = field(positive, default=60.0)
+    duration_s: float = field(lasting, below(LATEST_S), default=60.0)
 
     @property
     def latest_s(self) -> float:

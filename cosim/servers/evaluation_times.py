@@ -6,7 +6,7 @@ The first and the last version always are, where anything is learned at all.
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from cosim.configuration import Port, at_least, configuration, field, positive
+from cosim.configuration import Port, at_least, configuration, field, lasting
 from cosim.instants import num_periods
 from cosim.servers.end import Progress
 
@@ -49,7 +49,7 @@ class EverySeconds(EvaluationTimes):
         interval_s: Simulated time. [no source]
     """
 
-    interval_s: float = field(positive, default=1.0)
+    interval_s: float = field(lasting, default=1.0)
 
     def is_due(self, progress: Progress, last: Progress) -> bool:
         """Whether a multiple lies between the last evaluated version and this one, or at this one."""

@@ -41,7 +41,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import HELPERS, Port, at_least, configuration, field, positive, refuse, stand_for
+from cosim.configuration import (
+    HELPERS,
+    Port,
+    at_least,
+    configuration,
+    field,
+    lasting,
+    refuse,
+    stand_for,
+)
 from cosim.instants import deadline_after
 from cosim.simulation import Process, SideBySide, Simulation
 
@@ -152,7 +161,7 @@ class Deadline(Waiting):
         after_s: Length of an edge round. [no source]
     """
 
-    after_s: float = field(positive, default=1.0)
+    after_s: float = field(lasting, default=1.0)
 
     @property
     def gives_up(self) -> bool:
@@ -184,7 +193,7 @@ class UploadDeadline(Waiting):
         after_s: T_p, after which an upload is late. [VHFL, Section IV: from K / K_0]
     """
 
-    after_s: float = field(positive, default=1.0)
+    after_s: float = field(lasting, default=1.0)
 
     @property
     def gives_up(self) -> bool:
@@ -249,7 +258,7 @@ class AtLeast(Waiting):
         rule: How long it waits for the participants.
     """
 
-    lasting_s: float = field(positive, default=1.0)
+    lasting_s: float = field(lasting, default=1.0)
     rule: Waiting = WaitForAll()
 
     @property

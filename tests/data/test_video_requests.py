@@ -399,7 +399,7 @@ def test_the_best_prediction_is_as_good_as_predicted():
         ({"similar_probability": ()}, "must be one value, or the lowest and then"),
         ({"active_probability": (0.1, 0.2, 0.3)}, "active_probability .* must be one value, or"),
         ({"active_probability": (-0.1,)}, "must lie from 0 to 1"),
-        ({"slot_s": 0.0}, "slot_s = 0: must be above 0"),
+        ({"slot_s": 0.0}, "slot_s = 0: must be at least 1e-9"),
         ({"num_past_requests": 1}, "num_past_requests = 1: must be at least 2"),
         ({"num_test_requests": 0}, "num_test_requests = 0: must be at least 1"),
     ],

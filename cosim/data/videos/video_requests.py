@@ -27,6 +27,7 @@ from cosim.configuration import (
     between,
     configuration,
     field,
+    lasting,
     not_negative,
     one_or_range,
     positive,
@@ -82,7 +83,7 @@ class VideoRequests(Data):
     genre_preferences: tuple[float, ...] | None = field(not_negative, default=None)
     similar_probability: tuple[float, ...] = field(between(0.0, 1.0), one_or_range, default=(0.1, 0.8))
     active_probability: tuple[float, ...] = field(between(0.0, 1.0), one_or_range, default=(0.2, 0.8))
-    slot_s: float = field(positive, default=150.0)
+    slot_s: float = field(lasting, default=150.0)
     num_past_requests: int = field(at_least(2), default=50)
     num_test_requests: int = field(at_least(1), default=200)
 

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, Port, configuration, field, positive
+from cosim.configuration import ConfigurationError, Port, configuration, field, lasting
 
 
 @configuration
@@ -64,7 +64,7 @@ class RepeatTrace(PastEnd):
     """
 
     repeats: ClassVar[bool] = True
-    period_s: float | None = field(positive, default=None)
+    period_s: float | None = field(lasting, default=None)
 
     def end_s(self, where: str, time_s: NDArray[np.float64]) -> float:
         """The period."""

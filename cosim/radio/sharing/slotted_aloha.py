@@ -27,7 +27,16 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from cosim.configuration import ConfigurationError, at_least, between, configuration, field, positive, refuse
+from cosim.configuration import (
+    ConfigurationError,
+    at_least,
+    between,
+    configuration,
+    field,
+    lasting,
+    positive,
+    refuse,
+)
 from cosim.draws import uniforms
 from cosim.instants import instant_after, num_periods
 from cosim.links.payload import Payload
@@ -57,7 +66,7 @@ class SlottedAloha(Sharing):
 
     bandwidth_hz: float = field(positive, default=20e6)
     num_channels: int = field(at_least(1), default=1)
-    slot_s: float = field(positive, default=1e-3)
+    slot_s: float = field(lasting, default=1e-3)
     transmit_probability: float = field(positive, between(0.0, 1.0), default=0.1)
 
     def fit(self, system: Any) -> None:
