@@ -48,6 +48,7 @@ def interrupts_heard() -> Iterator[None]:
         with interrupts_kept():
             yield
     finally:
+        _Fallen.interrupt = None
         for number, handler in usual.items():
             if signal.getsignal(number) is _interrupt:
                 signal.signal(number, handler)

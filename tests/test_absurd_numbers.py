@@ -52,6 +52,16 @@ ABSURD = {
         unlike(uplink=cosim.PublicNetwork(arrival_rate_per_s=1e20, start=cosim.EmptyStart())),
         r"time stands still at 0 s: .*in Station\._arrive",
     ),
+    "packets that are rare beside fading blocks": (
+        unlike(
+            uplink=worlds.still(
+                3.0,
+                sharing=cosim.SlottedAloha(transmit_probability=1e-12),
+                fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=1e-3)),
+            )
+        ),
+        r"sends no packet for more than 1,000 fading blocks.*Usual fix: a larger",
+    ),
     "a tiny battery that charges": (charged(1e-20, 0.05), r"time stands still at 0 s: .*in Charge\._take"),
     "a tiny battery that charges at once": (charged(1e-20, 1e20), ""),
     "a slow charge": (charged(1.0, 1e-29), ""),
@@ -63,6 +73,7 @@ ABSURD = {
 def test_the_run_ends(name, monkeypatch):
     monkeypatch.setattr("cosim.event_loop._MOST_EVENTS", 10_000)
     monkeypatch.setattr("cosim.event_loop._AT_ONCE", 1000)
+    monkeypatch.setattr("cosim.radio.sharing.slotted_aloha._MOST_BLOCKS", 1000)
     system, words = ABSURD[name]
     if not words:
         assert cosim.run(timed(system)).summary.status == "complete"

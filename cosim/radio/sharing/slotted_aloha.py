@@ -49,6 +49,8 @@ from cosim.simulation import Event, Simulation
 
 MOST_IN_VAIN = 100_000
 """Slots in a row in which somebody sends and nobody gets through, after which none ever will."""
+_MOST_BLOCKS = 1_000_000
+"""Fading blocks between two packets of a client. [no source]"""
 _ROUNDING = 1e-9
 
 
@@ -111,8 +113,16 @@ class AlohaUpload(Upload):
 
     def packet_bits(self, channel_hz: float, slot_s: float, begins_s: float) -> float:
         """What a packet carries that begins now, in the fading block of this instant."""
+        num_passed = 0
         while self._channel.block_end_s(self._block) <= begins_s:
             self._block = self._channel.fading.after(self._block)
+            num_passed += 1
+            if num_passed > _MOST_BLOCKS:
+                raise ConfigurationError(
+                    f"{self.client} sends no packet for more than {_MOST_BLOCKS:,} fading blocks, up to "
+                    f"{begins_s:.6g} s. Usual fix: a larger SlottedAloha.transmit_probability, or a longer "
+                    "coherence time."
+                )
         return slot_s * self._channel.rate_bps(channel_hz, self._block)
 
     def send(self, bits: float, end_s: float) -> None:
