@@ -106,7 +106,8 @@ def main() -> None:
     end = cosim.AfterRounds(num_global_rounds=asked.num_global_rounds)
     fixed = cosim.evolve(base, end=end, evaluation=cosim.Never())
     redivided = cosim.evolve(fixed, uplink=cosim.Radio(sharing=cosim.RedividedShares()))
-    num_edge_rounds = len(cosim.run(fixed, models.build(fixed.model)).rounds) - asked.num_global_rounds
+    counted = cosim.run(fixed, models.build(fixed.model), clock="arrays")
+    num_edge_rounds = len(counted.rounds) - asked.num_global_rounds
     many = cosim.evolve(fixed, num_cells=40, num_clients=600, end=cosim.AfterRounds(num_global_rounds=20))
     fixed_cell, redivided_cell = large_cell(50, cosim.FixedShares()), large_cell(10, cosim.RedividedShares())
     ways: dict[str, Callable[[], int]] = {
