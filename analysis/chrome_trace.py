@@ -37,6 +37,7 @@ import numpy as np
 import pandas as pd
 
 from cosim.files import replace
+from cosim.names import by_number, client_name, edge_name
 from cosim.records import DOWN, UP, Round, Span, Transfer
 from cosim.results import Result
 from cosim.rows.tables import TABLES
@@ -142,7 +143,7 @@ def _system(result: Result) -> dict[str, Any]:
 
 def _cells(result: Result) -> dict[str, str]:
     """For each node that did something the process that shows it, in the order of processes and of tracks."""
-    known = _configured(_system(result))
+    known = _configured(_system(result), result.spans["node"])
     for table in (result.transfers, result.fates, result.plans):
         known |= dict(zip(table["client"], table["edge"], strict=True))
     edges = result.rounds["node"][result.rounds["level"] == "edge"]
@@ -154,14 +155,19 @@ def _cells(result: Result) -> dict[str, str]:
     return dict(sorted(cells.items(), key=lambda of: (order.get(of[1], 1), of[1], of[0] != of[1], of[0])))
 
 
-def _configured(system: dict[str, Any]) -> dict[str, str]:
+def _configured(system: dict[str, Any], nodes: Iterable[str]) -> dict[str, str]:
     """The edge server of each client by a configuration, where there is one: clients are numbered through."""
     if "num_clients" not in system or "num_cells" not in system:
         return {}
     size, larger = divmod(system["num_clients"], system["num_cells"])
-    sizes = system.get("cell_sizes") or [size + (cell < larger) for cell in range(system["num_cells"])]
-    edges = [f"edge-{cell:02d}" for cell, size in enumerate(sizes) for _ in range(size)]
-    return {f"client-{number:04d}": edge for number, edge in enumerate(edges)}
+    sizes = system.get("cell_sizes") or np.where(np.arange(system["num_cells"]) < larger, size + 1, size)
+    last = np.cumsum(sizes)
+    numbers = {node: by_number(node)[1] for node in dict.fromkeys(nodes)}
+    return {
+        node: edge_name(int(np.searchsorted(last, number, side="right")))
+        for node, number in numbers.items()
+        if node == client_name(number) and number < last[-1]
+    }
 
 
 def _rounds_of(node: str) -> str:

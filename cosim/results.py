@@ -13,6 +13,7 @@ Usage::
     result.evaluations[["time_s", "accuracy"]]
 """
 
+import math
 import warnings
 from collections.abc import Mapping
 from functools import partial
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_COUNTS = ("seed", "num_cells", "num_clients")
-"""Of the system in config.json, by which runs are compared and drawn."""
+_COUNTS = {"seed": math.inf, "num_cells": 1e8, "num_clients": 1e8}
+"""Of the system in config.json, by which runs are compared and drawn -> the largest. [no source]"""
 
 
 class AtTarget(NamedTuple):
@@ -210,9 +211,10 @@ class Result:
             config = read_json(folder / name)
             if not isinstance(config.get("system"), dict):
                 raise ValueError("no 'system' in it")
-            for field in _COUNTS:
-                if type(value := config["system"].get(field, 1)) is not int:
-                    raise ValueError(f"{field} = {value!r:.80}, and must be a whole number")
+            for field, most in _COUNTS.items():
+                value = config["system"].get(field, 1)
+                if type(value) is not int or not 0 <= value <= most:
+                    raise ValueError(f"{field} = {value!r:.80}, and must be a whole number up to {most:g}")
             name, fix = SUMMARY, f"cosim run --resume {shown(folder)}, which plays what is missing"
             summary, checksums = summary_of(folder)
             for table in TABLES:

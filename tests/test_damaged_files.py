@@ -21,8 +21,10 @@ import pytest
 
 from cosim import (
     AfterRounds,
+    AfterSeconds,
     ConfigurationError,
     EdgeTraining,
+    FedBuff,
     Hist,
     Never,
     Result,
@@ -34,6 +36,8 @@ from cosim import (
 )
 from cosim.checkpoint import Checkpoint
 from cosim.devices.local_steps import SameSteps
+from cosim.files import checksum
+from cosim.rows.tables import TABLES as EVERY_TABLE
 from cosim.studies.study import Study
 from cosim.studies.table import table_in
 from scenarios.command_line import main
@@ -53,6 +57,7 @@ SYSTEM = System(
     end=AfterRounds(num_global_rounds=3),
 )
 STUDY = Study(evolve(SYSTEM, evaluation=Never()), {"num_clients": (2, 3)}, 1)
+ALL_TABLES = tuple(EVERY_TABLE)
 TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
 FILES = (
     "config.json",
@@ -303,6 +308,115 @@ def test_a_complete_run_without_its_picture_gets_it(whole, tmp_path, capsys):
     assert (tmp_path / "r" / "overview.png").exists()
     for path in (whole / "complete").iterdir():
         assert (tmp_path / "r" / path.name).read_bytes() == path.read_bytes()
+
+
+# --- Files of a stranger, whose checksums are right ---------------------------------------------------------
+
+ASYNCHRONOUS = evolve(SYSTEM, protocol=FedBuff(), end=AfterSeconds(duration_s=1.0), evaluation=Never())
+OTHER_TABLES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "without rows": lambda frame: frame.iloc[:0],
+    "the first row alone": lambda frame: frame.iloc[:1],
+    "no number": lambda frame: frame.assign(**dict.fromkeys(frame.select_dtypes("float"), np.nan)),
+    "endless": lambda frame: frame.assign(**dict.fromkeys(frame.select_dtypes("float"), np.inf)),
+    "large": lambda frame: frame.assign(**dict.fromkeys(frame.select_dtypes("int"), 2**62)),
+    "below 0": lambda frame: frame.assign(**dict.fromkeys(frame.select_dtypes("int"), -(2**62))),
+    "of others": lambda frame: frame.assign(**dict.fromkeys(frame.select_dtypes("str"), "<script>")),
+}
+
+
+@pytest.fixture(scope="module")
+def strangers(whole, tmp_path_factory) -> Path:
+    """A run with rounds and one with versions, which somebody else is about to change."""
+    folder = tmp_path_factory.mktemp("strangers")
+    shutil.copytree(whole / "complete", folder / "rounds")
+    run(ASYNCHRONOUS, out=folder / "versions")
+    return folder
+
+
+def summed_again(folder: Path) -> None:
+    """Let the summary have the checksums of the tables that there are."""
+    summary = json.loads((folder / "summary.json").read_bytes())
+    summary["checksums"] = {name: checksum(folder / f"{name}.parquet") for name in ALL_TABLES}
+    (folder / "summary.json").write_text(json.dumps(summary))
+
+
+def is_shown_or_refused(capsys, words: Sequence[str]) -> None:
+    """A command ends well, or with one sentence."""
+    code, said = said_by(capsys, *words)
+    assert (code, num_errors(said), "Usual fix: " in said) in ((0, 0, False), (2, 1, True)), said
+
+
+@pytest.mark.parametrize("other", OTHER_TABLES)
+@pytest.mark.parametrize("kind", ["rounds", "versions"])
+def test_tables_that_no_run_writes_are_shown_or_refused(kind, other, strangers, tmp_path, capsys):
+    """By report for the table whose lack it has never met, by trace and table for each."""
+    names = ALL_TABLES if ALL else random.Random(f"{kind} {other}").sample(ALL_TABLES, 3)
+    for name in {*names, "versions"}:
+        frame = pd.read_parquet(strangers / kind / f"{name}.parquet")
+        content = parquet(OTHER_TABLES[other](frame))
+        place = damaged(strangers / kind, f"{name}.parquet", content, tmp_path / "r")
+        summed_again(place)
+        is_shown_or_refused(capsys, ["trace", str(place)])
+        is_shown_or_refused(capsys, ["table", str(place), "--out", str(tmp_path / "table.txt")])
+        if ALL or (name, other) == ("versions", "without rows"):
+            is_shown_or_refused(capsys, ["report", str(place)])
+
+
+@pytest.mark.parametrize("field", ["seed", "num_cells", "num_clients", "scenario", "data.split"])
+@pytest.mark.parametrize(
+    "wrong", [None, "x", [1], {"a": {}}, -1, 1.5, 10**400], ids=lambda word: f"{word!r:.9}"
+)
+def test_texts_and_nulls_for_what_config_json_says(field, wrong, strangers, tmp_path, capsys):
+    config = json.loads((strangers / "rounds" / "config.json").read_bytes())
+    *outer, last = ([] if field == "scenario" else ["system"]) + field.split(".")
+    holder = config
+    for name in outer:
+        holder = holder[name]
+    holder[last] = wrong
+    place = damaged(strangers / "rounds", "config.json", json.dumps(config).encode(), tmp_path / "r")
+    is_shown_or_refused(capsys, ["trace", str(place)])
+    if ALL or (field, wrong) in (("num_clients", None), ("num_cells", "x"), ("data.split", 10**400)):
+        is_shown_or_refused(capsys, ["table", str(place), "--out", str(tmp_path / "table.txt")])
+        is_shown_or_refused(capsys, ["report", str(place)])
+    if field in ("num_cells", "num_clients") or (field == "seed" and type(wrong) is not int):
+        with pytest.raises(ConfigurationError, match=rf"config\.json: {field} = .*whole number.*Usual fix"):
+            Result.load(place)
+
+
+def test_a_page_runs_nothing_of_a_strangers(strangers, whole, tmp_path, capsys):
+    """Names of scenarios, designs, nodes and kinds, and texts of errors, are text on it."""
+    evil = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+    place = tmp_path / "r"
+    shutil.copytree(strangers / "rounds", place)
+    config = json.loads((place / "config.json").read_bytes())
+    config["scenario"] = config["system"]["model"] = config["system"]["data"]["kind"] = evil
+    config["system"][evil] = {"kind": evil, evil: evil}
+    (place / "config.json").write_text(json.dumps(config))
+    summary = json.loads((place / "summary.json").read_bytes())
+    summary["measures"]["accuracy"][0] = evil
+    (place / "summary.json").write_text(json.dumps(summary))
+    (place / "provenance.json").write_text(json.dumps({"remark_on_times": evil}))
+    for name in ("spans", "transfers", "fates"):
+        frame = pd.read_parquet(place / f"{name}.parquet")
+        column = "node" if name == "spans" else "client"
+        words = {column: frame[column].replace("client-0001", evil)} | dict.fromkeys(
+            {"outcome"} & {*frame}, evil
+        )
+        frame.assign(**words).astype(frame.dtypes).to_parquet(place / f"{name}.parquet", index=False)
+    summed_again(place)
+    shutil.copytree(whole / "study", tmp_path / "s")
+    runs = pd.read_parquet(tmp_path / "s" / "runs.parquet")
+    changed = runs.assign(name=evil, error=evil, status=["complete", "failed"])
+    changed.attrs = runs.attrs
+    changed.to_parquet(tmp_path / "s" / "runs.parquet", index=False)
+    (tmp_path / "s" / "index.jsonl").unlink()
+    for folder in (place, tmp_path / "s"):
+        code, said = said_by(capsys, "report", str(folder))
+        assert code == 0, said
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        assert "&lt;script&gt;alert(1)" in page
+        assert "<script" not in page
+        assert "<img src=x" not in page
 
 
 # --- Studies ------------------------------------------------------------------------------------------------
