@@ -12,7 +12,7 @@ shortcut, which knows nothing beforehand, or asks the method. So no method that 
 unasked.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import GetSetDescriptorType, MappingProxyType, MemberDescriptorType
 from typing import Any, ClassVar
 
@@ -60,11 +60,16 @@ def _more_derived(cls: type, name: str, own: type, port: type) -> str | None:
     for kind in before:
         for method in _methods(kind):
             is_helper = method.startswith("_") or not hasattr(port, method)
-            if (method in stands_for or (is_helper and HELPERS in stands_for)) and any(
-                method in vars(base) for base in known
-            ):
+            is_meant = method in stands_for or (is_helper and HELPERS in stands_for)
+            if is_meant and _overrides(kind, method, known):
                 return f"{kind.__name__}.{method}"
     return None
+
+
+def _overrides(kind: type, method: str, bases: Sequence[type]) -> bool:
+    """Whether a class has a method of its own in place of that of bases, and not only a lost shortcut."""
+    before = [vars(base)[method] for base in bases if method in vars(base)]
+    return bool(before) and all(vars(kind)[method] is not one for one in before)
 
 
 def own_methods(kind: type, base: type) -> list[str]:

@@ -1,7 +1,10 @@
 """Shortcuts stand for methods by the order in which Python looks them up, mixins among the classes."""
 
+from collections.abc import Iterator
+
 import pytest
 
+import cosim
 from cosim.configuration import HELPERS, Shortcuts, passed_over, stand_for
 
 
@@ -85,3 +88,31 @@ def test_the_more_derived_of_a_shortcut_and_its_methods_counts(bases, many, meth
     made = type("Made", bases, {})()
     assert made.many() == many
     assert passed_over(made) == method
+
+
+def with_shortcuts(of: type) -> Iterator[tuple[type, str, str]]:
+    """Each class of ours below, each shortcut that it has, and each method for which that stands."""
+    for cls in of.__subclasses__():
+        names = {name: None for kind in cls.__mro__ for name in vars(kind).get("shortcuts", {})}
+        for name in names if cls.__module__.startswith("cosim.") else ():
+            kinds = [kind for kind in cls.__mro__ if name in vars(kind)]
+            stands_for = {m: None for k in cls.__mro__ for m in vars(k).get("shortcuts", {}).get(name, ())}
+            if kinds[0] is not kinds[-1]:
+                yield from ((cls, name, method) for method in stands_for if hasattr(cls, method))
+        yield from with_shortcuts(cls)
+
+
+def test_every_shortcut_of_ours_gives_way_to_a_mixin():
+    for name in cosim.__all__:
+        getattr(cosim, name)
+    found = dict.fromkeys(with_shortcuts(Shortcuts))
+    assert len(found) > 60
+    assert {name for _, name, _ in found} >= {"uploads", "ending", "of_all", "program", "is_cross_entropy"}
+    for cls, name, method in found:
+        port = [kind for kind in cls.__mro__ if name in vars(kind)][-1]
+        mixin = type("Mixin", (), {method: lambda self: None})
+        own = type("Own", (mixin, cls), {})
+        assert vars(own)[name] is vars(port)[name], (cls, name, method)
+        assert own.passed_over[name] == f"Mixin.{method}"
+    lost = {(cls.__name__, name) for cls, name, _ in found if name in cls.passed_over}
+    assert lost == {("Scaffold", "num_gradients")}  # its steps add up to more than gradients
