@@ -1,9 +1,9 @@
 """Packages: files of a user's that hide one of ours, because they are called alike.
 
-Python looks for `import analysis` beside the running script first, so an `analysis.py` there takes the place
-of the package that comes with the simulator. A script is warned when it imports `cosim`; a command, which
-needs these packages, refuses such a folder. A `models.py` hides only the networks that are named by a family,
-which say so themselves (`cosim.learning.network.named`).
+Python looks for `import analysis` beside the running script first, so a file of that name there takes the
+place of the package that comes with the simulator. A script is warned when it imports cosim; a command, which
+needs these packages, refuses such a folder. A file called as the package of models hides only the networks
+that are named by a family, which say so themselves (`cosim.learning.network.named`).
 """
 
 import sys

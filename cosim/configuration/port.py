@@ -49,6 +49,10 @@ class Port(Shortcuts):
         """Paths of files that the part reads because its fields name them; a run is known by them again."""
         return ()
 
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences on what is legal in the part's files, and looks like a mistake."""
+        return ()
+
 
 def check_fit(system: Any) -> None:
     """Ask every part whether the system fits it, outer ones first.

@@ -81,8 +81,9 @@ def check_files(config: Any) -> None:
     for part in parts_of(config):
         for text in part.files():
             if not located(text).is_file():
+                name = short(repr(text))
                 raise ConfigurationError(
-                    f"{type(part).__name__}: there is no file {short(text)}. Usual fix: its path from here."
+                    f"{type(part).__name__}: there is no file {name}. Usual fix: its path from this folder."
                 )
 
 

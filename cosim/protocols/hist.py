@@ -11,7 +11,7 @@ hidden layers) is whole in every cell and averaged over cells.
 Source: HIST journal paper, Section II; conference paper, Section III.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.learning.graph.combinations import assemble, submodel
@@ -55,12 +55,13 @@ class Hist(Hierarchical):
                 kind, owner = type(part).__name__, "System" if name == "codec" else "EdgeTraining"
                 rule = f"{kind} keeps a state, and a cell has other units of the model in every global round"
                 raise refuse(owner, name, kind, rule, "HFedAvg, or a rule that keeps none")
+        _units_of(cloud)
         self.submodel_sizes.check(cloud)
         self.parts(Simulation(seed=0), cloud, 0)
 
     def parts(self, sim: Simulation, cloud: Cloud, global_round: int) -> tuple[Part, ...]:
         """Disjoint parts that add up to the whole, one for each cell (eqs. 2 and 3)."""
-        units = cloud.shape.num_units
+        units = _units_of(cloud)
         counts = self.submodel_sizes.counts(cloud, self.training, global_round)
         parts = draw_parts(units, counts, sim.stream(cloud.name, "submodels", global_round))
         if len(parts) != len(cloud.edges):
@@ -82,3 +83,14 @@ class Hist(Hierarchical):
             for edge, part in zip(cloud.edges, parts, strict=True)
         ]
         return assemble(parts, (yield from sim.together(cells)))
+
+
+def _units_of(cloud: Cloud) -> Mapping[str, int]:
+    """How many units each group has, of which every cell gets some."""
+    if not cloud.shape.num_units:
+        raise ConfigurationError(
+            "Hist: every cell trains other units of the network, and System.model declares no groups of "
+            "units (unit_groups). Usual fix: protocol HFedAvg, in which every cell trains the whole model; "
+            "or unit_groups of the network, such as {'hidden': (('0.weight', 0), ('2.weight', 1))}."
+        )
+    return cloud.shape.num_units

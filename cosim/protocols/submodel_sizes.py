@@ -121,11 +121,6 @@ class LatencyOptimal(SubmodelSizes):
                 "LatencyOptimal: this uplink makes clients wait for each other, and no plan knows how long. "
                 "Usual fix: sharing = FixedShares, or EqualSizes."
             )
-        if not cloud.shape.num_units:
-            raise ConfigurationError(
-                "LatencyOptimal: System.model has no hidden units to deal. Usual fix: a hidden layer, such "
-                "as relu-784-300-10."
-            )
         widest, whole = self._widest(cloud), cloud.workload.of().upload.bits
         uncut, unit = (load.upload.bits for load in cloud.workload.by_units(widest))
         if abs(uncut + cloud.shape.num_units[widest] * unit - whole) > TOLERANCE * whole:

@@ -1,16 +1,18 @@
 """Playing: how a run shows itself in a terminal, whoever asks for it."""
 
-import math
 import shlex
 import warnings
 from pathlib import Path
 from typing import Any, Literal
 
 import attrs
+import numpy as np
+import pandas as pd
 from rich.table import Table
 
 from analysis.plots import overview
 from analysis.studies import target_in_words
+from cosim.beforehand.remarks import remarks_on
 from cosim.beforehand.targets import check_targets
 from cosim.files import place, shown
 from cosim.progress import say
@@ -23,6 +25,9 @@ from cosim.units import quantity
 from scenarios.command_line.console import console, next_free_folder, save_picture
 from scenarios.command_line.run import Options
 from scenarios.command_line.targets import targets
+
+GROWN = 10.0
+"""Times the first loss, by which the last one says that training has diverged. [no source]"""
 
 
 def play(
@@ -64,12 +69,25 @@ def play(
     console.print(summary_table(title, result))
     for target in wanted:
         console.print(reached_in_words(result, target, options.held))
-    if not result.evaluations.map(math.isfinite).to_numpy().all():
-        console.print("The loss is not finite: training has diverged. Usual fix: a smaller learning rate.")
+    if words := diverged(result.evaluations):
+        console.print(words)
+    for words in remarks_on(system):
+        console.print(words, soft_wrap=True)
     if 0 < result.summary.num_updates == result.summary.num_dropped:
         console.print("Every update was dropped. Usual fix: a longer wait.")
     console.print(f"Run folder: {shown(out)}\nPicture:    {shown(picture)}", soft_wrap=True)
     return result
+
+
+def diverged(evaluations: pd.DataFrame) -> str | None:
+    """That training has diverged, and what mends it; None: it has not."""
+    fix = "training has diverged. Usual fix: a smaller learning rate."
+    if not np.isfinite(evaluations.to_numpy(dtype=float)).all():
+        return f"The loss is not finite: {fix}"
+    for losses in evaluations.filter(regex="^loss").to_numpy(dtype=float).T:
+        if len(losses) and losses[-1] > GROWN * losses[0] > 0.0:
+            return f"The loss has grown from {losses[0]:.3g} to {losses[-1]:.3g}: {fix}"
+    return None
 
 
 def complete_before(folder: Path) -> Result | None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 import worlds
 from data_sets import loaded
 from worlds import STEPS
@@ -11,14 +12,17 @@ from cosim import (
     ConfigurationError,
     Deadline,
     EqualSizes,
+    EveryVersions,
     Fractions,
     HFedAvg,
     Hist,
+    Never,
     Sgd,
     SubmodelSizes,
     Synthetic,
     System,
     evolve,
+    run,
 )
 from cosim.learning.learner import Learner
 from cosim.rows.trace import Trace
@@ -216,3 +220,21 @@ def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
 def test_parts_that_do_not_fit_are_refused(wrong: System, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         play(wrong)
+
+
+def whole():
+    """A network of a user's, which says nothing of what a cell may leave out."""
+    return torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.Tanh(), torch.nn.Linear(8, 4))
+
+
+@pytest.mark.parametrize("evaluation", [EveryVersions(), Never()])
+def test_a_network_that_declares_no_groups_of_units_has_two_ways_out(evaluation):
+    own = evolve(system(num_cells=2), model=f"{__name__}:whole", evaluation=evaluation)
+    with pytest.raises(ConfigurationError) as refused:
+        run(own)
+    assert str(refused.value) == (
+        "Hist: every cell trains other units of the network, and System.model declares no groups of units "
+        "(unit_groups). Usual fix: protocol HFedAvg, in which every cell trains the whole model; or "
+        "unit_groups of the network, such as {'hidden': (('0.weight', 0), ('2.weight', 1))}."
+    )
+    run(evolve(own, protocol=HFedAvg(training=own.protocol.training), evaluation=Never()))

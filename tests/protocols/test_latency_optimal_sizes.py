@@ -204,7 +204,7 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
             "LatencyOptimal: asks for rates and gains .* of a QueueLink",
         ),
         (lambda s: evolve(s, model="relu-12-2-4"), "3 cells for 2 units"),
-        (lambda s: evolve(s, model="relu-12-4"), "System.model has no hidden units to deal"),
+        (lambda s: evolve(s, model="relu-12-4"), "System.model declares no groups of units"),
         (
             lambda s: evolve(s, uplink=evolve(s.uplink, sharing=ResourceBlocks())),
             "makes clients wait for each other",

@@ -6,6 +6,7 @@ samples) is not counted, as it is not computed. The clients' part of a network i
 the server's part, whose gradient is needed, and local features as one tensor, so torch computes both.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from cosim.data.dataset import Dataset
 from cosim.learning.network.submodels import LOCAL, NetworkShape, Part, Shapes
 from cosim.learning.network.weights import kept_modes
+
+logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # its errors are raised, too
 
 
 class TrainingFlops:

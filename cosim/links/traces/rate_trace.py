@@ -32,7 +32,7 @@ from cosim.links.payload import Payload
 from cosim.links.traces.course import Course, Rate
 from cosim.links.traces.dealing import Dealing, OwnTraces
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
-from cosim.links.traces.table import read
+from cosim.links.traces.table import read, remarks_on
 from cosim.links.uplink import Cell, Job, Link, Places, Uplink, Upload, Uploads
 from cosim.named_files.checked_rows import named_file
 from cosim.simulation import Event, Simulation
@@ -74,6 +74,11 @@ class RateTrace:
             course = Course(time_s, end_s, repeats=self.past_end.repeats, offset_s=offset_s)
             found[client] = TracedRate(where, course, rate_bps)
         return found
+
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences on what looks like a mistake in the file."""
+        path = named_file(RateTrace, self.file)
+        return remarks_on(shown(path), read(path))
 
 
 class TracedRate(Rate):
@@ -153,6 +158,10 @@ class TracedUplink(Uplink):
         """That of the rates."""
         return (self.trace.file,)
 
+    def remarks(self) -> tuple[str, ...]:
+        """Those on the rates."""
+        return self.trace.remarks()
+
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedLink]":
         """The link of each cell."""
         rates = self.trace.of_clients(sim, [client for cell in cells for client in cell.clients])
@@ -194,6 +203,10 @@ class TracedDownlink(Downlink):
     def files(self) -> tuple[str, ...]:
         """That of the rates."""
         return (self.trace.file,)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Those on the rates."""
+        return self.trace.remarks()
 
     def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedCellDownlink]":
         """The downlink of each cell."""

@@ -26,6 +26,10 @@ from cosim.named_files.checked_rows import CheckedRows
 COLUMNS = ("time_s", "device", "rate_bps")
 
 
+FEW_BPS, GAP = 1e3, 20.0
+"""A rate that is small for a link, and a step that is long beside the usual one of a device. [no source]"""
+
+
 class Rows(NamedTuple):
     """The rows of one device, arrays of shape (rows,)."""
 
@@ -42,6 +46,26 @@ def read(path: Path) -> Mapping[str, Rows]:
     """
     found = path.stat()
     return _read(path, found.st_mtime_ns, found.st_size)
+
+
+def remarks_on(where: str, devices: Mapping[str, Rows]) -> tuple[str, ...]:
+    """Sentences on stamps and rates that are legal, and look like a mistake."""
+    found = []
+    if (most_bps := max(float(rows.rate_bps.max()) for rows in devices.values())) < FEW_BPS:
+        found.append(
+            f"{where}: no rate is above {most_bps:g} bit/s. Usual fix: rate_bps in bit/s, 1e6 times Mbit/s."
+        )
+    for device, (time_s, _) in devices.items():
+        steps_s = np.diff(time_s)
+        longest = int(steps_s.argmax()) if len(steps_s) > 1 else 0
+        if len(steps_s) > 1 and steps_s[longest] > GAP * np.median(steps_s):
+            found.append(
+                f"{where}, device {device!r}: no row between {time_s[longest]:g} s and "
+                f"{time_s[longest + 1]:g} s, so its rate stays for so long. Usual fix: rows in between, of "
+                "rate 0 where there was no link."
+            )
+            break  # the other devices were most often recorded alike
+    return tuple(found)
 
 
 @lru_cache(maxsize=4)

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from attrs import evolve
 
 from analysis.studies import MEASURES, is_tight, metrics, reference_of
@@ -12,6 +14,7 @@ from analysis.tables import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
 from cosim.beforehand.heavy_tails import remark_on_times
+from cosim.beforehand.remarks import remarks_on
 from cosim.beforehand.targets import task_of
 from cosim.configuration import ConfigurationError, kind_of
 from cosim.files import place, shown
@@ -76,15 +79,27 @@ def play(
     for name, own in runs[runs["status"] == "complete"].groupby("name", sort=False):
         if (own["num_updates"] > 0).all() and (own["num_dropped"] == own["num_updates"]).all():
             console.print(f"{name}: every update was dropped. Usual fix: a longer wait.", soft_wrap=True)
+        if is_diverged(own):
+            fix = "Usual fix: a smaller learning rate."
+            console.print(f"{name}: a loss is not finite, so training has diverged. {fix}", soft_wrap=True)
     for design in found:
         if design.system is not None and (remark := remark_on_times(design.system)):
             console.print(f"{design.name}: {remark}", soft_wrap=True)
+    remarks = [words for design in found if design.system for words in remarks_on(design.system)]
+    for words in dict.fromkeys(remarks):
+        console.print(words, soft_wrap=True)
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)
     num_runs = in_words("num_runs", len(runs))
     console.print(f"Study folder: {shown(out)} ({num_runs}, {len(failed)} failed)", soft_wrap=True)
     return int(bool(len(failed)))
+
+
+def is_diverged(runs: pd.DataFrame) -> bool:
+    """True where complete runs of a design that learns have a last loss that is not finite."""
+    losses = runs[runs["last_version"].notna()].filter(regex="^loss").to_numpy(dtype=float)
+    return losses.size > 0 and not np.isfinite(losses).any(axis=1).all()  # tasks have columns of their own
 
 
 def asked(base: System, options: Options) -> Study:

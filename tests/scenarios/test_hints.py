@@ -1,0 +1,132 @@
+"""Hints of the command line: words of other programs, training that diverges, numbers that few mean."""
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from scenarios import command_line
+from scenarios.command_line.playing import diverged
+from scenarios.command_line.study.playing import is_diverged
+
+SMALL = """
+import cosim
+from cosim.testing import small_system
+
+def system():
+    return cosim.evolve(small_system(), evaluation=cosim.Never())
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a small scenario that learns nothing."""
+    (tmp_path / "small.py").write_text(SMALL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(command_line.sys.modules, "small", raising=False)
+    return tmp_path
+
+
+def call(*words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(list(words))
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ("--lr 0.1", "no option --lr. Did you mean --learning-rate? See --help."),
+        ("--rounds 3", "Did you mean --num-global-rounds?"),
+        ("--batch 3", "Did you mean --batch-size?"),
+        ("--users 3", "Did you mean --num-clients?"),
+        ("--epochs 3", "epochs is Epochs(num_epochs=...), of which the steps of EdgeTraining may be."),
+        ("--momentum 0.9", "Momentum has it: --protocol.training.local.kind Momentum."),
+        ("--protocol.kind FedAvg", "Did you mean HFedAvg? FedAvg is HFedAvg in one cell (num_cells = 1))."),
+        ("--protocol.kind FedAdam", "FedAdam is a kind of ServerUpdate)."),
+        ("--local.kind FedProx", "Did you mean Proximal?"),
+        ("--local.kind SGD", "Did you mean Sgd?"),
+    ],
+)
+def test_options_by_words_of_other_programs(option, hint, capsys):
+    assert call("show", "small.py", *option.split()) == 2
+    said = capsys.readouterr().err
+    assert hint in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("study", "message"),
+    [
+        (
+            "--over bandwidth_hz=1e6,x",
+            'bandwidth_hz = "x": no design can have it. FixedShares.',
+        ),
+        (
+            "--over num_cells=1,2.5",
+            "num_cells = 2.5: no design can have it. System.num_cells = 2.5: m",
+        ),
+        ("--over protocol.kind=Hist,Hits", 'protocol.kind = "Hits": no design can have it.'),
+        ("--over lr=0.1,0.2", "lr: there is no such field. Did you mean learning_rate?"),
+        (
+            "--design A:uplink.kind=TracedUplink;uplink.trace.file=no.csv --design B:",
+            "no file 'no.csv'",
+        ),
+        ("--design A:bandwith_hz=2e6 --design B:", "there is no such field. Did you mean bandwidth_hz?"),
+        ("--design A:num_cells=90 --design B:", "System.num_cells = 90: more cells than clients (5)"),
+        ("--design A:num_cells=1 --design A:num_cells=2", "is given twice"),
+        ("--over num_cells=1,2 --out small.py/s", "out = small.py/s: cannot be written"),
+    ],
+)
+def test_a_study_with_a_mistake_plays_nothing(study, message, here, capsys):
+    assert call("study", "small.py", *study.split()) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not (here / "studies").exists()
+
+
+def test_numbers_that_few_mean_are_told_beside_the_run(capsys):
+    assert call("run", "small.py", "--bandwidth-hz", "5", "--quiet", "--out", "run") == 0
+    assert "uplink.sharing.bandwidth_hz = 5 Hz is little. Usual fix: 5e+06," in capsys.readouterr().out
+    assert json.loads(Path("run/summary.json").read_text())["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("losses", "words"),
+    [
+        ([2.3, 1.0, 0.5], None),
+        ([2.3, 2.5, 4.0], None),
+        (
+            [2.3, 30.0, 4e5],
+            "The loss has grown from 2.3 to 4e+05: training has diverged.",
+        ),
+        ([2.3, math.nan, math.nan], "The loss is not finite: training has diverged. Usual fix: a smaller"),
+        ([2.3, math.inf], "The loss is not finite"),
+        ([], None),
+    ],
+)
+def test_training_that_has_diverged_is_told(losses, words):
+    found = diverged(pd.DataFrame({"accuracy": [0.5] * len(losses), "loss_nats": losses}, dtype=float))
+    assert found is None if words is None else str(found).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        ({"loss_nats": [1.0, 2.0]}, False),
+        ({"loss_nats": [1.0, math.nan]}, True),
+        ({"loss_nats": [math.nan, math.inf]}, True),
+        ({"loss_nats": [math.nan, math.nan], "loss_s2": [1.0, 2.0]}, False),  # another task's
+        ({}, False),
+    ],
+)
+def test_a_design_whose_runs_have_diverged_is_told(runs, told):
+    assert is_diverged(pd.DataFrame({"last_version": [3.0, 3.0]} | runs)) is told
+
+
+def test_runs_that_learn_nothing_have_not_diverged():
+    assert not is_diverged(pd.DataFrame({"last_version": [math.nan], "loss_nats": [math.nan]}))
