@@ -70,12 +70,14 @@ class Terms:
         return self.policy.num_selected_of(sizes, known_link(cloud).num_at_once)
 
     def problem(self, cloud: Cloud) -> Problem:
-        """The problem of every edge round with the highest budget for all, without gains."""
+        """The problem of an edge round that begins now, with the highest budget for all, without gains."""
         clients = [client for edge in cloud.edges for client in edge.clients]
         num_selected, load = self.num_selected(cloud), cloud.workload.of()
         plain = Problem(
             cell=np.repeat(np.arange(len(cloud.edges)), [len(edge.clients) for edge in cloud.edges]),
-            step_cycles=self.step_cycles(cloud),
+            step_cycles=np.concatenate(
+                [load.step_cycles_of(edge.clients, self.batch_size) for edge in cloud.edges]
+            ),
             min_frequency_hz=np.array([client.cpu.lowest_frequency_hz for client in clients]),
             max_frequency_hz=np.array([client.cpu.frequency_hz for client in clients]),
             min_power_w=np.zeros(len(clients)),
@@ -94,11 +96,6 @@ class Terms:
             theta=0.5,
         )
         return self.policy.posed(plain)
-
-    def step_cycles(self, cloud: Cloud) -> NDArray[np.float64]:
-        """Cycles of a local round that every client would begin now."""
-        load = cloud.workload.of()
-        return np.concatenate([load.step_cycles_of(edge.clients, self.batch_size) for edge in cloud.edges])
 
     def known_snr_per_w(self, cloud: Cloud, job: Job) -> NDArray[np.float64]:
         """SNR at 1 W of every client in what it will send in, as far as the policy trusts it."""
@@ -186,8 +183,8 @@ class Planner:
                 self._plans.clear()  # all cells have ended the last global round
             there = np.concatenate([edge.clients.fleet.are_there() for edge in self._cloud.edges])
             problem = attrs.evolve(
-                self._fixed,
-                step_cycles=self._terms.step_cycles(self._cloud),
+                self._terms.problem(self._cloud),  # anew, for a step costs what it costs now
+                energy_budget_j=self._fixed.energy_budget_j,
                 snr_per_w=self._terms.known_snr_per_w(self._cloud, job) * there,
                 is_repeated=self._fixed.is_repeated if last is None else last.is_selected,
             )
