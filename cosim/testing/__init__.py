@@ -29,7 +29,7 @@ Laws of runs (`check_system`):
 - *jobs*: client and number name one job, done if its upload has arrived, and its activities lie within it;
 - *updates*: what an asynchronous server applies has arrived, and is applied once, as stale as versions say,
   with the weight that the table has;
-- *cells*: each trains, where more than one version is made;
+- *cells*: each trains, with one seed or another, in as many versions as there are cells;
 - *weights*: what is learned is finite;
 - *both clocks*: what can be played on arrays has the same tables there, bit for bit, as by events;
 - *determinism*: the same seed gives the same tables and weights, with any number of workers, and with

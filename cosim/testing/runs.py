@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.devices.cycles import LocalStep
 from cosim.draws import Numbers
@@ -18,7 +20,7 @@ from cosim.running import run
 from cosim.servers.cloud import VersionReport
 from cosim.simulation import Simulation
 from cosim.system import System
-from cosim.testing.activities import every_cell_trains, powers_are_the_devices
+from cosim.testing.activities import powers_are_the_devices, silent_cells
 from cosim.testing.asked import Asked
 from cosim.testing.contract import contract
 from cosim.testing.laws import LAWS, BrokenLaw, broken, same_tables
@@ -31,12 +33,14 @@ from cosim.testing.versions import check_weights
 
 TIMES = "a draw that hangs on what was drawn before, or a set whose order is followed"
 ON_ARRAYS = "a method of one event and one of arrays that do not say the same"
+NUM_SEEDS = 5
+"""With which a cell may happen to be left out."""
 STATE = "state that no configuration and no checkpoint holds"
 
 
 @contract
 def check_system(system: System, network: Any = None) -> None:
-    """Check all laws of runs on a system, which should be small: it is played about eight times.
+    """Check all laws of runs on a system, which should be small: it is played about seven times.
 
     Args:
         network: What it trains; None: its model by name.
@@ -56,7 +60,7 @@ def check_system(system: System, network: Any = None) -> None:
             usual = run(system, network, num_workers=1, clock="events")
         payloads.check()
         _keeps_laws(usual)
-        every_cell_trains(usual)
+        _every_cell_trains(system, network, usual)
         if system.evaluation.learns:
             weights_are_numbers(usual)
         on_arrays = False
@@ -121,6 +125,18 @@ def _cycles_of_many(system: System) -> None:
 def _keeps_laws(result: Result) -> None:
     for law in (*LAWS, powers_are_the_devices):
         law(result)
+
+
+def _every_cell_trains(system: System, network: Any, usual: Result) -> None:
+    """Check that somebody of every cell trains, with one seed or another."""
+    silent = silent_cells(usual)
+    for another in range(1, NUM_SEEDS):
+        if not silent:
+            return
+        silent &= silent_cells(times_of(attrs.evolve(system, seed=system.seed + another), network))
+    if silent:
+        where = f"no client of cell {min(silent)} trains, whatever the seed"
+        raise broken("cells", where, "a loop over the servers that leaves one out")
 
 
 def _on_both_clocks(system: System, network: Any, usual: Result) -> bool:
