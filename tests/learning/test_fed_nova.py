@@ -26,7 +26,7 @@ from cosim import (
     TorchFunction,
     evolve,
 )
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, configuration
 from cosim.data.synthetic import Synthetic
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
@@ -127,12 +127,15 @@ class Halved(Sgd):
         """Nothing."""
 
 
+@configuration
 class Counted(Halved):
     """It knows."""
 
+    per_step: float = 0.5
+
     def num_gradients(self, num_steps):
-        """Half a gradient a step."""
-        return 0.5 * num_steps
+        """As many a step."""
+        return self.per_step * num_steps
 
 
 @pytest.mark.parametrize("server", [FedNova(), FedAdam(mean=FedNova())])
@@ -154,6 +157,8 @@ def test_steps_of_which_nothing_is_known_are_refused(local, server):
 
 def test_a_rule_of_ones_own_says_how_many_gradients_it_takes():
     assert system(Counted(), FedNova()).protocol.jobs_per_round((3,)) is not None
+    with pytest.raises(ConfigurationError, match=r"Counted\.num_gradients\(1\) = 0\.0: must be a finite"):
+        system(Counted(per_step=0.0), FedNova())
 
 
 def system(local: LocalTraining, server: ServerUpdate) -> System:

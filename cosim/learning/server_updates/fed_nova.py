@@ -84,6 +84,11 @@ def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
             "different steps cannot be weighed. Usual fix: Sgd, Momentum without keeps_state, Proximal with "
             f"learning_rate times mu at most 1; or num_gradients in {kind}, where it is yours."
         )
+    if not 0.0 < number < math.inf:
+        raise ConfigurationError(
+            f"{type(rule).__name__}.num_gradients({num_steps}) = {number}: must be a finite number above 0. "
+            "Usual fix: the sum of what each gradient counts in the way of so many steps."
+        )
     return number
 
 
