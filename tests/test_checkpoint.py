@@ -32,6 +32,8 @@ from cosim.learning.learner import Learner
 from cosim.rows.tables import TABLES
 from scenarios.command_line import main
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
+
 ROOT = Path(__file__).parents[1]
 TRAINING = worlds.training(waiting=worlds.DEADLINE)
 SIX = AfterRounds(num_global_rounds=6)

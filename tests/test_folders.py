@@ -27,6 +27,8 @@ from cosim import (
 from cosim.studies.study import Study
 from scenarios.command_line import main
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
+
 ROOT = Path(__file__).parents[1]
 SYSTEM = System(
     num_cells=1,

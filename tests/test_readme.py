@@ -66,6 +66,7 @@ def test_folders_that_commands_look_at_were_written_by_one_before():
         made |= {out} if out else set()
 
 
+@pytest.mark.usefixtures("unwritten_pictures")
 def test_the_command_line_takes_the_scenario_as_one_of_ours(tmp_path, monkeypatch, capsys):
     """Each line as it is typed, in a folder outside of the checkout, its module not loaded; fewer rounds."""
     shorter = SCENARIO.replace("num_global_rounds=30", "num_global_rounds=3")
@@ -89,6 +90,7 @@ def test_the_command_line_takes_the_scenario_as_one_of_ours(tmp_path, monkeypatc
     assert mean_s[5e5] > mean_s[1e6] > results[0].summary.time_s
 
 
+@pytest.mark.usefixtures("unwritten_pictures")
 def test_the_part_is_on_the_command_line(tmp_path, monkeypatch, capsys):
     """Its commands in one process, with fewer rounds; each rest is a span."""
     (tmp_path / "rests.py").write_text(PART)

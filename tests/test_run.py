@@ -54,6 +54,8 @@ from cosim.testing import small_system
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
+
 ROOT = Path(__file__).parents[1]
 TABLES = ("spans", "transfers", "fates", "plans", "rounds", "tallies", "versions", "updates", "evaluations")
 FILES = {

@@ -11,6 +11,8 @@ from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.testing import small_system
 from scenarios import command_line
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
+
 SNR = 100.0
 
 

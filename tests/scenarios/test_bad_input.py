@@ -37,6 +37,8 @@ from cosim.configuration import to_dict
 from cosim.devices.local_steps import SameSteps
 from scenarios.command_line.run import read_config
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
+
 NUM_BATCHES, BATCH = 8, 100
 BAND, SNR = "uplink.sharing.bandwidth", "uplink.link.snr_db"
 TRAINING = EdgeTraining(

@@ -42,6 +42,8 @@ from scenarios import rawhfl
 from scenarios.command_line import main, playing
 from scenarios.command_line.console import console
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
+
 PARAMETERS = (43 * 512 + 512) + (512 * 256 + 256) + (256 * 256 + 256)
 """Weights and biases of three layers."""
 SAMPLE_BITS = 44 * 32

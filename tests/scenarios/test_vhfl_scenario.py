@@ -42,6 +42,8 @@ from scenarios import vhfl
 from scenarios.command_line import main
 from scenarios.command_line.console import console
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
+
 SLOW, FAST = 1e10, 1e5
 """Cycles of a step: two steps take 10 to 20 s, or nothing beside a T_p of 1.9 s."""
 THEORY = Sojourn(arrival_rate_per_s=2.0, weights=(0.5, 0.5), rates_per_s=(8.0, 2.0))
