@@ -59,10 +59,14 @@ class Device:
         if self.memory_bits is not None and not 0.0 < self.memory_bits < math.inf:
             rule = "must be a finite number above 0, or None"
             raise refuse("Device", "memory_bits", self.memory_bits, rule, "None: unlimited")
-        for name in ("receive_w", "idle_w", "sleep_w"):
-            if not 0.0 <= getattr(self, name) < math.inf:
+        powers = {name: getattr(self, name) for name in ("receive_w", "idle_w", "sleep_w")}
+        powers |= {
+            f"cpu.{name}": getattr(self.cpu, name) for name in ("capacitance_j_per_hz2", "static_power_w")
+        }
+        for name, value in powers.items():
+            if not 0.0 <= value < math.inf:
                 rule = "must be a finite number, 0 or above"
-                raise refuse("Device", name, getattr(self, name), rule, "check the table of devices")
+                raise refuse("Device", name, value, rule, "check the table of devices")
         if self.sleeps_after_s is not None and not 0.0 <= self.sleeps_after_s < math.inf:
             rule = "must be a finite number, 0 or above, or None"
             raise refuse("Device", "sleeps_after_s", self.sleeps_after_s, rule, "None: it never sleeps")
@@ -109,8 +113,9 @@ class DeviceArrays(Sequence[Device]):
     def __attrs_post_init__(self) -> None:
         wrong = ~((self.frequency_hz > 0.0) & (self.frequency_hz < math.inf))
         wrong |= ~((self.tx_power_w > 0.0) & (self.tx_power_w < math.inf))
-        for power_w in (self.receive_w, self.idle_w, self.sleep_w):
-            wrong |= ~((power_w >= 0.0) & (power_w < math.inf))
+        powers = (self.receive_w, self.idle_w, self.sleep_w, self.static_power_w, self.capacitance_j_per_hz2)
+        for power in powers:
+            wrong |= ~((power >= 0.0) & (power < math.inf))
         wrong |= ~(self.sleeps_after_s >= 0.0) | ~(self.memory_bits > 0.0)
         if wrong.any():
             _ = self[int(wrong.argmax())]  # which says what is wrong
