@@ -5,6 +5,7 @@ SimPy's environment, whose instants are those of `cosim.instants`. `cosim.simula
 
 import math
 import sys
+from bisect import bisect_right
 from heapq import heappush
 from typing import Any
 
@@ -13,7 +14,7 @@ import simpy
 from simpy.events import NORMAL
 
 from cosim.configuration import ConfigurationError
-from cosim.instants import LATEST_S, instant_after
+from cosim.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE, instant_after
 
 
 class Clock(simpy.Environment):
@@ -29,7 +30,11 @@ class Clock(simpy.Environment):
 
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
         """Let an event come after a delay."""
-        time_s = instant_after(self._now, delay) if delay else self._now
+        time_s = self._now
+        if delay:  # instant_after, without a call for every event
+            time_s += delay
+            per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
+            time_s = ((time_s * per_s + WHOLE) - WHOLE) / per_s
         heappush(self._queue, (time_s, priority, next(self._eid), event))
 
     def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:

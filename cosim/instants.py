@@ -24,15 +24,14 @@ Times = NDArray[np.float64]
 LATEST_S: Final = 1e9
 """The end of the clock, 32 years."""
 
-_DECADES: Final = tuple(float(f"1e{power}") for power in range(-7, 15))
-_UNITS_PER_S: Final = tuple(float(f"1e{power}") for power in range(22, -1, -1))
+DECADES: Final = tuple(float(f"1e{power}") for power in range(-7, 15))
+UNITS_PER_S: Final = tuple(float(f"1e{power}") for power in range(22, -1, -1))
 """First instants of the decades from 1e-7 s on, and units of 15 digits in each, the one before them first."""
-_DECADES_S, _UNITS = np.array(_DECADES), np.array(_UNITS_PER_S)
-_FIRST_S = np.append(0.0, _DECADES_S)
-_WHOLE: Final = 2.0**52
+WHOLE: Final = 2.0**52
 """Added and taken away again, it rounds to a whole number."""
-_NOT_EARLIER: Final = 0.25
-"""Rounds up, unless it is a rounding of a unit: a sum of decimals is off by less."""
+_DECADES_S, _UNITS = np.array(DECADES), np.array(UNITS_PER_S)
+_NOT_EARLIER: Final = 0.125
+"""Of a unit: rounds up what is off by more than the roundings of a sum of decimals, 3 / 8 of a unit."""
 
 
 @overload
@@ -47,7 +46,11 @@ def instant_after(start_s: Any, lasts_s: Any) -> Any:
     Args:
         start_s: In s, a float or an array, as `lasts_s`; shapes are broadcast.
     """
-    return _sum(start_s, lasts_s)
+    time_s = start_s + lasts_s
+    if type(time_s) is float:
+        per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
+        return ((time_s * per_s + WHOLE) - WHOLE) / per_s
+    return _of_many(time_s, start_s)
 
 
 @overload
@@ -58,13 +61,17 @@ def deadline_after(start_s: Times, within_s: float | Times) -> Times: ...
 def deadline_after(start_s: float, within_s: Times) -> Times: ...
 def deadline_after(start_s: Any, within_s: Any) -> Any:
     """The last instant for what begins at an instant and may last so long; arguments as `instant_after`."""
-    return _sum(start_s, within_s, _NOT_EARLIER)
+    time_s = start_s + within_s
+    if type(time_s) is float:
+        per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
+        return ((time_s * per_s + _NOT_EARLIER + WHOLE) - WHOLE) / per_s
+    return _of_many(time_s, start_s, _NOT_EARLIER)
 
 
 def duration_between(start_s: float, end_s: float) -> float:
     """How long it is from one instant to a later one; their floats differ by roundings more or less."""
-    places = bisect_right(_DECADES, start_s), bisect_right(_DECADES, end_s)
-    start, end = (round(_UNITS_PER_S[p] * s) * 10**p for p, s in zip(places, (start_s, end_s), strict=True))
+    places = bisect_right(DECADES, start_s), bisect_right(DECADES, end_s)
+    start, end = (round(UNITS_PER_S[p] * s) * 10**p for p, s in zip(places, (start_s, end_s), strict=True))
     return (end - start) / 10**22
 
 
@@ -76,23 +83,18 @@ def num_periods(now_s: float, period_s: float) -> int:
     return num
 
 
-def _sum(start_s: Any, lasts_s: Any, more: float = 0.0) -> Any:
-    if isinstance(start_s, float | int) and isinstance(lasts_s, float | int):
-        place = bisect_right(_DECADES, start_s + lasts_s)
-        per_s = _UNITS_PER_S[place]
-        units = start_s * per_s
-        if place == 0 or start_s >= _DECADES[place - 1]:
-            units = (units + _WHOLE) - _WHOLE  # it is an instant of this decade
-        return ((units + lasts_s * per_s + more + _WHOLE) - _WHOLE) / per_s
-    places = _DECADES_S.searchsorted(start_s + lasts_s, side="right")
-    per_s = _UNITS[places]
-    units = start_s * per_s
-    whole = (units + _WHOLE) - _WHOLE
-    is_before = start_s < _FIRST_S[places]
-    units = np.where(is_before, units, whole) if is_before.any() else whole
-    units += lasts_s * per_s
-    units += more
-    units += _WHOLE
-    units -= _WHOLE
-    units /= per_s
-    return units
+def _of_many(time_s: Any, start_s: Any, more: float = 0.0) -> Any:
+    """Instants of a sum that none is before a start; an array is overwritten."""
+    if not isinstance(time_s, np.ndarray):
+        return instant_after(float(time_s), 0.0) if more == 0.0 else deadline_after(float(time_s), 0.0)
+    if not time_s.size:
+        return time_s
+    first_s = start_s if type(start_s) is float else float(time_s.min())
+    place, last = bisect_right(DECADES, first_s), bisect_right(DECADES, float(time_s.max()))
+    per_s = UNITS_PER_S[last] if place == last else _UNITS[_DECADES_S.searchsorted(time_s, side="right")]
+    time_s *= per_s
+    if more:
+        time_s += more
+    np.rint(time_s, out=time_s)
+    time_s /= per_s
+    return time_s

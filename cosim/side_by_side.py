@@ -324,5 +324,5 @@ class _Alarm(simpy.Event):
         super().__init__(environment)
         self._ok = True
         self._value = None
-        time_s = deadline_after(environment.now, delay_s)
+        time_s = deadline_after(environment.now, delay_s) if delay_s else environment.now
         environment.schedule_at(self, sys.maxsize - 2 * depth + comes_last, time_s)

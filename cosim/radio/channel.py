@@ -60,4 +60,5 @@ class Channel:
         """The instant at which a fading block ends by itself; infinity: it does not, or all are as silent."""
         if self.mean_snr.snr_in(1.0) == 0.0:
             return math.inf
-        return instant_after(0.0, self.fading.end_s(block))
+        end_s = self.fading.end_s(block)
+        return end_s if end_s == math.inf else instant_after(0.0, end_s)

@@ -95,16 +95,14 @@ class ArrayRound:
             receives_first: Whether all have received before the round's clock starts.
         """
         fleet, now_s, job = clients.fleet, sim.now_s, work.job
-        at_once_s = np.broadcast_to(now_s, len(clients))
-        clock_s, begins_s = now_s, at_once_s if received is None else received.ends_s
-        if receives_first:
-            clock_s = float(begins_s.max(initial=now_s))
-            begins_s = np.broadcast_to(clock_s, len(clients))
+        clock_s, begin_s = now_s, now_s if received is None else received.ends_s
+        if received is not None and receives_first:
+            clock_s = begin_s = float(received.ends_s.max(initial=now_s))
         link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s))
         lasts_s = fleet.training_s(sim, clients.places, cycles, job.number)
         _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
         _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
-        trained_s = instant_after(begins_s, lasts_s)
+        trained_s = instant_after(begin_s, lasts_s)
         uploads = link.uploads(clients.places, trained_s, work.payload, fleet.devices.tx_power_w, job)
         if uploads is None:
             return None
@@ -113,6 +111,7 @@ class ArrayRound:
         if ending is None:
             return None
         rested = Rested.begun(clients, now_s)
+        begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(len(clients), begin_s)
         played = cls(clients, work, now_s, received, begins_s, trained_s, uploads, ending, rested)
         played.let_rest()  # for who asks before it ends, as another cell's evaluation does
         return played
