@@ -34,7 +34,6 @@ def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> A
         num_nodes: How many nodes may be at work.
 
     Raises:
-        EmptySchedule: It never comes, since no event is left.
         ConfigurationError: Time stands still.
     """
     assert last.callbacks is not None
