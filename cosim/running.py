@@ -156,11 +156,10 @@ def run(
         if progress:
             show = alone.enter_context(progress_of(title))
             listener = shown_and_heard(show, system.end, listener)
-        if folder is not None and system.evaluation.learns:
-            Digest(sim._trace)
+        digest = Digest(sim._trace) if folder is not None and system.evaluation.learns else None
         rows = RowGroups(sim._trace, system.num_clients, folder, group_rows)
         alone.callback(rows.discard)
-        writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every)
+        writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every, digest)
         num_kept_values = kept_values_of(system, learner.shape)
         written_rows = None if folder is None else group_rows
         needs = partial(needs_of, system, num_kept_values=num_kept_values, group_rows=written_rows)
@@ -275,7 +274,9 @@ class _Writer:
         known: Checkpoint | None,
         listener: Callable[[VersionReport], None],
         checkpoint_every: int | None,
+        digest: Digest | None,
     ) -> None:
+        self._digest = digest
         self._sim, self._learner, self._listener = sim, learner, listener
         self._checkpoint_every = checkpoint_every
         self._config, self._rows, self._folder = config, rows, rows.folder
@@ -293,6 +294,8 @@ class _Writer:
                 self.when_replayed()
             if report.evaluation:
                 self._evaluated = report if self._folder else report._replace(living={}, trained={})
+                if self._digest is not None:
+                    self._digest.mark(report.moment)
             num_new = report.version - max(self._kept, 0)
             if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
                 self._keep_model()
@@ -316,7 +319,7 @@ class _Writer:
         arrays = self._learner.arrays
         Checkpoint(
             version=evaluated.version,
-            rows=evaluated.rows,
+            rows=self._sim._trace.digest(evaluated.moment),
             weights=self._learner.weights(evaluated.model),
             companions=self._learner.companions(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},

@@ -43,10 +43,25 @@ class Digest:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._from_s, self._sums = -math.inf, dict.fromkeys(TABLES, _NONE)
-        trace.before_forgetting, trace.digest = self._advance, self.at
+        self._marked: Moment | None = None
+        self._of_marked: dict[str, str] | None = None
+        trace.before_forgetting, trace.digest = self._let_go, self.at
+
+    def mark(self, moment: Moment) -> None:
+        """Keep what the digest of a moment is made of, until another is marked."""
+        with interrupts_deferred():
+            self._trace.before_group(math.nextafter(moment.before_s, -math.inf))
+            self._marked, self._of_marked = moment, None
 
     def at(self, moment: Moment) -> dict[str, str]:
-        """Digest of the rows that are whole at a moment, by table; no earlier than what was asked before."""
+        """Digest of the rows that are whole at a moment, by table.
+
+        Args:
+            moment: The marked one, or one that is no earlier than all that were asked for.
+        """
+        if moment == self._marked and self._of_marked is not None:
+            return self._of_marked
+        assert moment.before_s >= self._from_s
         self._advance(moment.before_s)
         sums = dict(self._sums)
         if moment.before_s == moment.now_s:
@@ -57,6 +72,12 @@ class Digest:
                     which = (rounds > 0) & (rounds <= moment.num_global_rounds)
                     sums[name] = _added(sums[name], {key: of[which] for key, of in columns.items()})
         return {name: f"{num} {total:016x}" for name, (num, total) in sums.items() if num}
+
+    def _let_go(self, before_s: float) -> None:
+        """Take in the rows that ended before an instant, and are going to be forgotten."""
+        if self._marked is not None and self._of_marked is None:
+            self._of_marked = self.at(self._marked)
+        self._advance(before_s)
 
     def _advance(self, before_s: float) -> None:
         """Take in the rows that ended before an instant; all of them or, where it fails, none."""

@@ -34,8 +34,8 @@ class VersionReport(NamedTuple):
     """What a listener hears of a new version of the global model, again if it turns out to be the last.
 
     With an evaluation, the model, what the nodes keep (`states`) and other models that somebody still needs
-    (`living`) are computed; `trained` has the weights of updates that are trained and still needed, and
-    `rows` the digest of the rows up to the version, where it is kept.
+    (`living`) are computed; `trained` has the weights of updates that are trained and still needed.
+    Which rows were whole then says `moment`.
     """
 
     progress: Progress
@@ -44,7 +44,7 @@ class VersionReport(NamedTuple):
     states: Mapping[str, PendingState] = MappingProxyType({})
     living: Mapping[str, PendingModel] = MappingProxyType({})
     trained: Mapping[str, Any] = MappingProxyType({})
-    rows: Mapping[str, str] = MappingProxyType({})
+    moment: Moment = Moment()
 
     @property
     def version(self) -> int:
@@ -56,14 +56,12 @@ class VersionReport(NamedTuple):
 class _Standing:
     """How far a run has come.
 
-    Its last version, what clients had taken at rest by then and which rows were whole, and the last version
-    that was evaluated.
+    Its last version and what clients had taken at rest by then, and the last that was evaluated.
     """
 
     last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel()))
     evaluated: Progress | None = None
     rest_j: float = 0.0
-    moment: Moment = attrs.field(factory=Moment)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -199,11 +197,11 @@ class Cloud(Server):
         if not self.evaluation.learns:
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
         others = {name: other for name, other in self.living.items() if other is not model}
-        standing.moment = sim._trace.moment(progress.time_s, progress.num_global_rounds)
+        moment = sim._trace.moment(progress.time_s, progress.num_global_rounds)
         if known and progress.version == known.version:
-            known.check_rows(progress.time_s, sim._trace.digest(standing.moment))
+            known.check_rows(progress.time_s, sim._trace.digest(moment))
             known.settle(self.learner, model, self.states, others, self._asked)
-        standing.last = VersionReport(progress, None, model, dict(self.states), others)
+        standing.last = VersionReport(progress, None, model, dict(self.states), others, moment=moment)
         if sim.rests is not None and self.evaluation.learns:
             standing.rest_j = sim.rests.energy_j(sim.now_s)
         last = standing.evaluated
@@ -227,8 +225,8 @@ class Cloud(Server):
             scores, measures = self.learner.evaluate(last.model), self.learner.measures
             evaluation = Evaluation(progress.time_s, progress.version, scores, measures, standing.rest_j)
         sim._trace.record(evaluation)
-        trained, rows = self.learner.trained(self._asked), sim._trace.digest(standing.moment)
-        standing.last = last._replace(evaluation=evaluation, trained=trained, rows=rows)
+        trained = self.learner.trained(self._asked)
+        standing.last = last._replace(evaluation=evaluation, trained=trained)
 
     def finish(self, sim: Simulation) -> None:
         """Evaluate the last version where nobody knew that it would be the last."""

@@ -39,15 +39,17 @@ def digests(
     RowGroups(sim._trace, system.num_clients, group_rows=group_rows)
 
     def heard(report):
-        progress = report.progress
-        moment = sim._trace.moment(progress.time_s, progress.num_global_rounds)
-        found[progress.version] = sim._trace.digest(moment)
+        found[report.version] = sim._trace.digest(report.moment)
 
+    played(system, sim, heard, clock)
+    return found
+
+
+def played(system: cosim.System, sim: Simulation, heard, clock: str = "events") -> None:
     outline = system.data.outline or loaded(system.data)
     learner = NothingLearned(network_of(system), outline, system.task)
     cloud = nodes_of(system, sim, learner, lambda: loaded(system.data), heard, clock=clock)
     sim.run(_played(sim, system, cloud))
-    return found
 
 
 @pytest.mark.parametrize("system", [*WORLDS.values(), *RESTING.values()], ids=[*WORLDS, *RESTING])
@@ -104,3 +106,24 @@ def test_two_rows_are_not_one_and_none():
     found = [digest_of(*rows) for rows in ((span,), (span, span), (span, other), (other, span))]
     assert found[2] == found[3]
     assert len(set(map(str, found))) == 3
+
+
+@pytest.mark.parametrize("system", [*RESTING.values()], ids=[*RESTING])
+def test_a_marked_moment_is_known_when_later_rows_were_forgotten(system):
+    """Of every other version, asked for two versions later, with rows handed over as often as may be."""
+    usual, marked, found = digests(system), [], {}
+    sim = Simulation(system.seed)
+    digest = Digest(sim._trace)
+    RowGroups(sim._trace, system.num_clients, group_rows=1)
+
+    def heard(report):
+        if report.version % 2:
+            if marked:
+                last = marked.pop()
+                found[last.version] = digest.at(last.moment)
+            digest.mark(report.moment)
+            marked.append(report)
+
+    played(timed(system), sim, heard)
+    assert found == {version: usual[version] for version in found}
+    assert found[1]
