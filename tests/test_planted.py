@@ -1,6 +1,6 @@
 """Planted bugs, each of which a public contract must name: its law, where, and the usual reason.
 
-Each part is a user's own, small, and wrong in one line; those of the oldest laws are in `test_testing.py`.
+Each part is a user's own, small, and wrong in one line; `test_testing.py` has more, of the oldest laws.
 """
 
 import datetime
@@ -175,7 +175,7 @@ ON_ONE_CLOCK = {
     "bits of a cut upload": lambda: check_uplink(ForgottenBits()),
     "downloads": lambda: check_downlink(FastDown()),
     "deadline": waiting_by(HalfDeadline(after_s=0.004)),
-    "who counts": waiting_by(CountsAll(after_s=0.004)),
+    "what counts": waiting_by(CountsAll(after_s=0.004)),
     "cycles": in_small(cycles=HalfCycles()),
     "gains": in_radio(fading=LoudArrays()),
     "mean SNR": in_radio(link=Near()),
@@ -213,7 +213,7 @@ class DownWays(cosim.Downlink):
 
 
 class Line:
-    """One after the other, and nobody says that the others wait."""
+    """One after the other, and no upload says that it waits."""
 
     is_granted = False
 
@@ -242,7 +242,7 @@ class QueuedDown(DownWays):
 
 
 class Granted(Ways):
-    """The same queue, in which who waits takes no power."""
+    """The same queue, in which waiting takes no power."""
 
     class link(Queued.link):
         is_granted = True
@@ -279,7 +279,7 @@ class HalfBandOfCell(FixedBand):
 
 @configuration
 class Known(cosim.FixedShares):
-    """So many times as long as it will be."""
+    """Says a multiple of what it will be."""
 
     factor: float = field(positive, default=1000.0)
 

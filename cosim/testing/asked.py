@@ -110,7 +110,7 @@ class Asked:
         return noting
 
     def check(self) -> None:
-        """Check that all have been asked, but those for which a shortcut of the same class stands.
+        """Check that all have been asked, unless a shortcut of the same class stands for a method.
 
         Raises:
             BrokenLaw: The first that has not.

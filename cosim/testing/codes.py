@@ -16,9 +16,9 @@ from cosim.testing.laws import broken
 SHAPE = (50, 80)
 """Of the values that are coded."""
 FLOAT_BITS = 24
-"""Significant bits of a float32: who has so many for each value can send it as it is."""
+"""Significant bits of a float32; a code with as many for each value can send it as it is."""
 SLACK = 0.9
-"""Of a sample of so many values; the least variance that is left is itself a mean."""
+"""Of the bound, which holds on the average; one sample may leave a little less."""
 
 
 def check_code(codec: Codec) -> None:

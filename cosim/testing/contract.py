@@ -23,7 +23,7 @@ class Contracts:
     """Contracts that this process has asked for.
 
     Attributes:
-        num: How many, those within others left out.
+        num: How many, not counting contracts within others.
         stops_at: Which of them ends the script, in the second process; None: it is the first process.
     """
 

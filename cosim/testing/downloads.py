@@ -37,15 +37,15 @@ def check_downloads(downlink: Downlink) -> None:
 
 
 def _check_receiving(downlink: Downlink, after_s: float) -> None:
-    """Check that who may receive at once receives also beside another, as it does alone in that time."""
+    """Check that a download that needs no grant gets bits beside another, if it does alone in that time."""
     alone, beside = (_received_bits(downlink, after_s, clients) for clients in (CLIENTS[:1], CLIENTS))
     if alone and all(alone) and beside and not all(beside):
         where = f"alone a download has got bits after {after_s:g} s, and beside another one has got none"
-        raise broken("receiving", where, "a queue without `granted`, so that who waits in it pays for it")
+        raise broken("receiving", where, "a queue without `granted`, in which waiting is billed as receiving")
 
 
 def _received_bits(downlink: Downlink, after_s: float, clients: Sequence[str]) -> list[float]:
-    """What downloads that are opened together have got when they are cut, of those that need no grant."""
+    """What downloads that are opened together have got when they are cut, if they need no grant."""
     sim = Simulation(seed=1)
     link = _link(downlink, sim)
 

@@ -48,7 +48,7 @@ class Payloads:
         """Check what was carried.
 
         Raises:
-            BrokenLaw: The first that is no load, and that no codec has in so many bits.
+            BrokenLaw: The first that is no load of the run and has other bits than the codec gives it.
         """
         for (way, payload), client in self._carried.items():
             if payload not in self._loads[way] and payload.bits != self._bits(way, payload):

@@ -143,7 +143,7 @@ class _Watch:
             setattr(of, name, self._watched(getattr(of, name)))
 
     def _watched(self, kind: type) -> type:
-        """A class that takes note of who makes one, and takes the others for its own."""
+        """A subclass that takes note of the modules that make one; all of the class count as its own."""
         note = self._note
 
         class Kind(type):

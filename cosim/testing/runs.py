@@ -84,7 +84,10 @@ def check_in_small(network: Any = None, *, plays_rounds: bool = True, **parts: A
         BrokenLaw: The first law that is broken.
         ConfigurationError: The parts do not fit the small system.
     """
-    system, hasty = cut_systems(quiet_system(plays_rounds=plays_rounds, **parts), network)
+    begin()
+    quiet = quiet_system(plays_rounds=plays_rounds, **parts)
+    check_names(quiet)
+    system, hasty = cut_systems(quiet, network)
     check_system(system, network)
     cut = times_of(hasty, network)
     _keeps_laws(cut)
@@ -109,7 +112,7 @@ def round_trip(system: System) -> None:
 
 
 def _cycles_of_many(system: System) -> None:
-    """Check that the cycles of many clients are those of each."""
+    """Check that the cycles of many clients are the same as each client's."""
     sim, numbers = Simulation(system.seed), Numbers.of(ClientNames(0, system.num_clients))
     costs = system.cycles.of_clients(sim, numbers)
     if costs is None:
@@ -128,7 +131,7 @@ def _keeps_laws(result: Result) -> None:
 
 
 def _every_cell_trains(system: System, network: Any, usual: Result) -> None:
-    """Check that somebody of every cell trains, with one seed or another."""
+    """Check that a client of every cell trains, with one seed or another."""
     silent = silent_cells(usual)
     for another in range(1, NUM_SEEDS):
         if not silent:
@@ -155,7 +158,7 @@ def _on_both_clocks(system: System, network: Any, usual: Result) -> bool:
 
 
 def _same_at_once(system: System, network: Any, usual: Result, *, on_arrays: bool) -> None:
-    """Check that a run that nobody stops is the same when it is repeated, and on arrays."""
+    """Check that a run without a stop is the same when it is repeated, and on arrays."""
     same_tables("determinism", usual, run(system, network, num_workers=2, clock="events"), TIMES)
     _same_again(system, network, usual)
     if on_arrays:

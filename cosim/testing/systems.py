@@ -90,7 +90,7 @@ def quiet_system(*, plays_rounds: bool = True, **parts: Any) -> System:
 def cut_systems(system: System, network: Any = None) -> tuple[System, System]:
     """The same with a deadline that the slowest of a cell misses, and with one that most miss.
 
-    Where nobody waits for a round, the end of the run cuts what is under way.
+    Where no server waits for a round, the end of the run cuts what is under way.
     """
     usual = times_of(system, network)
     most_s = usual.summary.time_s

@@ -131,15 +131,15 @@ def _sends(sim: Simulation, link: Link, client: str, job: Job) -> Process:
 
 
 def _check_sending(uplink: Uplink, after_s: float, number: int) -> None:
-    """Check that who may send at once sends also beside others, as it does alone in the same time."""
+    """Check that an upload that needs no grant sends beside others, if it does alone in the same time."""
     alone, beside = (_sent_bits(uplink, after_s, number, num_clients) for num_clients in (1, 3))
     if alone and all(alone) and beside and not all(beside):
         where = f"alone an upload has sent bits after {after_s:g} s, and beside two others one has sent none"
-        raise broken("sending", where, "a queue without `granted`, so that who waits in it pays for sending")
+        raise broken("sending", where, "a queue without `granted`, in which waiting is billed as sending")
 
 
 def _sent_bits(uplink: Uplink, after_s: float, number: int, num_clients: int) -> list[float]:
-    """What uploads that are opened together have sent when they are cut, of those that need no grant."""
+    """What uploads that are opened together have sent when they are cut, if they need no grant."""
     sim = Simulation(seed=1)
     link, clients = _link(uplink, sim, num_clients)
 

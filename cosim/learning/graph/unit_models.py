@@ -8,7 +8,7 @@ VALUES = "values"
 
 
 def unit_models(num: int) -> list[StoredModel]:
-    """So many models, of which each has a 1 in a place of its own."""
+    """Models of `num` values, each with a 1 in a place of its own."""
     return [StoredModel({VALUES: row}) for row in torch.eye(num, dtype=torch.float64)]
 
 
