@@ -414,6 +414,7 @@ def test_the_study_compares_on_the_same_seeds(folder):
         assert difference == pytest.approx((shares[bandwidth_hz] - shares[2e6]).mean(), rel=1e-3)
 
 
+@pytest.mark.usefixtures("unwritten_pictures")
 def test_commands_of_the_tutorial_do_what_they_say(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder / "tutorial")
     fewer = ["--seeds", "1", "--workers", "1"]
