@@ -51,7 +51,12 @@ def kinds_of(port: type | tuple[type, ...]) -> list[type]:
     engine = sys.modules[_ENGINE]
     for name in engine.__all__:
         getattr(engine, name)  # imports its module, which registers its classes
-    return [cls for _, cls in sorted(_ours.items()) if issubclass(cls, port) and not inspect.isabstract(cls)]
+    ports = set(port) if isinstance(port, tuple) else {port}  # `issubclass` asks all that is below a port
+    return [
+        cls
+        for _, cls in sorted(_ours.items())
+        if not ports.isdisjoint(cls.__mro__) and not inspect.isabstract(cls)
+    ]
 
 
 def known_kinds(options: tuple[type, ...]) -> list[str]:
