@@ -13,10 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from cosim.records import Measure, from_json
 from cosim.rows.tables import TABLES
 
 _FILES = ("config.json", "summary.json", *(f"{table}.parquet" for table in TABLES))
 _TABLE = "table"
+_OF_A_RUN = ("design", "name", "base", "seed", "folder")
+"""Columns of the table of runs that an outcome leaves alone."""
 
 
 class Index:
@@ -34,8 +37,9 @@ class Index:
             for line in self._path.read_bytes().splitlines():
                 checksum, _, body = line.partition(b" ")
                 if checksum == _checksum(body):
-                    self._lines |= (found := json.loads(body))
-                    self.tables |= set(found.values()) if _TABLE in found else set()
+                    found = _line(body)
+                    self._lines |= {run: known for run, known in found.items() if run != _TABLE}
+                    self.tables |= {found[_TABLE]} if _TABLE in found else set()
 
     def outcome(self, run: str) -> dict[str, Any] | None:
         """What became of the run in a folder within the study's, as far as it still is; None: unknown."""
@@ -62,6 +66,32 @@ class Index:
         body = json.dumps(line).encode()
         with suppress(OSError), self._path.open("ab") as file:
             file.write(b"\n" + _checksum(body) + b" " + body)
+
+
+def _line(body: bytes) -> dict[str, Any]:
+    """What a line says; nothing where it says what no study writes."""
+    try:
+        found = json.loads(body)
+        return found if all(_is_known(*item) for item in found.items()) else {}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def _is_known(run: str, known: Any) -> bool:
+    """Whether an outcome is of a study's types, and says nothing of which run it is."""
+    if run == _TABLE:
+        return isinstance(known, str)
+    texts, numbers = {"status": "", "error": ""}, dict(known["outcome"])
+    texts |= {name: numbers.pop(name) for name in texts if name in numbers}
+    for measure in numbers.pop("measures", {}).values():
+        from_json(Measure, measure)
+    return (
+        all(isinstance(text, str) for text in texts.values())
+        and all(type(number) in (int, float) for number in numbers.values())
+        and not any(name in _OF_A_RUN or name.startswith("field.") for name in numbers)
+        and isinstance(known["stamp"], str | None)
+        and isinstance(known["network"], dict | None)
+    )
 
 
 def stamp(folder: Path) -> str | None:

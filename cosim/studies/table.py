@@ -202,7 +202,7 @@ def table_of(
     table = table.reindex(columns=[*COLUMNS, *scores, *of_targets, *fields])
     table = table.astype(COLUMNS | dict.fromkeys([*scores, *of_targets], "float64"))
     table = table.sort_values(["design", "seed"], ignore_index=True)
-    kept = {name: measures[name] for name in scores}
+    kept = {name: measures[name] for name in scores if name in measures}
     table.attrs = {
         "measures": kept,
         "targets": list(targets),

@@ -1,6 +1,8 @@
 """The index of a study: it spares reading, and never says what is no longer so."""
 
+import json
 import os
+import zlib
 
 import pytest
 
@@ -58,3 +60,43 @@ def test_no_damage_is_believed(study):
     path.write_bytes(whole[:-5])
     Index(study).add("runs/b", OUTCOME)
     assert (Index(study).outcome("runs/a"), Index(study).outcome("runs/b")) == (wanted[1], OUTCOME)
+
+
+STRANGE = (
+    3,
+    [],
+    "x",
+    None,
+    {"runs/a": 3},
+    {"runs/a": {}},
+    {"table": ["x"]},
+    *(
+        {"runs/a": {"stamp": None, "network": None} | own}
+        for own in (
+            {"outcome": None},
+            {"outcome": {"status": None}},
+            {"outcome": {"status": "complete", "error": ["x"]}},
+            {"outcome": {"status": "complete", "accuracy": "much"}},
+            {"outcome": {"status": "complete", "accuracy": True}},
+            {"outcome": {"status": "complete", "seed": 3}},
+            {"outcome": {"status": "complete", "folder": "../../elsewhere"}},
+            {"outcome": {"status": "complete", "field.num_cells": 3}},
+            {"outcome": {"status": "complete", "measures": [1]}},
+            {"outcome": {"status": "complete", "measures": {"accuracy": ["accuracy"]}}},
+            {"outcome": {"status": "complete"}, "stamp": 3},
+            {"outcome": {"status": "complete"}, "network": "x"},
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize("line", STRANGE, ids=str)
+def test_what_no_study_writes_is_not_believed(line, study):
+    """Also with the right checksum, as a stranger may write it."""
+    for path in (study / "runs" / "a").iterdir():
+        path.unlink()
+    body = json.dumps(line).encode()
+    (study / "index.jsonl").write_bytes(b"%08x " % zlib.crc32(body) + body)
+    index = Index(study)
+    assert index.outcome("runs/a") is None
+    assert index.tables == set()
