@@ -542,3 +542,16 @@ def test_a_report_tells_of_a_run_that_is_damaged_and_shows_the_others(whole, tmp
     assert (code, said) == (0, "")
     page = (place / "report.html").read_text(encoding="utf-8")
     assert "spans.parquet: it is not what the run has written" in page
+
+
+@pytest.mark.parametrize(
+    "started_with", [{"workers": 10**9}, {"workers": 10**400}, {"workers": 0}, {"device": "x"}]
+)
+def test_a_run_that_was_started_absurdly_does_not_go_on_so(started_with, whole, tmp_path, capsys):
+    origin = json.loads((whole / "stopped" / "provenance.json").read_bytes())
+    origin["started_with"] |= started_with
+    content = json.dumps(origin).encode()
+    place = damaged(whole / "stopped", "provenance.json", content, tmp_path / "r")
+    code, said = said_by(capsys, "run", "--resume", str(place), "--quiet")
+    assert (code, num_errors(said)) == (2, 1), said
+    assert "must be" in said

@@ -54,6 +54,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.learning.evaluator import Evaluator
 from cosim.learning.graph.cohorts import WORKING_SETS, working_set
@@ -75,7 +76,7 @@ from cosim.learning.resolver import Resolver
 from cosim.learning.tasks.task import Task, task_for
 from cosim.learning.tasks.task_check import check_task
 from cosim.learning.training_set import TrainingSet
-from cosim.learning.workers import Workers, num_cores
+from cosim.learning.workers import MOST_WORKERS, Workers, num_cores
 from cosim.records import Measure
 
 
@@ -122,8 +123,11 @@ class Learner:
             raise ConfigurationError('Learner.device = "cuda": no CUDA device here. Usual fix: device="cpu".')
         if num_workers is None:
             num_workers = num_cores() if device == "cpu" else 1
-        if num_workers < 1:
-            raise ConfigurationError(f"Learner.num_workers = {num_workers}: must be at least 1.")
+        if not 1 <= num_workers <= MOST_WORKERS:
+            raise ConfigurationError(
+                f"Learner.num_workers = {shown(num_workers)}: must be from 1 to {MOST_WORKERS}. Usual fix: "
+                "leave it out, for one per core."
+            )
         self.shape = NetworkShape.of(network)
         self.dropout = dropping_layers(network)
         self.num_global_features = dataset.num_global_features

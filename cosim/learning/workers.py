@@ -15,6 +15,8 @@ from typing import TypeVar
 from cosim.interrupts import interrupts_deferred
 
 T = TypeVar("T")
+MOST_WORKERS = 1024
+"""Threads that a machine gives a process for sure. [no source]"""
 
 
 def num_cores() -> int:
