@@ -807,6 +807,11 @@ def test_nothing_but_the_reader_holds_what_stories_returned(deadline_s: float | 
         gc.enable()
 
 
+def test_rows_are_no_part_of_the_clock_that_parts_are_given():
+    """On arrays there would be none of clients, and in folders those that were written would lack."""
+    assert not hasattr(Simulation(1), "trace")
+
+
 # --- Without end ------------------------------------------------------------------------------------------
 
 

@@ -34,6 +34,7 @@ import numpy as np
 
 from cosim.configuration import ConfigurationError, Port, configuration, stand_for
 from cosim.devices.availability import Window
+from cosim.instants import LATEST_S
 from cosim.queueing.service import Exponential, ServiceLaw
 from cosim.simulation import Simulation
 
@@ -118,7 +119,7 @@ class OnOff(Presence):
             if is_on:
                 yield 0.0, left_s
             now_s, is_on = left_s, not is_on
-        while True:
+        while now_s < LATEST_S:
             if not is_on:
                 now_s += next(absences)
             from_s, now_s, is_on = now_s, now_s + next(stays), False
