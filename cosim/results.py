@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, checked_call
 from cosim.files import checksum, place, read_json, shown
 from cosim.names import CLOUD
 from cosim.provenance import check_version
@@ -193,6 +193,7 @@ class Result:
         return cls(config=config, summary=summary, folder=rows.folder, tables=tables)
 
     @classmethod
+    @checked_call
     def load(cls, folder: str | Path) -> "Result":
         """Read a run folder.
 
@@ -239,6 +240,7 @@ class Result:
         """The same result with other rows of some tables."""
         return attrs.evolve(self, tables={**self.tables, **tables})
 
+    @checked_call
     def at_target(self, target: float, held: int = 1) -> AtTarget | None:
         """What a run had taken when its headline, the first score, was at least as good as a target.
 
@@ -268,6 +270,7 @@ class Result:
             version=int(row["version"]),
         )
 
+    @checked_call
     def time_to_target_s(self, target: float, held: int = 1) -> float | None:
         """Simulated time of a target (`at_target`), or None."""
         reached = self.at_target(target, held)

@@ -15,6 +15,7 @@ import types
 import typing
 from collections.abc import Callable
 from functools import cache, wraps
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -22,6 +23,7 @@ from cosim.configuration.json_form import field_for, type_name
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import ConfigurationError, did_you_mean, shown
 
+_BOUND = ("self", "cls")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -73,7 +75,7 @@ def _fix(where: str, name: str, value: Any, annotation: Any, usual: Any) -> str:
 def _refused(
     where: str, signature: inspect.Signature, named: dict[str, Any], error: TypeError
 ) -> ConfigurationError:
-    known = [name for name in signature.parameters if name != "self"]
+    known = [name for name in signature.parameters if name not in _BOUND]
     for name in named:
         if name not in known:
             hint, all_known = did_you_mean(name, known), ", ".join(known)
@@ -83,7 +85,7 @@ def _refused(
 
 def _without_self(signature: inspect.Signature) -> str:
     """The arguments by their names, those with a default as such."""
-    parameters = [p for name, p in signature.parameters.items() if name != "self"]
+    parameters = [p for name, p in signature.parameters.items() if name not in _BOUND]
     return f"({', '.join(p.name if p.default is p.empty else f'{p.name}=...' for p in parameters)})"
 
 
@@ -105,6 +107,8 @@ def _fits(value: Any, annotation: Any) -> bool:
         return isinstance(value, os.PathLike)
     if annotation is int:
         return hasattr(value, "__index__") and not isinstance(value, bool)
+    if annotation is float:
+        return isinstance(value, Real) and not isinstance(value, bool)
     kind = origin or annotation
     if kind is Callable:
         return callable(value)

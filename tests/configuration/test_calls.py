@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import cosim
-from cosim import ConfigurationError, Never, evolve
+from cosim import ConfigurationError, Never, Result, evolve
 from cosim.studies.study import Study
 from cosim.testing import small_system
 
 SYSTEM = evolve(small_system(), evaluation=Never())
+RESULT = cosim.run(SYSTEM)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +114,30 @@ def test_a_study_says_what_it_takes(given, named, message):
 def test_a_run_of_a_study_says_what_it_takes(named, message):
     with pytest.raises(ConfigurationError) as refused:
         Study(SYSTEM).run(**named)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: Result.load(3),
+            "Result.load: folder = 3: must be a text or a path. Usual fix: Result.load(fo",
+        ),
+        (
+            lambda: Result.load(),
+            "Result.load: missing a required argument: 'folder'. Usual fix: Result.load(fo",
+        ),
+        (lambda: RESULT.at_target("x"), "Result.at_target: target = 'x': must be a finite number."),
+        (
+            lambda: RESULT.time_to_target_s(0.5, 1.5),
+            "Result.time_to_target_s: held = 1.5: must be a whole numb",
+        ),
+    ],
+)
+def test_a_result_says_what_it_takes(call, message):
+    with pytest.raises(ConfigurationError) as refused:
+        call()
     assert message in str(refused.value)
 
 
