@@ -320,7 +320,7 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         (("run", "mine.py:misspells"), "evaluation. (line 67 of "),
         (
             ("run", "mine.py:mistypes"),
-            "TypeError: System.__init__() takes 1 positional argument but 2 were given (line 72 of ",
+            "mine:mistypes: System takes fields by their names only. Usual fix: System(seed=3). (line 72 of ",
         ),
         (("run", "mine.py", "--timing-only"), "no option --timing-only. Usual fix: --evaluation.kind Never."),
         (("run", "mine.py", "--model", "mine:system"), "System.model = 'mine:system': gave System"),
