@@ -72,6 +72,8 @@ def test_parquet_gives_the_same(tmp_path):
 ROWS = {
     "0,1,2": "has no row for 1 of 2 clients, such as client-0001",
     "0,1,2|1,3,3": "row 3: to_s = 3 is not after from_s",
+    "0,1,2|1,1.7e9,1.8e9": "row 3: from_s = 1700000000.0 is 1e9 or more, when the clock ends",
+    "0,1,2|1,0,1.8e9": "row 3: to_s = 1800000000.0 is 1e9 or more, when the clock ends",
     "0,1,2|1,-1,3": "row 3: from_s = -1 is below 0",
     "0,1,2|1,,3": "row 3: from_s = nan is no number",
     "0,1,2|1,soon,3": "row 3: from_s = soon is no number",

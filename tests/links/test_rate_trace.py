@@ -167,6 +167,10 @@ FAULTS = {
         rows((0, 0, 1), (0, 1, 1), (2, 0, 1), (1, 1, 1), (1, 0, 1)),
         r"row 6: time_s = 1 is not after the row before it of the same device.*sort by time_s",
     ),
+    "since 1970": (
+        rows((0, 0, 1), (1.7e9, 0, 1)),
+        r"row 3: time_s = \S+ is 1e9 or more.*the first stamp",
+    ),
     "twice": (rows((0, 0, 1), (1, 0, 1), (1, 0, 2)), r"row 4: time_s = 1 is not after"),
     "nobody": (rows((0, None, 1)), r"row 2: device = nan is empty"),
     "no column": (

@@ -83,6 +83,7 @@ FAULTS = {
         {"time_s": [0.0, 2.0, 1.0], "gain": [[1.0]] * 3},
         r"time_s\[2\]: must be from 0 on, and asc",
     ),
+    "since 1970": ({"time_s": [0.0, 1.7e9], "gain": [[1.0]] * 2}, r"time_s\[1\]: must be below 1e9, when"),
     "gap": ({"time_s": [0.0, 1.0], "gain": [[1.0], [math.nan]]}, r"gain\[1\]: must be finite"),
     "below 0": ({"time_s": [0.0, 1.0], "gain": [[1.0], [-1.0]]}, r"gain\[1\]: must be finite, 0 or above"),
     "loud": ({"time_s": [0.0], "gain_db": [[400.0]]}, r"gain_db\[0\]: must be .* at most 1e\+30"),
