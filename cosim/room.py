@@ -3,7 +3,7 @@
 A Parquet file, an npz archive or a gzipped text of a few megabytes can unfold to gigabytes. What it unfolds
 to is said by its metadata, or counted in passing, and is refused before it is in memory: where it takes more
 than half of the memory that is free, or where it is absurd, above `ABSURD_GIB` and `ABSURD_TIMES` its own
-size. Tables of runs unfold to 1 to 50 times theirs.
+size.
 
 Usage::
 
@@ -48,7 +48,7 @@ def free_memory_gib() -> float | None:
 
 
 def free_disk_gib(folder: Path | None) -> float | None:
-    """Room on the disk of a folder, or of the one in which it is to be made; None: nobody can say."""
+    """Room on the disk of a folder, or of the one in which it is to be made; None: unknown."""
     if folder is None:
         return None
     there = next((place for place in (folder, *folder.parents) if place.exists()), None)
@@ -63,7 +63,7 @@ def _number(file: Path) -> float | None:
 
 
 def check_room_for(path: Path, num_bytes: int) -> None:
-    """Refuse a file that unfolds to so many bytes, where there is no room for them.
+    """Refuse a file that unfolds to a number of bytes for which there is no room.
 
     Raises:
         Unfolds: It is too large.
@@ -113,8 +113,9 @@ def _bytes_of_texts(path: Path, columns: list[str]) -> int:
         for batch in file.iter_batches(columns=columns, use_threads=False):
             for column in batch.columns:
                 if pa.types.is_dictionary(column.type):
-                    lengths = pc.binary_length(column.dictionary.cast(pa.large_binary()))
-                    num_bytes += pc.sum(lengths.take(column.indices)).as_py() or 0
+                    texts = column.dictionary.cast(pa.large_binary())
+                    lengths = pc.call_function("binary_length", [texts]).take(column.indices)
+                    num_bytes += pc.call_function("sum", [lengths]).as_py() or 0
                 else:
                     num_bytes += column.nbytes
     return num_bytes

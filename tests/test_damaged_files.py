@@ -326,7 +326,7 @@ OTHER_TABLES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 
 @pytest.fixture(scope="module")
 def strangers(whole, tmp_path_factory) -> Path:
-    """A run with rounds and one with versions, which somebody else is about to change."""
+    """A run with rounds and one with versions, about to be changed."""
     folder = tmp_path_factory.mktemp("strangers")
     shutil.copytree(whole / "complete", folder / "rounds")
     run(ASYNCHRONOUS, out=folder / "versions")

@@ -22,7 +22,7 @@ from cosim.rows.tables import read_table
 from cosim.studies.table import table_in
 
 TEN_GIB = {"text": 2**20, "rows": 10 * 2**10}
-"""One text of a MiB, in so many rows."""
+"""One text of a MiB, in each of these rows."""
 
 
 def one_text_in_many_rows(path: Path, rows: int = TEN_GIB["rows"]) -> Path:
@@ -67,7 +67,7 @@ def test_a_text_in_many_rows_is_refused_unread(tmp_path):
 
 @pytest.mark.parametrize("machine", ["little", "strict"])
 def test_every_reader_of_parquet_refuses(machine, request, tmp_path):
-    """Tables of runs and of studies, and those that fields name."""
+    """Tables of runs and of studies, and tables that fields name."""
     request.getfixturevalue(machine)
     path = zeros_in_many_rows(tmp_path / "spans.parquet")
     with pytest.raises(Unfolds, match=r"unfold to 3\.05 MiB"):

@@ -48,7 +48,7 @@ def reads_a_file() -> bool:
 
 
 def own_function(text: str) -> Broken | None:
-    """A rule for fields that name a function as module:function: a file names those of named modules only."""
+    """A rule for fields with module:function: a file may name only functions of named modules."""
     named = _named.get()
     return None if named is None or ":" not in text else _why_not(text, named)
 
@@ -110,7 +110,7 @@ def loaded(name: str, where: str) -> object:
     """What a name such as `rules:Fastest` means; None where the module has nothing of that name.
 
     Args:
-        where: Who says the name, for the message.
+        where: The field with this name, for the message.
 
     Raises:
         ConfigurationError: Its module is not loaded.

@@ -1,4 +1,4 @@
-"""Which functions a file may name: those that its reader named; nothing else is called, whatever it says."""
+"""Which functions a file may name: functions of modules that its reader named. Nothing else is called."""
 
 import importlib
 import json
@@ -357,7 +357,7 @@ TEXTS_THAT_NAME_NO_FUNCTION = {"file", "path", "column", "metrics"}
 
 
 def test_every_text_of_a_part_is_known_to_name_a_function_or_not(called):
-    """Who adds a text that names one gives it the rule `own_function`."""
+    """A new text that names one has the rule `own_function`."""
     checked = set()
     for cls in [cosim.System, *kinds_of(Port)]:
         for attribute in attrs.fields(cls):
