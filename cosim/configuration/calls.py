@@ -84,7 +84,7 @@ def _refused(
 
 
 def _without_self(signature: inspect.Signature) -> str:
-    """The arguments by their names, those with a default as such."""
+    """The arguments by their names, with ... where there is a default."""
     parameters = [p for name, p in signature.parameters.items() if name not in _BOUND]
     return f"({', '.join(p.name if p.default is p.empty else f'{p.name}=...' for p in parameters)})"
 

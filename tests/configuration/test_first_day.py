@@ -72,7 +72,7 @@ def test_a_name_that_the_package_has_not_may_be_another(name, message):
 
 
 def test_words_of_the_field_name_what_there_is():
-    """A word that stands for a name which was renamed would help nobody."""
+    """Each stands for a field or a class that is there, so that a renamed one is noticed."""
     fields = {name for cls in kinds_of(object) for name in attrs.fields_dict(cls)}
     known = {*fields, *(cls.__name__ for cls in kinds_of(object))}
     assert {name for names in NAMES.values() for name in names} <= known
