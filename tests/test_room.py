@@ -54,14 +54,17 @@ def little(monkeypatch) -> None:
 
 @pytest.fixture
 def strict(monkeypatch) -> None:
-    """Where more than 1 MiB is absurd, if it is 500 times the file's size."""
+    """Where more than 1 MiB is absurd, if it is 200 times the file's size."""
     monkeypatch.setattr(room, "free_memory_gib", lambda: None)
     monkeypatch.setattr(room, "ABSURD_GIB", 1 / 1024)
+    monkeypatch.setattr(room, "ABSURD_TIMES", 200)
 
 
 def test_a_text_in_many_rows_is_refused_unread(tmp_path):
     path = one_text_in_many_rows(tmp_path / "a.parquet")
-    with pytest.raises(Unfolds, match=r"MiB that unfold to 10\.0 GiB, (more than 500 times|and .* are free)"):
+    with pytest.raises(
+        Unfolds, match=r"MiB that unfold to 10\.0 GiB, (more than 1000 times|and .* are free)"
+    ):
         checked(path)
 
 
