@@ -15,7 +15,7 @@ def test_a_script_is_warned_of_a_file_that_hides_a_package(name, form, tmp_path,
     file.parent.mkdir(exist_ok=True)
     file.write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.warns(UserWarning, match="hides") as warned:
         packages.warn_of_hidden()
     (warning,) = warned
@@ -28,7 +28,7 @@ def test_a_script_is_warned_of_a_file_that_hides_a_package(name, form, tmp_path,
 def test_nothing_is_said_where_no_package_is_hidden(tmp_path, monkeypatch):
     (tmp_path / "analysis").mkdir()  # no package, so Python goes on to ours
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "analysis")
+    monkeypatch.delitem(sys.modules, "analysis", raising=False)
     packages.warn_of_hidden()
 
 
