@@ -119,13 +119,15 @@ def slower_training(monkeypatch):
 
 
 def one_more(monkeypatch):
-    ending = FirstK.ending
+    def more(rule: FirstK, num_jobs: int) -> FirstK:
+        return attrs.evolve(rule, num_updates=min(num_jobs, rule.num_updates + 1))
+
+    wait, ending = FirstK.wait, FirstK.ending  # by events, and on arrays
     monkeypatch.setattr(
-        FirstK,
-        "ending",
-        lambda self, start_s, ends_s: ending(
-            attrs.evolve(self, num_updates=min(len(ends_s), self.num_updates + 1)), start_s, ends_s
-        ),
+        FirstK, "wait", lambda self, sim, edge, jobs: wait(more(self, len(jobs)), sim, edge, jobs)
+    )
+    monkeypatch.setattr(
+        FirstK, "ending", lambda self, start_s, ends_s: ending(more(self, len(ends_s)), start_s, ends_s)
     )
 
 
