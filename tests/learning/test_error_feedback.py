@@ -153,7 +153,7 @@ def interval(differences: np.ndarray) -> tuple[float, float]:
 
 def test_feedback_rescues_one_percent_and_16_bits_need_no_rescue():
     """The same seeds with and without: a fifth less loss at 1 % of the values, the same to 1 % at 16 bits."""
-    seeds, one, rounded = range(1, 6), cosim.TopK(), cosim.BFloat16()
+    seeds, one, rounded = range(1, 9), cosim.TopK(), cosim.BFloat16()
     plain, fed = final_losses(one, seeds), final_losses(cosim.ErrorFeedback(codec=one), seeds)
     assert interval(1 - fed / plain)[0] > 0.2
     plain, fed = (final_losses(of, seeds, 4) for of in (rounded, cosim.ErrorFeedback(codec=rounded)))

@@ -187,40 +187,61 @@ def test_undamaged_configurations_run(tmp_path: Path) -> None:
         assert outcome(tmp_path / "config.json") == "complete"
 
 
+LATE = "the run is not over at 1e\\+09 s"
+
+
 @pytest.mark.parametrize(
-    "extremes",
+    ("extremes", "refusal"),
     [
-        {
-            "cycles.step_cycles": 1e30,
-            "devices.min_frequency_hz.values": [1e-30],
-            "devices.max_frequency_hz.values": [1e-30],
-        },
-        {
-            "cycles.step_cycles": 1e-30,
-            "devices.min_frequency_hz.values": [1e30],
-            "devices.max_frequency_hz.values": [1e30],
-        },
-        {f"{BAND}_hz": 1e-30, f"{SNR}.values": [-300.0], "codec.bits_per_parameter": 2**32},
-        {f"{BAND}_hz": 1e30, f"{SNR}.values": [300.0], "devices.capacitance_j_per_hz2": 1e30},
-        {
-            f"{BAND}_hz": 1e30,
-            "uplink.link": {"kind": "LinkBudget", "noise_dbm_per_hz": 300.0},
-            "devices.tx_power.power_w": 1e-30,
-        },
-        {
-            "topology.backhaul_rate_bps": 1e-30,
-            "topology.backhaul_delay_s": 1e30,
-            "topology.cell_radius_m": 1e30,
-        },
-        {"protocol.training.waiting": {"kind": "Deadline", "after_s": 1e-30}},
-        {"protocol.training.waiting": {"kind": "Deadline", "after_s": 1e30}, "cycles.step_cycles": 1e30},
-        {"data.split": {"kind": "Dirichlet", "alpha": 1e-30}},
-        {"protocol.submodel_sizes": {"kind": "Fractions", "values": [1e-30, 1.0]}},
+        (
+            {
+                "cycles.step_cycles": 1e30,
+                "devices.min_frequency_hz.values": [1e-30],
+                "devices.max_frequency_hz.values": [1e-30],
+            },
+            LATE,
+        ),
+        (
+            {
+                "cycles.step_cycles": 1e-30,
+                "devices.min_frequency_hz.values": [1e30],
+                "devices.max_frequency_hz.values": [1e30],
+            },
+            None,
+        ),
+        ({f"{BAND}_hz": 1e-30, f"{SNR}.values": [-300.0], "codec.bits_per_parameter": 2**32}, LATE),
+        ({f"{BAND}_hz": 1e30, f"{SNR}.values": [300.0], "devices.capacitance_j_per_hz2": 1e30}, None),
+        (
+            {
+                f"{BAND}_hz": 1e30,
+                "uplink.link": {"kind": "LinkBudget", "noise_dbm_per_hz": 300.0},
+                "devices.tx_power.power_w": 1e-30,
+            },
+            LATE,
+        ),
+        (
+            {
+                "topology.backhaul_rate_bps": 1e-30,
+                "topology.backhaul_delay_s": 1e30,
+                "topology.cell_radius_m": 1e30,
+            },
+            LATE,
+        ),
+        ({"protocol.training.waiting": {"kind": "Deadline", "after_s": 1e-30}}, "a nanosecond"),
+        (
+            {
+                "protocol.training.waiting": {"kind": "Deadline", "after_s": 1e30},
+                "cycles.step_cycles": 1e30,
+            },
+            LATE,
+        ),
+        ({"data.split": {"kind": "Dirichlet", "alpha": 1e-30}}, None),
+        ({"protocol.submodel_sizes": {"kind": "Fractions", "values": [1e-30, 1.0]}}, None),
     ],
-    ids=lambda extremes: ",".join(extremes),
+    ids=lambda case: ",".join(case) if isinstance(case, dict) else "",
 )
-def test_the_most_extreme_numbers_that_are_taken_give_a_whole_run(
-    extremes: dict[str, Any], tmp_path: Path
+def test_the_most_extreme_numbers_give_a_whole_run_or_leave_the_clock(
+    extremes: dict[str, Any], refusal: str | None, tmp_path: Path
 ) -> None:
     values = copy.deepcopy(to_dict(SYSTEMS[0]))
     for place, value in extremes.items():
@@ -230,4 +251,8 @@ def test_the_most_extreme_numbers_that_are_taken_give_a_whole_run(
             holder = holder[name]
         holder[last] = value
     (tmp_path / "config.json").write_text(json.dumps({"system": values}))
-    assert outcome(tmp_path / "config.json") == "complete"
+    if refusal is None:
+        assert outcome(tmp_path / "config.json") == "complete"
+        return
+    with pytest.raises(ConfigurationError, match=refusal):
+        run(read_config(tmp_path / "config.json", "--config", [])[1], num_workers=1)
