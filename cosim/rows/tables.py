@@ -123,9 +123,8 @@ def _schema(names: tuple[str, ...], kinds: tuple[str, ...]) -> "pa.Schema":
     """
     import pyarrow as pa
 
-    none = np.array([], dtype=np.int64)
-    columns = {
-        name: np.array([], dtype=kind) if kind else Words([], none)
+    columns = {  # with a row, without which pandas 2 has no type for texts
+        name: np.zeros(1, dtype=kind) if kind else Words([""], np.zeros(1, dtype=np.int64))
         for name, kind in zip(names, kinds, strict=True)
     }
     return pa.Schema.from_pandas(table_of(columns), preserve_index=False)
