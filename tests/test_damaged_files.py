@@ -320,7 +320,9 @@ OTHER_TABLES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "endless": lambda frame: frame.assign(**dict.fromkeys(frame.select_dtypes("float"), np.inf)),
     "large": lambda frame: frame.assign(**dict.fromkeys(frame.select_dtypes("int"), 2**62)),
     "below 0": lambda frame: frame.assign(**dict.fromkeys(frame.select_dtypes("int"), -(2**62))),
-    "of others": lambda frame: frame.assign(**dict.fromkeys(frame.select_dtypes(exclude=["number", "bool"]), "<script>")),
+    "of others": lambda frame: frame.assign(
+        **dict.fromkeys(frame.select_dtypes(exclude=["number", "bool"]), "<script>")
+    ),
 }
 
 
