@@ -29,7 +29,7 @@ import cattrs
 
 from cosim.configuration.json_form import Mismatch, check_names, example, field_for, strict, type_name
 from cosim.configuration.kinds import register
-from cosim.configuration.rules import Broken, ConfigurationError, Rule, refuse, shown
+from cosim.configuration.rules import ConfigurationError, Rule, refuse, shown
 
 C = TypeVar("C")
 
@@ -45,8 +45,7 @@ def field(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
         for rule in rules if value is not None else ():
             broken = rule(value)
             if broken is not None:
-                broken, fix = broken if isinstance(broken, Broken) else (broken, attribute.default)
-                raise refuse(type(instance), attribute.name, value, broken, fix)
+                raise refuse(type(instance), attribute.name, value, broken, attribute.default)
 
     return attrs.field(default=default, validator=check)
 

@@ -75,9 +75,11 @@ def _each(value: Any) -> tuple[Any, ...]:
 
 
 def refuse(
-    owner: type | str, name: str, value: Any, rule: str, fix: Any = attrs.NOTHING
+    owner: type | str, name: str, value: Any, rule: str | Broken, fix: Any = attrs.NOTHING
 ) -> ConfigurationError:
-    """The error for one bad field: class, field, value, rule and the usual fix."""
+    """The error for one bad field: class, field, value, rule and the usual fix; that of the rule, if any."""
+    if isinstance(rule, Broken):
+        rule, fix = rule
     where = owner if isinstance(owner, str) else owner.__name__
     unit = unit_of(name)
     if isinstance(fix, attrs.Factory) or fix is attrs.NOTHING:  # type: ignore[arg-type]

@@ -537,7 +537,7 @@ def test_networks_that_cannot_be_learned_are_refused():
 def test_devices_and_workers_that_are_not_there_are_refused():
     with pytest.raises(ConfigurationError, match="one of cpu, cuda"):
         Learner(models.build("relu-12-4"), DATA, device="tpu")
-    with pytest.raises(ConfigurationError, match="at least 1"):
+    with pytest.raises(ConfigurationError, match="from 1 to 1024"):
         Learner(models.build("relu-12-4"), DATA, num_workers=0)
     if not torch.cuda.is_available():
         with pytest.raises(ConfigurationError, match="no CUDA device"):

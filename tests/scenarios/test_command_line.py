@@ -122,11 +122,14 @@ def page(output: str) -> dict[str, list[str]]:
         path, *cells = (line[i:j].strip() for i, j in itertools.pairwise(starts))
         if path:
             found[path] = [*cells, ""]
+            also = ""
+        also += cells[2].removesuffix(",") + ", "
+        if "also " in also:
+            source, _, kinds = also.partition("also ")
+            of_ours = [kind for kind in kinds.removesuffix(", ").split(", ") if ":" not in kind]
+            found[list(found)[-1]][2:] = [source.removesuffix(", "), ", ".join(of_ours)]
         else:
-            assert cells[2].startswith("also ")
-        if cells[2].startswith("also "):
-            of_ours = ", ".join(kind for kind in cells[2][5:].split(", ") if ":" not in kind)
-            found[list(found)[-1]][2:] = ["" if path else found[list(found)[-1]][2], of_ours]
+            assert path
     return found
 
 
@@ -407,7 +410,9 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         ),
         pytest.param(
             (*QUICK, "--after-s", "0"),
-            ("Deadline.after_s = 0: must be above 0. Usual fix: the default is 0.022 s.",),
+            (
+                "Deadline.after_s = 0: must be at least 1e-9, a nanosecond. Usual fix: the default is 0.022",
+            ),
             id="deadline",
         ),
         pytest.param(
