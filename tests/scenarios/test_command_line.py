@@ -410,9 +410,7 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         ),
         pytest.param(
             (*QUICK, "--after-s", "0"),
-            (
-                "Deadline.after_s = 0: must be at least 1e-9, a nanosecond. Usual fix: the default is 0.022",
-            ),
+            ("Deadline.after_s = 0: must be at least 1e-9, a nanosecond.", "the default is 0.022 s."),
             id="deadline",
         ),
         pytest.param(
