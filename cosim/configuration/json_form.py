@@ -300,7 +300,7 @@ def field_for(cls: Any, value: Any, taken: Collection[str] = ()) -> str | None:
 
 
 def example(value: Any, attribute: "attrs.Attribute[Any]") -> str | None:
-    """How a value that a field does not take may have been meant; None: nothing comes to mind."""
+    """How a value that a field does not take may have been meant; None: no likely meaning."""
     options, usual = options_of(attribute.type), type(attribute.default)
     if isinstance(value, type) and issubclass(value, options or ()):
         return f"an object of the class, {value.__name__}()"

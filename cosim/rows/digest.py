@@ -37,7 +37,7 @@ class Digest:
     """The digest of the rows of one run, which grows with them.
 
     Args:
-        trace: Theirs, which from now on tells of rows before it forgets them.
+        trace: The run's, which from now on tells of rows before it forgets them.
     """
 
     def __init__(self, trace: Trace) -> None:

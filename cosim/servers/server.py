@@ -22,7 +22,7 @@ class _Own:
 class Kept(UserDict[Any, Any]):
     """What parts that play at a server keep, by the part: equal parts of a system keep what is their own.
 
-    A part that is none of the system's, made anew by another each time, is known by its fields.
+    A part that is none of the system's, made by another part for each use, is known by its fields.
 
     Args:
         parts: Of the system.

@@ -98,7 +98,7 @@ class LocalTraining(Port):
         return ClientByClient(f"{type(self).__name__}.train", "client.generator")
 
     def num_gradients(self, num_steps: int) -> float | None:
-        """How many gradients so many steps from w to y add up to; None: unknown, and `FedNova` refuses.
+        """The number of gradients that the steps from w to y add up to; None: unknown, and `FedNova` refuses.
 
         That is a_1 + ... + a_n, none of them negative, where w - y = learning_rate (a_1 g_1 + ... + a_n g_n)
         with the gradients g_k of the loss at the n steps. [Wang et al., arXiv 2007.07481, eq. 3]

@@ -75,7 +75,7 @@ class FedNova(ServerUpdate):
 
 
 def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
-    """Gradients that so many steps add up to, as the rule says that makes the steps."""
+    """Gradients that the steps add up to, as the rule says that makes the steps."""
     number = rule.num_gradients(num_steps)
     if number is None:
         kind = type(rule).__name__
@@ -87,7 +87,7 @@ def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
     if not 0.0 < number < math.inf:
         raise ConfigurationError(
             f"{type(rule).__name__}.num_gradients({num_steps}) = {number}: must be a finite number above 0. "
-            "Usual fix: the sum of what each gradient counts in the way of so many steps."
+            "Usual fix: the sum of what each gradient counts in the way of the steps."
         )
     return number
 
