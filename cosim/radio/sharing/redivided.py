@@ -186,7 +186,7 @@ class RedividedBand(Band):
             self._virtual_hz_s += passed_s * self.share_hz(num_senders)
         elif passed_s:
             self._virtual_hz_s, self._ends, self._fades = 0.0, [], []
-        if passed_s and self._next_s <= self._since_s:  # whichever part asks first at this instant, it is reached
+        if passed_s and self._next_s <= self._since_s:  # reached, whichever part asks first
             self._virtual_hz_s = max(self._virtual_hz_s, self._reached_hz_s)
 
     def _divide(self) -> None:
