@@ -70,6 +70,10 @@ def least_whole(ratio: float) -> int:
     return math.ceil(ratio * (1.0 - ROUNDING))
 
 
+ENERGY_ROUNDING = 2.0**-50
+"""What a few roundings make of an energy, as a share of it."""
+
+
 def unit_of(name: str) -> str:
     """The unit that a name carries in its suffix, or "" for a number without one."""
     return next((unit for suffix, unit in SUFFIXES.items() if name.endswith(suffix)), "")

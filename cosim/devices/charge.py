@@ -20,9 +20,8 @@ from cosim.devices.availability import Cause
 from cosim.devices.battery import Battery
 from cosim.instants import deadline_after, duration_between, instant_after
 from cosim.simulation import Event, Simulation
+from cosim.units import ENERGY_ROUNDING
 
-_ROUNDINGS = 2.0**-50
-"""What a few roundings make of an energy, as a share of the capacity."""
 EMPTY = "battery empty"
 """The outcome of what an empty battery has ended."""
 
@@ -113,7 +112,7 @@ class Charge(Cause):
             returns_at_j = self._battery.returns_at_share * self._battery.capacity_j
             self._turn_s = instant_after(self._sim.now_s, (returns_at_j - self._energy_j) / net_w)
         elif not self._is_empty and net_w < 0.0:
-            left_j = self._energy_j + _ROUNDINGS * self._battery.capacity_j  # exactly enough is enough
+            left_j = self._energy_j + ENERGY_ROUNDING * self._battery.capacity_j  # exactly enough is enough
             self._turn_s = deadline_after(self._sim.now_s, left_j / -net_w)
         next_s = min(self._turn_s, asleep_s)
         if next_s < math.inf:

@@ -21,9 +21,7 @@ from cosim.links.uplink import Job, Link, Upload
 from cosim.names import codec_of
 from cosim.records import DONE, DOWN, UP, Fate, Transfer
 from cosim.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of
-
-_ROUNDINGS = 2.0**-50
-"""What a few roundings make of an energy, as a share of it."""
+from cosim.units import ENERGY_ROUNDING
 
 
 def _whole_bits(_assignment: Any, attribute: Any, payload: Payload) -> None:
@@ -133,7 +131,7 @@ class Client:
     def _job(self, sim: Simulation, assignment: Assignment, received: Barrier | None) -> Process:
         """Receive, train, send, stopping where the energy is spent."""
         left_j = assignment.energy_budget_j
-        left_j = None if left_j is None else left_j * (1.0 + _ROUNDINGS)  # exactly enough is enough
+        left_j = None if left_j is None else left_j * (1.0 + ENERGY_ROUNDING)  # exactly enough is enough
         if received is None:
             left_j = yield from self.receive(sim, assignment, left_j)
         else:
@@ -269,7 +267,7 @@ def _left_j(most_j: float | None, sim: Simulation, since_s: float, power_w: floa
     if most_j is None:
         return None
     left_j = most_j - power_w * duration_between(since_s, sim.now_s)
-    return left_j if left_j > 4.0 * _ROUNDINGS * most_j else 0.0
+    return left_j if left_j > 4.0 * ENERGY_ROUNDING * most_j else 0.0
 
 
 def _within(sim: Simulation, process: Process, power_w: float, most_j: float | None) -> Process:

@@ -113,7 +113,7 @@ class ArrayRound:
         rested = Rested.begun(clients, now_s)
         begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(len(clients), begin_s)
         played = cls(clients, work, now_s, received, begins_s, trained_s, uploads, ending, rested)
-        played.let_rest()  # for who asks before it ends, as another cell's evaluation does
+        played.let_rest()  # another cell's evaluation may ask before it ends
         return played
 
     def cut(self, now_s: float, reason: str) -> None:

@@ -69,10 +69,7 @@ def test_units_that_no_part_holds_keep_their_share_of_the_base():
 
 @pytest.mark.parametrize("key", [1, 2])
 def test_a_trained_model_is_evaluated_as_it_was_trained(key):
-    """The assembled model's normalisation fits what its sums are; with averages the loss is far above.
-
-    From five initial models it is 7 to 36 times as large.
-    """
+    """The assembled model's normalisation fits what its sums are; with averages the loss is far above."""
     learner = Learner(NETWORK, loaded(Digits()), num_workers=2)
     model = learner.initial_model(key=key)
     for number in range(3):
