@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -33,6 +34,14 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector look after what tests make, and leave alone what they have imported."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def same_path() -> Iterator[None]:
+    """Later tests find no module in a folder that `--import` has added to the path."""
+    path = sys.path[:]
+    yield
+    sys.path[:] = path
 
 
 @pytest.fixture(scope="session")
