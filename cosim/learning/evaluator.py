@@ -21,9 +21,9 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.learning.network.weights import Weights
 from cosim.learning.own_networks import OwnNetworks
+from cosim.learning.probe.task import numbers
 from cosim.learning.tasks.metric import Answers
 from cosim.learning.tasks.task import Task
-from cosim.learning.tasks.task_check import numbers
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.workers import Workers
 

@@ -66,15 +66,15 @@ from cosim.learning.graph.pending import (
     PendingValue,
     StoredModel,
 )
-from cosim.learning.network.check import check_network
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import Weights, own_copy, own_weights
 from cosim.learning.own_networks import OwnNetworks
+from cosim.learning.probe.network import check_network
+from cosim.learning.probe.task import check_task
 from cosim.learning.resolver import Resolver
 from cosim.learning.tasks.task import Task, task_for
-from cosim.learning.tasks.task_check import check_task
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.workers import MOST_WORKERS, Workers, num_cores
 from cosim.records import Measure

@@ -15,10 +15,10 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.learning.graph.pending import PendingModel, PendingValue
 from cosim.learning.learner import Learner
-from cosim.learning.network.check import check_outputs
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops, output_shape
 from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.probe.network import check_outputs
 from cosim.learning.tasks.task import Task, task_for
 
 

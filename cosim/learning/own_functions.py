@@ -14,8 +14,8 @@ from torch import Tensor
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.network.dropout import stream_key
-from cosim.learning.network.randomness_probe import generator_states
 from cosim.learning.network.weights import Weights
+from cosim.learning.probe.draws import generator_states
 
 GENERATOR_BITS = 63
 """A torch.Generator takes seeds that a signed whole number of 64 bits can hold."""

@@ -178,7 +178,7 @@ def check_task(task: Task, system: System | None = None, network: Any = None) ->
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    from cosim.learning.tasks.task_check import trial
+    from cosim.learning.probe.task import trial
 
     given, system = system, attrs.evolve(system or quiet_system(), task=task)
     tried = trial(task, system.data.load(Simulation(system.seed), None))

@@ -21,8 +21,8 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.nothing_learned import NothingLearned
+from cosim.learning.probe.task import TAKEN
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.learning.tasks.task_check import TAKEN
 from cosim.learning.workers import one_torch_thread
 from cosim.records import Evaluation
 from cosim.studies.table import COLUMNS

@@ -14,9 +14,9 @@ from torch.func import functional_call
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.learning.network.dropout import dropping_layers, keyed_dropout
-from cosim.learning.network.randomness_probe import GlobalDraw, outputs_without_draws
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import own_copy
+from cosim.learning.probe.draws import GlobalDraw, outputs_without_draws
 from cosim.learning.programs.sgd_steps import ReluLayers, forward, layer_outputs, relu_layers_of
 from cosim.learning.tasks.task import Task
 

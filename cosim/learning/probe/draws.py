@@ -4,7 +4,7 @@ Scope and limitations: torch's, numpy's and Python's global generators. A genera
 itself, or seeds anew in every pass, is not seen. Other threads may draw from Python's global generator while
 the probe runs, as those of a Dask worker do: such a draw counts when it comes in every one of some passes.
 
-Validation: tests/learning/test_randomness_probe.py.
+Validation: tests/learning/test_probe_draws.py.
 """
 
 import pickle
