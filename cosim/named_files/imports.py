@@ -111,11 +111,13 @@ def _packages(name: str, folders: list[Path]) -> Iterator[tuple[str, Path]]:
 
 def _found(name: str, folders: list[Path]) -> Path | None:
     """The file of a module of the user's own; None: it is none, or has no file."""
-    if not name or name.partition(".")[0] in sys.stdlib_module_names:
+    top = name.partition(".")[0]
+    if not name or top in sys.stdlib_module_names:
         return None
     if (module := module_called(name)) is not None:
-        file = getattr(module, "__file__", None)
-        return Path(file).absolute() if file and _is_own(Path(file).absolute()) else None
+        return _own_file(module)
+    if getattr(package := module_called(top), "__file__", None) and _own_file(package) is None:
+        return None  # within a package of others there are none of the user's own
     for folder in folders:
         path = folder.joinpath(*name.split("."))
         for suffix in all_suffixes():
@@ -123,6 +125,11 @@ def _found(name: str, folders: list[Path]) -> Path | None:
                 if file.is_file():
                     return file if _is_own(file) else None
     return None
+
+
+def _own_file(module: object) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(file).absolute() if file and _is_own(Path(file).absolute()) else None
 
 
 def _folders(name: str, file: Path) -> list[Path]:
