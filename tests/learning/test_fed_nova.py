@@ -22,6 +22,7 @@ from cosim import (
     Scaffold,
     ServerUpdate,
     Sgd,
+    Signs,
     System,
     TorchFunction,
     evolve,
@@ -192,3 +193,8 @@ def test_more_than_weights_are_refused():
             FedNova(weighted=rule).fit(None)
     assert not FedNova().weighs_equally
     assert MeanBySamples() == FedNova().weighted
+
+
+def test_signs_which_are_as_long_after_any_number_of_steps_are_refused():
+    with pytest.raises(ConfigurationError, match=r"System\.codec = 'Signs': Signs moves weights by a common"):
+        evolve(system(Sgd(), FedNova()), codec=Signs())

@@ -55,6 +55,10 @@ class FedNova(ServerUpdate):
         if self.weighted.has_step or kind.mean_of is not ServerUpdate.mean_of:
             rule = "is more than weights"
             raise refuse(type(self), "weighted", kind.__name__, rule, "Mean or MeanBySamples")
+        if system.codec.step is not None:
+            kind = type(system.codec)
+            rule = f"{kind.__name__} moves weights by a common step, which tells nothing of gradients"
+            raise refuse("System", "codec", kind.__name__, rule, "Qsgd, or Mean at the server")
         for part in parts_of(system):
             if isinstance(part, LocalTraining):
                 _num_gradients(part, 1)
