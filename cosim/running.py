@@ -25,6 +25,7 @@ import attrs
 from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.beforehand.needs import ClockKind, RecordsKind, check_room, kept_values_of, needs_of
 from cosim.checkpoint import Checkpoint, other_rows
+from cosim.collector import rare_collections
 from cosim.configuration import (
     ConfigurationError,
     check_reloads,
@@ -187,7 +188,7 @@ def run(
             writer.when_replayed = partial(add_note, folder, origin)
         status = "failed"
         try:
-            with interrupts_kept():
+            with interrupts_kept(), rare_collections():
                 sim.run(_played(sim, system, cloud))
             if known is not None and cloud.progress.version < known.version:
                 raise other_rows(f"version {known.version}, and now ends with {cloud.progress.version}")
