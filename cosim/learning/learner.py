@@ -68,6 +68,7 @@ from cosim.learning.graph.pending import (
 )
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops
+from cosim.learning.network.ready import ready_copy
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import Weights, own_copy, own_weights
 from cosim.learning.own_networks import OwnNetworks
@@ -98,6 +99,7 @@ class Learner:
         flops: Operations of training.
         num_global_features: Features of a sample that only the server sees.
         dropout: Names of the layers that drop something in training.
+        manner: Whether clients are trained together or one by one.
         workers: The threads.
 
     Raises:
@@ -128,16 +130,16 @@ class Learner:
                 f"Learner.num_workers = {shown(num_workers)}: must be from 1 to {MOST_WORKERS}. Usual fix: "
                 "leave it out, for one per core."
             )
+        self._network = ready_copy(network)
         self.shape = NetworkShape.of(network)
         self.dropout = dropping_layers(network)
         self.num_global_features = dataset.num_global_features
         self._device, self._brings_weights = device, brings_weights
-        self._network = own_copy(network)
         self._dataset = dataset
         self.flops = TrainingFlops(self._network, self.shape, dataset)
         self.task = task_for(task, dataset)
         check_task(self.task, dataset)
-        check_network(self._network, self.shape, dataset, self.task)
+        self.manner = check_network(self._network, self.shape, dataset, self.task, device)
         self.workers = Workers(num_workers)
 
     @cached_property
@@ -150,7 +152,7 @@ class Learner:
 
     @cached_property
     def _resolver(self) -> Resolver:
-        largest = working_set(self._network, self._device)
+        largest = working_set(self.manner.together, self._device)
         return Resolver(
             self._own_networks, self.shape, self._training_set, largest, self.workers, self._device
         )

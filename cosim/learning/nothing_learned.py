@@ -16,7 +16,8 @@ from cosim.data.dataset import Dataset
 from cosim.learning.graph.pending import PendingModel, PendingValue
 from cosim.learning.learner import Learner
 from cosim.learning.network.dropout import dropping_layers
-from cosim.learning.network.flops import TrainingFlops, output_shape
+from cosim.learning.network.flops import TrainingFlops, outputs_without_values
+from cosim.learning.network.ready import check_shapes
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.probe.network import check_outputs
 from cosim.learning.tasks.task import Task, task_for
@@ -36,6 +37,7 @@ class NothingLearned(Learner):
     """
 
     def __init__(self, network: nn.Module, outline: Dataset, task: Task | None = None) -> None:
+        check_shapes(network)
         self.shape = NetworkShape.of(network)
         self.flops = TrainingFlops(network, self.shape, outline)
         self.dropout = dropping_layers(network)
@@ -44,7 +46,9 @@ class NothingLearned(Learner):
         self.task = task_for(task, outline)
         self.task.check(outline)
         is_text = outline.test_x.dtype == np.int64  # whose groups are those that the files have
-        check_outputs(network, self.shape, outline, self.task, partial(output_shape, network), not is_text)
+        check_outputs(
+            network, self.shape, outline, self.task, partial(outputs_without_values, network), not is_text
+        )
 
     def initial_model(self, key: int) -> PendingModel:
         """A model that nobody will read."""

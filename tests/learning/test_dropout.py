@@ -14,13 +14,13 @@ from torch import nn
 import cosim
 from cosim import ConfigurationError, Simulation, Synthetic
 from cosim.data.dataset import Dataset
-from cosim.learning.graph.cohorts import WORKING_SETS, working_set
 from cosim.learning.graph.combinations import mean, mean_of_models, submodel
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import Sgd
 from cosim.learning.network.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
 from cosim.learning.network.submodels import draw_parts
+from cosim.learning.probe.manner import manner_of
 from cosim.learning.programs.sgd_steps import mini_batches
 
 DATA = loaded(Synthetic())
@@ -289,9 +289,9 @@ class KeptInEvaluation(nn.Module):
 def test_only_networks_that_drop_train_client_by_client(device):
     for network in (KeptInEvaluation(), nn.Sequential(nn.Linear(12, 4), nn.Dropout(0.0))):
         assert dropping_layers(network) == ()
-        assert working_set(network, device) == WORKING_SETS[device]
+        assert manner_of(network, DATA, cosim.Classification(), device).together
     assert dropping_layers(Dense().eval()) == ("2",)
-    assert working_set(Dense().eval(), device).num_clients == 1
+    assert not manner_of(Dense().eval(), DATA, cosim.Classification(), device).together
 
 
 def a_table(**changes) -> Dataset:

@@ -9,13 +9,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from torch import nn
-
 from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.network.dropout import dropping_layers
 
 FLOAT32_BYTES = 4
-CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
 
 class WorkingSet(NamedTuple):
@@ -41,20 +37,9 @@ clients of 784-300-10 and 10 of its quarter; a larger one leaves the cache, a sm
 CUDA: no source."""
 
 
-def working_set(network: nn.Module, device: str) -> WorkingSet:
-    """How large the cohorts of a network may be.
-
-    On a CPU dense layers gain from being trained together. Convolutions with weights of their own for every
-    client are slower together, and where layers are frozen most of the work is one client's batch times
-    common weights; such networks are trained client by client (benchmarks/submodels.py). So are those with
-    dropout, on every device, because masks are of one client.
-    """
-    largest = WORKING_SETS[device]
-    if dropping_layers(network):
-        return largest._replace(num_clients=1)
-    convolves = any(isinstance(layer, CONVOLUTIONS) for layer in network.modules())
-    freezes = any(not p.requires_grad for p in network.parameters())
-    return largest._replace(num_clients=1) if device == "cpu" and (convolves or freezes) else largest
+def working_set(together: bool, device: str) -> WorkingSet:
+    """How large cohorts may be: of one client each, where clients are trained one by one."""
+    return WORKING_SETS[device] if together else WORKING_SETS[device]._replace(num_clients=1)
 
 
 def cohorts(

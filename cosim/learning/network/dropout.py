@@ -7,7 +7,7 @@ of its own for every update: it follows from the update's key and the layer's na
 Scope and limitations: torch's six kinds of dropout layer, and classes made from them that keep their forward
 pass; `cosim.learning.probe` finds what draws otherwise. A layer does with a mask what torch's does, and drops
 a share of p up to 2**-24. Masks belong to one client, and a batched program would have one for all its
-clients; so networks with dropout are trained client by client on every device (`cohorts.working_set`). Masks
+clients; so networks with dropout are trained client by client on every device (`probe.manner`). Masks
 are drawn on the CPU.
 
 Usage::

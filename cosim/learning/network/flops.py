@@ -142,8 +142,8 @@ def activation_bits(network: nn.Module, shapes: Shapes, x_BD: NDArray[Any]) -> i
     return sum(bits_of.values())
 
 
-def output_shape(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
-    """The shape of a network's outputs, of which nothing is computed.
+def outputs_without_values(network: nn.Module, x_BD: NDArray[Any]) -> Any:
+    """A network's outputs, of which nothing is computed: tensors have a shape and a type.
 
     Args:
         network: Its forward pass.
@@ -151,7 +151,7 @@ def output_shape(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
     """
     with torch.no_grad(), _no_values(network):
         inputs = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype)
-        return tuple(functional_call(network, _tensors(network, {}), (inputs,)).shape)
+        return functional_call(network, _tensors(network, {}), (inputs,))
 
 
 @contextmanager

@@ -16,10 +16,16 @@ import torch
 from torch import nn
 
 from cosim.configuration import name_of
+from cosim.learning.network.ready import check_shapes
 
 
 def identity(network: nn.Module) -> dict[str, str]:
-    """Class of a network, and a hash of its structure; values do not matter."""
+    """Class of a network, and a hash of its structure; values do not matter.
+
+    Raises:
+        ConfigurationError: A layer has no shape yet.
+    """
+    check_shapes(network)
     tensors = [
         (name, tuple(tensor.shape), str(tensor.dtype), tensor.requires_grad)
         for name, tensor in (*network.named_parameters(), *network.named_buffers())

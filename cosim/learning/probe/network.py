@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -17,6 +16,9 @@ from cosim.learning.network.dropout import dropping_layers, keyed_dropout
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import own_copy
 from cosim.learning.probe.draws import GlobalDraw, outputs_without_draws
+from cosim.learning.probe.manner import Manner, manner_of
+from cosim.learning.probe.memory import check_memory
+from cosim.learning.probe.outputs import check_scores, check_tables, check_values, not_taken, told
 from cosim.learning.programs.sgd_steps import ReluLayers, forward, layer_outputs, relu_layers_of
 from cosim.learning.tasks.task import Task
 
@@ -24,13 +26,17 @@ NUM_COMPARED = 4
 """Samples on which a network with `relu_layers` is compared with the products that train it."""
 
 
-def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset, task: Task) -> None:
-    """Refuse a network that cannot be trained for a task on a data set.
+def check_network(
+    network: nn.Module, shape: NetworkShape, dataset: Dataset, task: Task, device: str
+) -> Manner:
+    """How a network is trained for a task on a data set; refuse one that cannot be.
 
     Raises:
         ConfigurationError: It takes other samples or gives other outputs, has running statistics that nothing
-            moves, draws where no key reaches, or has `relu_layers` that are not all it is.
+            moves, draws where no key reaches, remembers what it was given, cannot be trained, or has
+            `relu_layers` that are not all it is.
     """
+    check_values(network, shape.parameters)
     if shape.statistics and (dataset.train_y is None or dataset.num_classes is None):
         raise ConfigurationError(
             f"the network keeps running statistics, and clients of {dataset.name!r} do not train on batches "
@@ -56,21 +62,25 @@ def check_network(network: nn.Module, shape: NetworkShape, dataset: Dataset, tas
     probed = own_copy(network).to("cpu").train()
     try:
         with keyed_dropout(probed, key=0):
-            outputs_without_draws(probed, torch.cat((largest, largest)))  # normalisation needs two
+            outputs = outputs_without_draws(probed, torch.cat((largest, largest)))  # normalisation needs two
     except GlobalDraw as draw:
         raise _unkeyed(draw, "training") from None
-    except (RuntimeError, ValueError, IndexError) as error:
+    except Exception as error:  # whatever a user's forward pass raises
         raise ConfigurationError(
             f"the network takes samples of {dataset.name!r} in evaluation mode, but not two of them in "
-            f"training mode ({error}). Usual fix: a forward pass that takes the same samples in both."
+            f"training mode ({told(error)}). Usual fix: a forward pass that takes the same samples in both."
         ) from None
+    check_scores(outputs, 2, task, dataset, " in training mode")
     if relu_layers is not None:
         _check_relu_layers(network, shape, relu_layers, dataset.test_x.shape[1:])
+    check_tables(network, dataset)
+    check_memory(network, dataset)
+    return manner_of(network, dataset, task, device)
 
 
-def _outputs(network: nn.Module, x_BD: NDArray[Any]) -> tuple[int, ...]:
+def _outputs(network: nn.Module, x_BD: NDArray[Any]) -> Any:
     try:
-        return tuple(outputs_without_draws(own_copy(network).to("cpu").eval(), torch.tensor(x_BD)).shape)
+        return outputs_without_draws(own_copy(network).to("cpu").eval(), torch.tensor(x_BD))
     except GlobalDraw as draw:
         raise _unkeyed(draw, "evaluation") from None
 
@@ -85,13 +95,13 @@ def check_outputs(
     shape: NetworkShape,
     dataset: Dataset,
     task: Task,
-    output_shape: Callable[[NDArray[Any]], tuple[int, ...]],
+    outputs_of: Callable[[NDArray[Any]], Any],
     classes_are_known: bool = True,
 ) -> None:
     """Refuse a network that takes other samples than there are, or gives other outputs than a task wants.
 
     Args:
-        output_shape: The shape of the network's outputs for samples, shape (batch, features).
+        outputs_of: The network's outputs for samples, shape (batch, features), with values or without.
         classes_are_known: Whether the data set has as many classes as it says.
 
     Raises:
@@ -105,26 +115,14 @@ def check_outputs(
             f"in {dataset.name!r}, and a client {own}. Usual fix: "
             f"vertical-{seen}-{own}-<hidden>-<outputs>."
         )
-    largest, num_outputs = _largest(dataset), task.num_outputs(dataset)
     try:
-        found = output_shape(largest)
+        outputs = outputs_of(_largest(dataset))
     except ConfigurationError:
         raise
-    except (RuntimeError, ValueError, IndexError) as error:
-        if largest.dtype == np.float32:
-            fits = f"one for {dataset.num_features} features, such as relu-{dataset.num_features}-300-"
-        else:
-            fits = "one for tokens, such as gpt2lora-16-"
-        raise ConfigurationError(
-            f"the network does not take samples of {dataset.name!r} ({error}). Usual fix: "
-            f"{fits}{num_outputs}."
-        ) from None
-    if classes_are_known and found != (1, num_outputs):
-        raise ConfigurationError(
-            f"the network gives outputs of shape {found} for one sample: must be (1, {num_outputs}), which "
-            f"{type(task).__name__} wants for {dataset.name!r}. Usual fix: a network whose last size is "
-            f"{num_outputs}."
-        )
+    except Exception as error:  # whatever a user's forward pass raises
+        raise not_taken(network, error, dataset, task) from None
+    if classes_are_known:
+        check_scores(outputs, 1, task, dataset)
 
 
 def _check_dropout(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> None:

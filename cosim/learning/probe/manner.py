@@ -1,0 +1,185 @@
+"""Manner: whether clients are trained together in one program, or one by one, and why.
+
+Which it is follows from what is known of a network, or from a trial: two clients with other weights and other
+samples each take two steps together, in the very program that would train them, and alone. What torch.func
+cannot batch, and what comes out different, is trained client by client.
+
+Scope and limitations: a trial of a few samples. What only some batches do to others, torch.func refuses in
+every batch: an `if` on values, a boolean mask, `nonzero`.
+
+Validation: tests/learning/test_probe_manner.py.
+"""
+
+import re
+import warnings
+
+import attrs
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from cosim.configuration import ConfigurationError
+from cosim.data.dataset import Dataset
+from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.network.dropout import dropping_layers
+from cosim.learning.network.weights import own_weights
+from cosim.learning.own_networks import OwnNetworks
+from cosim.learning.probe.kept import close
+from cosim.learning.probe.memory import moved
+from cosim.learning.probe.outputs import told
+from cosim.learning.programs.sgd import SgdProgram
+from cosim.learning.programs.steps import Step
+from cosim.learning.tasks.task import Task
+from cosim.learning.training_set import TrainingSet
+
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+NUM_CLIENTS, NUM_SAMPLES, BATCH_SIZE, NUM_STEPS = 2, 4, 3, 2
+"""Of a trial."""
+
+ROUNDING = 1e-3
+"""Share of the largest gradient by which gradients in float32 may differ. [no source]"""
+
+
+LOOPS = "not yet implemented the batching rule"
+"""What torch.func warns of where it calls an operation client by client."""
+
+
+@attrs.frozen
+class Manner:
+    """How rules of the engine train clients; a train function of a user's own is called client by client.
+
+    Attributes:
+        together: Whether one program trains many of them.
+        why: In words.
+        cannot_batch: Why torch.func cannot; None: it can, or it was not asked.
+    """
+
+    together: bool
+    why: str
+    cannot_batch: str | None = None
+
+    @property
+    def words(self) -> str:
+        """Both, as a sentence without its full stop."""
+        return f"clients are trained {'together' if self.together else 'one by one'}: {self.why}"
+
+
+def manner_of(network: nn.Module, dataset: Dataset, task: Task, device: str) -> Manner:
+    """How clients are trained.
+
+    On a CPU dense layers gain from being trained together. Convolutions with weights of their own for every
+    client are slower together, and where layers are frozen most of the work is one client's batch times
+    common weights; such networks are trained client by client (benchmarks/submodels.py). So are those with
+    dropout, on every device, because masks are of one client.
+
+    Raises:
+        ConfigurationError: They cannot be.
+    """
+    if getattr(network, "relu_layers", None) is not None and task.is_cross_entropy:
+        return Manner(True, "fully connected layers with ReLU between, whose products are batched by hand")
+    trial = _Trial(network, dataset, task)
+    try:
+        trial.left(0)
+    except Exception as error:  # whatever a user's forward pass raises
+        raise _untrainable(error, dataset, task) from None
+    if dropping_layers(network):
+        return Manner(False, "masks of dropout belong to one client")
+    if device == "cpu" and any(isinstance(layer, CONVOLUTIONS) for layer in network.modules()):
+        return Manner(False, "convolutions with weights of their own are faster so on a CPU")
+    if device == "cpu" and any(not p.requires_grad for p in network.parameters()):
+        return Manner(False, "what is frozen is common to all clients, which is faster so on a CPU")
+    cannot_batch = trial.why_apart()
+    if cannot_batch is None:
+        return Manner(True, "torch.func batches the network")
+    return Manner(False, f"torch.func cannot batch the network ({cannot_batch})", cannot_batch)
+
+
+def _untrainable(error: Exception, dataset: Dataset, task: Task) -> ConfigurationError:
+    """The refusal of a network that cannot be trained even alone."""
+    fix = "a forward pass that autograd can go back through"
+    if "does not require grad" in str(error):
+        fix = "outputs that follow from parameters, without detach() and torch.no_grad()"
+    elif dataset.train_y is None and task.is_cross_entropy:
+        fix = "operations that torch.func can batch, as rows that recur are trained by it alone"
+    return ConfigurationError(
+        f"the network takes samples of {dataset.name!r}, but cannot be trained on them ({told(error)}). "
+        f"Usual fix: {fix}."
+    )
+
+
+class _Noted(Step):
+    """Keeps gradients in place of steps, so that the second is of the same weights."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.gradients: dict[str, list[Tensor]] = {}
+
+    def by_gradient(self, name: str, values_C: Tensor, gradient_C: Tensor, divisor: float = 1.0) -> None:
+        self.gradients.setdefault(name, []).append(gradient_C / divisor)
+
+    def of_first(self, num_clients: int) -> "_Noted":
+        return self
+
+
+class _Trial:
+    """Two clients of a few samples, from all over a training set."""
+
+    def __init__(self, network: nn.Module, dataset: Dataset, task: Task) -> None:
+        num_samples = NUM_CLIENTS * NUM_SAMPLES
+        chosen = np.linspace(0, len(dataset.train_x) - 1, num_samples).astype(np.int64)
+        train_y = None if dataset.train_y is None else dataset.train_y[chosen]
+        few = attrs.evolve(dataset, train_x=dataset.train_x[chosen], train_y=train_y, train_owners=None)
+        self._data, self._networks = TrainingSet(few, "cpu", task), OwnNetworks(network, "cpu")
+        own, trained = own_weights(network), {n for n, p in network.named_parameters() if p.requires_grad}
+        self._weights = [
+            own | {name: values for name, values in moved(network, seed).items() if name in trained}
+            for seed in range(NUM_CLIENTS)
+        ]
+        labels = 1 if dataset.train_y is not None else dataset.num_classes or 1
+        self._samples = labels * np.arange(num_samples).reshape(NUM_CLIENTS, NUM_SAMPLES)
+
+    def left(self, *clients: int) -> dict[str, list[Tensor]]:
+        """Of clients that are trained together: every step's gradients, and what statistics became.
+
+        By name, shapes (clients, ...).
+        """
+        noted = _Noted()
+        cohort = [
+            PendingUpdate(
+                client=f"client-{client}",
+                start=PendingModel(),
+                samples=self._samples[client],
+                num_steps=NUM_STEPS,
+                training=Sgd(batch_size=BATCH_SIZE),
+                key=client,
+            )
+            for client in clients
+        ]
+        weights_C = {
+            name: torch.stack([self._weights[client][name] for client in clients])
+            for name in self._weights[0]
+        }
+        with torch.no_grad():
+            network = self._networks.of_this_thread().train()
+            SgdProgram(lambda *_: noted).train(network, weights_C, self._data, cohort)
+        return {name: [values_C, *noted.gradients.get(name, ())] for name, values_C in weights_C.items()}
+
+    def why_apart(self) -> str | None:
+        """Why these cannot be trained together; None: they can."""
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.filterwarnings("always", message=f".*{LOOPS}")
+            try:
+                together = self.left(*range(NUM_CLIENTS))
+            except Exception as error:  # of torch.func, or of a module that meets its tensors
+                return told(error)
+        for warning in warned:
+            if LOOPS in (words := str(warning.message)):
+                operation = re.search(r"aten::\w+", words)
+                return f"{operation.group() if operation else 'an operation'} goes over clients in a loop"
+        for client in range(NUM_CLIENTS):
+            for name, alone in self.left(client).items():
+                for of_all, own in zip(together[name], alone, strict=True):
+                    if not close(of_all[client], own[0], ROUNDING):
+                        return f"the gradient of {name} would be another"
+        return None
