@@ -53,6 +53,11 @@ def codec_of(client: str) -> str:
     return f"{client} codec"
 
 
+def personal_of(client: str) -> str:
+    """Name under which a client keeps tensors of the network to itself."""
+    return f"{client} personal"
+
+
 @lru_cache(maxsize=1 << 20)
 def by_number(name: str) -> tuple[str, int]:
     """Kind and number of a node such as `client-0003`, for sorting and for draws; without a number -1."""

@@ -147,10 +147,12 @@ def run(
         known, sim = stopped(found), Simulation(system.seed, shuffle_ties=shuffle_ties)
         data = cache(partial(_loaded, system, sim, None if data_dir is None else place(data_dir)))
         if not system.evaluation.learns:
-            learner: Learner = NothingLearned(network, system.data.outline or data(), system.task)
+            outline = system.data.outline or data()
+            learner: Learner = NothingLearned(network, outline, system.task, system.personal)
         else:
             brings_weights = system.initial_weights == "network"
-            learner = Learner(network, data(), device, num_workers, brings_weights, system.task)
+            options = (device, num_workers, brings_weights, system.task, system.personal)
+            learner = Learner(network, data(), *options)
         if folder is not None and known is not None:
             check_fits(known, learner, folder)
         title = progress if isinstance(progress, str) else scenario or "run"

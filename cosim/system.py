@@ -56,6 +56,8 @@ class System:
             VI-B]
         initial_weights: Drawn: by the network's own initialisation, from the seed; network: those that a
             network of your own brings, pretrained ones for instance. [HIST journal: drawn]
+        personal: What of the network clients keep to themselves: names of layers or tensors; batch norm, for
+            layers that have running statistics; running statistics, for these alone. [no source]
         data: What is learned, and who holds which samples.
         task: What is minimised and reported; none: classification where samples have classes, regression
             where they have quantities. [HIST journal, Section VI-A: classification]
@@ -77,6 +79,7 @@ class System:
     cell_sizes: tuple[int, ...] | None = field(not_empty, at_least(1), default=None)
     model: str = field(own_function, default="relu-784-300-10")
     initial_weights: Literal["drawn", "network"] = "drawn"
+    personal: tuple[str, ...] = ()
     data: Data = FashionMnist()
     task: Task | None = None
     topology: Topology = Topology()

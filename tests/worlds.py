@@ -223,5 +223,6 @@ def built(
     """The clock, what learns and the nodes of a system, before anything has happened."""
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
     found = loaded(system.data) if dataset is None else dataset
-    learner = Learner(models.build(system.model), found, num_workers=num_workers)
+    network = models.build(system.model)
+    learner = Learner(network, found, num_workers=num_workers, personal=system.personal)
     return sim, learner, nodes_of(system, sim, learner, lambda: found, lambda report: None)

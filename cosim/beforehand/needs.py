@@ -128,7 +128,8 @@ def kept_values_of(system: Any, shape: Any) -> int:
     """Values that all clients keep from one training to their next, for a network of a shape."""
     if not system.evaluation.learns:
         return 0
-    return system.num_clients * sum(part.kept_values(shape) for part in parts_of(system))
+    num_personal = shape.num_values() - shape.num_sent()
+    return system.num_clients * (num_personal + sum(part.kept_values(shape) for part in parts_of(system)))
 
 
 def needs_of(

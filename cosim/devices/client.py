@@ -18,7 +18,7 @@ from cosim.learning.graph.pending import PendingState, PendingUpdate
 from cosim.links.downlink import CellDownlink
 from cosim.links.payload import Payload
 from cosim.links.uplink import Job, Link, Upload
-from cosim.names import codec_of
+from cosim.names import codec_of, personal_of
 from cosim.records import DONE, DOWN, UP, Fate, Transfer
 from cosim.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of
 from cosim.units import ENERGY_ROUNDING
@@ -184,6 +184,8 @@ class Client:
             self.states[self.name] = update.next_state
         if update.codec is not None and update.codec.keeps_state:
             self.states[codec_of(self.name)] = update.next_codec_state
+        if update.own is not None:
+            self.states[personal_of(self.name)] = update.next_own
 
     def send(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
         """Upload until all bits are through or the upload is cut; idle while it waits for its turn.

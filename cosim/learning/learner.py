@@ -68,6 +68,7 @@ from cosim.learning.graph.pending import (
 )
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops
+from cosim.learning.network.personal import with_personal
 from cosim.learning.network.ready import ready_copy
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import Weights, own_copy, own_weights
@@ -92,6 +93,7 @@ class Learner:
         num_workers: Threads; None: one per core that the process may use, one on CUDA.
         brings_weights: Learning starts from the network's own values, not from drawn ones.
         task: What is minimised and reported; None: what the targets of the data set suggest.
+        personal: What of the network clients keep to themselves (`cosim.learning.network.personal`).
 
     Attributes:
         task: What is minimised and reported.
@@ -116,6 +118,7 @@ class Learner:
         num_workers: int | None = None,
         brings_weights: bool = False,
         task: Task | None = None,
+        personal: Sequence[str] = (),
     ) -> None:
         if device not in WORKING_SETS:
             raise ConfigurationError(
@@ -131,7 +134,7 @@ class Learner:
                 "leave it out, for one per core."
             )
         self._network = ready_copy(network)
-        self.shape = NetworkShape.of(network)
+        self.shape = with_personal(NetworkShape.of(network), personal)
         self.dropout = dropping_layers(network)
         self.num_global_features = dataset.num_global_features
         self._device, self._brings_weights = device, brings_weights

@@ -5,6 +5,7 @@ samples, and trains nothing. So such a run needs neither the values of a network
 device "meta", nor the files of a data set.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NoReturn
 
@@ -17,6 +18,7 @@ from cosim.learning.graph.pending import PendingModel, PendingValue
 from cosim.learning.learner import Learner
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops, outputs_without_values
+from cosim.learning.network.personal import with_personal
 from cosim.learning.network.ready import check_shapes
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.probe.network import check_outputs
@@ -30,15 +32,18 @@ class NothingLearned(Learner):
         network: Any module, with values or without.
         outline: A data set with at least one test sample, whose values do not matter.
         task: What would be minimised; None: what the targets suggest.
+        personal: What of the network clients would keep to themselves.
 
     Raises:
         ConfigurationError: A task that the data set does not suit; a network that takes other samples, or
             gives other outputs.
     """
 
-    def __init__(self, network: nn.Module, outline: Dataset, task: Task | None = None) -> None:
+    def __init__(
+        self, network: nn.Module, outline: Dataset, task: Task | None = None, personal: Sequence[str] = ()
+    ) -> None:
         check_shapes(network)
-        self.shape = NetworkShape.of(network)
+        self.shape = with_personal(NetworkShape.of(network), personal)
         self.flops = TrainingFlops(network, self.shape, outline)
         self.dropout = dropping_layers(network)
         self.num_global_features = outline.num_global_features

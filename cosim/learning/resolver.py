@@ -100,6 +100,8 @@ class Resolver:
                 continue
             models = [parent.settled for parent in node.parents]
             weights = node.combine(self._shape, models, update_sum)
+            if (before := models[0] if models else update_sum) is not None:  # what clients keep stays there
+                weights |= {name: before[name] for name in self._shape.personal if name in before}
             weights = {name: v.to(self._device, torch.float32) for name, v in weights.items()}
             for name in self._shape.statistics:
                 if name.endswith(VARIANCE):
@@ -129,7 +131,7 @@ class Resolver:
         if untrained:
             companions = untrained[0].training.companions(self._shape).items()
             beside = {name: torch.zeros(size, device=self._device) for name, size in companions}
-            starts = [beside | update.start.settled for update in untrained]
+            starts = [beside | update.begun for update in untrained]
             weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
             for update in untrained:
                 self._training_set.check(update)
@@ -138,8 +140,13 @@ class Resolver:
             states = program.train(network, weights_C, self._training_set, untrained)
         trained = _Trained(sum(update.num_steps for update in untrained), defaultdict(WeightedSum), [], [])
         place = {update: client for client, update in enumerate(untrained)}
+        own_C = {name: weights_C[name] for name in weights_C if name in self._shape.personal}
+        sent_C = {name: values_C for name, values_C in weights_C.items() if name not in own_C}
         for update, client in place.items():
-            left = (states[client] if states else {}, transmitted(update, weights_C, client))
+            own = {name: values_C[client].clone() for name, values_C in own_C.items()}
+            left = (states[client] if states else {}, transmitted(update, sent_C, client), own)
+            for name, values_C in own_C.items():
+                values_C[client] = update.start.settled[name]  # it does not travel
             for wanted, tensors in zip(update.wanted_states, left, strict=True):
                 if wanted is not None:
                     trained.states.append((wanted, tensors))

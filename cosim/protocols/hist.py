@@ -57,7 +57,7 @@ class Hist(Hierarchical):
                 raise refuse(owner, name, kind, rule, "HFedAvg, or a rule that keeps none")
         _units_of(cloud)
         self.submodel_sizes.check(cloud)
-        self.parts(Simulation(seed=0), cloud, 0)
+        self.loads(cloud)
 
     def parts(self, sim: Simulation, cloud: Cloud, global_round: int) -> tuple[Part, ...]:
         """Disjoint parts that add up to the whole, one for each cell (eqs. 2 and 3)."""

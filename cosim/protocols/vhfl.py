@@ -84,6 +84,7 @@ class Vhfl(Protocol):
                 f"{num_clients}: must be K <= K_0 <= N. Usual fix: fewer senders, or fewer needed of them."
             )
         self.local.check(cloud.learner)
+        self.loads(cloud)
         for client in cloud.edges[0].clients:
             _ = client.samples  # their number decides an upload's size, so what is missing is missed now
         if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:

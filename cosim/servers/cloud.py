@@ -16,7 +16,7 @@ from cosim.learning.graph.combinations import ReceivedModel
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
-from cosim.names import CLOUD, codec_of
+from cosim.names import CLOUD, codec_of, personal_of
 from cosim.records import Evaluation, Round
 from cosim.rows.trace import Moment
 from cosim.servers.edge import EdgeServer
@@ -151,6 +151,8 @@ class Cloud(Server):
                 "cloud.sent_down(model) before a round."
             )
 
+        nothing_yet = PendingState.of({}) if self.shape.personal else None
+
         def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
             key = sim.key(client.name, "mini-batches", assignment.job.number)
             asked = update(
@@ -160,6 +162,7 @@ class Cloud(Server):
                 key=key,
                 state=client.states.get(client.name) if training.keeps_state else None,
                 codec_state=client.states.get(codec_of(client.name)),
+                own=client.states.get(personal_of(client.name), nothing_yet),
             )
             self._asked[f"{client.name} {assignment.job.number}"] = asked
             return asked

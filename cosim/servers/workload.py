@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, refuse
 from cosim.devices.client import Client
 from cosim.devices.cycles import Cycles, LocalStep, StepCost, StepCosts
 from cosim.devices.fleet import Clients, Fleet
@@ -123,7 +123,12 @@ class Workload:
 
         Args:
             companions: What travels beside it, both ways; None: nothing.
+
+        Raises:
+            ConfigurationError: A part of a model of which clients keep something to themselves.
         """
+        if part is not None:
+            self._refuse_personal("a cell has other units of the model in every global round")
         return self._whole if part is None and companions is None else self._of(part, companions)
 
     @cached_property
@@ -132,23 +137,32 @@ class Workload:
 
     def _of(self, part: Part | None, companions: Shapes | None) -> Load:
         num_beside = sum(map(math.prod, (companions or {}).values()))
-        num_values = self.shape.num_values(part) + num_beside
+        num_sent = self.shape.num_sent(part) + num_beside
         fraction = self.shape.num_parameters(part) / self.shape.num_parameters()
         own = self.shape.num_values(part), self.shape.num_parameters(part)
         counts = lambda: self.flops.of(part), lambda: self.flops.activation_bits(part)
-        return self._load(num_values, fraction, *own, *counts)
+        return self._load(num_sent, fraction, *own, *counts)
 
     def of_clients_part(self, num_samples: int) -> Load:
         """Of the clients' part of a network in two parts, with so many samples.
 
         The server's outputs for each sample come along with the weights, and the gradient with respect to
         them goes back. Only operations tell the parts apart: by any other rule a step costs a whole one.
+
+        Raises:
+            ConfigurationError: Clients keep something of the model to themselves.
         """
+        self._refuse_personal("a part of the model is the server's")
         num_beside = num_samples * self.shape.num_central_outputs
         num_values = self.shape.num_local_parameters + num_beside
         num_own, flops = self.shape.num_local_parameters, self.flops
         counts = flops.of_clients_part, flops.activation_bits_of_clients_part
         return self._load(num_values, 1.0, num_own, num_own, *counts)
+
+    def _refuse_personal(self, why: str) -> None:
+        if self.shape.personal:
+            names, rule = tuple(sorted(self.shape.personal)), f"clients keep it to themselves, and {why}"
+            raise refuse("System", "personal", names, rule, "HFedAvg, whose clients train the whole model")
 
     def by_units(self, group: str) -> tuple[Load, Load]:
         """Of what no group of units cuts, and of a unit of this group with what of the others goes with it.

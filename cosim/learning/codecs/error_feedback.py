@@ -67,7 +67,7 @@ class ErrorFeedback(Codec):
 
     def kept_values(self, shape: NetworkShape) -> int:
         """One for each that an update has; those of companions are not counted."""
-        return shape.num_values()
+        return shape.num_sent()
 
     def bits(self, num_values: float) -> float:
         """The codec's."""

@@ -33,14 +33,16 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
     """Put what arrives of a client's update in the place of what was sent; returns what its codec keeps.
 
     Args:
-        weights_C: Trained weights of a cohort, in which the client has this place.
+        weights_C: What a cohort sends of its trained weights, in which the client has this place.
     """
     codec = update.codec
     if codec is None:
         return {}
-    start = dict(update.start.settled)
-    for name, values_C in weights_C.items():
-        start.setdefault(name, torch.zeros(()).to(values_C).expand(values_C.shape[1:]))
+    begun = update.start.settled
+    start = {
+        name: begun[name] if name in begun else torch.zeros(()).to(values_C).expand(values_C.shape[1:])
+        for name, values_C in weights_C.items()
+    }
     learned = {name: values_C[client] - start[name] for name, values_C in weights_C.items()}
     view = SentView(update, start, _copies(learned))
     function = f"{type(codec).__name__}.transmit"

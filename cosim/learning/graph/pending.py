@@ -8,7 +8,8 @@ are then those that arrive.
 
 A rule, or a codec, that keeps a state from one training to the next gets it from the update
 (`PendingUpdate.state`, `codec_state`), and leaves another (`next_state`, `next_codec_state`), which the
-client's next update may get. So an update that nobody reads, because it was dropped, is trained after all
+client's next update may get. What of the network a client keeps to itself goes the same way (`own`,
+`next_own`). So an update that nobody reads, because it was dropped, is trained after all
 where a state is read that follows from it.
 
 Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights
@@ -18,7 +19,7 @@ or by a variable, a learner keeps its weights as long, so that it is trained onc
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 import numpy as np
@@ -100,6 +101,13 @@ class PendingState(PendingValue):
 
     __slots__ = ()
 
+    @classmethod
+    def of(cls, tensors: "Weights") -> Self:
+        """One whose tensors are known."""
+        state = cls()
+        state.settle(tensors)
+        return state
+
 
 class NextState:
     """The state that something leaves, for as long as anybody references it."""
@@ -150,6 +158,8 @@ class PendingUpdate:
         state: What the client has kept from its last training; None: nothing.
         codec: What its change goes through on its way; None: what was sent arrives.
         codec_state: What the codec has kept from the client's last training; None: nothing.
+        own: Tensors of the network that the client has in place of the start's and keeps to itself, none
+            before it has trained; None: it keeps nothing to itself.
     """
 
     client: str
@@ -161,13 +171,15 @@ class PendingUpdate:
     state: PendingState | None = None
     codec: Codec | None = None
     codec_state: PendingState | None = None
+    own: PendingState | None = None
     left: NextState = attrs.field(factory=NextState, init=False)
     left_by_codec: NextState = attrs.field(factory=NextState, init=False)
+    left_own: NextState = attrs.field(factory=NextState, init=False)
 
     @property
     def inputs(self) -> tuple[PendingValue, ...]:
         """What must be computed before it is trained."""
-        kept = (self.state, self.codec_state)
+        kept = (self.state, self.codec_state, self.own)
         return (self.start, *(state for state in kept if state is not None))
 
     @property
@@ -184,9 +196,19 @@ class PendingUpdate:
         return self.left_by_codec.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
 
     @property
-    def wanted_states(self) -> tuple[PendingState | None, PendingState | None]:
-        """The next states of rule and codec, where somebody references them and they are not computed yet."""
-        return self.left.wanted, self.left_by_codec.wanted
+    def next_own(self) -> PendingState:
+        """What of the network the client keeps to itself then, likewise."""
+        return self.left_own.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
+
+    @property
+    def wanted_states(self) -> tuple[PendingState | None, PendingState | None, PendingState | None]:
+        """The next states of rule and codec, and the next `own`, that are referenced and not computed yet."""
+        return self.left.wanted, self.left_by_codec.wanted, self.left_own.wanted
+
+    @property
+    def begun(self) -> "Weights":
+        """What training begins with, when that is computed: the start, and what is the client's own."""
+        return self.start.settled if self.own is None else self.start.settled | self.own.settled
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:

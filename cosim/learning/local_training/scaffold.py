@@ -10,7 +10,8 @@ In a hierarchy each edge server does this with the clients of its cell; the clou
 variates as it does of their models, which with cells of one size is c of all clients. Both ways carry twice
 the model, over the backhaul as well.
 
-Scope and limitations: the variates have no entries for running statistics, and weigh clients equally, also
+Scope and limitations: the variates have no entries for running statistics, nor for what a client keeps to
+itself (`System.personal`), which takes plain steps; they weigh clients equally, also
 where a server weighs models by samples, whose mean then is that of the arrived alone. The server's global
 rate is its own rule's (`ServerUpdate`), which moves the model and not the variate. A codec treats both alike
 and the client's own variate is as it was before. With weight decay, g is the gradient with it. Not over the
@@ -23,6 +24,7 @@ Source: Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for feder
 Validation: tests/learning/test_scaffold.py.
 """
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,8 +46,9 @@ class Scaffold(Sgd):
     keeps_what_arrived = True
 
     def companions(self, shape: NetworkShape) -> Shapes:
-        """The server's variate."""
-        return {f"variate {name}": size for name, size in shape.parameters.items()}
+        """The server's variate, of what travels."""
+        own = shape.personal
+        return {f"variate {name}": size for name, size in shape.parameters.items() if name not in own}
 
     def training_values(self, num_parameters: int, num_values: int) -> int:
         """Its own variate, and the server's."""
@@ -53,7 +56,7 @@ class Scaffold(Sgd):
 
     def kept_values(self, shape: NetworkShape) -> int:
         """The client's."""
-        return shape.num_parameters()
+        return sum(map(math.prod, self.companions(shape).values()))
 
     def received(self, model: PendingModel, mean: PendingModel, share: float) -> PendingModel:
         """The mean of the models; of the variate, the mean change of those who arrived, times their share."""

@@ -18,7 +18,7 @@ Usage::
 
     shape = NetworkShape.of(network)
     parts = draw_parts(shape.num_units, even_counts(shape.num_units, num_cells=4), rng)
-    upload_bits = 32 * shape.num_values(parts[0])
+    upload_bits = 32 * shape.num_sent(parts[0])
 """
 
 import math
@@ -74,6 +74,8 @@ class NetworkShape:
         summed_statistics: Running statistic -> the group over whose units its layer's input is summed. What
             a part sees of such a sum is its share, so a part's statistics are its share of the whole's, and
             those of disjoint parts add up (variances as if units were uncorrelated).
+        personal: Tensors that clients keep to themselves (`cosim.learning.network.personal`): they are part
+            of a model and never travel.
 
     Raises:
         ConfigurationError: a pair names no axis of a tensor, two cuts fall on one tensor, the axes of one
@@ -85,6 +87,7 @@ class NetworkShape:
     num_central_outputs: int = 0
     statistics: Shapes = attrs.field(factory=dict)
     summed_statistics: Mapping[str, str] = attrs.field(factory=dict)
+    personal: frozenset[str] = frozenset()
 
     def __attrs_post_init__(self) -> None:
         cut_by: dict[str, str] = {}
@@ -127,7 +130,7 @@ class NetworkShape:
 
     @property
     def tensors(self) -> Shapes:
-        """What a model consists of and an upload holds: trained parameters, then running statistics."""
+        """What a model consists of: trained parameters, then running statistics."""
         return self.parameters | self.statistics
 
     @property
@@ -164,8 +167,13 @@ class NetworkShape:
         return sum(math.prod(shape) for name, shape in self._within(part).items() if name in self.parameters)
 
     def num_values(self, part: Part | None = None) -> int:
-        """Number of values in an upload, the running statistics included."""
+        """Number of values of a model, the running statistics included."""
         return sum(math.prod(shape) for shape in self._within(part).values())
+
+    def num_sent(self, part: Part | None = None) -> int:
+        """Number of values in an upload: those of a model that clients do not keep to themselves."""
+        shapes = self._within(part).items()
+        return sum(math.prod(shape) for name, shape in shapes if name not in self.personal)
 
     def _within(self, part: Part | None) -> Shapes:
         return self.tensors if part is None else self.cut(part)

@@ -53,8 +53,8 @@ class ClientView:
     @cached_property
     def start(self) -> Weights:
         """Tensor name -> its values before training, its own copies."""
-        settled = self._update.start.settled
-        return {name: values.clone() for name, values in settled.items() if name not in self.companions}
+        begun = self._update.begun
+        return {name: values.clone() for name, values in begun.items() if name not in self.companions}
 
     @cached_property
     def generator(self) -> torch.Generator:

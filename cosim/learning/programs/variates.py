@@ -35,32 +35,38 @@ class VariateStep(SgdStep):
         decay: float,
     ) -> None:
         super().__init__(parameters_C, companions_C, cohort, rate=rate, decay=decay)
-        own_C = kept("variate", parameters_C, cohort)
+        sent_C = {n: of for n, of in parameters_C.items() if kept_name("variate", n) in companions_C}
+        own_C = kept("variate", sent_C, cohort)
         self.beside_C |= {
             "variate": own_C,
             "drift": {n: (of - companions_C[kept_name("variate", n)]) * rate for n, of in own_C.items()},
         }
-        self._starts_C = {name: values_C.clone() for name, values_C in parameters_C.items()}
+        self._starts_C = {name: values_C.clone() for name, values_C in sent_C.items()}
         self._server_C = companions_C
 
     def by_gradient(self, name: str, values_C: Tensor, gradient_C: Tensor, divisor: float = 1.0) -> None:
         """The corrected step."""
         super().by_gradient(name, values_C, gradient_C, divisor)
-        values_C.add_(self.beside_C["drift"][name])
+        self._corrected(name, values_C)
 
     def by_product(
         self, name: str, values_C: Tensor, left_C: Tensor, right_C: Tensor, divisor: float
     ) -> None:
         """The corrected step."""
         super().by_product(name, values_C, left_C, right_C, divisor)
-        values_C.add_(self.beside_C["drift"][name])
+        self._corrected(name, values_C)
+
+    def _corrected(self, name: str, values_C: Tensor) -> None:
+        if name in self.beside_C["drift"]:  # what a client keeps to itself has no variate
+            values_C.add_(self.beside_C["drift"][name])
 
     def end(self, parameters_C: Weights, cohort: Sequence[PendingUpdate]) -> Sequence[Weights]:
         """The clients' next variates; the server's turn into what is sent."""
         num_steps_C = next(iter(parameters_C.values())).new_tensor([update.num_steps for update in cohort])
-        for name, values_C in parameters_C.items():
+        for name, start_C in self._starts_C.items():
+            values_C = parameters_C[name]
             lasted_C = num_steps_C.view(-1, *[1] * (values_C.dim() - 1)) * self._rate
-            moved_C = (self._starts_C[name] - values_C) / lasted_C
+            moved_C = (start_C - values_C) / lasted_C
             server_C = self._server_C[kept_name("variate", name)]
             self.beside_C["variate"][name].add_(moved_C - server_C)
             server_C.copy_(moved_C)

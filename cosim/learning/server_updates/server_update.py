@@ -20,7 +20,8 @@ out::
 A rule with `keeps_state = True` in its class gets what it returned last as `server.state`, empty at first; it
 is in the checkpoint, as what clients keep. A round in which nothing arrives has no step.
 
-Running statistics of normalisation layers are no part of a step: those of the mean come out.
+Running statistics of normalisation layers are no part of a step: those of the mean come out; nor is what
+clients keep to themselves (`System.personal`).
 
 Scope and limitations: the mean is rounded to float32 before a step. What adds up in the air arrives with
 equal weights.
@@ -160,7 +161,7 @@ class SteppedModel(PendingModel):
 
         from cosim.learning.own_functions import kept_copies, no_shared_draws
 
-        trained = [name for name in models[0] if name in shape.parameters]
+        trained = [name for name in models[0] if name in shape.parameters.keys() - shape.personal]
         model, mean = ({name: of[name].clone() for name in trained} for of in models[:2])
         kept = [{name: values.clone() for name, values in of.items()} for of in models[2:]]
         view = ServerView(self.key, model, mean, kept[0] if kept else {})
