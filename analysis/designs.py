@@ -38,6 +38,7 @@ class Design:
 
     Attributes:
         name: Given, or what tells it from the others in words; the scenario where there is one design only.
+            Where training has diverged, that stands before it.
         fields: The configuration, its field names as paths.
         runs: All that were given.
         counted: Those whose numbers enter the means.
@@ -75,9 +76,17 @@ def designs_of(results: Sequence[Result], names: Mapping[int, str] | None = None
         for name, own in zip(given, words, strict=True)
     ]
     return [
-        Design(name=name, fields=own, runs=tuple(runs), counted=_counted(runs))
+        Design(name=_marked(name, _counted(runs)), fields=own, runs=tuple(runs), counted=_counted(runs))
         for name, own, runs in zip(_told_apart(called), fields, groups.values(), strict=True)
     ]
+
+
+def _marked(name: str, runs: Sequence[Result]) -> str:
+    """The name, after how many of the runs have diverged."""
+    num = sum(run.summary.is_diverged for run in runs)
+    if not num:
+        return name
+    return f"diverged: {name}" if num == len(runs) else f"{num} of {len(runs)} diverged: {name}"
 
 
 def wrapped(name: str, width: int = 30, most_lines: int = 2) -> str:

@@ -10,7 +10,6 @@ Usage::
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from analysis.designs import Design, said, seed_of
@@ -53,6 +52,6 @@ def _of_run(design: Design, run: Result) -> list[str]:
         )
     elif not counted:
         remarks.append(f"{name} repeats a seed of its design; not counted.")
-    if not np.isfinite(run.evaluations.to_numpy(dtype=float)).all():
-        remarks.append(f"{name} has a loss that is not finite: its training diverged.")
+    if run.summary.is_diverged:
+        remarks.append(f"{name} has a score that is no finite number: its training diverged.")
     return remarks

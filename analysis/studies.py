@@ -4,9 +4,10 @@ All designs have the same seeds, so the difference to a reference is taken seed 
 usually much shorter than those of the two means.
 
 Scope and limitations: intervals are Student's t over seeds, of shares on the logit, 95 %; runs that failed
-are left out and counted. What it took to a target is the median where every design has the 6 seeds that its
-interval needs, else the mean restricted to a horizon (`analysis.targets`); its difference is always that of
-restricted means.
+are left out and counted. A run whose training has diverged counts: where a metric of it is no finite number,
+its design has no mean of that metric, nor a difference. What it took to a target is the median where every
+design has the 6 seeds that its interval needs, else the mean restricted to a horizon (`analysis.targets`);
+its difference is always that of restricted means.
 
 Usage::
 
@@ -83,7 +84,7 @@ class Comparison:
         num_runs: Seeds that count.
         value: With its interval.
         difference: Mean difference to the reference on the same seeds; None for the reference itself, or
-            where fewer than two seeds are shared.
+            where fewer than two seeds are shared, or a run of one of both has no finite number.
         pairs: Of a target, on how many seeds it took less than the reference; None as the difference.
     """
 
@@ -194,20 +195,33 @@ def is_tight(runs: pd.DataFrame, precision: dict[str, float]) -> bool:
 
     Args:
         runs: The runs of one design.
-        precision: Metric -> share. A metric that the runs do not have counts as tight.
+        precision: Metric -> share. A metric that the runs do not have counts as tight, and one that is not
+            finite in some.
     """
     runs = with_shares(runs)
-    known = metrics(runs)
+    known, complete = metrics(runs), runs[runs["status"] == "complete"]
     for metric, share in precision.items():
         if metric not in runs:
             continue
-        values = runs.loc[runs["status"] == "complete", metric].dropna().to_numpy()
+        values = complete[metric].dropna().to_numpy()
+        if num_lost(complete, metric):
+            continue  # no number of seeds would help
         if len(values) < 2:
             return len(values) == 0
         found = interval(values, metric in known and known[metric].measure.is_share)
         if not found.half_width <= share * abs(found.estimate) + math.ulp(0.0):
             return False
     return True
+
+
+def diverged(runs: pd.DataFrame) -> pd.Series:
+    """Whether the training of each run has diverged; of a table that does not say so, of none."""
+    return runs["is_diverged"] if "is_diverged" in runs else pd.Series(data=False, index=runs.index)
+
+
+def num_lost(own: pd.DataFrame, column: str) -> int:
+    """In how many runs a metric is no finite number, and not only lacking."""
+    return int((np.isinf(own[column]) | (own[column].isna() & diverged(own))).sum())
 
 
 def _by_design(runs: pd.DataFrame) -> dict[int, pd.DataFrame]:
@@ -217,9 +231,9 @@ def _by_design(runs: pd.DataFrame) -> dict[int, pd.DataFrame]:
 
 
 def _values(own: pd.DataFrame | None, column: str) -> pd.Series:
-    """A metric by seed; empty where a run lacks it."""
+    """A metric by seed; empty where a run lacks it, or has no finite number."""
     found = pd.Series(dtype=float) if own is None else own[column]
-    return found if found.notna().all() else found.iloc[:0]
+    return found if np.isfinite(found.to_numpy(dtype=float)).all() else found.iloc[:0]
 
 
 def _taken(own: pd.DataFrame | None, metric: str) -> tuple[pd.Series, pd.Series]:
@@ -251,10 +265,16 @@ def _of_runs(runs: Designs, names: Mapping[int, str], metric: Metric, reference:
     column, rows = metric.column, []
     if not all(column in own for own in runs.values()):
         return []
+    learned = {design: table.get("last_version", table[column]).notna() for design, table in runs.items()}
+    sound = (table[~diverged(table) & learned[design]] for design, table in runs.items())
+    is_of_all = all(own[column].notna().all() for own in sound)  # else it is of one design's task
     other = _values(runs.get(reference), column)
     for design, table in runs.items():
+        lost = num_lost(table, column) if is_of_all or table[column].notna().any() else 0
         own = _values(table, column)
-        if own.empty:
+        if lost:
+            rows.append(_lost(design, names[design], column, lost, len(table)))
+        if lost or own.empty:
             continue
         rows.append(
             Comparison(
@@ -268,6 +288,21 @@ def _of_runs(runs: Designs, names: Mapping[int, str], metric: Metric, reference:
             )
         )
     return rows
+
+
+def _lost(design: int, name: str, metric: str, num_lost: int, num_runs: int) -> Comparison:
+    """A metric that has no mean."""
+    nothing, remark = math.nan, f"not finite in {num_lost} of {num_runs}"
+    value = Interval(estimate=nothing, low=nothing, high=nothing, level=0.95, too_noisy=True, remark=remark)
+    return Comparison(
+        design=design,
+        name=name,
+        metric=metric,
+        statistic="mean",
+        num_runs=num_runs,
+        value=value,
+        difference=None,
+    )
 
 
 def _reached(runs: Designs, names: Mapping[int, str], metric: Metric) -> list[Comparison]:

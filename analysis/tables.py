@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.intervals.statistics import Interval
-from analysis.studies import Comparison, Metric, compared, metrics
+from analysis.studies import Comparison, Metric, compared, diverged, metrics
 from cosim.units import prefixed
 from cosim.words import column_in_words, field_in_words, value_in_words
 
@@ -85,12 +85,13 @@ def frame(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> pd.Dat
     """The numbers of all metrics, a row for each design and metric, in the units of their columns."""
     fields = [*_folders(runs), *_bases(runs), *_fields(runs)]
     factors = runs.drop_duplicates("design").set_index("design")[fields]
-    rows = []
+    rows, num_diverged = [], _num_diverged(runs)
     for row in compared(runs, reference):
         if row.metric not in chosen:
             continue
         own = {"design": row.design, "name": row.name, **factors.loc[row.design].to_dict()}
         own |= {"metric": row.metric, "statistic": row.statistic, "num_runs": row.num_runs}
+        own |= {"num_diverged": int(num_diverged[row.design])}
         own |= {"value": row.value.estimate, "low": row.value.low, "high": row.value.high}
         if (found := row.difference) is not None:
             own |= {"difference": found.estimate, "difference_low": found.low, "difference_high": found.high}
@@ -99,7 +100,10 @@ def frame(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> pd.Dat
 
 
 def factors_of(runs: pd.DataFrame) -> tuple[list[str], dict[int, list[str]]]:
-    """What tells designs apart, as heads of columns, and each design's values in words."""
+    """What tells designs apart, as heads of columns, and each design's values in words.
+
+    Where training has diverged in any run, a last column says in how many of a design's.
+    """
     one_each = runs.drop_duplicates("design").sort_values("design").set_index("design")
     columns: dict[str, list[str]] = {}
     for column in (*_folders(runs), *_bases(runs)):
@@ -110,6 +114,9 @@ def factors_of(runs: pd.DataFrame) -> tuple[list[str], dict[int, list[str]]]:
         columns[head] = cells
     if not columns or len(set(zip(*columns.values(), strict=True))) < len(one_each):
         columns = {"design": list(map(str, one_each["name"])), **columns}
+    if (num_diverged := _num_diverged(runs)).any():
+        num_runs = runs.groupby("design").size()
+        columns["diverged"] = [f"{num_diverged[d]} of {num_runs[d]}" for d in one_each.index]
     own = zip(*columns.values(), strict=True)
     return list(columns), {int(d): list(cells) for d, cells in zip(one_each.index, own, strict=True)}
 
@@ -125,7 +132,9 @@ def scaled(metric: Metric, values: Sequence[Interval]) -> tuple[float, str]:
 
 
 def interval_in_words(interval: Interval, scale: float = 1.0) -> str:
-    """Estimate and ends; the estimate alone where they are the same."""
+    """Estimate and ends; the estimate alone where they are the same; why there is none."""
+    if math.isnan(interval.estimate):
+        return interval.remark
     words = f"{scale * interval.estimate:.4g}"
     if interval.low == interval.high:
         return words
@@ -182,6 +191,11 @@ def _statistic(own: Sequence[Comparison]) -> str:
     """What the values of a metric are where they are no means."""
     told = {row.statistic for row in own if not row.metric.startswith("reached")} - {"mean"}
     return "".join(f", {statistic}" for statistic in sorted(told))
+
+
+def _num_diverged(runs: pd.DataFrame) -> pd.Series:
+    """In how many runs of each design training has diverged."""
+    return diverged(runs).groupby(runs["design"]).sum()
 
 
 def _folders(runs: pd.DataFrame) -> list[str]:

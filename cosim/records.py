@@ -3,8 +3,11 @@
 Everything reported about a run (latency, energy, dropped updates, bits) is read off these rows.
 """
 
+import math
 import typing
 from collections.abc import Mapping
+from functools import reduce
+from operator import and_
 from typing import Any, NamedTuple, TypeVar
 
 from cosim.configuration import ConfigurationError
@@ -205,11 +208,14 @@ class Measure(NamedTuple):
         words: Its name for a reader, with its unit in brackets where it has one.
         higher_is_better: Which way it is to go.
         is_share: It lies from 0 to 1, and is shown in per cent.
+        can_be_nan: It is nan for some sound models or data too, as the accuracy on a class without samples
+            is; of any other measure nan says that training has diverged.
     """
 
     words: str
     higher_is_better: bool
     is_share: bool = False
+    can_be_nan: bool = False
 
     @property
     def label(self) -> str:
@@ -228,6 +234,14 @@ class Measure(NamedTuple):
     def is_as_good(self, values: Any, target: float) -> Any:
         """Whether a value, or each of an array, is at least as good as a target."""
         return values >= target if self.higher_is_better else values <= target
+
+    def is_sound(self, values: Any) -> Any:
+        """Whether a value, or each of an array, is one of a model that has not diverged.
+
+        One that is infinitely bad is none, and nan is none unless it `can_be_nan`.
+        """
+        is_sound = values > -math.inf if self.higher_is_better else values < math.inf
+        return is_sound | (values != values) if self.can_be_nan else is_sound  # only nan differs from itself
 
     def check_target(self, target: float, where: str = "target") -> None:
         """Refuse a target that no value can have.
@@ -264,9 +278,25 @@ class Evaluation(NamedTuple):
         return f"{measure.words} {measure.shown(self.scores[column])}"
 
     def reaches(self, target: float) -> bool:
-        """Whether the first score is at least as good as a target."""
-        column, measure = next(iter(self.measures.items()))
-        return measure.is_as_good(self.scores[column], target)
+        """Whether the model has not diverged, and its first score is at least as good as a target."""
+        return bool(are_as_good(self.measures, self.scores, target))
+
+
+def are_sound(measures: Mapping[str, Measure], scores: Mapping[str, Any]) -> Any:
+    """Whether the scores of an evaluation, or those in each row of columns, are those of a sound model.
+
+    A model whose training has diverged reports at least one that is no finite number (`Measure.is_sound`).
+    """
+    return reduce(and_, (measure.is_sound(scores[column]) for column, measure in measures.items()), True)
+
+
+def are_as_good(measures: Mapping[str, Measure], scores: Mapping[str, Any], target: float) -> Any:
+    """Whether the scores of an evaluation, or those in each row of columns, reach a target of the first one.
+
+    Those of a model that has diverged never do (`are_sound`).
+    """
+    column, measure = next(iter(measures.items()))
+    return measure.is_as_good(scores[column], target) & are_sound(measures, scores)
 
 
 R = TypeVar("R")
@@ -276,14 +306,17 @@ def from_json(kind: type[R], values: Any) -> R:
     """A record that a JSON file holds as an object, or as a list of its values.
 
     Raises:
-        ValueError: A field is missing, is none of its own, or has a value of another type.
+        ValueError: A field without a default is missing, is none of its own, or has a value of another type.
     """
     kinds = typing.get_type_hints(kind)
     names = list(kinds)
     found = dict(zip(names, values, strict=False)) if isinstance(values, list) else values
-    if not isinstance(found, dict) or len(values) != len(names) or set(found) != set(names):
+    needed = kinds.keys() - getattr(kind, "_field_defaults", {})
+    if not isinstance(found, dict) or len(values) > len(names) or not needed <= found.keys() <= kinds.keys():
         raise ValueError(f"{kind.__name__} has other fields than {', '.join(names)}")
-    return kind(**{name: _typed(kinds[name], found[name], f"{kind.__name__}.{name}") for name in names})
+    return kind(
+        **{name: _typed(kinds[name], given, f"{kind.__name__}.{name}") for name, given in found.items()}
+    )
 
 
 def _typed(kind: Any, value: Any, where: str) -> Any:

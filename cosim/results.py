@@ -29,7 +29,7 @@ from cosim.configuration import ConfigurationError, checked_call
 from cosim.files import checksum, place, read_json, shown
 from cosim.names import CLOUD
 from cosim.provenance import check_version
-from cosim.records import UP
+from cosim.records import UP, are_as_good
 from cosim.rows.row_groups import RowGroups
 from cosim.rows.summary import COMPLETE, SUMMARY, Summary, summary_of
 from cosim.rows.tables import TABLES, Tables, file_of, of_direction, read_table
@@ -89,7 +89,7 @@ class Result:
         """What a reader wants to know first."""
         told = self.summary
         shown = {
-            "status": told.status,
+            "status": told.status_in_words,
             self.progress[1]: f"{self.progress[0]:,}",
             "simulated": f"{told.time_s:.4g} s",
             **{
@@ -244,6 +244,8 @@ class Result:
     def at_target(self, target: float, held: int = 1) -> AtTarget | None:
         """What a run had taken when its headline, the first score, was at least as good as a target.
 
+        A model that has diverged reaches none (`records.are_sound`).
+
         Args:
             held: Evaluations in a row at which it must be so; it counts as reached at the last of them.
 
@@ -255,11 +257,11 @@ class Result:
         """
         if self.summary.headline is None:
             return None
-        column, measure = self.summary.headline
+        _, measure = self.summary.headline
         measure.check_target(target)
-        values = self.evaluations[column].to_numpy()
-        is_good = measure.is_as_good(values, target)
-        starts = [n for n in range(len(values) - held + 1) if is_good[n : n + held].all()]
+        scores = {column: self.evaluations[column].to_numpy() for column in self.summary.measures}
+        is_good = are_as_good(self.summary.measures, scores, target)
+        starts = [n for n in range(len(is_good) - held + 1) if is_good[n : n + held].all()]
         if not starts:
             return None
         row = self.evaluations.iloc[starts[0] + held - 1]

@@ -8,10 +8,11 @@ from matplotlib.axes import Axes
 from analysis.designs import Design, Reading, said, telling
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import t_interval
-from analysis.plots.style import FEWEST_RUNS, in_legend, legend_above, style
+from analysis.plots.style import COLOURS, FEWEST_RUNS, in_legend, legend_above, style
 from cosim.words import column_in_words, parts_of
 
 MOST_LINES = 6
+DIVERGED = "training has diverged"
 _BESIDE = 0.012
 """How far lines stand beside each other, as part of the axis."""
 
@@ -52,7 +53,8 @@ def factor(
     """Means over runs over the values of a field, a line for what else differs.
 
     Bars are 95 % intervals; of a design of fewer than three runs each one has a dot. Lines stand a little
-    beside each other.
+    beside each other. A cross at the lower edge says that training has diverged in a run of the design there;
+    where a number of it is not finite, the design has no mean.
 
     Args:
         field: One of `numeric_fields`.
@@ -68,6 +70,7 @@ def factor(
     drawn = list(lines.items())[:MOST_LINES]
     values = [value / scale for value in values]
     is_logarithmic = values[0] > 0.0 and values[-1] / values[0] >= 16.0
+    crossed: list[tuple[float, str]] = []
     for index, (name, own) in enumerate(drawn):
         looks, beside = style(index, 1), _BESIDE * (index - (len(drawn) - 1) / 2.0)
         width = (values[-1] / values[0]) ** beside if is_logarithmic else beside * (values[-1] - values[0])
@@ -75,8 +78,10 @@ def factor(
         for design in sorted(own, key=lambda design: design.fields[field]):
             x = design.fields[field] / scale
             x = x * width if is_logarithmic else x + width
-            known = [value for value in design.values(reading) if value is not None and np.isfinite(value)]
-            if not known:
+            if any(run.summary.is_diverged for run in design.counted):
+                crossed.append((x, looks["color"]))
+            known = [value for value in design.values(reading) if value is not None]
+            if not known or not np.isfinite(known).all():
                 continue
             mean, low, high = _interval(known, is_share)
             found.append((x, mean, max(mean - low, 0.0), max(high - mean, 0.0)))
@@ -93,6 +98,11 @@ def factor(
         axes.errorbar(
             x, mean, (below, above), label=in_legend(name or "mean"), elinewidth=0.8, capsize=2.0, **looks
         )
+    for x, colour in crossed:
+        at_edge = axes.get_xaxis_transform()
+        axes.plot([x], [0.0], "x", color=colour, markersize=7, transform=at_edge, clip_on=False, zorder=4)
+    if crossed:
+        axes.plot([], [], "x", color=COLOURS[0], label=DIVERGED)
     if is_logarithmic:
         axes.set_xscale("log")
         axes.minorticks_off()
@@ -100,8 +110,8 @@ def factor(
         axes.set_xticks(values, [f"{value:g}" for value in values])
     axes.set(xlabel=words, ylabel=y_label)
     axes.grid(alpha=0.3)
-    if len(lines) > 1:
-        legend_above(axes, [name for name, _ in drawn])
+    if len(lines) > 1 or crossed:
+        legend_above(axes, [*(name for name, _ in drawn), *([DIVERGED] if crossed else [])])
     return len(drawn), len(lines)
 
 

@@ -67,7 +67,7 @@ def model_over_time(axes: Axes, result: Result) -> None:
     axes.set_xlabel("simulated time (s)")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(alpha=0.3)
-    axes.set_title("Global model")
+    axes.set_title("Global model: diverged" if result.summary.is_diverged else "Global model")
 
 
 def curves_of(designs: Sequence[Design], score: str, measure: Measure, over: str) -> list[Curve]:
@@ -196,8 +196,13 @@ def named_among(lines: Sequence[Curve], measure: Measure) -> list[Curve]:
     if len(lines) <= MOST_NAMED:
         return list(lines)
     sign = -1.0 if measure.higher_is_better else 1.0
-    ranked = sorted(lines, key=lambda line: sign * np.nan_to_num(line.points["mean"].iloc[-1], nan=np.inf))
+    ranked = sorted(lines, key=lambda line: _place(sign * line.points["mean"].iloc[-1]))
     return [ranked[place] for place in np.linspace(0, len(ranked) - 1, MOST_NAMED).round().astype(int)]
+
+
+def _place(value: float) -> float:
+    """By which values are sorted; what is no number is the worst."""
+    return value if value < np.inf else np.inf
 
 
 def curves(axes: Axes, points: pd.DataFrame, x_label: str) -> None:

@@ -45,6 +45,8 @@ def factors(designs: Sequence[Design]) -> str:
         return ""
     if (num_lines := len(lines_of(designs, field))) > MOST_LINES:
         caption = f" Drawn: the first {MOST_LINES} of {num_lines} lines."
+    if any(run.summary.is_diverged for design in designs for run in design.counted):
+        caption = f" Crosses: training has diverged in a run there.{caption}"
     caption = (
         f"Over {field}, a line for what else differs. Bars: 95 % intervals of the means over runs; dots: the "
         f"runs, where a design has fewer than {FEWEST_RUNS}.{caption}"

@@ -53,7 +53,7 @@ def learning(designs: Sequence[Design]) -> str:
 def _picture(lines: Sequence[Curve], measure: Measure, over: str, prefix: str) -> str:
     scale, words = AXES[over]
     last = "; ".join(
-        f"{line.name}: {measure.factor * line.points['mean'].iloc[-1]:.4g} at "
+        f"{line.name}: {number(measure.factor * line.points['mean'].iloc[-1])} at "
         f"{line.points['at'].iloc[-1] / scale:.4g}"
         for line in named_among(lines, measure)
     )

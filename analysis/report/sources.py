@@ -50,7 +50,7 @@ def provenance(designs: Sequence[Design]) -> str:
         caption = "The same for all runs" if len(runs) > 1 else "Where the run comes from"
         parts.append(table(caption, ["what", "value"], shared, words=True))
     rows = [
-        [_place(run), design.name, seed_of(run), run.summary.status]
+        [_place(run), design.name, seed_of(run), run.summary.status_in_words]
         + [value for name, value in origin.items() if name not in same]
         for (design, run), origin in zip(runs, origins, strict=True)
     ]

@@ -1,7 +1,8 @@
 """Evaluator: what a task and its metrics report of weights, over the test set or over some training samples.
 
 Samples are taken slice by slice, side by side, and sums over slices are exact, so what comes out does not
-depend on the number of threads.
+depend on the number of threads. A network and a task get copies of samples and targets, so they may change
+them.
 
 Validation: tests/learning/test_task.py, tests/learning/test_metrics.py.
 """
@@ -22,9 +23,10 @@ from cosim.data.dataset import Dataset
 from cosim.learning.network.weights import Weights
 from cosim.learning.own_networks import OwnNetworks
 from cosim.learning.probe.task import numbers
+from cosim.learning.tasks.answered import are_answers, label_ranks
 from cosim.learning.tasks.metric import Answers
 from cosim.learning.tasks.task import Task
-from cosim.learning.training_set import TrainingSet
+from cosim.learning.training_set import TrainingSet, shared
 from cosim.learning.workers import Workers
 
 T = TypeVar("T")
@@ -56,23 +58,27 @@ class Evaluator:
     ) -> None:
         self._networks, self._dataset, self._training_set = networks, dataset, training_set
         self._task, self._workers = task, workers
-        self._test_x = torch.tensor(dataset.test_x, device=device)
-        self._test_y = torch.tensor(dataset.test_y, device=device)
+        self._test_x, self._test_y = (
+            shared(dataset.test_x, device),
+            torch.tensor(dataset.test_y, device=device),
+        )
 
     def scores(self, weights: Weights) -> Mapping[str, float]:
         """Column -> what is reported of a network's weights."""
-        training = None
+        test, training = self._sums(weights, self._test_x, self._test_y), None
         if self._task.reads_training_set:
             x_ND, y_N = self._training_set.x_ND, self._training_set.y_N
             assert y_N is not None
-            own_ND = x_ND.clone()  # parts of it go to the network, which may change them
-            training = self._sums(weights, own_ND, y_N)
-        scores = self._task.scores(self._sums(weights, self._test_x, self._test_y), training)
+            training = self._sums(weights, x_ND, y_N)
+        if test is None or (training is None and self._task.reads_training_set):
+            scores: Mapping[str, float] = dict.fromkeys(self._task.measures(), math.nan)
+        else:
+            scores = self._task.scores(test, training)
         if not self._task.metrics:
             return scores
         outputs = np.concatenate(list(self._on_test_set(weights, _outputs)))
         answers = Answers(outputs, self._dataset.test_y, self._dataset.test_owners)
-        return {**scores, **self._task.metric_scores(answers)}
+        return {**scores, **self._task.metric_scores(answers, self._dataset)}
 
     def losses(self, weights: Weights, samples: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
         """Mean loss on each of several groups of training samples, shape (groups,)."""
@@ -86,6 +92,8 @@ class Evaluator:
     def label_ranks(self, weights: Weights) -> NDArray[np.int64]:
         """How many classes come before the true one, of each test sample, shape (test samples,).
 
+        All of them, where a sample has no answer (`cosim.learning.tasks.answered`).
+
         Raises:
             ConfigurationError: A quantity is predicted.
         """
@@ -96,11 +104,19 @@ class Evaluator:
     def _outputs(self, weights: Weights, x_BD: Tensor) -> Tensor:
         return functional_call(self._networks.of_this_thread().eval(), weights, (x_BD,))
 
-    def _sums(self, weights: Weights, x_ND: Tensor, y_N: Tensor) -> dict[str, float]:
-        """The task's sums over samples."""
-        slices = list(self._on_samples(weights, partial(numbers, self._task), x_ND, y_N))
+    def _sums(self, weights: Weights, x_ND: Tensor, y_N: Tensor) -> dict[str, float] | None:
+        """The task's sums over samples; None where one has no answer, and the task does not know of that."""
+        found = list(self._on_samples(weights, self._numbers, x_ND, y_N))
+        slices = [of_slice for of_slice in found if of_slice is not None]
+        if len(slices) < len(found):
+            return None
         sums = {name: math.fsum(of_slice[name] for of_slice in slices) for name in slices[0]}
         return sums | {"num_samples": len(y_N)}
+
+    def _numbers(self, outputs_BK: Tensor, y_B: Tensor) -> dict[str, float] | None:
+        if not (self._task.takes_no_answers or are_answers(outputs_BK).all()):
+            return None
+        return numbers(self._task, outputs_BK, y_B)
 
     def _on_test_set(self, weights: Weights, of_batch: Callable[[Tensor, Tensor], T]) -> Iterator[T]:
         return self._on_samples(weights, of_batch, self._test_x, self._test_y)
@@ -111,7 +127,7 @@ class Evaluator:
         """What `of_batch` makes of outputs and truth, slice by slice."""
 
         def of_slice(x_BD: Tensor, y_B: Tensor) -> T:
-            return of_batch(self._outputs(weights, x_BD), y_B)
+            return of_batch(self._outputs(weights, x_BD.clone()), y_B.clone())
 
         num_samples = EVALUATION_SAMPLES if x_ND.is_floating_point() else EVALUATION_DOCUMENTS
         batches = zip(x_ND.split(num_samples), y_N.split(num_samples), strict=True)
@@ -123,9 +139,4 @@ def _outputs(outputs_BK: Tensor, y_B: Tensor) -> NDArray[np.float32]:
 
 
 def _label_ranks(outputs_BK: Tensor, y_B: Tensor) -> NDArray[np.int64]:
-    """How many classes come before the true one."""
-    outputs_BK = outputs_BK.nan_to_num(nan=math.inf, posinf=math.inf, neginf=-math.inf)
-    true_B1 = outputs_BK.gather(1, y_B[:, None])
-    lower_class_BK = torch.arange(outputs_BK.shape[1], device=y_B.device) < y_B[:, None]
-    before_BK = (outputs_BK > true_B1) | ((outputs_BK == true_B1) & lower_class_BK)
-    return before_BK.sum(1).cpu().numpy()
+    return label_ranks(outputs_BK, y_B).cpu().numpy()

@@ -276,7 +276,7 @@ class Learner:
         """How many classes the model puts before the true one, of each test sample, shape (test samples,).
 
         0 is best; the mean of (ranks < M) is the Top-M accuracy. Of equal outputs the lower class comes
-        first, and an output that is no number is the largest, as for `evaluate`.
+        first. Where an output is nan, or several are infinitely large, all classes come before the true one.
 
         Raises:
             ConfigurationError: a quantity is predicted.

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from cosim.learning.graph.pending import PendingUpdate
 
 
-def _shared(array: NDArray[Any], device: str) -> Tensor:
-    """An array as a tensor: on a CPU the same memory, which may be most of what a run takes."""
+def shared(array: NDArray[Any], device: str) -> Tensor:
+    """An array as a tensor: on a CPU the same memory, which may be most of what a run takes.
+
+    So a network or a function of a user's never gets it, nor a view of it, but copies of what it asks for.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writ", UserWarning)
         return torch.from_numpy(array).to(device)
@@ -41,7 +44,7 @@ class TrainingSet:
     """
 
     def __init__(self, dataset: Dataset, device: str, task: Task) -> None:
-        self.x_ND = _shared(dataset.train_x, device)
+        self.x_ND = shared(dataset.train_x, device)
         self.y_N = None if dataset.train_y is None else torch.tensor(dataset.train_y, device=device)
         self.num_classes, self.num_features = dataset.num_classes, dataset.num_features
         self._num_sample_numbers = dataset.num_sample_numbers

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cosim.files import read_json
-from cosim.records import Evaluation, Measure, from_json
+from cosim.records import Evaluation, Measure, are_sound, from_json
 from cosim.rows.tables import TABLES
 from cosim.rows.totals import Totals
 
@@ -57,6 +57,16 @@ class Summary(NamedTuple):
     def headline(self) -> tuple[str, Measure] | None:
         """Column and meaning of the first score; None without an evaluation."""
         return next(iter(self.measures.items()), None)
+
+    @property
+    def is_diverged(self) -> bool:
+        """Whether training has diverged: a score of the last evaluation is no finite number (`are_sound`)."""
+        return not are_sound(self.measures, self.scores)
+
+    @property
+    def status_in_words(self) -> str:
+        """Its status, and whether training has diverged."""
+        return f"{self.status}, diverged" if self.is_diverged else self.status
 
 
 def summary_of(folder: Path) -> tuple[Summary, dict[str, str]]:

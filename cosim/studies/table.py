@@ -19,6 +19,7 @@ from pyarrow.parquet import ParquetFile
 
 from cosim.configuration import ConfigurationError
 from cosim.files import checksum, read_json, shown
+from cosim.records import Measure, are_sound
 from cosim.results import Result
 from cosim.room import check_parquet
 from cosim.rows.tables import dtype_of
@@ -41,6 +42,7 @@ COLUMNS = {
     "bits_per_client": "float64",
     "received_bits_per_client": "float64",
     "last_version": "float64",
+    "is_diverged": "bool",
 }
 """Columns of the table of runs; what a run does not have is not a number.
 
@@ -76,6 +78,8 @@ def table_in(folder: Path) -> pd.DataFrame:
         with ParquetFile(folder / FILE) as file:
             check_parquet(folder / FILE, file)
         table = pd.read_parquet(folder / FILE)
+        if "is_diverged" not in table:  # before there was such a column
+            return _made_anew(folder, index)
         if any(dtype_of(table[column]) != dtype for column, dtype in COLUMNS.items()):
             raise ValueError("its columns are of other types")
         if table[[column for column, dtype in COLUMNS.items() if dtype == "str"]].isna().any(axis=None):
@@ -180,6 +184,12 @@ def outcome_of(result: Result, targets: Sequence[float], held: int) -> dict[str,
     return found | taken(result, targets, held) | {MEASURES: measures}
 
 
+def _is_diverged(row: Mapping[str, Any]) -> bool:
+    """Whether the training of a run has diverged, by the scores of its last evaluation."""
+    measures = {column: Measure(*measure) for column, measure in row.get(MEASURES, {}).items()}
+    return not are_sound(measures, row)
+
+
 def table_of(
     rows: Sequence[Mapping[str, Any]],
     targets: Sequence[str] = (),
@@ -194,6 +204,7 @@ def table_of(
         reference: Number of the design that differences are to.
     """
     table = pd.DataFrame(list(rows))
+    table["is_diverged"] = list(map(_is_diverged, rows))
     found = table.pop(MEASURES) if MEASURES in table else ()
     measures = {column: how for own in found if isinstance(own, dict) for column, how in own.items()}
     of_targets = [column for label in targets for column in target_columns(label).values()]

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import attrs
-import numpy as np
-import pandas as pd
 from rich.table import Table
 
 from analysis.plots import overview
@@ -69,7 +67,7 @@ def play(
     console.print(summary_table(title, result))
     for target in wanted:
         console.print(reached_in_words(result, target, options.held))
-    if words := diverged(result.evaluations):
+    if words := diverged(result):
         console.print(words)
     for words in remarks_on(system):
         console.print(words, soft_wrap=True)
@@ -79,12 +77,13 @@ def play(
     return result
 
 
-def diverged(evaluations: pd.DataFrame) -> str | None:
+def diverged(result: Result) -> str | None:
     """That training has diverged, and what mends it; None: it has not."""
-    fix = "training has diverged. Usual fix: a smaller learning rate."
-    if not np.isfinite(evaluations.to_numpy(dtype=float)).all():
-        return f"The loss is not finite: {fix}"
-    for losses in evaluations.filter(regex="^loss").to_numpy(dtype=float).T:
+    fix, told = "training has diverged. Usual fix: a smaller learning rate.", result.summary
+    lost = [of.words for column, of in told.measures.items() if not of.is_sound(told.scores[column])]
+    if lost:
+        return f"Not finite: {', '.join(lost)}; {fix}"
+    for losses in result.evaluations.filter(regex="^loss").to_numpy(dtype=float).T:
         if len(losses) and losses[-1] > GROWN * losses[0] > 0.0:
             return f"The loss has grown from {losses[0]:.3g} to {losses[-1]:.3g}: {fix}"
     return None
@@ -152,7 +151,7 @@ def summary_table(name: str, result: Result) -> Table:
     if summary.received_bits_per_client:
         told["received per client"] = f"{summary.received_bits_per_client / 1e6:.4g} Mbit"
     played = " ".join(map(str, result.progress))
-    table = Table(title=f"{name}: {played}, {summary.status}", title_justify="left")
+    table = Table(title=f"{name}: {played}, {summary.status_in_words}", title_justify="left")
     for heading in told:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_row(*told.values())

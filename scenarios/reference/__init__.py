@@ -111,6 +111,7 @@ COLUMNS = {
     "folder": "run folder within the study's",
     "base": "name of the system that the design changes; base where it has none",
     "last_version": "version of the last evaluation",
+    "is_diverged": "whether a score of its last evaluation is no finite number",
     "time_to_0.8_s": "simulated time of the evaluation that reaches a target of 0.8; so for each target",
     "energy_to_0.8_j": "energy of all clients up to then",
     "bits_per_client_to_0.8": "bits sent up to then, mean over clients",

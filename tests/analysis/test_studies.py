@@ -151,7 +151,8 @@ def test_tight_is_a_half_width_of_at_most_a_share_of_the_mean(share):
 def test_load_reads_a_study_with_plain_values(tmp_path):
     (tmp_path / "study.json").write_text("{}")
     table = runs(error="", folder="", base="base", last_version=9.0, received_bits_per_client=0.0).assign(
-        **{"field.uplink.sharing.bandwidth_hz": [json.dumps(5e6)] * 3 + [json.dumps(1e7)] * 3}
+        is_diverged=False,
+        **{"field.uplink.sharing.bandwidth_hz": [json.dumps(5e6)] * 3 + [json.dumps(1e7)] * 3},
     )
     table.to_parquet(tmp_path / "runs.parquet")
     found = load(tmp_path)
@@ -161,3 +162,58 @@ def test_load_reads_a_study_with_plain_values(tmp_path):
     assert not isinstance(found, Result)
     with pytest.raises(ConfigurationError, match="cannot be read as a run folder"):
         load(tmp_path / "nothing")
+
+
+def learned(losses: dict[int, list[float]], other: dict[int, list[float]] | None = None) -> pd.DataFrame:
+    """Designs whose runs end with these losses, and with those of another task; nan: diverged."""
+    rows = [
+        {"design": design, "name": f"x={design}", "seed": seed, "loss": loss, "is_diverged": math.isnan(loss)}
+        for design, own in losses.items()
+        for seed, loss in enumerate(own)
+    ]
+    table = pd.DataFrame(rows).assign(status="complete", last_version=3.0, num_updates=1.0, num_dropped=0.0)
+    table = table.assign(time_s=1.0, energy_j=1.0, bits_per_client=1.0)
+    measures = {"loss": ["loss (nats)", False, False]}
+    if other is not None:
+        table["error_m"] = [error for own in other.values() for error in own]
+        measures["error_m"] = ["error (m)", False, False]
+    table.attrs = {"measures": measures, "targets": [], "fields": []}
+    return table
+
+
+def test_a_diverged_seed_is_not_left_out_of_a_mean():
+    found = {
+        (row.design, row.metric): row
+        for row in compared(learned({0: [1.0, 2.0], 1: [0.5, math.nan], 2: [math.nan] * 2, 3: [2.0, 3.0]}))
+    }
+    for design, remark in ((1, "not finite in 1 of 2"), (2, "not finite in 2 of 2")):
+        row = found[design, "loss"]
+        assert math.isnan(row.value.estimate)
+        assert (row.value.remark, row.num_runs, row.difference) == (remark, 2, None)
+    assert found[3, "loss"].difference.estimate == pytest.approx(1.0)
+    assert found[2, "time_s"].num_runs == 2
+    against = compared(learned({0: [1.0, math.nan], 1: [0.5, 0.5]}))
+    assert all(row.difference is None for row in against if row.metric == "loss")
+
+
+def test_an_infinite_score_has_no_mean():
+    table = learned({0: [1.0, 2.0], 1: [0.5, 1.0]})
+    table.loc[3, ["loss", "is_diverged"]] = [math.inf, True]
+    found = {(row.design, row.metric): row for row in compared(table)}
+    assert found[1, "loss"].value.remark == "not finite in 1 of 2"
+
+
+def test_the_columns_of_another_task_are_none_of_a_diverged_design():
+    nothing = [math.nan] * 2
+    table = learned({0: [1.0, 2.0], 1: nothing, 2: nothing}, {0: nothing, 1: [1.0, 2.0], 2: [1.0, math.nan]})
+    table["is_diverged"] = [False] * 5 + [True]
+    found = {(row.design, row.metric): row for row in compared(table)}
+    assert (1, "loss") not in found
+    assert (2, "loss") not in found
+    assert (0, "error_m") not in found
+    assert found[2, "error_m"].value.remark == "not finite in 1 of 2"
+
+
+def test_no_seed_is_asked_for_that_cannot_make_a_mean():
+    assert not is_tight(learned({0: [1.0, 2.0]}), {"loss": 0.1})
+    assert is_tight(learned({0: [1.0, math.nan]}), {"loss": 0.1})

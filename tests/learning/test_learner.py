@@ -404,11 +404,10 @@ def test_label_ranks_are_places_in_the_order_of_outputs():
     assert (ranks == 0).mean() == learner.evaluate(model)["accuracy"]
 
 
-@pytest.mark.parametrize("value", [0.0, float("nan")])
-def test_equal_outputs_rank_by_class(value: float):
+def test_equal_outputs_rank_by_class():
     learner = a_learner()
     shapes = learner.shape.parameters
-    model = learner.stored_model({n: np.full(size, value, np.float32) for n, size in shapes.items()})
+    model = learner.stored_model({n: np.zeros(size, np.float32) for n, size in shapes.items()})
     assert np.array_equal(learner.label_ranks(model), DATA.test_y)
     assert (DATA.test_y == 0).mean() == learner.evaluate(model)["accuracy"]
 

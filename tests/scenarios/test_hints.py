@@ -7,9 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import cosim
+from cosim.rows.summary import Summary
+from cosim.rows.tables import TABLES
 from scenarios import command_line
 from scenarios.command_line.playing import diverged
-from scenarios.command_line.study.playing import is_diverged
 
 SMALL = """
 import cosim
@@ -104,29 +106,23 @@ def test_numbers_that_few_mean_are_told_beside_the_run(capsys):
             [2.3, 30.0, 4e5],
             "The loss has grown from 2.3 to 4e+05: training has diverged.",
         ),
-        ([2.3, math.nan, math.nan], "The loss is not finite: training has diverged. Usual fix: a smaller"),
-        ([2.3, math.inf], "The loss is not finite"),
+        (
+            [2.3, math.nan, math.nan],
+            "Not finite: test cross entropy (nats); training has diverged. Usual fix: a smaller",
+        ),
+        ([2.3, math.inf], "Not finite: test cross entropy (nats); training has diverged."),
         ([], None),
     ],
 )
 def test_training_that_has_diverged_is_told(losses, words):
-    found = diverged(pd.DataFrame({"accuracy": [0.5] * len(losses), "loss_nats": losses}, dtype=float))
+    """The accuracy of class 3, which is not there, is not a number of sound models either."""
+    of_3 = cosim.Measure("accuracy of class 3", higher_is_better=True, can_be_nan=True)
+    measures = dict(cosim.Classification().measures()) | {"of_3": of_3}
+    table = pd.DataFrame(
+        {"accuracy": 0.5, "loss_nats": losses, "of_3": math.nan}, index=range(len(losses)), dtype=float
+    )
+    scores = {column: float(table[column].iloc[-1]) for column in measures} if losses else {}
+    summary = Summary("complete", 1, 1.0, scores, measures if losses else {}, 0.0, 0, 0, 0.0, 0.0)
+    tables = {name: pd.DataFrame() for name in TABLES} | {"evaluations": table}
+    found = diverged(cosim.Result(config={}, summary=summary, tables=tables))
     assert found is None if words is None else str(found).startswith(words)
-
-
-@pytest.mark.parametrize(
-    ("runs", "told"),
-    [
-        ({"loss_nats": [1.0, 2.0]}, False),
-        ({"loss_nats": [1.0, math.nan]}, True),
-        ({"loss_nats": [math.nan, math.inf]}, True),
-        ({"loss_nats": [math.nan, math.nan], "loss_s2": [1.0, 2.0]}, False),  # another task's
-        ({}, False),
-    ],
-)
-def test_a_design_whose_runs_have_diverged_is_told(runs, told):
-    assert is_diverged(pd.DataFrame({"last_version": [3.0, 3.0]} | runs)) is told
-
-
-def test_runs_that_learn_nothing_have_not_diverged():
-    assert not is_diverged(pd.DataFrame({"last_version": [math.nan], "loss_nats": [math.nan]}))

@@ -21,7 +21,7 @@ NUM_TRIED, SLICE = 20, 7
 TAKEN = (
     *("time_s", "version", "energy_j", "bits_per_client", "received_bits_per_client"),
     *("num_updates", "num_dropped", "dropped_share"),
-    *("design", "name", "seed", "status", "error", "folder", "base", "last_version"),
+    *("design", "name", "seed", "status", "error", "folder", "base", "last_version", "is_diverged"),
 )
 """Columns that stand beside those of a task, in the tables of a run and of a study."""
 

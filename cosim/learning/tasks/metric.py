@@ -20,6 +20,11 @@ Usage, in a module `rules`, for `metrics=("rules:Kappa",)`::
         def scores(self, answers):
             return {"kappa": cohen_kappa_score(answers.targets, answers.predicted)}
 
+Outputs that are no numbers are right of nothing: where one of a sample's is nan, or several are infinitely
+large, `answers.predicted` is -1. A metric of your own is not asked then: its columns are nan, which marks the
+run as diverged, unless the class says `takes_no_answers`. A measure that is nan for a sound model too says
+`can_be_nan`.
+
 Scope and limitations: outputs for the whole test set are in memory at once, and are computed once more than
 for the task's own sums. A metric is named, so its fields have their defaults; other values are a subclass.
 """
@@ -31,8 +36,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, Port, class_of, configuration, known_kinds
+from cosim.configuration import ConfigurationError, Port, class_of, configuration, known_kinds, stand_for
 from cosim.configuration.rules import short
+from cosim.learning.tasks.answered import predicted_classes
 from cosim.records import Measure
 
 if TYPE_CHECKING:
@@ -55,8 +61,17 @@ class Answers(NamedTuple):
 
     @property
     def predicted(self) -> NDArray[np.int64]:
-        """The class of the largest output, shape (test samples,)."""
-        return self.outputs.argmax(1)
+        """The class of the largest output, shape (test samples,); -1, which is none, for no answer.
+
+        A sample has no answer where one of its outputs is nan, or several are infinitely large.
+        """
+        return predicted_classes(self.outputs)
+
+    @property
+    def own(self) -> "Answers":
+        """The same in memory of its own, which its reader may change."""
+        owners = None if self.owners is None else self.owners.copy()
+        return Answers(self.outputs.copy(), self.targets.copy(), owners)
 
 
 @configuration
@@ -65,9 +80,13 @@ class Metric(Port, ABC):
 
     Attributes:
         reads_owners: Whether it asks to whose test share samples belong; a class says so.
+        takes_no_answers: Whether its scores are right where samples have no answer (`Answers.predicted`); a
+            class says so. Else it is not asked then, and its columns are nan.
     """
 
+    shortcuts = stand_for(takes_no_answers=("scores",))
     reads_owners: ClassVar[bool] = False
+    takes_no_answers: ClassVar[bool] = False
 
     def check(self, dataset: "Dataset") -> None:
         """Refuse a data set that does not suit: here quantities.

@@ -2,7 +2,8 @@
 
 With n_ij test samples of class i that the model takes for j, class c has the accuracy n_cc / sum_j n_cj and
 F1 = 2 n_cc / (sum_j n_cj + sum_i n_ic), which is 0 where nothing is right; a class that neither is there nor
-is predicted counts for nothing.
+is predicted counts for nothing. A sample without an answer (`cosim.learning.tasks.answered`) is taken for no
+class.
 
 The accuracy of a client is that on its own test share (`cosim.data.client_test_shares`). The mean is over
 clients, each alike; the worst tenth is the mean of the lowest ceil(m / 10) of m clients; the spread is their
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 class MacroF1(Metric):
     """Mean over classes of F1."""
 
+    takes_no_answers: ClassVar[bool] = True
+
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
         """One column."""
         return {"macro_f1": Measure("macro F1", higher_is_better=True, is_share=True)}
@@ -38,7 +41,8 @@ class MacroF1(Metric):
         """2 n_cc over the samples of a class and those taken for it, over classes."""
         num, true, predicted = answers.outputs.shape[1], answers.targets, answers.predicted
         right = np.bincount(true[true == predicted], minlength=num)
-        either = np.bincount(true, minlength=num) + np.bincount(predicted, minlength=num)
+        taken = np.bincount(predicted[predicted >= 0], minlength=num)
+        either = np.bincount(true, minlength=num) + taken
         return {"macro_f1": float((2 * right[either > 0] / either[either > 0]).mean())}
 
 
@@ -46,10 +50,14 @@ class MacroF1(Metric):
 class ClassAccuracy(Metric):
     """Accuracy on the samples of each class; not a number, where the test set has none."""
 
+    takes_no_answers: ClassVar[bool] = True
+
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
         """A column for each class."""
         return {
-            _column(label): Measure(f"test accuracy of class {label}", higher_is_better=True, is_share=True)
+            _column(label): Measure(
+                f"test accuracy of class {label}", higher_is_better=True, is_share=True, can_be_nan=True
+            )
             for label in range(dataset.num_classes or 0)
         }
 
@@ -69,6 +77,7 @@ class ClientAccuracy(Metric):
     """Accuracy on each client's own test share: mean, worst tenth and spread over clients."""
 
     reads_owners: ClassVar[bool] = True
+    takes_no_answers: ClassVar[bool] = True
 
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
         """Three columns."""

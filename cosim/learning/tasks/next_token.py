@@ -11,7 +11,7 @@ Source: Caldas et al., "LEAF", arXiv 1812.01097, Section 3 (Shakespeare: the nex
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ _LARGEST_LOSS = 700.0
 @configuration
 class NextToken(Classification):
     """Cross entropy of the token that follows; perplexity and accuracy on the test set."""
+
+    takes_no_answers: ClassVar[bool] = True
 
     def check(self, dataset: "Dataset") -> None:
         """Refuse what is no text."""

@@ -10,6 +10,11 @@ What is reported is computed from sums over slices of a data set, so it does not
 what sums cannot say, by metrics that a task names (`cosim.learning.tasks.metric`).
 The first measure is the headline: it is drawn, and a study's target is one of its values.
 
+Outputs that are no numbers are right of nothing. A task of your own is not asked for sums where a sample has
+no answer (an output is nan, or several are infinitely large): all that it reports is nan then, which marks
+the run as diverged, unless the class says `takes_no_answers`. A measure that is nan for a sound model too
+says `can_be_nan`.
+
 Scope and limitations: a loss is the mean over a batch, of outputs and targets alone, in operations that
 torch.func can batch. Where a class defines `loss`, it is trained by general programs, unless the class says
 `is_cross_entropy` too.
@@ -44,6 +49,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from cosim.configuration import ConfigurationError, Port, class_of, configuration, field, stand_for
+from cosim.learning.tasks.answered import are_answers, predicted_classes
 from cosim.learning.tasks.metric import Answers, are_metrics, named_metrics
 from cosim.records import Measure
 
@@ -64,12 +70,15 @@ class Task(Port, ABC):
         is_cross_entropy: Whether the loss is the mean cross entropy of class scores, for which there are
             faster programs; a class says so.
         reads_training_set: Whether what is reported is computed from the training set too; a class says so.
+        takes_no_answers: Whether its scores are right where samples have no answer, one of their outputs
+            being nan or several infinitely large; a class says so. Else all of them are nan then.
         metrics: Names of what else is reported, such as MacroF1, or module:Class of your own. [no source]
     """
 
-    shortcuts = stand_for(is_cross_entropy=("loss",))
+    shortcuts = stand_for(is_cross_entropy=("loss",), takes_no_answers=("sums", "scores"))
     is_cross_entropy: ClassVar[bool] = False
     reads_training_set: ClassVar[bool] = False
+    takes_no_answers: ClassVar[bool] = False
 
     metrics: tuple[str, ...] = field(are_metrics, default=())
 
@@ -127,11 +136,15 @@ class Task(Port, ABC):
             columns |= metric.measures(dataset)
         return columns
 
-    def metric_scores(self, answers: Answers) -> Mapping[str, float]:
+    def metric_scores(self, answers: Answers, dataset: "Dataset") -> Mapping[str, float]:
         """Column of a metric -> value."""
         scores: dict[str, float] = {}
+        are_all = bool(are_answers(answers.outputs).all())
         for metric in named_metrics(self.metrics):
-            scores |= metric.scores(answers)
+            if are_all or metric.takes_no_answers:
+                scores |= metric.scores(answers.own)
+            else:
+                scores |= dict.fromkeys(metric.measures(dataset), math.nan)
         return scores
 
     def __reduce__(self) -> tuple[Callable[..., "Task"], tuple[Any, ...]]:
@@ -149,6 +162,7 @@ class Classification(Task):
     """Cross entropy; accuracy on the test set."""
 
     is_cross_entropy: ClassVar[bool] = True
+    takes_no_answers: ClassVar[bool] = True
 
     def check(self, dataset: "Dataset") -> None:
         """Refuse quantities."""
@@ -176,7 +190,7 @@ class Classification(Task):
         from torch.nn.functional import cross_entropy
 
         return {
-            "accuracy": (outputs.argmax(1) == targets).sum(),
+            "accuracy": (predicted_classes(outputs) == targets).sum(),
             "loss_nats": cross_entropy(outputs.double(), targets, reduction="sum"),
         }
 
@@ -190,6 +204,7 @@ class Regression(Task):
     """
 
     reads_training_set: ClassVar[bool] = True
+    takes_no_answers: ClassVar[bool] = True
 
     def check(self, dataset: "Dataset") -> None:
         """Refuse classes."""
@@ -208,7 +223,7 @@ class Regression(Task):
         return {
             "test_mse": Measure("test MSE", higher_is_better=False),
             "train_mse": Measure("training MSE", higher_is_better=False),
-            "error_ratio": Measure("test error ratio", higher_is_better=False),
+            "error_ratio": Measure("test error ratio", higher_is_better=False, can_be_nan=True),
         }
 
     def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 from attrs import evolve
 
 from analysis.studies import MEASURES, is_tight, metrics, reference_of
@@ -79,9 +77,9 @@ def play(
     for name, own in runs[runs["status"] == "complete"].groupby("name", sort=False):
         if (own["num_updates"] > 0).all() and (own["num_dropped"] == own["num_updates"]).all():
             console.print(f"{name}: every update was dropped. Usual fix: a longer wait.", soft_wrap=True)
-        if is_diverged(own):
-            fix = "Usual fix: a smaller learning rate."
-            console.print(f"{name}: a loss is not finite, so training has diverged. {fix}", soft_wrap=True)
+        if num_diverged := own["is_diverged"].sum():
+            words = f"training has diverged in {num_diverged} of {in_words('num_runs', len(own))}"
+            console.print(f"{name}: {words}. Usual fix: a smaller learning rate.", soft_wrap=True)
     for design in found:
         if design.system is not None and (remark := remark_on_times(design.system)):
             console.print(f"{design.name}: {remark}", soft_wrap=True)
@@ -94,12 +92,6 @@ def play(
     num_runs = in_words("num_runs", len(runs))
     console.print(f"Study folder: {shown(out)} ({num_runs}, {len(failed)} failed)", soft_wrap=True)
     return int(bool(len(failed)))
-
-
-def is_diverged(runs: pd.DataFrame) -> bool:
-    """True where complete runs of a design that learns have a last loss that is not finite."""
-    losses = runs[runs["last_version"].notna()].filter(regex="^loss").to_numpy(dtype=float)
-    return losses.size > 0 and not np.isfinite(losses).any(axis=1).all()  # tasks have columns of their own
 
 
 def asked(base: System, options: Options) -> Study:
