@@ -180,6 +180,10 @@ def run(
         check_room(needed, folder, keeps_rows=keeps_rows)
         if progress and needed.keeps_much:
             say(f"{title}: takes {needed.words}")
+        if learner.manner is not None:
+            origin["training"] = learner.manner.words
+            if progress and learner.manner.cannot_batch is not None:
+                say(f"{title}: {learner.manner.words}")
         origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
         if folder is not None and not resume:
             create(folder, config, origin)

@@ -73,6 +73,7 @@ from cosim.learning.network.ready import ready_copy
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import Weights, own_copy, own_weights
 from cosim.learning.own_networks import OwnNetworks
+from cosim.learning.probe.manner import Manner
 from cosim.learning.probe.network import check_network
 from cosim.learning.probe.task import check_task
 from cosim.learning.resolver import Resolver
@@ -101,7 +102,7 @@ class Learner:
         flops: Operations of training.
         num_global_features: Features of a sample that only the server sees.
         dropout: Names of the layers that drop something in training.
-        manner: Whether clients are trained together or one by one.
+        manner: Whether clients are trained together or one by one; None: nothing is trained.
         workers: The threads.
 
     Raises:
@@ -109,6 +110,8 @@ class Learner:
             other outputs than the task asks for, with running statistics that nothing here moves, that draws
             where no key reaches, or whose `relu_layers` are not all it is.
     """
+
+    manner: Manner | None
 
     def __init__(
         self,
@@ -155,6 +158,7 @@ class Learner:
 
     @cached_property
     def _resolver(self) -> Resolver:
+        assert self.manner is not None
         largest = working_set(self.manner.together, self._device)
         return Resolver(
             self._own_networks, self.shape, self._training_set, largest, self.workers, self._device

@@ -55,6 +55,8 @@ class NothingLearned(Learner):
             network, self.shape, outline, self.task, partial(outputs_without_values, network), not is_text
         )
 
+    manner = None
+
     def initial_model(self, key: int) -> PendingModel:
         """A model that nobody will read."""
         return PendingModel()

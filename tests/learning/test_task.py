@@ -58,7 +58,7 @@ class Huber(cosim.Task):
         return {"test_mae": cosim.Measure("test MAE", higher_is_better=False)}
 
     def sums(self, outputs, targets):
-        return {"test_mae": (outputs.double() - targets).abs().mean(1).sum()}
+        return {"test_mae": (outputs.double() - targets.reshape(outputs.shape)).abs().mean(1).sum()}
 
 
 class ByHand(LocalTraining):
@@ -275,6 +275,20 @@ REFUSED = {
         task_with(loss=lambda self, outputs, targets: outputs.sum(1)),
         "Own.loss: torch.func cannot batch",
     ),
+    "a loss that fits one size of batch": (
+        task_with(loss=lambda self, outputs, targets: (outputs - targets).square().mean()),
+        "Own.loss: torch.func cannot batch",
+    ),
+    "a mean where a sum is meant": (
+        task_with(sums=lambda self, outputs, targets: {"accuracy": 0.0, "loss_nats": outputs.mean()}),
+        r"Own.sums: loss_nats of 4 samples is .* one by one, .*\.sum\(\) in place of",
+    ),
+    "sums that fail on one sample": (
+        task_with(
+            sums=lambda self, outputs, targets: dict.fromkeys(self.measures(), outputs.squeeze().sum(1).sum())
+        ),
+        r"Own.sums: fails on one sample .*in place of squeeze",
+    ),
     "quantities": (cosim.Regression(), "Regression: the targets of 'classes' are classes, not quantities"),
 }
 
@@ -306,3 +320,48 @@ def test_targets_of_another_shape_are_refused():
 def test_columns_of_tables_are_not_those_of_a_task():
     result = cosim.run(attrs.evolve(small_system(), evaluation=Never()))
     assert {*COLUMNS, *result.evaluations} <= set(TAKEN)
+
+
+# --- Outputs and targets that broadcast ---------------------------------------------------------------------
+
+FEATURES = np.random.default_rng(3).standard_normal((40, 6), np.float32)
+LOSSES = {
+    "squares": lambda outputs, targets: (outputs - targets).square().mean(),
+    "the sum of squares": lambda outputs, targets: (outputs - targets).square().sum(),
+    "absolute": lambda outputs, targets: (outputs - targets).abs().mean(),
+    "quantile": lambda outputs, targets: (0.9 * (e := targets - outputs)).maximum(-0.1 * e).mean(),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+@pytest.mark.parametrize("squeezed", [False, True])
+def test_a_loss_of_every_output_with_every_target_is_refused(loss, squeezed):
+    """Outputs have shape (B, 1), targets (B,) or (B, 1)."""
+    of = lambda outputs: outputs.squeeze(-1) if squeezed else outputs  # noqa: E731
+    own = {"loss": lambda self, outputs, targets: loss(of(outputs), targets)}
+    task = type("Own", (cosim.Regression,), own)()
+    for own_axis in (False, True):
+        y = FEATURES.sum(1)[:, None] if own_axis else FEATURES.sum(1)
+        data = cosim.Dataset.of("own", (FEATURES[:30], y[:30]), (FEATURES[30:], y[30:]))
+        if own_axis == squeezed:
+            with pytest.raises(ConfigurationError, match=r"Own.loss: takes each output with the targets"):
+                Learner(models.build("mlp-6-4-1"), data, task=task)
+        else:
+            Learner(models.build("mlp-6-4-1"), data, task=task)
+
+
+SOUND = {
+    "weighted": lambda o, y: nn.functional.cross_entropy(o, y, weight=torch.tensor([1.0, 2.0, 5.0, 0.5])),
+    "smoothed": lambda o, y: nn.functional.cross_entropy(o, y, label_smoothing=0.1),
+    "of outputs alone": lambda o, y: o.square().mean(),
+    "shares of labels": lambda o, y: (
+        o.softmax(1).mean(0) - (y[:, None] == torch.arange(4)).float().mean(0)
+    ).norm(),
+    "a variance": lambda o, y: nn.functional.cross_entropy(o, y) + o.var(0).sum(),
+}
+
+
+@pytest.mark.parametrize("loss", SOUND.values(), ids=SOUND)
+def test_other_losses_that_are_no_sums_over_samples_are_taken(loss):
+    task = task_with(loss=lambda self, outputs, targets: loss(outputs, targets))
+    Learner(models.build("mlp-12-9-4"), CLASSES, num_workers=1, task=task)

@@ -49,3 +49,8 @@ class VerticalSgd(LocalTraining):
                 f"System.model: dropout in {', '.join(learner.dropout)}, and VHFL trains all clients in one "
                 "program, where a mask is everybody's. Usual fix: Hist or HFedAvg, or p = 0."
             )
+        if learner.manner is not None and learner.manner.cannot_batch is not None:
+            raise ConfigurationError(
+                f"System.model: torch.func cannot batch it ({learner.manner.cannot_batch}), and VHFL trains "
+                "all clients in one program. Usual fix: Hist or HFedAvg, or other operations."
+            )

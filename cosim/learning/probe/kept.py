@@ -42,15 +42,19 @@ def alike(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def close(one: Tensor, other: Tensor, share: float = 1e-4) -> bool:
-    """Whether two tensors are the same up to a share of their largest value."""
+def close(one: Tensor, other: Tensor, share: float = 1e-4, least: float = 0.0) -> bool:
+    """Whether two tensors are the same up to a share of their largest value, or up to a least difference."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     if not (one.is_floating_point() or one.is_complex()):
         return torch.equal(one, other)
     one, other = one.detach(), other.detach()
-    most = float(other.abs().nan_to_num(0.0, 0.0, 0.0).max()) if other.numel() else 0.0
-    return torch.allclose(one, other, rtol=0.0, atol=share * most, equal_nan=True)
+    return torch.allclose(one, other, rtol=0.0, atol=max(share * largest(other), least), equal_nan=True)
+
+
+def largest(tensor: Tensor) -> float:
+    """The largest number in a tensor, without its sign."""
+    return float(tensor.detach().abs().nan_to_num(0.0, 0.0, 0.0).max()) if tensor.numel() else 0.0
 
 
 def untrained(network: nn.Module) -> Iterator[str]:

@@ -12,6 +12,7 @@ Validation: tests/learning/test_probe_outputs.py.
 import dataclasses
 import inspect
 from collections.abc import Iterator, Mapping
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ from cosim.learning.tasks.task import Task
 
 LOOKS_UP = ("embedding", "_embedding_bag", "index", "index_select", "gather", "scatter", "take", "one_hot")
 """torch operations that take a value for a place, by the beginning of their names."""
+
+LONGEST = 120
+"""Letters of an error that are told."""
 
 SLICE = 100
 """Samples that are tried at a time."""
@@ -105,8 +109,10 @@ def not_taken(network: nn.Module, error: Exception, dataset: Dataset, task: Task
 
 
 def told(error: BaseException) -> str:
-    """The first line of an error, with its kind where that says more."""
-    line = str(error).strip().partition("\n")[0].rstrip(".")
+    """The first sentence of an error, with its kind where that says more."""
+    if "data-dependent control flow" in str(error):
+        return "it looks at values, by an if or .item()"
+    line = shorten(str(error).strip().partition("\n")[0].partition(". ")[0].rstrip("."), LONGEST)
     plain = isinstance(error, RuntimeError | ValueError | IndexError | TypeError)
     return line if line and plain else f"{type(error).__name__}: {line}".removesuffix(": ")
 

@@ -1,19 +1,22 @@
 """Whether a task and a data set fit together, asked before the clock starts."""
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.func import grad, vmap
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
+from cosim.learning.probe.outputs import told
 from cosim.learning.tasks.metric import Answers, named_metrics
 from cosim.learning.tasks.task import Task
 
-NUM_CLIENTS, NUM_SAMPLES = 2, 3
-"""On which a loss is batched."""
+NUM_CLIENTS, NUM_SAMPLES = 2, (3, 4)
+"""On which a loss is batched; of two sizes, as one may be the number of outputs by chance."""
 
 NUM_TRIED, SLICE = 20, 7
 """Samples of a trial, and of a slice of it."""
@@ -47,11 +50,20 @@ def check_task(task: Task, dataset: Dataset) -> None:
             "runs. Usual fix: a task that reports on the test set alone."
         )
     _check_metrics(task, dataset)
-    y_B = torch.tensor(dataset.test_y[:NUM_SAMPLES])
-    size = (NUM_CLIENTS, len(y_B), task.num_outputs(dataset))
-    outputs_CBK = torch.randn(size, generator=torch.Generator().manual_seed(1))
-    _check_loss(task, outputs_CBK, y_B, dataset.name)
-    _check_scores(task, outputs_CBK[0], y_B)
+    for num_samples in NUM_SAMPLES:
+        y_B = torch.tensor(_various(dataset.test_y, num_samples))
+        size = (NUM_CLIENTS, len(y_B), task.num_outputs(dataset))
+        outputs_CBK = torch.randn(size, generator=torch.Generator().manual_seed(1))
+        _check_loss(task, outputs_CBK, y_B, dataset.name)
+        _check_scores(task, outputs_CBK[0], y_B)
+    _check_pairs(task, outputs_CBK[0], y_B)
+    _check_sums(task, outputs_CBK[0], y_B)
+
+
+def _various(y_N: NDArray[Any], num: int) -> NDArray[Any]:
+    """So many targets, from the smallest to the largest."""
+    _, places = np.unique(y_N, axis=0, return_index=True)
+    return y_N[places[np.linspace(0, len(places) - 1, num).astype(int)]]
 
 
 def _check_metrics(task: Task, dataset: Dataset) -> None:
@@ -143,3 +155,49 @@ def _check_scores(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
             f"{type(task).__name__}.scores: gives {', '.join(found)}; its measures are "
             f"{', '.join(task.measures())}. Usual fix: the same columns in the same order."
         )
+
+
+def _check_pairs(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
+    """Refuse a loss of every output with every target, as (B, 1) less (B,) broadcasts."""
+    if y_B.is_floating_point():  # outputs among the targets, so that errors have both signs
+        outputs_BK = y_B.mean() + y_B.std() * outputs_BK
+    samples = list(zip(outputs_BK.split(1), y_B.split(1), strict=True))
+    try:
+        whole = float(task.loss(outputs_BK, y_B))
+        own = [float(task.loss(*sample)) for sample in samples]
+        pairs = [float(task.loss(outputs, y)) for outputs, _ in samples for _, y in samples]
+    except Exception:  # a loss may want more than one sample
+        return
+    of_pairs = (math.fsum(pairs) / len(pairs), math.fsum(pairs))
+    of_own = (math.fsum(own) / len(own), math.fsum(own))
+    if any(_same(whole, of) for of in of_pairs) and not any(_same(whole, of) for of in of_own):
+        raise ConfigurationError(
+            f"{type(task).__name__}.loss: takes each output with the targets of all samples, as shapes "
+            f"{tuple(outputs_BK.shape)} of outputs and {tuple(y_B.shape)} of targets broadcast. Usual fix: "
+            "outputs.reshape(targets.shape)."
+        )
+
+
+def _check_sums(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
+    """Refuse sums that are not those of single samples."""
+    kind = type(task).__name__
+    try:
+        samples = zip(outputs_BK.split(1), y_B.split(1), strict=True)
+        of_samples = [numbers(task, *sample) for sample in samples]
+    except Exception as error:  # whatever a user's function raises
+        raise ConfigurationError(
+            f"{kind}.sums: fails on one sample ({told(error)}), as the last slice of a set may be. Usual "
+            "fix: outputs.reshape(targets.shape) in place of squeeze()."
+        ) from None
+    for name, value in numbers(task, outputs_BK, y_B).items():
+        added = math.fsum(of[name] for of in of_samples)
+        if math.isfinite(value) and math.isfinite(added) and not _same(value, added):
+            raise ConfigurationError(
+                f"{kind}.sums: {name} of {len(y_B)} samples is {value:.6g}, and {added:.6g} one by one, so "
+                "it would depend on how a set is cut. Usual fix: .sum() in place of .mean(), and "
+                "outputs.reshape(targets.shape)."
+            )
+
+
+def _same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=1e-4, abs_tol=1e-6)

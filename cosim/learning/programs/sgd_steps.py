@@ -129,7 +129,7 @@ def train_alone(
         with torch.no_grad():
             step.begin()
             for (name, values_C), gradient in zip(parameters_C.items(), gradients, strict=True):
-                step.by_gradient(name, values_C, gradient[None])
+                step.by_gradient(name, values_C, gradient.to_dense()[None])  # rows of a table are sparse
 
 
 def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
