@@ -136,9 +136,9 @@ class Learner:
                 f"Learner.num_workers = {shown(num_workers)}: must be from 1 to {MOST_WORKERS}. Usual fix: "
                 "leave it out, for one per core."
             )
-        self._network = ready_copy(network)
+        self._network = ready_copy(network)  # other threads may use the network itself
         self.shape = with_personal(NetworkShape.of(network), personal)
-        self.dropout = dropping_layers(network)
+        self.dropout = dropping_layers(self._network)
         self.num_global_features = dataset.num_global_features
         self._device, self._brings_weights = device, brings_weights
         self._dataset = dataset

@@ -21,6 +21,7 @@ from cosim.learning.network.flops import TrainingFlops, outputs_without_values
 from cosim.learning.network.personal import with_personal
 from cosim.learning.network.ready import check_shapes
 from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.network.weights import own_copy
 from cosim.learning.probe.network import check_outputs
 from cosim.learning.tasks.task import Task, task_for
 
@@ -43,6 +44,7 @@ class NothingLearned(Learner):
         self, network: nn.Module, outline: Dataset, task: Task | None = None, personal: Sequence[str] = ()
     ) -> None:
         check_shapes(network)
+        network = own_copy(network)  # other threads may use the network itself
         self.shape = with_personal(NetworkShape.of(network), personal)
         self.flops = TrainingFlops(network, self.shape, outline)
         self.dropout = dropping_layers(network)

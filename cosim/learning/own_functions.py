@@ -1,22 +1,22 @@
 """Functions of a user's own: what they return is checked, and what they must not draw is found.
 
-torch's and numpy's global generators belong to all threads, so what a function drew there would depend on who
-came first. It is refused, as it is of networks. Setting their state for a while, as `torch.random.fork_rng`
-does, is no way out, and Python's `random` is not watched. Another thread of the process that draws meanwhile
-is taken for the function.
+The global generators belong to all threads, so what a function drew there would depend on which came first.
+It is refused, as it is of networks. Setting their state for a while, as `torch.random.fork_rng` does, is no
+way out.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from cosim.configuration import ConfigurationError
+from cosim.global_generators import without_draws
 from cosim.learning.network.dropout import stream_key
 from cosim.learning.network.weights import Weights
-from cosim.learning.probe.draws import generator_states
 
+T = TypeVar("T")
 GENERATOR_BITS = 63
 """A torch.Generator takes seeds that a signed whole number of 64 bits can hold."""
 
@@ -26,25 +26,24 @@ def generator(key: int, purpose: str, device: torch.device) -> torch.Generator:
     return torch.Generator(device).manual_seed(stream_key(key, purpose) % 2**GENERATOR_BITS)
 
 
-@contextmanager
-def no_shared_draws(function: str, source: str) -> Iterator[None]:
-    """Refuse draws from global generators while this lasts.
+def without_shared_draws(function: str, source: str, call: Callable[[], T]) -> T:
+    """What a call of a function returns.
 
     Args:
-        function: Whose they would be.
-        source: What it draws from instead.
+        function: Its name.
+        source: What it draws from.
+        call: May be made again.
 
     Raises:
-        ConfigurationError: There was one.
+        ConfigurationError: It draws from a global generator.
     """
-    before = generator_states()
-    yield
-    drawn = [name for name, state in generator_states().items() if state != before[name]]
+    found, drawn = without_draws(call)
     if drawn:
         raise ConfigurationError(
             f"{function} draws from {drawn[0]}, which all threads share, so results would not be those of "
             f"the seed. Usual fix: generator={source}."
         )
+    return found
 
 
 def kept_copies(function: str, keeps_state: bool, state: Mapping[str, Tensor] | None) -> Weights:

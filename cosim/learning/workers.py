@@ -2,6 +2,10 @@
 
 Small matrix products gain little from several threads each; several products side by side do. The caller's
 own torch settings stay as they are.
+
+torch has a number of threads for each thread, and one for the process, which a thread takes over at its first
+use of torch; to set a thread's own sets that of the process, too. So each worker sets its own, and a caller
+sets its own once more when they have ended.
 """
 
 import os
@@ -10,9 +14,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import TypeVar
-
-from cosim.interrupts import interrupts_deferred
 
 T = TypeVar("T")
 MOST_WORKERS = 1024
@@ -24,17 +27,29 @@ def num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+_lock = threading.Lock()
+_found: dict[int, int] = {}
+"""Thread -> its number of torch threads before, of those that compute with one for a while."""
+
+
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
     """One torch thread for the caller too: a team of it would wait for cores that the workers keep busy."""
     import torch
 
-    num_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    own = threading.get_ident()
+    with _lock:
+        if is_outermost := own not in _found:
+            found = torch.get_num_threads()
+            others = next(iter(_found.values()), found)  # from one of which it may have taken its number over
+            _found[own] = others if found == 1 else found
+            torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(num_threads)
+        if is_outermost:
+            with _lock:
+                torch.set_num_threads(_found.pop(own))
 
 
 class Workers:
@@ -50,11 +65,13 @@ class Workers:
 
     def in_order(self, tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
         """Results in the order of the tasks; at most one task more than workers is ahead of the reader."""
+        import torch
+
         pool = self._started()
         running: deque[Future[T]] = deque()
         try:
             for task in tasks:
-                running.append(pool.submit(_without_gradients, task))
+                running.append(pool.submit(copy_context().run, _without_gradients, [task]))
                 del task  # and what it holds, when it has run
                 if len(running) > self.num_workers:
                     yield running.popleft().result()
@@ -63,28 +80,23 @@ class Workers:
         finally:
             for future in running:
                 future.cancel()
+            torch.set_num_threads(torch.get_num_threads())
 
     def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
-            barrier = threading.Barrier(self.num_workers)
-            pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="learner")
-            # Cut short, threads would wait for each other for ever, and the process for them.
-            with interrupts_deferred(), one_torch_thread():
-                for future in [pool.submit(_keep_num_threads, barrier) for _ in range(self.num_workers)]:
-                    future.result()
-            self._pool = pool
+            self._pool = ThreadPoolExecutor(self.num_workers, "learner", _compute_with_one_torch_thread)
         return self._pool
 
 
-def _keep_num_threads(barrier: threading.Barrier) -> None:
+def _compute_with_one_torch_thread() -> None:
     import torch
 
-    torch.get_num_threads()  # a thread copies the caller's count at its first use of torch, which is this
-    barrier.wait()  # so that every worker takes one of these tasks
+    torch.set_num_threads(1)
 
 
-def _without_gradients(task: Callable[[], T]) -> T:
+def _without_gradients(only: list[Callable[[], T]]) -> T:
     import torch
 
+    task = only.pop()  # so that nothing else holds it, and what it holds, when its result is there
     with torch.no_grad():
         return task()

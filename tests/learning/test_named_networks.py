@@ -22,10 +22,10 @@ def small() -> torch.nn.Module:
 
 
 def test_a_name_gives_what_its_family_builds():
-    torch.manual_seed(1)
-    wanted = models.build("mlp-4-3-2").state_dict()
-    torch.manual_seed(1)
-    found = network_of("mlp-4-3-2").state_dict()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        wanted = models.build("mlp-4-3-2").state_dict()
+    found = network_of("mlp-4-3-2", key=1).state_dict()
     assert found.keys() == wanted.keys()
     assert all(torch.equal(found[name], wanted[name]) for name in wanted)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from cosim.configuration import ConfigurationError
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.weights import Weights
-from cosim.learning.own_functions import generator, kept_copies, no_shared_draws
+from cosim.learning.own_functions import generator, kept_copies, without_shared_draws
 
 
 class SentView:
@@ -44,10 +44,14 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
         for name, values_C in weights_C.items()
     }
     learned = {name: values_C[client] - start[name] for name, values_C in weights_C.items()}
-    view = SentView(update, start, _copies(learned))
     function = f"{type(codec).__name__}.transmit"
-    with torch.no_grad(), no_shared_draws(function, "sent.generator"):
-        left = kept_copies(function, codec.keeps_state, codec.transmit(view))
+
+    def sent() -> tuple[SentView, Weights]:
+        view = SentView(update, start, _copies(learned))
+        with torch.no_grad():
+            return view, kept_copies(function, codec.keeps_state, codec.transmit(view))
+
+    view, left = without_shared_draws(function, "sent.generator", sent)
     shapes = {name: values.shape for name, values in view.change.items()}
     if shapes != {name: values.shape for name, values in start.items()}:
         raise ConfigurationError(

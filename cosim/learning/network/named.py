@@ -20,21 +20,23 @@ from torch import nn
 
 from cosim.configuration import ConfigurationError, loaded
 from cosim.configuration.rules import shown
+from cosim.global_generators import seeded
 
 GROUP = "cosim.networks"
 Builder = Callable[[], nn.Module]
 
 
-def network_of(name: str, *, values: bool = True) -> nn.Module:
+def network_of(name: str, *, values: bool = True, key: int = 0) -> nn.Module:
     """The network of a name.
 
     Args:
         values: Whether its tensors have values, or lie on torch's device "meta" and only have shapes.
+        key: From which follows what it draws from global generators, 0 to 2**64 - 1.
 
     Raises:
         ConfigurationError: There is none, or it cannot be built.
     """
-    return built(name, builder(name), values=values)
+    return built(name, builder(name), values=values, key=key)
 
 
 def builder(name: str) -> Builder:
@@ -54,14 +56,17 @@ def builder(name: str) -> Builder:
     return found  # type: ignore[return-value]
 
 
-def built(name: str, build: Builder, *, values: bool = True) -> nn.Module:
+def built(name: str, build: Builder, *, values: bool = True, key: int = 0) -> nn.Module:
     """The network that a builder of a name gives.
+
+    Args:
+        values: As for `network_of`, and so is `key`.
 
     Raises:
         ConfigurationError: It fails, or gives no network.
     """
     try:
-        with torch.device("cpu" if values else "meta"):
+        with seeded(key), torch.device("cpu" if values else "meta"):
             network = build()
     except ConfigurationError:
         raise

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
+from cosim.global_generators import seeded
 from cosim.learning.network.submodels import NetworkShape, Part
 
 Weights = dict[str, Tensor]
@@ -52,8 +53,7 @@ def initial_weights(network: nn.Module, key: int) -> Weights:
         ConfigurationError: a layer holds trained parameters and cannot reset them.
     """
     fresh = own_copy(network)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(key)
+    with seeded(key):
         for layer in fresh.modules():
             own = list(layer.parameters(recurse=False))
             reset = getattr(layer, "reset_parameters", None)

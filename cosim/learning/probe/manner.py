@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
+from cosim.global_generators import alone
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.local_training import Sgd
 from cosim.learning.network.dropout import dropping_layers
@@ -170,7 +171,7 @@ class _Trial:
 
     def why_apart(self) -> str | None:
         """Why these cannot be trained together; None: they can."""
-        with warnings.catch_warnings(record=True) as warned:
+        with alone(), warnings.catch_warnings(record=True) as warned:  # of which a process has one list
             warnings.filterwarnings("always", message=f".*{LOOPS}")
             try:
                 together = self.left(*range(NUM_CLIENTS))
@@ -181,10 +182,10 @@ class _Trial:
                 operation = re.search(r"aten::\w+", words)
                 return f"{operation.group() if operation else 'an operation'} goes over clients in a loop"
         for client in range(NUM_CLIENTS):
-            alone = self.left(client)
-            least = ROUNDING**2 * max(largest(own) for of in alone.values() for own in of[1:])
-            for name in alone:
-                for of_all, own in zip(together[name], alone[name], strict=True):
+            by_itself = self.left(client)
+            least = ROUNDING**2 * max(largest(own) for of in by_itself.values() for own in of[1:])
+            for name in by_itself:
+                for of_all, own in zip(together[name], by_itself[name], strict=True):
                     if not close(of_all[client], own[0], ROUNDING, least):
                         return f"the gradient of {name} would be another"
         return None

@@ -14,7 +14,7 @@ sizes that its layers print, and has the part's tensors.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.network.weights import Weights, frozen_on, own_copy
-from cosim.learning.own_functions import generator, kept_copies, no_shared_draws
+from cosim.learning.own_functions import generator, kept_copies, without_shared_draws
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.training_set import TrainingSet
 
@@ -98,19 +98,27 @@ class ClientByClient:
     ) -> Sequence[Weights]:
         """Train a cohort of one, in place on its client's weights; returns the state that it leaves."""
         (update,) = cohort
-        own = own_copy(network, frozen_on(network, data.x_ND.device.type))
-        tensors = tensors_of(own, weights_C)
-        for name, tensor in tensors.items():
-            tensor.data = weights_C[name][0]
-        companions = {name: values_C[0] for name, values_C in weights_C.items() if name not in tensors}
-        rule, view = update.training, ClientView(update, own, data, dict(companions))
-        draws = no_shared_draws(self._function, self._source)
-        with torch.enable_grad(), keyed_dropout(own, update.key), draws:
-            state = kept_copies(self._function, rule.keeps_state, rule.train(view))
-        arriving = tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
+        call = partial(self._trained, network, weights_C, data, update)
+        state, arriving = without_shared_draws(self._function, self._source, call)
         for name, tensor in arriving.items():
             weights_C[name][0].copy_(tensor.detach())
         return [state]
+
+    def _trained(
+        self, network: nn.Module, weights_C: Weights, data: TrainingSet, update: PendingUpdate
+    ) -> tuple[Weights, Weights]:
+        """The state and the weights that an update leaves; what it starts from stays as it is."""
+        own = own_copy(network, frozen_on(network, data.x_ND.device.type))
+        tensors = tensors_of(own, weights_C)
+        for name, tensor in tensors.items():
+            tensor.data = weights_C[name][0].clone()
+        companions = {
+            name: values_C[0].clone() for name, values_C in weights_C.items() if name not in tensors
+        }
+        rule, view = update.training, ClientView(update, own, data, dict(companions))
+        with torch.enable_grad(), keyed_dropout(own, update.key):
+            state = kept_copies(self._function, rule.keeps_state, rule.train(view))
+        return state, tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
 
 
 def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:

@@ -159,15 +159,19 @@ class SteppedModel(PendingModel):
     ) -> "Weights":
         import torch
 
-        from cosim.learning.own_functions import kept_copies, no_shared_draws
+        from cosim.learning.own_functions import kept_copies, without_shared_draws
 
         trained = [name for name in models[0] if name in shape.parameters.keys() - shape.personal]
-        model, mean = ({name: of[name].clone() for name in trained} for of in models[:2])
-        kept = [{name: values.clone() for name, values in of.items()} for of in models[2:]]
-        view = ServerView(self.key, model, mean, kept[0] if kept else {})
         function = f"{type(self.rule).__name__}.step"
-        with torch.no_grad(), no_shared_draws(function, "server.generator"):
-            state = kept_copies(function, self.rule.keeps_state, self.rule.step(view))
+
+        def stepped() -> "tuple[ServerView, Weights]":
+            model, mean = ({name: of[name].clone() for name in trained} for of in models[:2])
+            kept = [{name: values.clone() for name, values in of.items()} for of in models[2:]]
+            view = ServerView(self.key, model, mean, kept[0] if kept else {})
+            with torch.no_grad():
+                return view, kept_copies(function, self.rule.keeps_state, self.rule.step(view))
+
+        view, state = without_shared_draws(function, "server.generator", stepped)
         if (wanted := self.left.wanted) is not None:
             wanted.settle(state)
         return {name: view.model.get(name, values) for name, values in models[1].items()}

@@ -1,0 +1,91 @@
+"""Runs side by side in threads of one process: each gives the tables that it gives alone."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import torch
+import worlds
+from attrs import evolve
+from torch import nn
+
+import cosim
+from scenarios import quickstart
+
+NUM_RUNS, NUM_THREADS = 48, 4
+
+
+def train(network, batches, state, rng):
+    """Local training of one's own, with noise from the generator that it is given."""
+    for x, y in batches:
+        network.zero_grad()
+        nn.functional.cross_entropy(network(x), y).backward()
+        with torch.no_grad():
+            for values in network.parameters():
+                values -= 0.05 * values.grad + 0.001 * torch.randn(values.shape, generator=rng)
+
+
+def careless(network, batches, state, rng):
+    """What all threads share."""
+    with torch.no_grad():
+        for values in network.parameters():
+            values += np.random.standard_normal()  # noqa: NPY002
+
+
+def of_a_function() -> nn.Module:
+    """A network that drops something."""
+    return nn.Sequential(nn.Linear(12, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 4))
+
+
+def small(function: str | None = None, **changes: object) -> cosim.System:
+    """Four clients of two cells, which learn what takes no time to load."""
+    local = cosim.Sgd() if function is None else cosim.TorchFunction(function=f"{__name__}:{function}")
+    training = worlds.training(local=evolve(local, batch_size=5), steps=cosim.SameSteps(num_local_steps=2))
+    usual = worlds.digits(num_clients=4, model="relu-12-8-4", data=cosim.Synthetic())
+    return evolve(usual, protocol=cosim.HFedAvg(training=training), **changes)
+
+
+SYSTEMS = (
+    evolve(quickstart.system(), end=cosim.AfterRounds(num_global_rounds=2)),
+    small(),
+    small("train"),
+    small(model="mlpdropout-12-8-4"),
+    small("train", model=f"{__name__}:of_a_function"),
+    small(model=f"{__name__}:of_a_function"),
+    small(model="mlp-12-8-4", seed=2),
+    small("train", model="an object"),
+)
+OBJECT = nn.Sequential(nn.Linear(12, 8), nn.Dropout(0.2), nn.Linear(8, 4))
+
+
+def played(number: int, num_workers: int = 2) -> list[pd.DataFrame]:
+    """The tables of a run, every eighth of a network that others train meanwhile, too."""
+    system = SYSTEMS[number % len(SYSTEMS)]
+    result = cosim.run(system, OBJECT if system.model == "an object" else None, num_workers=num_workers)
+    return [result.evaluations, result.rounds, result.spans]
+
+
+def test_runs_in_threads_give_the_tables_of_one_thread():
+    alone = [played(number, num_workers=1) for number in range(len(SYSTEMS))]
+    numbers, num_torch_threads = range(NUM_RUNS), torch.get_num_threads()
+    with ThreadPoolExecutor(NUM_THREADS) as pool:
+        for number, tables in zip(numbers, pool.map(played, numbers), strict=True):
+            for found, wanted in zip(tables, alone[number % len(SYSTEMS)], strict=True):
+                pd.testing.assert_frame_equal(found, wanted, check_exact=True)
+        assert set(pool.map(lambda _: torch.get_num_threads(), range(8))) == {num_torch_threads}
+    assert torch.get_num_threads() == num_torch_threads
+
+
+def test_a_function_that_draws_is_refused_and_those_beside_it_are_not():
+    def ended(number: int) -> str:
+        system = small("careless" if number % 2 else "train")
+        try:
+            cosim.run(system, num_workers=2)
+        except cosim.ConfigurationError as error:
+            return str(error)
+        return "complete"
+
+    with ThreadPoolExecutor(NUM_THREADS) as pool:
+        found = list(pool.map(ended, range(8)))
+    assert found[0::2] == ["complete"] * 4
+    assert all("careless draws from numpy's global generator" in words for words in found[1::2])
