@@ -83,7 +83,7 @@ def _check_metrics(task: Task, dataset: Dataset) -> None:
             np.zeros(len(dataset.test_y), np.int64),
         )
         outputs = np.random.default_rng(1).standard_normal(size, dtype=np.float32)
-        found = list(metric.scores(Answers(outputs, dataset.test_y, owners)))
+        found = list(metric.scores(Answers(outputs, dataset.test_y, owners).own))
         if found != columns:
             raise ConfigurationError(
                 f"{kind}.scores: gives {', '.join(found)}; its measures are {', '.join(columns)}. Usual fix: "

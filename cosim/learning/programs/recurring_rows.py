@@ -213,7 +213,8 @@ def _train_by_autograd(
     network: nn.Module, parameters_C: Weights, stretch: Stretch, step: Step, batch_size: int
 ) -> None:
     def loss_sum(weights: Weights, x_RD: Tensor, outputs_P: Tensor, samples_P: Tensor) -> Tensor:
-        log_probabilities_RK = functional_call(network, weights, (x_RD,)).log_softmax(-1)
+        own_RD = x_RD.clone()  # the network may change them, and the next step has the same rows
+        log_probabilities_RK = functional_call(network, weights, (own_RD,)).log_softmax(-1)
         return -(log_probabilities_RK.flatten().gather(0, outputs_P) * samples_P).sum()
 
     gradients = vmap(grad(loss_sum))

@@ -115,7 +115,8 @@ def train_vertically(
     else:
         module = network.get_submodule("local")
         local_C, central_C = part_of(weights_C, LOCAL), part_of(weights_C, CENTRAL)
-        u_CMU = vmap(lambda weights, x_MG: functional_call(central, weights, (x_MG,)))(central_C, x_CMG)
+        forward = vmap(lambda weights, x_MG: functional_call(central, weights, (x_MG,)))
+        u_CMU = forward(central_C, x_CMG.clone())  # it passes the samples again, and may change them
 
     def batch_loss(weights: Weights, u_BU: Tensor, x_BL: Tensor, y_B: Tensor) -> Tensor:
         return loss(functional_call(module, weights, (torch.cat((u_BU, x_BL), -1),)), y_B)
