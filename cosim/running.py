@@ -133,6 +133,7 @@ def run(
     folder = None if out is None else place(out)
     if folder is not None:
         check_reloads(system)
+    with_values = partial(network_of, system, values=True) if network is None else None
     network = network_of(system) if network is None else network
     config, sources = configuration_of(system, network, scenario), sources_of(system)
     as_found = resume == "as found"
@@ -148,7 +149,7 @@ def run(
         data = cache(partial(_loaded, system, sim, None if data_dir is None else place(data_dir)))
         if not system.evaluation.learns:
             outline = system.data.outline or data()
-            learner: Learner = NothingLearned(network, outline, system.task, system.personal)
+            learner: Learner = NothingLearned(network, outline, system.task, system.personal, with_values)
         else:
             brings_weights = system.initial_weights == "network"
             options = (device, num_workers, brings_weights, system.task, system.personal)
@@ -229,11 +230,12 @@ def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
     cloud.finish(sim)
 
 
-def network_of(system: System, build: "Builder | None" = None) -> Any:
+def network_of(system: System, build: "Builder | None" = None, values: bool = False) -> Any:
     """The network that a system names, without values where nothing is learned.
 
     Args:
         build: What builds it, where the module of its name is not loaded.
+        values: Whether it has values even so.
 
     Raises:
         ConfigurationError: There is none, or it is to bring weights, which a family cannot.
@@ -245,7 +247,8 @@ def network_of(system: System, build: "Builder | None" = None) -> Any:
             f"System.initial_weights = 'network': {system.model} brings no weights of its own. Usual fix: "
             "drawn, or a function of yours that returns a network, as System.model = 'module:function'."
         )
-    return built(system.model, build or builder(system.model), values=system.evaluation.learns)
+    values |= system.evaluation.learns
+    return built(system.model, build or builder(system.model), values=values)
 
 
 def configuration_of(system: System, network: Any, scenario: str | None) -> dict[str, Any]:

@@ -138,6 +138,7 @@ class ResNet18(nn.Module):
 
     Attributes:
         unit_groups: Group name -> (name, axis) pairs, of parameters and of running statistics.
+        running_statistics: Names of all buffers.
 
     Raises:
         ValueError: no such stem.
@@ -174,6 +175,7 @@ class ResNet18(nn.Module):
             for block in self.unit_groups
             for name in ("running_mean", "running_var")
         }
+        self.running_statistics = tuple(name for name, _ in self.named_buffers())
 
     def forward(self, x_BD: Tensor) -> Tensor:
         """Class scores (logits), shape (batch, classes), of pictures as rows, shape (batch, features).

@@ -103,6 +103,69 @@ def test_counting_leaves_the_network_as_it_was():
         assert torch.equal(values, before[name])
 
 
+class Asking(nn.Module):
+    """Its constructor looks at a value, and its forward pass at others, in either mode."""
+
+    def __init__(self, size: int = 12) -> None:
+        super().__init__()
+        self.width = int(torch.linspace(1.0, 8.0, 8).max().item())
+        self.a, self.b = nn.Linear(size, self.width), nn.Linear(self.width, 4)
+        self.register_buffer("seen", torch.tensor(0.0))
+
+    def forward(self, x_BD):
+        hidden = self.a(x_BD)
+        if self.training and self.seen == 0.0:
+            self.seen.copy_(x_BD.abs().max())
+        return self.b(hidden if hidden.max() < 1e9 else hidden / 2.0)
+
+
+class AskingForward(Asking):
+    """It can be built without values."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.a, self.b = nn.Linear(12, 8), nn.Linear(8, 4)
+        self.register_buffer("seen", torch.tensor(0.0))
+
+
+def wrong() -> nn.Module:
+    return Asking(size=11)
+
+
+@pytest.mark.parametrize("cycles", [cosim.CyclesPerStep(), cosim.CyclesPerOperation()])
+@pytest.mark.parametrize("kind", [Asking, AskingForward])
+def test_a_network_that_looks_at_values_gets_them(kind, cycles):
+    """With the times and the bits of a run that learns; a client trains alone."""
+    system = cosim.System(
+        num_cells=1,
+        num_clients=1,
+        model=f"{__name__}:{kind.__name__}",
+        data=Synthetic(),
+        cycles=cycles,
+        protocol=cosim.HFedAvg(training=SMALL),
+        end=cosim.AfterRounds(num_global_rounds=1),
+    )
+    learned, timed = cosim.run(system), cosim.run(evolve(system, evaluation=Never()))
+    for name in ("spans", "transfers"):
+        assert getattr(timed, name).equals(getattr(learned, name))
+    assert set(timed.transfers["payload_bits"]) == {32 * (12 * 8 + 8 + 8 * 4 + 4 + 1)}
+    num_flops = (12 * 8 * 2 + 8 * 4 * 3) * 2
+    for network in (kind(), network_of(system.model, values=False)):
+        if not network.a.weight.is_meta:
+            assert NothingLearned(network, loaded(Synthetic())).flops.of() == num_flops
+
+
+def test_a_network_that_looks_at_values_is_refused_in_usual_words():
+    """Where it takes other samples, and where it is given without values."""
+    system = cosim.System(num_cells=1, model=f"{__name__}:wrong", data=Synthetic(), evaluation=Never())
+    with pytest.raises(cosim.ConfigurationError, match="does not take samples of 'synthetic'"):
+        cosim.run(system)
+    with torch.device("meta"):
+        network = AskingForward()
+    with pytest.raises(cosim.ConfigurationError, match=r"cannot be tried without values"):
+        cosim.run(system, network)
+
+
 def test_an_outline_looks_like_the_data_set(fashion_mnist):
     assert Digits().outline is None  # nothing to read
     whole, drawn = fashion_mnist, cosim.FashionMnist().outline

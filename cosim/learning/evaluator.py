@@ -20,7 +20,7 @@ from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.learning.network.weights import Weights
+from cosim.learning.network.weights import Weights, in_own_types
 from cosim.learning.own_networks import OwnNetworks
 from cosim.learning.probe.task import numbers
 from cosim.learning.tasks.answered import are_answers, label_ranks
@@ -102,7 +102,8 @@ class Evaluator:
         return np.concatenate(list(self._on_test_set(weights, _label_ranks)))
 
     def _outputs(self, weights: Weights, x_BD: Tensor) -> Tensor:
-        return functional_call(self._networks.of_this_thread().eval(), weights, (x_BD,))
+        network = self._networks.of_this_thread().eval()
+        return functional_call(network, in_own_types(network, weights), (x_BD,))
 
     def _sums(self, weights: Weights, x_ND: Tensor, y_N: Tensor) -> dict[str, float] | None:
         """The task's sums over samples; None where one has no answer, and the task does not know of that."""

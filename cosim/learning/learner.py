@@ -29,14 +29,14 @@ Usage::
     model = accumulate(model, updates, coefficients)
     share_in_top_5 = (learner.label_ranks(model) < 5).mean()
 
-Running statistics of normalisation layers belong to a model: they move while a client trains, are averaged
-and cut with its weights, and are what it is evaluated with. The mean of clients' variances leaves out the
-variance between their means; where a sum over the air or an accumulated gradient makes one negative, it
-counts as 0.
+Running statistics of normalisation layers belong to a model, and so does other state that a network keeps in
+buffers: they move while a client trains, are averaged and cut with its weights, and are what it is evaluated
+with (`probe.buffers` finds them). The mean of clients' variances leaves out the variance between their means;
+where the noise of a sum over the air makes one negative, it counts as 0.
 
 Scope and limitations: float32 weights, float64 sums; losses that are means over a batch (`task`); forward
 passes without randomness but for dropout layers, which draw from the update's key (`dropout`); running
-statistics only where clients train on labelled samples. The same graph
+statistics and state only where clients train on batches of samples. The same graph
 read the same way gives the same bits with any number of workers; read otherwise (updates fall into other
 cohorts) it agrees to float32 tolerance. Diverged training shows as a loss that is not a number. Not for
 several calling threads at once.
@@ -70,9 +70,9 @@ from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops
 from cosim.learning.network.personal import with_personal
 from cosim.learning.network.ready import ready_copy
-from cosim.learning.network.submodels import NetworkShape
-from cosim.learning.network.weights import Weights, own_copy, own_weights
+from cosim.learning.network.weights import Weights, in_own_types, own_copy, own_weights
 from cosim.learning.own_networks import OwnNetworks
+from cosim.learning.probe.buffers import shape_of
 from cosim.learning.probe.manner import Manner
 from cosim.learning.probe.network import check_network
 from cosim.learning.probe.task import check_task
@@ -137,7 +137,7 @@ class Learner:
                 "leave it out, for one per core."
             )
         self._network = ready_copy(network)  # other threads may use the network itself
-        self.shape = with_personal(NetworkShape.of(network), personal)
+        self.shape = with_personal(shape_of(self._network, dataset.test_x), personal)
         self.dropout = dropping_layers(self._network)
         self.num_global_features = dataset.num_global_features
         self._device, self._brings_weights = device, brings_weights
@@ -178,7 +178,7 @@ class Learner:
     def initial_model(self, key: int) -> PendingModel:
         """The network as its own initialisation draws it from a key, 0 to 2**64 - 1, or as it was brought."""
         if self._brings_weights:
-            return StoredModel(own_weights(self._network, self._device))
+            return StoredModel(own_weights(self._network, self.shape, self._device))
         return InitialModel(self._network, key)
 
     def stored_model(self, weights: Mapping[str, NDArray[np.float32]]) -> PendingModel:
@@ -272,7 +272,7 @@ class Learner:
         trained = own_copy(self._network)
         tensors = dict(trained.named_parameters()) | dict(trained.named_buffers())
         with torch.no_grad():
-            for name, values in self._network_tensors(model).items():
+            for name, values in in_own_types(trained, self._network_tensors(model)).items():
                 tensors[name].copy_(values)
         return trained.eval()
 

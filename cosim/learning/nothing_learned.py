@@ -2,10 +2,11 @@
 
 It knows the shape of the network and counts its operations on tensors without values; it holds no weights, no
 samples, and trains nothing. So such a run needs neither the values of a network, which may lie on torch's
-device "meta", nor the files of a data set.
+device "meta", nor the files of a data set; only a network whose forward pass looks at values is built with
+them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NoReturn
 
@@ -20,8 +21,8 @@ from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops, outputs_without_values
 from cosim.learning.network.personal import with_personal
 from cosim.learning.network.ready import check_shapes
-from cosim.learning.network.submodels import NetworkShape
-from cosim.learning.network.weights import own_copy
+from cosim.learning.network.weights import lacks_values, own_copy
+from cosim.learning.probe.buffers import shape_of
 from cosim.learning.probe.network import check_outputs
 from cosim.learning.tasks.task import Task, task_for
 
@@ -34,6 +35,7 @@ class NothingLearned(Learner):
         outline: A data set with at least one test sample, whose values do not matter.
         task: What would be minimised; None: what the targets suggest.
         personal: What of the network clients would keep to themselves.
+        with_values: Builds the network with values, where its forward pass looks at them.
 
     Raises:
         ConfigurationError: A task that the data set does not suit; a network that takes other samples, or
@@ -41,17 +43,31 @@ class NothingLearned(Learner):
     """
 
     def __init__(
-        self, network: nn.Module, outline: Dataset, task: Task | None = None, personal: Sequence[str] = ()
+        self,
+        network: nn.Module,
+        outline: Dataset,
+        task: Task | None = None,
+        personal: Sequence[str] = (),
+        with_values: Callable[[], nn.Module] | None = None,
     ) -> None:
         check_shapes(network)
-        network = own_copy(network)  # other threads may use the network itself
-        self.shape = with_personal(NetworkShape.of(network), personal)
-        self.flops = TrainingFlops(network, self.shape, outline)
-        self.dropout = dropping_layers(network)
+        self._personal = personal
         self.num_global_features = outline.num_global_features
         self._dataset, self._device = outline, "cpu"
         self.task = task_for(task, outline)
         self.task.check(outline)
+        try:
+            self._know(own_copy(network))  # other threads may use the network itself
+        except ConfigurationError:
+            if with_values is None or not lacks_values(network):
+                raise
+            self._know(with_values())
+
+    def _know(self, network: nn.Module) -> None:
+        outline = self._dataset
+        self.shape = with_personal(shape_of(network, outline.test_x), self._personal)
+        self.flops = TrainingFlops(network, self.shape, outline)
+        self.dropout = dropping_layers(network)
         is_text = outline.test_x.dtype == np.int64  # whose groups are those that the files have
         check_outputs(
             network, self.shape, outline, self.task, partial(outputs_without_values, network), not is_text

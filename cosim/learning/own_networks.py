@@ -7,6 +7,7 @@ once, for all copies.
 import threading
 
 from torch import nn
+from torch.nn.modules.batchnorm import _NormBase as NormLayer
 
 from cosim.learning.network.weights import frozen_on, own_copy
 
@@ -29,7 +30,7 @@ class OwnNetworks:
         if not hasattr(self._of_threads, "own"):
             own = own_copy(self._network, self._frozen).to(self._device)
             for layer in own.modules():
-                if getattr(layer, "num_batches_tracked", None) is not None:
-                    layer.register_buffer("num_batches_tracked", None)  # torch.func cannot move a counter
+                if isinstance(layer, NormLayer):
+                    layer.register_buffer("num_batches_tracked", None)  # nothing asks for it
             self._of_threads.own = own
         return self._of_threads.own

@@ -19,7 +19,7 @@ from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import Sgd
 from cosim.learning.network.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
-from cosim.learning.network.submodels import draw_parts
+from cosim.learning.network.submodels import NetworkShape, draw_parts
 from cosim.learning.probe.manner import manner_of
 from cosim.learning.programs.sgd_steps import mini_batches
 
@@ -289,9 +289,10 @@ class KeptInEvaluation(nn.Module):
 def test_only_networks_that_drop_train_client_by_client(device):
     for network in (KeptInEvaluation(), nn.Sequential(nn.Linear(12, 4), nn.Dropout(0.0))):
         assert dropping_layers(network) == ()
-        assert manner_of(network, DATA, cosim.Classification(), device).together
+        assert manner_of(network, NetworkShape.of(network), DATA, cosim.Classification(), device).together
     assert dropping_layers(Dense().eval()) == ("2",)
-    assert not manner_of(Dense().eval(), DATA, cosim.Classification(), device).together
+    network = Dense().eval()
+    assert not manner_of(network, NetworkShape.of(network), DATA, cosim.Classification(), device).together
 
 
 def a_table(**changes) -> Dataset:

@@ -2,6 +2,7 @@
 
 import copy
 
+import attrs
 import numpy as np
 import pytest
 import torch
@@ -11,9 +12,6 @@ from hypothesis import strategies as st
 from torch import nn
 
 from cosim import ConfigurationError, Sgd, Synthetic
-from cosim.data.dataset import Dataset
-from cosim.data.traffic.traffic import Traffic, generate
-from cosim.data.traffic.traffic_samples import samples as traffic_samples
 from cosim.learning.graph.combinations import accumulate, mean, submodel
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
@@ -151,17 +149,39 @@ def test_a_variance_below_zero_counts_as_zero():
 
 
 def test_statistics_that_nothing_moves_are_refused():
-    table = traffic_samples(generate(Traffic(), 4, np.random.default_rng(1)))
-    data = Dataset(
-        name="traffic",
-        train_x=table.train_x,
-        train_y=table.train_y,
-        test_x=table.test_x,
-        test_y=table.test_y,
-        num_classes=None,
-    )
-    with pytest.raises(ConfigurationError, match="keeps running statistics, and clients of 'traffic'"):
-        Learner(nn.Sequential(nn.BatchNorm1d(data.num_features), nn.Linear(data.num_features, 1)), data)
+    """A client without labels of its own trains on distinct rows, which are no batches."""
+    with pytest.raises(ConfigurationError, match=r"moves bn1\.running_mean with every batch, and clients of"):
+        Learner(Normalised(), attrs.evolve(DATA, train_y=None))
+
+
+@pytest.mark.parametrize("num_clients", [1, 5])
+def test_a_regression_moves_its_statistics_as_a_plain_loop(num_clients):
+    """Batch normalisation, and the squared error."""
+
+    def network():
+        return nn.Sequential(nn.BatchNorm1d(12), nn.Linear(12, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+
+    truth = {name: getattr(DATA, f"{name}_x")[:, :1] * 2.0 - 1.0 for name in ("train", "test")}
+    data = attrs.evolve(DATA, train_y=truth["train"], test_y=truth["test"], num_classes=None)
+    learner = Learner(network(), data, num_workers=2)
+    learner._resolver.working_set = learner._resolver.working_set._replace(num_clients=num_clients)
+    model = learner.initial_model(key=1)
+    updates, trained = [an_update(model, number) for number in range(3)], []
+    for update in updates:
+        own = network().train()
+        start = {name: torch.tensor(values) for name, values in learner.weights(model).items()}
+        own.load_state_dict(start, strict=False)
+        optimizer = torch.optim.SGD(own.parameters(), lr=0.1)
+        for batch in mini_batches(update.samples, 4, 10, update.key):
+            optimizer.zero_grad()
+            nn.functional.mse_loss(
+                own(torch.tensor(data.train_x[batch])), torch.tensor(data.train_y[batch])
+            ).backward()
+            optimizer.step()
+        trained.append(own.state_dict())
+    for name, values in learner.weights(mean(updates)).items():
+        wanted = torch.stack([state[name] for state in trained]).mean(0)
+        np.testing.assert_allclose(values, wanted.numpy(), rtol=0, atol=2e-6)
 
 
 class Frozen(nn.Module):

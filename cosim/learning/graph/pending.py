@@ -238,7 +238,7 @@ class InitialModel(PendingModel):
     ) -> "Weights":
         from cosim.learning.network.weights import initial_weights
 
-        return initial_weights(self.network, self.key)
+        return initial_weights(self.network, self.key, shape)
 
 
 class StoredModel(PendingModel):

@@ -39,10 +39,10 @@ class VerticalSgd(LocalTraining):
     def check(self, learner: "Learner") -> None:
         """Refuse a network that this rule cannot train, before the clock starts."""
         super().check(learner)
-        if learner.shape.statistics:
+        if learner.shape.moving:
             raise ConfigurationError(
-                "System.model: keeps running statistics, and the epochs of VHFL do not move them. Usual fix: "
-                "Hist or HFedAvg, or a normalisation without."
+                f"System.model: keeps running statistics or state ({next(iter(learner.shape.moving))}), and "
+                "the epochs of VHFL do not move them. Usual fix: Hist or HFedAvg, or a normalisation without."
             )
         if learner.dropout:
             raise ConfigurationError(

@@ -1,5 +1,7 @@
 """Floating-point operations and activations of training, as torch counts them on tensors without values.
 
+A forward pass that looks at values gets the network's own.
+
 Scope and limitations: matrix products and convolutions, each multiplication and each addition once;
 normalisation, activations and pooling are left out. A product that no gradient needs (with respect to the
 samples) is not counted, as it is not computed. The clients' part of a network in two parts takes outputs of
@@ -7,9 +9,8 @@ the server's part, whose gradient is needed, and local features as one tensor, s
 """
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -21,7 +22,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from cosim.data.dataset import Dataset
 from cosim.learning.network.submodels import LOCAL, NetworkShape, Part, Shapes
-from cosim.learning.network.weights import kept_modes
+from cosim.learning.network.weights import kept_modes, lacks_values
+
+T = TypeVar("T")
 
 logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # its errors are raised, too
 
@@ -101,13 +104,17 @@ def training_flops(
         x_BD: Samples; their values do not matter.
         wants_input_gradient: The backward pass goes on to the gradient with respect to the samples.
     """
-    with torch.enable_grad(), _no_values(network), FlopCounterMode(display=False) as counter:
-        tensors = _tensors(network, shapes)
-        samples = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype, requires_grad=wants_input_gradient)
-        outputs = functional_call(network, tensors, (samples.clone(),))  # the counter's hooks take no leaf
-        wanted = [values for values in (samples, *(tensors[name] for name in shapes)) if values.requires_grad]
-        torch.autograd.grad(outputs.sum(), wanted, allow_unused=True)
-    return counter.get_total_flops()
+
+    def counted(with_values: bool) -> int:
+        with torch.enable_grad(), FlopCounterMode(display=False) as counter:
+            tensors, samples = _tensors(network, shapes, with_values), _samples(x_BD)
+            samples.requires_grad_(wants_input_gradient)
+            outputs = functional_call(network, tensors, (samples.clone(),))  # its hooks take no leaf
+            wanted = [of for of in (samples, *(tensors[name] for name in shapes)) if of.requires_grad]
+            torch.autograd.grad(outputs.sum(), wanted, allow_unused=True)
+        return counter.get_total_flops()
+
+    return _of_network(network, counted)
 
 
 def activation_bits(network: nn.Module, shapes: Shapes, x_BD: NDArray[Any]) -> int:
@@ -118,28 +125,31 @@ def activation_bits(network: nn.Module, shapes: Shapes, x_BD: NDArray[Any]) -> i
         shapes: Tensor name -> shape, of the whole network or of a part.
         x_BD: Samples; their values do not matter.
     """
-    bits_of: dict[int, int] = {}
-    kept = []  # so that no other takes the place of one that is counted
 
-    def note(values: torch.Tensor) -> None:
-        storage = values.untyped_storage()
-        kept.append(storage)
-        bits_of[storage._cdata] = 8 * storage.nbytes()
+    def counted(with_values: bool) -> int:
+        bits_of: dict[int, int] = {}
+        kept = []  # so that no other takes the place of one that is counted
 
-    def saved(values: torch.Tensor) -> torch.Tensor:
-        note(values)
-        return values
+        def note(values: torch.Tensor) -> None:
+            storage = values.untyped_storage()
+            kept.append(storage)
+            bits_of[storage._cdata] = 8 * storage.nbytes()
 
-    with torch.enable_grad(), _no_values(network):
-        tensors = _tensors(network, shapes)
-        samples = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype)
-        note(samples)
-        with torch.autograd.graph.saved_tensors_hooks(saved, lambda values: values):
-            outputs = functional_call(network, tensors, (samples,))
-        note(outputs)
+        def saved(values: torch.Tensor) -> torch.Tensor:
+            note(values)
+            return values
+
+        with torch.enable_grad():
+            tensors, samples = _tensors(network, shapes, with_values), _samples(x_BD)
+            note(samples)
+            with torch.autograd.graph.saved_tensors_hooks(saved, lambda values: values):
+                outputs = functional_call(network, tensors, (samples,))
+            note(outputs)
         for values in tensors.values():
             bits_of.pop(values.untyped_storage()._cdata, None)
-    return sum(bits_of.values())
+        return sum(bits_of.values())
+
+    return _of_network(network, counted)
 
 
 def outputs_without_values(network: nn.Module, x_BD: NDArray[Any]) -> Any:
@@ -149,25 +159,42 @@ def outputs_without_values(network: nn.Module, x_BD: NDArray[Any]) -> Any:
         network: Its forward pass.
         x_BD: Samples; their values do not matter.
     """
-    with torch.no_grad(), _no_values(network):
-        inputs = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype)
-        return functional_call(network, _tensors(network, {}), (inputs,))
+
+    def found(with_values: bool) -> Any:
+        with torch.no_grad():
+            return functional_call(network, _tensors(network, {}, with_values), (_samples(x_BD),))
+
+    return _of_network(network, found)
 
 
-@contextmanager
-def _no_values(network: nn.Module) -> Iterator[None]:
-    """A network in evaluation mode, and tensors without values; fake ones, as transformers asks meta ones."""
-    with kept_modes(network), FakeTensorMode(allow_non_fake_inputs=True):
+def _of_network(network: nn.Module, found: Callable[[bool], T]) -> T:
+    """What is found of a network in evaluation mode.
+
+    Args:
+        found: Told whether tensors have values, which they do where a forward pass looks at them.
+    """
+    with kept_modes(network):
         network.eval()
-        yield
+        try:
+            with FakeTensorMode(allow_non_fake_inputs=True):  # transformers asks meta ones for values
+                return found(False)
+        except Exception:  # of any kind: the pass is the user's own
+            if lacks_values(network):
+                raise
+        return found(True)
 
 
-def _tensors(network: nn.Module, shapes: Shapes) -> dict[str, torch.Tensor]:
+def _samples(x_BD: NDArray[Any]) -> torch.Tensor:
+    return torch.zeros(x_BD.shape, dtype=torch.tensor(x_BD).dtype)
+
+
+def _tensors(network: nn.Module, shapes: Shapes, with_values: bool) -> dict[str, torch.Tensor]:
     """Tensors for all of a network's, in its own shapes or in others."""
     named = dict(network.named_parameters()) | dict(network.named_buffers())
-    return {
-        name: torch.empty(
-            shapes.get(name, tuple(values.shape)), dtype=values.dtype, requires_grad=values.requires_grad
-        )
-        for name, values in named.items()
-    }
+    made = {}
+    for name, values in named.items():
+        size = shapes.get(name, tuple(values.shape))
+        is_own = with_values and size == values.shape
+        made[name] = values.detach().clone() if is_own else torch.zeros(size, dtype=values.dtype)
+        made[name].requires_grad_(values.requires_grad)
+    return made

@@ -40,5 +40,6 @@ def weights_hash(network: nn.Module) -> str:
     found = hashlib.sha256()
     for name, values in network.state_dict().items():
         found.update(name.encode())
+        values = values.to_dense() if values.layout != torch.strided else values
         found.update(values.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
     return found.hexdigest()[:16]

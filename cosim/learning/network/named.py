@@ -30,7 +30,8 @@ def network_of(name: str, *, values: bool = True, key: int = 0) -> nn.Module:
     """The network of a name.
 
     Args:
-        values: Whether its tensors have values, or lie on torch's device "meta" and only have shapes.
+        values: Whether its tensors have values, or lie on torch's device "meta" and only have shapes, where
+            it can be built so.
         key: From which follows what it draws from global generators, 0 to 2**64 - 1.
 
     Raises:
@@ -66,8 +67,7 @@ def built(name: str, build: Builder, *, values: bool = True, key: int = 0) -> nn
         ConfigurationError: It fails, or gives no network.
     """
     try:
-        with seeded(key), torch.device("cpu" if values else "meta"):
-            network = build()
+        network = _on("cpu", build, key) if values else _without_values(build, key)
     except ConfigurationError:
         raise
     except Exception as error:
@@ -83,6 +83,19 @@ def built(name: str, build: Builder, *, values: bool = True, key: int = 0) -> nn
             f"{_said(name)}: gave {type(network).__name__}. Usual fix: return a torch.nn.Module."
         )
     return network
+
+
+def _without_values(build: Builder, key: int) -> nn.Module:
+    """A network on torch's device "meta"; with values, where its constructor asks for some."""
+    try:
+        return _on("meta", build, key)
+    except Exception:  # of any kind: the function is the user's own, and fails again where it is wrong
+        return _on("cpu", build, key)
+
+
+def _on(device: str, build: Builder, key: int) -> nn.Module:
+    with seeded(key), torch.device(device):
+        return build()
 
 
 def _said(name: str) -> str:

@@ -48,7 +48,7 @@ def with_personal(shape: NetworkShape, words: Iterable[str]) -> NetworkShape:
         if not found:
             raise refuse("System", "personal", words, _rule(shape, word), "a layer's name, such as the last")
         names |= found
-    if shape.parameters.keys() <= names:
+    if names and shape.parameters.keys() <= names:
         rule = "clients would keep all that is trained to themselves, and learn nothing together"
         raise refuse("System", "personal", words, rule, "some of the layers, such as the last")
     return attrs.evolve(shape, personal=frozenset(names))

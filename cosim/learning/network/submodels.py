@@ -6,8 +6,9 @@ by a part keeps the rows and columns of its units: a smaller, dense network. Bec
 groups, disjoint parts that cover all units hold each element of a cut tensor exactly once. [HIST journal,
 Section II-B, Fig. 1b, equations 2, 3; Remark 1; Appendix A]
 
-The tensors are the parameters that are trained and the running statistics of normalisation layers, which
-follow their channels. Frozen parameters (those that need no gradient) are no part of it: they never travel.
+The tensors are the parameters that are trained, the running statistics of normalisation layers, which follow
+their channels, and state of a network's own. Frozen parameters (those that need no gradient) and constant
+buffers (tables, masks) are no part of it: they never travel.
 
 Scope and limitations: tensors that no group cuts (an output bias, convolutions of LeNet-5, the last matrix of
 a network with an even number of hidden layers) are whole in every part. Equation 3 does not hold for them;
@@ -22,7 +23,7 @@ Usage::
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import attrs
@@ -36,6 +37,9 @@ Shapes = dict[str, tuple[int, ...]]
 
 CENTRAL, LOCAL = "central.", "local."
 """How the parameters of a network in two parts begin: the server's part, and the clients'."""
+
+MEAN, VARIANCE = "running_mean", "running_var"
+"""What normalisation layers call their running statistics."""
 
 
 def _sorted_units(units: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
@@ -76,6 +80,9 @@ class NetworkShape:
             those of disjoint parts add up (variances as if units were uncorrelated).
         personal: Tensors that clients keep to themselves (`cosim.learning.network.personal`): they are part
             of a model and never travel.
+        state: Any other buffer that training moves -> shape.
+        whole_numbers: State that a network holds as whole numbers or truths. A model has their mean, which
+            is none; it is rounded where it is put into a network.
 
     Raises:
         ConfigurationError: a pair names no axis of a tensor, two cuts fall on one tensor, the axes of one
@@ -88,6 +95,8 @@ class NetworkShape:
     statistics: Shapes = attrs.field(factory=dict)
     summed_statistics: Mapping[str, str] = attrs.field(factory=dict)
     personal: frozenset[str] = frozenset()
+    state: Shapes = attrs.field(factory=dict)
+    whole_numbers: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         cut_by: dict[str, str] = {}
@@ -113,25 +122,37 @@ class NetworkShape:
                 )
 
     @classmethod
-    def of(cls, network: Any) -> Self:
+    def of(cls, network: Any, statistics: Collection[str] | None = None, state: Collection[str] = ()) -> Self:
         """The shape of a `torch.nn.Module`; without `unit_groups` it cannot be split, only trained whole.
 
-        Its running statistics are the floating-point buffers of its state dict; counters are none.
+        Args:
+            statistics: Buffers that are running statistics; those that the network declares count besides.
+                None: what layers call `running_mean` and `running_var` (`probe.buffers` knows better).
+            state: Buffers that are state of its own.
         """
-        stored = network.state_dict().keys()
-        buffers = {name: values for name, values in network.named_buffers() if name in stored}
+        buffers = dict(network.named_buffers())
+        if statistics is None:
+            statistics = {name for name in buffers if name.rpartition(".")[2] in (MEAN, VARIANCE)}
+        statistics = {*statistics, *declared_statistics(network)}
         return cls(
             {name: tuple(p.shape) for name, p in network.named_parameters() if p.requires_grad},
             getattr(network, "unit_groups", {}),
             getattr(network, "num_central_outputs", 0),
-            {name: tuple(v.shape) for name, v in buffers.items() if v.is_floating_point()},
+            {name: tuple(v.shape) for name, v in buffers.items() if name in statistics},
             getattr(network, "summed_statistics", {}),
+            state={name: tuple(v.shape) for name, v in buffers.items() if name in state},
+            whole_numbers=tuple(n for n, v in buffers.items() if n in state and not v.is_floating_point()),
         )
 
     @property
+    def moving(self) -> Shapes:
+        """What training moves without a gradient: running statistics, then state."""
+        return self.statistics | self.state
+
+    @property
     def tensors(self) -> Shapes:
-        """What a model consists of: trained parameters, then running statistics."""
-        return self.parameters | self.statistics
+        """What a model consists of: trained parameters, then what moves without a gradient."""
+        return self.parameters | self.moving
 
     @property
     def num_units(self) -> dict[str, int]:
@@ -167,7 +188,7 @@ class NetworkShape:
         return sum(math.prod(shape) for name, shape in self._within(part).items() if name in self.parameters)
 
     def num_values(self, part: Part | None = None) -> int:
-        """Number of values of a model, the running statistics included."""
+        """Number of values of a model: trained parameters, running statistics and state."""
         return sum(math.prod(shape) for shape in self._within(part).values())
 
     def num_sent(self, part: Part | None = None) -> int:
@@ -184,7 +205,7 @@ class NetworkShape:
         return sum(math.prod(self.parameters[name]) for name in cut)
 
     def num_cut_values(self, group: str) -> int:
-        """Number of values that a group of units cuts, the running statistics included."""
+        """Number of values that a group of units cuts, running statistics included."""
         tensors = self.tensors
         return sum(math.prod(tensors[name]) for name, _ in self.unit_groups[group])
 
@@ -192,6 +213,13 @@ class NetworkShape:
     def num_local_parameters(self) -> int:
         """Number of parameters that clients hold: all but those of the server's part."""
         return sum(math.prod(s) for name, s in self.parameters.items() if not name.startswith(CENTRAL))
+
+
+def declared_statistics(network: Any) -> set[str]:
+    """Names of what a network says that it moves with every batch or cuts, as far as they are buffers."""
+    cuts = getattr(network, "unit_groups", {}).values()
+    names = {name for group in cuts for name, _ in group}
+    return names | {*getattr(network, "summed_statistics", {}), *getattr(network, "running_statistics", ())}
 
 
 Counts = dict[str, tuple[int, ...]]

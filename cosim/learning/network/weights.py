@@ -16,14 +16,15 @@ from cosim.global_generators import seeded
 from cosim.learning.network.submodels import NetworkShape, Part
 
 Weights = dict[str, Tensor]
-"""Tensor name -> its values: the network's trained parameters in their order, then its running statistics."""
+"""Tensor name -> its values: trained parameters in the network's order, then running statistics, state."""
 
 
 def frozen_on(network: nn.Module, device: str) -> dict[int, nn.Parameter]:
     """The parameters of wholly frozen layers, by `id`, on a device; themselves where they are there."""
     layers = [list(layer.parameters(recurse=False)) for layer in network.modules()]
     frozen = [p for own in layers for p in own if not any(other.requires_grad for other in own)]
-    return {id(p): p if p.device.type == device else nn.Parameter(p.to(device), False) for p in frozen}
+    there = (device, "meta")
+    return {id(p): p if p.device.type in there else nn.Parameter(p.to(device), False) for p in frozen}
 
 
 def own_copy(network: nn.Module, frozen: Mapping[int, nn.Parameter] | None = None) -> nn.Module:
@@ -33,6 +34,11 @@ def own_copy(network: nn.Module, frozen: Mapping[int, nn.Parameter] | None = Non
         frozen: What stands in their place, from `frozen_on`; None: themselves.
     """
     return copy.deepcopy(network, memo=dict(frozen_on(network, "cpu") if frozen is None else frozen))
+
+
+def lacks_values(network: nn.Module) -> bool:
+    """Whether something of a network lies on torch's device "meta"."""
+    return any(tensor.is_meta for tensor in (*network.parameters(), *network.buffers()))
 
 
 @contextmanager
@@ -46,8 +52,11 @@ def kept_modes(network: nn.Module) -> Iterator[None]:
             layer.training = training
 
 
-def initial_weights(network: nn.Module, key: int) -> Weights:
+def initial_weights(network: nn.Module, key: int, shape: NetworkShape | None = None) -> Weights:
     """Weights that the network's own `reset_parameters` draws from a key; no global generator moves.
+
+    Args:
+        shape: What a model of it consists of; None: `NetworkShape.of`.
 
     Raises:
         ConfigurationError: a layer holds trained parameters and cannot reset them.
@@ -67,14 +76,21 @@ def initial_weights(network: nn.Module, key: int) -> Weights:
                     f"{type(layer).__name__} has parameters of its own but no reset_parameters(), so no key "
                     "determines them. Usual fix: define it."
                 )
-    return own_weights(fresh)
+    return own_weights(fresh, shape)
 
 
-def own_weights(network: nn.Module, device: str = "cpu") -> Weights:
-    """A network's own values, as they are at this instant, of what is trained and of running statistics."""
+def own_weights(network: nn.Module, shape: NetworkShape | None = None, device: str = "cpu") -> Weights:
+    """A network's own values, as they are at this instant, of what a model of it consists of."""
     tensors = dict(network.named_parameters()) | dict(network.named_buffers())
-    names = NetworkShape.of(network).tensors
+    names = (shape or NetworkShape.of(network)).tensors
     return {name: tensors[name].detach().to(device, torch.float32, copy=True) for name in names}
+
+
+def in_own_types(network: nn.Module, weights: Weights) -> Weights:
+    """Weights as a network holds them: state of whole numbers or truths is rounded to its type."""
+    types = {name: buffer.dtype for name, buffer in network.named_buffers() if name in weights}
+    whole = {name: of for name, of in types.items() if not of.is_floating_point}
+    return weights | {name: weights[name].round().to(of) for name, of in whole.items()} if whole else weights
 
 
 def cut(weights: Weights, shape: NetworkShape, part: Part) -> Weights:

@@ -24,6 +24,7 @@ from cosim.global_generators import alone
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.local_training import Sgd
 from cosim.learning.network.dropout import dropping_layers
+from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import own_weights
 from cosim.learning.own_networks import OwnNetworks
 from cosim.learning.probe.kept import close, largest
@@ -69,7 +70,7 @@ class Manner:
         )
 
 
-def manner_of(network: nn.Module, dataset: Dataset, task: Task, device: str) -> Manner:
+def manner_of(network: nn.Module, shape: NetworkShape, dataset: Dataset, task: Task, device: str) -> Manner:
     """How clients are trained.
 
     On a CPU dense layers gain from being trained together. Convolutions with weights of their own for every
@@ -82,7 +83,7 @@ def manner_of(network: nn.Module, dataset: Dataset, task: Task, device: str) -> 
     """
     if getattr(network, "relu_layers", None) is not None and task.is_cross_entropy:
         return Manner(True, "fully connected layers with ReLU between, whose products are batched by hand")
-    trial = _Trial(network, dataset, task)
+    trial = _Trial(network, shape, dataset, task)
     try:
         trial.left(0)
     except Exception as error:  # whatever a user's forward pass raises
@@ -129,15 +130,15 @@ class _Noted(Step):
 class _Trial:
     """Two clients of a few samples, from all over a training set."""
 
-    def __init__(self, network: nn.Module, dataset: Dataset, task: Task) -> None:
+    def __init__(self, network: nn.Module, shape: NetworkShape, dataset: Dataset, task: Task) -> None:
         num_samples = NUM_CLIENTS * NUM_SAMPLES
         chosen = np.linspace(0, len(dataset.train_x) - 1, num_samples).astype(np.int64)
         train_y = None if dataset.train_y is None else dataset.train_y[chosen]
         few = attrs.evolve(dataset, train_x=dataset.train_x[chosen], train_y=train_y, train_owners=None)
         self._data, self._networks = TrainingSet(few, "cpu", task), OwnNetworks(network, "cpu")
-        own, trained = own_weights(network), {n for n, p in network.named_parameters() if p.requires_grad}
+        own = own_weights(network, shape)
         self._weights = [
-            own | {name: values for name, values in moved(network, seed).items() if name in trained}
+            own | {name: moved(network, shape, seed)[name] for name in shape.parameters}
             for seed in range(NUM_CLIENTS)
         ]
         labels = 1 if dataset.train_y is not None else dataset.num_classes or 1

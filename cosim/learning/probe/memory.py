@@ -25,6 +25,7 @@ from torch.func import functional_call
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.learning.network.dropout import keyed_dropout
+from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import Weights, own_copy
 from cosim.learning.probe.kept import alike, close, kept_by, untrained
 from cosim.learning.probe.outputs import told
@@ -32,11 +33,12 @@ from cosim.learning.probe.outputs import told
 MODES = {True: "training", False: "evaluation"}
 
 
-def check_memory(network: nn.Module, dataset: Dataset) -> None:
+def check_memory(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> None:
     """Refuse a network whose forward passes remember, or do not follow their weights.
 
     Args:
         network: Its values do not change.
+        shape: What of it a model consists of; the rest is the same in each copy.
         dataset: Of whose training samples the first and the last are taken.
 
     Raises:
@@ -49,7 +51,8 @@ def check_memory(network: nn.Module, dataset: Dataset) -> None:
             "fix: nn.ModuleList or nn.ParameterList in place of a list, or requires_grad_(False)."
         )
     try:
-        _compare(own_copy(network).to("cpu"), *(torch.tensor(x) for x in two_and_others(dataset.train_x)))
+        samples = [torch.tensor(x) for x in two_and_others(dataset.train_x)]
+        _compare(own_copy(network).to("cpu"), shape, *samples)
     except ConfigurationError:
         raise
     except Exception as error:  # whatever a user's forward pass raises
@@ -59,8 +62,8 @@ def check_memory(network: nn.Module, dataset: Dataset) -> None:
         ) from None
 
 
-def _compare(network: nn.Module, x_BD: Tensor, other_x_BD: Tensor) -> None:
-    tensors, others = moved(network, seed=1), moved(network, seed=2)
+def _compare(network: nn.Module, shape: NetworkShape, x_BD: Tensor, other_x_BD: Tensor) -> None:
+    tensors, others = (moved(network, shape, seed) for seed in (1, 2))
     used = own_copy(network)
     for training in MODES:
         passed(used.train(training), others, other_x_BD)
@@ -114,12 +117,12 @@ def _does_not_follow(training: bool) -> ConfigurationError:
     )
 
 
-def moved(network: nn.Module, seed: int) -> Weights:
-    """Values like a network's: parameters that are trained a little elsewhere, the rest as it is."""
+def moved(network: nn.Module, shape: NetworkShape, seed: int) -> Weights:
+    """Values like a model's: parameters that are trained a little elsewhere, the rest as it is."""
     generator = torch.Generator().manual_seed(seed)
-    found = {name: values.detach().clone() for name, values in network.named_buffers()}
+    own = dict(network.named_buffers())
+    found = {name: own[name].detach().clone() for name in shape.moving}
     for name, values in network.named_parameters():
-        found[name] = values.detach()
         if values.requires_grad:
             noise = torch.randn(values.shape, generator=generator, dtype=values.dtype)
             found[name] = 0.9 * values.detach() + 0.02 * noise
@@ -131,15 +134,13 @@ def with_values(network: nn.Module, tensors: Weights) -> nn.Module:
     own = dict(network.named_parameters()) | dict(network.named_buffers())
     with torch.no_grad():
         for name, values in tensors.items():
-            if own[name].data_ptr() != values.data_ptr():  # frozen ones may be shared
-                own[name].copy_(values)
+            own[name].copy_(values)
     return network
 
 
 def passed(network: nn.Module, tensors: Weights, x_BD: Tensor) -> Tensor:
     """Outputs by values that are handed in, and that stay as they are."""
-    frozen = {name for name, values in network.named_parameters() if not values.requires_grad}
-    own = {name: values if name in frozen else values.clone() for name, values in tensors.items()}
+    own = {name: values.clone() for name, values in tensors.items()}
     with torch.no_grad(), keyed_dropout(network, key=0):
         return functional_call(network, own, (x_BD.clone(),))
 

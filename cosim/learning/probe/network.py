@@ -37,10 +37,11 @@ def check_network(
             `relu_layers` that are not all it is.
     """
     check_values(network, shape.parameters)
-    if shape.statistics and (dataset.train_y is None or dataset.num_classes is None):
+    if shape.moving and dataset.train_y is None and task.is_cross_entropy:
         raise ConfigurationError(
-            f"the network keeps running statistics, and clients of {dataset.name!r} do not train on batches "
-            "of labelled samples, which would move them. Usual fix: a normalisation without, as GroupNorm."
+            f"the network moves {next(iter(shape.moving))} with every batch, and clients of {dataset.name!r} "
+            "train on distinct feature rows in place of batches. Usual fix: a normalisation without running "
+            "statistics, as GroupNorm, or a data set with train_y."
         )
     averaging = [name for name, layer in network.named_modules() if getattr(layer, "momentum", 0.1) is None]
     if averaging:
@@ -74,8 +75,8 @@ def check_network(
     if relu_layers is not None:
         _check_relu_layers(network, shape, relu_layers, dataset.test_x.shape[1:])
     check_tables(network, dataset)
-    check_memory(network, dataset)
-    return manner_of(network, dataset, task, device)
+    check_memory(network, shape, dataset)
+    return manner_of(network, shape, dataset, task, device)
 
 
 def _outputs(network: nn.Module, x_BD: NDArray[Any]) -> Any:

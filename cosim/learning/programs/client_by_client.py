@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.dropout import keyed_dropout
-from cosim.learning.network.weights import Weights, frozen_on, own_copy
+from cosim.learning.network.weights import Weights, frozen_on, in_own_types, own_copy
 from cosim.learning.own_functions import generator, kept_copies, without_shared_draws
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.training_set import TrainingSet
@@ -110,8 +110,9 @@ class ClientByClient:
         """The state and the weights that an update leaves; what it starts from stays as it is."""
         own = own_copy(network, frozen_on(network, data.x_ND.device.type))
         tensors = tensors_of(own, weights_C)
-        for name, tensor in tensors.items():
-            tensor.data = weights_C[name][0].clone()
+        starts = {name: weights_C[name][0].clone() for name in tensors}
+        for name, values in in_own_types(own, starts).items():
+            tensors[name].data = values
         companions = {
             name: values_C[0].clone() for name, values_C in weights_C.items() if name not in tensors
         }

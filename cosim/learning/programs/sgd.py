@@ -65,7 +65,7 @@ class SgdProgram:
             numbers, places = np.unique(batches, return_inverse=True)
             (x_ND, y_N), batches = data.labelled(numbers), places.reshape(batches.shape)
         batches_CSB = torch.from_numpy(batches).to(x_ND.device)
-        parameters_C, statistics_C, companions_C = by_use(network, weights_C)
+        parameters_C, buffers_C, companions_C = by_use(network, weights_C)
         step = self._begin(parameters_C, companions_C, cohort)
         relu_layers = getattr(network, "relu_layers", None)
         if relu_layers is not None and data.is_cross_entropy:
@@ -74,8 +74,8 @@ class SgdProgram:
         elif len(cohort) == 1 and relu_layers is None:
             samples = (x_ND, y_N, batches_CSB)
             with keyed_dropout(network, cohort[0].key):
-                train_alone(network, parameters_C, statistics_C, *samples, step, data.loss)
+                train_alone(network, parameters_C, buffers_C, *samples, step, data.loss)
         else:
             samples = (x_ND, y_N, batches_CSB)
-            train_by_autograd(network, parameters_C, statistics_C, *samples, step, data.loss)
+            train_by_autograd(network, parameters_C, buffers_C, *samples, step, data.loss)
         return step.end(parameters_C, cohort)

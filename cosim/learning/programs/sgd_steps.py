@@ -6,7 +6,8 @@ entropy for fully connected layers, with or without biases and with ReLU between
 add such a gradient straight into the weights inside the matrix product, which autograd cannot;
 benchmarks/learner.py shows the gain. What is made of a gradient, a `Step` says (`steps`).
 
-Running statistics of normalisation layers move with every batch as in a plain loop; they have no gradient.
+Running statistics and state of a network's own move with every batch as in a plain loop, in place or by
+assignment; they have no gradient.
 
 Shape suffixes: C clients of the cohort, S steps, B batch, D features, I inputs and O outputs of a layer, K
 classes, N training samples.
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from cosim.learning.network.weights import Weights
+from cosim.learning.network.weights import Weights, in_own_types
 from cosim.learning.programs.steps import Step
 
 ReluLayers = Sequence[tuple[str, str | None]]
@@ -59,17 +60,17 @@ def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, ke
 
 
 def by_use(network: nn.Module, weights_C: Weights) -> tuple[Weights, Weights, Weights]:
-    """Parameters, running statistics, and what travels beside them, of the weights of all clients."""
+    """Parameters, buffers, and what travels beside them, of the weights of all clients."""
     parameters = {name: weights_C[name] for name, _ in network.named_parameters() if name in weights_C}
-    statistics = {name: weights_C[name] for name, _ in network.named_buffers() if name in weights_C}
-    own = parameters | statistics
-    return parameters, statistics, {name: of for name, of in weights_C.items() if name not in own}
+    buffers = {name: weights_C[name] for name, _ in network.named_buffers() if name in weights_C}
+    own = parameters | buffers
+    return parameters, buffers, {name: of for name, of in weights_C.items() if name not in own}
 
 
 def train_by_autograd(
     network: nn.Module,
     parameters_C: Weights,
-    statistics_C: Weights,
+    buffers_C: Weights,
     x_ND: Tensor,
     y_N: Tensor,
     batches_CSB: Tensor,
@@ -81,7 +82,7 @@ def train_by_autograd(
     Args:
         network: Its forward pass, in training mode; no other thread may use the same module meanwhile.
         parameters_C: Name -> the clients' values, shape (clients, ...).
-        statistics_C: The same of running statistics.
+        buffers_C: The same of running statistics and state.
         x_ND: Training samples.
         y_N: Their classes or targets.
         batches_CSB: Sample indices.
@@ -89,25 +90,27 @@ def train_by_autograd(
         mean_loss: Loss of a batch, from outputs and targets.
     """
 
-    def loss(parameters: Weights, statistics: Weights, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, Weights]:
-        moved = {name: values.clone() for name, values in statistics.items()}
-        return mean_loss(functional_call(network, (parameters, moved), (x_BD,)), y_B), moved
+    def loss(parameters: Weights, buffers: Weights, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, Weights]:
+        tensors = parameters | {name: values.clone() for name, values in buffers.items()}
+        outputs = functional_call(network, tensors, (x_BD,))  # which leaves in `tensors` what it assigns
+        return mean_loss(outputs, y_B), {name: tensors[name] for name in buffers}
 
     gradients = vmap(grad(loss, has_aux=True))
+    moved_C = in_own_types(network, buffers_C)
     for batches_CB in batches_CSB.unbind(1):
         x_CBD, y_CB = x_ND[batches_CB], y_N[batches_CB]
-        gradients_C, moved_C = gradients(parameters_C, statistics_C, x_CBD, y_CB)
+        gradients_C, moved_C = gradients(parameters_C, moved_C, x_CBD, y_CB)
         step.begin()
         for name, gradient_C in gradients_C.items():
             step.by_gradient(name, parameters_C[name], gradient_C)
-        for name, values_C in moved_C.items():
-            statistics_C[name].copy_(values_C)
+    for name, values_C in moved_C.items():
+        buffers_C[name].copy_(values_C)
 
 
 def train_alone(
     network: nn.Module,
     parameters_C: Weights,
-    statistics_C: Weights,
+    buffers_C: Weights,
     x_ND: Tensor,
     y_N: Tensor,
     batches_CSB: Tensor,
@@ -121,15 +124,20 @@ def train_alone(
         batches_CSB: Sample indices, shape (1, steps, batch).
     """
     leaves = {name: values_C[0].detach().requires_grad_() for name, values_C in parameters_C.items()}
-    tensors = leaves | {name: values_C[0] for name, values_C in statistics_C.items()}
+    moved = in_own_types(network, {name: values_C[0].detach() for name, values_C in buffers_C.items()})
     for batch_B in batches_CSB[0]:
+        tensors = leaves | moved
         with torch.enable_grad():  # the workers switch it off
-            loss = mean_loss(functional_call(network, tensors, (x_ND[batch_B],)), y_N[batch_B])
+            outputs = functional_call(network, tensors, (x_ND[batch_B],))  # as above
+            loss = mean_loss(outputs, y_N[batch_B])
+        moved = {name: tensors[name].detach() for name in moved}
         gradients = torch.autograd.grad(loss, [*leaves.values()], allow_unused=True, materialize_grads=True)
         with torch.no_grad():
             step.begin()
             for (name, values_C), gradient in zip(parameters_C.items(), gradients, strict=True):
                 step.by_gradient(name, values_C, gradient.to_dense()[None])  # rows of a table are sparse
+    for name, values in moved.items():
+        buffers_C[name][0].copy_(values)
 
 
 def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
