@@ -4,14 +4,14 @@ Weights never move the clock, so a run is replayed rather than restored: the sam
 events again, learning nothing, up to the checkpoint's version of the model. What is still needed then gets
 its stored values: the model, older ones that somebody in flight started from, what clients and servers had
 kept. The run ends bit for bit where an uninterrupted run ends. After the last version the checkpoint is the
-trained model.
+trained model. Where a run keeps another model than the last (`cosim.kept_model`), that is in it as well.
 
 A checkpoint has a digest of all rows up to its version (`cosim.rows.digest`). A replay whose rows are others
 is refused: something other than weights has changed, and two runs are not joined.
 
 Usage::
 
-    Checkpoint.load("runs/a").weights["layers.0.weight"]
+    Checkpoint.load("runs/a").learned["layers.0.weight"]
 """
 
 import json
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.files import replace, shown
+from cosim.kept_model import LAST
 from cosim.learning.graph.pending import PendingModel, PendingUpdate, PendingValue
 from cosim.records import Evaluation, from_json
 from cosim.room import check_npz
@@ -57,6 +58,9 @@ class Checkpoint:
         living: Name -> parameter name -> values of other models that somebody still needed.
         trained: Client and job -> parameter name -> values of an update that was trained before any model
             needed it, because its state was.
+        keep: Which model the run keeps, as it was asked for.
+        kept_version: The version of that, so far; None: this one.
+        kept: Parameter name -> values of that model, float32, where it is another than this one.
     """
 
     version: int
@@ -68,6 +72,14 @@ class Checkpoint:
     journal: Mapping[str, NDArray[np.float64]] = attrs.field(factory=dict)
     living: Mapping[str, dict[str, NDArray[np.float32]]] = attrs.field(factory=dict)
     trained: Mapping[str, dict[str, NDArray[np.float32]]] = attrs.field(factory=dict)
+    keep: str = LAST
+    kept_version: int | None = None
+    kept: dict[str, NDArray[np.float32]] = attrs.field(factory=dict)
+
+    @property
+    def learned(self) -> dict[str, NDArray[np.float32]]:
+        """Weights of the model that the run keeps."""
+        return self.weights if self.kept_version is None else self.kept
 
     def save(self, folder: Path) -> None:
         """Write it, whole or not at all."""
@@ -78,6 +90,11 @@ class Checkpoint:
             for node, tensors in of.items():
                 arrays |= {f"{word}.{node}.{name}": values for name, values in tensors.items()}
         arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
+        if self.keep != LAST:
+            arrays |= {"keep": self.keep}
+        if self.kept_version is not None:
+            arrays |= {"kept_version": self.kept_version}
+            arrays |= {f"kept.{name}": values for name, values in self.kept.items()}
         arrays |= {"version": self.version, "evaluations": json.dumps(evaluations)}
         arrays |= {"rows": json.dumps(dict(self.rows))}
         if (folder / FILE).exists() and _is_sound(folder / FILE):
@@ -130,6 +147,9 @@ class Checkpoint:
                     journal=_beginning_with("journal.", arrays),
                     living=_by_node(_beginning_with("living.", arrays)),
                     trained=_by_node(_beginning_with("trained.", arrays)),
+                    keep=str(arrays["keep"]) if "keep" in arrays else LAST,
+                    kept_version=int(arrays["kept_version"]) if "kept_version" in arrays else None,
+                    kept=_beginning_with("kept.", arrays),
                 )
         except Exception as error:  # there is hardly one that a damaged archive cannot raise
             raise damaged(path, str(error) or type(error).__name__) from None
@@ -203,6 +223,15 @@ class Checkpoint:
         if time_s is not None and time_s != was_s:
             raise other_rows(f"version {version} at {was_s:.15g} s, and now makes it at {time_s:.15g} s")
         return found[0]
+
+
+def keep_in(folder: Path) -> str | None:
+    """Which model the run of a folder keeps, as it was asked for; None: no checkpoint says so."""
+    try:
+        with (folder / FILE).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return str(arrays["keep"]) if "keep" in arrays else LAST
+    except Exception:  # there is none, or one that is damaged, which is said when it is read
+        return None
 
 
 class OtherRows(ConfigurationError):

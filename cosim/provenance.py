@@ -57,6 +57,7 @@ def started_with(
     checkpoint_every: int | None,
     clock: str,
     records: str,
+    keep: str,
 ) -> dict[str, Any]:
     """What a run was asked for that its configuration does not say, so that it goes on in the same way."""
     return {
@@ -66,6 +67,7 @@ def started_with(
         "checkpoint_every": checkpoint_every,
         "clock": clock,
         "records": records,
+        "keep": keep,
     }
 
 

@@ -31,7 +31,7 @@ from cosim.names import CLOUD
 from cosim.provenance import check_version
 from cosim.records import UP, are_as_good
 from cosim.rows.row_groups import RowGroups
-from cosim.rows.summary import COMPLETE, SUMMARY, Summary, summary_of
+from cosim.rows.summary import COMPLETE, NO_VERSION, SUMMARY, Summary, summary_of
 from cosim.rows.tables import TABLES, Tables, file_of, of_direction, read_table
 from cosim.shown import in_a_line, table
 
@@ -67,7 +67,8 @@ class Result:
         config: The configuration, as in config.json.
         tables: Name -> rows, read or made when they are first asked for.
         folder: Where it lies, or None.
-        learned: Weights of the model that was evaluated last; None in a result that was loaded (`weights`).
+        learned: Weights of the model that the run keeps, by default the one that was evaluated last, of
+            version `summary.kept_version`; None in a result that was loaded (`weights`).
         network: The torch.nn.Module of a run with these weights, in evaluation mode; None where nothing was
             learned, and in a result that was loaded.
     """
@@ -100,7 +101,15 @@ class Result:
             "energy": f"{told.energy_j:.4g} J",
             "dropped updates": f"{told.num_dropped:,} of {told.num_updates:,}",
         }
+        if self.keeps_another:
+            shown["kept model"] = f"version {told.kept_version}"
         return shown if self.folder is None else shown | {"folder": str(self.folder)}
+
+    @property
+    def keeps_another(self) -> bool:
+        """Whether its weights are of another version than the one that was evaluated last."""
+        kept = self.summary.kept_version
+        return kept != NO_VERSION and kept != self.evaluations["version"].iloc[-1]
 
     @property
     def spans(self) -> "pd.DataFrame":
@@ -173,23 +182,33 @@ class Result:
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:
-        """Name -> values of the trained model: that of the last evaluation, or the last that a folder keeps.
+        """Name -> values of the trained model: that which the run keeps, as `run(keep=...)` asks for it.
 
         None where nothing was learned. A network takes them by `load_state_dict` of tensors, `strict=False`.
         """
         if self.learned is not None or self.folder is None:
             return self.learned
         checkpoint = Checkpoint.load(self.folder)
-        return None if checkpoint is None else checkpoint.weights
+        return None if checkpoint is None else checkpoint.learned
 
     @classmethod
-    def of(cls, rows: RowGroups, config: dict[str, Any], status: str, time_s: float) -> "Result":
+    def of(
+        cls,
+        rows: RowGroups,
+        config: dict[str, Any],
+        status: str,
+        time_s: float,
+        kept_version: int = NO_VERSION,
+    ) -> "Result":
         """What a run wrote so far, in its folder where it has one.
+
+        Args:
+            kept_version: Of the model that it keeps.
 
         Raises:
             ConfigurationError: A file cannot be written.
         """
-        tables, summary = rows.save(status, time_s)
+        tables, summary = rows.save(status, time_s, kept_version)
         return cls(config=config, summary=summary, folder=rows.folder, tables=tables)
 
     @classmethod

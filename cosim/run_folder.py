@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cosim.checkpoint import FILE, Checkpoint, damaged
+from cosim.checkpoint import FILE, Checkpoint, damaged, keep_in
 from cosim.configuration import ConfigurationError
 from cosim.files import read_json, shown
 from cosim.folders import alone_in, create_folder
@@ -46,17 +46,24 @@ def create(folder: Path, config: dict[str, Any], origin: dict[str, Any]) -> None
 
 
 def found_in(
-    folder: Path | None, config: dict[str, Any], sources: Sources, alone: ExitStack, *, waits: bool
+    folder: Path | None,
+    config: dict[str, Any],
+    sources: Sources,
+    keep: str,
+    alone: ExitStack,
+    *,
+    waits: bool,
 ) -> Result | Checkpoint | None:
     """The run that has come to its end, or with what a stopped one goes on; None: from its beginning.
 
     Args:
+        keep: Which model the run is to keep.
         alone: Keeps others from playing the run meanwhile.
         waits: Whether to wait for one that plays it.
 
     Raises:
-        ConfigurationError: There is no such run, it is of another configuration or of other sources, another
-            process plays it, or its checkpoint is damaged.
+        ConfigurationError: There is no such run, it is of another configuration or of other sources, keeps
+            another model, another process plays it, or its checkpoint is damaged.
     """
     if folder is None or not (folder / CONFIG).exists():
         where = "None" if folder is None else shown(folder)
@@ -65,6 +72,12 @@ def found_in(
         )
     _check_is_of(folder, config, sources)
     alone.enter_context(alone_in(folder, "run", waits=waits))
+    kept = keep_in(folder)
+    if kept not in (None, keep):
+        raise ConfigurationError(
+            f"run: keep = {keep!r}: the run in {shown(folder)} keeps {kept!r}. Usual fix: keep={kept!r}, or "
+            "another folder."
+        )
     return complete_in(folder) or Checkpoint.load(folder)
 
 
@@ -123,8 +136,9 @@ def check_fits(known: Checkpoint, learner: "Learner", folder: Path) -> None:
     Raises:
         ConfigurationError: It is one.
     """
-    shapes = {name: values.shape for name, values in known.weights.items()}
-    if shapes != {name: tuple(shape) for name, shape in learner.shape.tensors.items()}:
+    wanted = {name: tuple(shape) for name, shape in learner.shape.tensors.items()}
+    shapes = [{name: of.shape for name, of in each.items()} for each in (known.weights, known.learned)]
+    if shapes != [wanted, wanted]:
         raise damaged(folder / FILE, "its weights are those of another network")
     score = known.evaluation_of(known.version)
     if any(list(row.measures) != list(learner.measures) for row in known.evaluations):

@@ -40,6 +40,7 @@ from cosim.files import place
 from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
+from cosim.kept_model import LAST, Kept, kept_by
 from cosim.learning.workers import num_cores
 from cosim.named_files.sources import sources_of
 from cosim.network import nodes_of
@@ -49,7 +50,7 @@ from cosim.records import END_OF_RUN
 from cosim.results import Result
 from cosim.rows.digest import Digest
 from cosim.rows.row_groups import GROUP_ROWS, RowGroups
-from cosim.rows.summary import COMPLETE, RUNNING
+from cosim.rows.summary import COMPLETE, NO_VERSION, RUNNING
 from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.simulation import Process, Simulation, process_of
@@ -81,6 +82,7 @@ def run(
     records: RecordsKind = "auto",
     resume: bool | Literal["as found"] = False,
     checkpoint_every: int | None = None,
+    keep: str = LAST,
     group_rows: int = GROUP_ROWS,
     progress: bool | str = False,
 ) -> Result:
@@ -105,6 +107,9 @@ def run(
             run that is complete, and begin one where there is none.
         checkpoint_every: Keep the model of an evaluation when it is so many versions (global rounds) after
             the last one that was kept, besides every 15 seconds, as the tables; None: only then.
+        keep: Which model is the result (`Result.learned`, `Result.network`), and is in the folder: last, of
+            the last evaluation; best, of the one with the best headline, such as accuracy; the name of a
+            column: with the best value in that (`cosim.kept_model`).
         group_rows: Rows of all tables together that are gathered in memory, at least, before they are
             written; the results do not depend on it.
         progress: Whether to show how far the run has come, as a bar in a terminal or a notebook, and before
@@ -139,10 +144,10 @@ def run(
     as_found = resume == "as found"
     if as_found:
         resume = folder is not None and (folder / CONFIG).exists()
-    asked = started_with(data_dir, num_workers, device, checkpoint_every, clock, records)
+    asked = started_with(data_dir, num_workers, device, checkpoint_every, clock, records, keep)
     num_workers = num_cores() if num_workers is None else num_workers
     with ExitStack() as alone:
-        found = found_in(folder, config, sources, alone, waits=as_found) if resume else None
+        found = found_in(folder, config, sources, keep, alone, waits=as_found) if resume else None
         if isinstance(found, Result) and as_found:
             return found
         known, sim = stopped(found), Simulation(system.seed, shuffle_ties=shuffle_ties)
@@ -154,6 +159,7 @@ def run(
             brings_weights = system.initial_weights == "network"
             options = (device, num_workers, brings_weights, system.task, system.personal)
             learner = Learner(network, data(), *options)
+        column = kept_by(keep, learner.measures if system.evaluation.learns else {})
         if folder is not None and known is not None:
             check_fits(known, learner, folder)
         title = progress if isinstance(progress, str) else scenario or "run"
@@ -163,7 +169,7 @@ def run(
         digest = Digest(sim._trace) if folder is not None and system.evaluation.learns else None
         rows = RowGroups(sim._trace, system.num_clients, folder, group_rows)
         alone.callback(rows.discard)
-        writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every, digest)
+        writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every, keep, column, digest)
         num_kept_values = kept_values_of(system, learner.shape)
         written_rows = None if folder is None else group_rows
         needs = partial(needs_of, system, num_kept_values=num_kept_values, group_rows=written_rows)
@@ -284,8 +290,11 @@ class _Writer:
         known: Checkpoint | None,
         listener: Callable[[VersionReport], None],
         checkpoint_every: int | None,
+        keep: str,
+        column: str | None,
         digest: Digest | None,
     ) -> None:
+        self._keep, self._column, self._best = keep, column, _best_of(known, learner)
         self._digest = digest
         self._sim, self._learner, self._listener = sim, learner, listener
         self._checkpoint_every = checkpoint_every
@@ -303,6 +312,8 @@ class _Writer:
                 self.is_replaying = False
                 self.when_replayed()
             if report.evaluation:
+                evaluated = Kept(report.evaluation, report.model)
+                self._best = self._best.or_better(evaluated, self._column) if self._best else evaluated
                 self._evaluated = report if self._folder else report._replace(living={}, trained={})
                 if self._digest is not None:
                     self._digest.mark(report.moment)
@@ -319,7 +330,8 @@ class _Writer:
     def save(self, status: str) -> Result:
         """Write what there is; returns the tables."""
         self._keep_model()
-        return Result.of(self._rows, self._config, status, self.time_s)
+        kept_version = NO_VERSION if self._best is None else self._best.evaluation.version
+        return Result.of(self._rows, self._config, status, self.time_s, kept_version)
 
     def _keep_model(self) -> None:
         """Save the last evaluated model, unless it is kept already."""
@@ -337,17 +349,34 @@ class _Writer:
             journal=self.journal.numbers,
             living={name: arrays(model.settled) for name, model in evaluated.living.items()},
             trained={name: arrays(weights) for name, weights in evaluated.trained.items()},
+            keep=self._keep,
+            **self._kept_elsewhere(evaluated.version),
         ).save(self._folder)
         self._kept = evaluated.version
         self._evaluated = evaluated._replace(living={}, trained={})  # nobody else may need them any more
 
+    def _kept_elsewhere(self, version: int) -> dict[str, Any]:
+        """What a checkpoint says of the model that is kept, where that is not its own."""
+        if self._best is None or self._best.evaluation.version == version:
+            return {}
+        weights = self._learner.weights(self._best.model)
+        return {"kept_version": self._best.evaluation.version, "kept": weights}
+
     def with_what_was_learned(self, result: Result) -> Result:
-        """The tables with the model of the last evaluation, and the network that has its weights."""
-        if self._evaluated is None:
+        """The tables with the model that is kept, and the network that has its weights."""
+        if self._best is None:
             return result
-        model = self._evaluated.model
+        model = self._best.model
         network = self._learner.network_of(model)
         return attrs.evolve(result, learned=self._learner.weights(model), network=network)
+
+
+def _best_of(known: Checkpoint | None, learner: "Learner") -> Kept | None:
+    """The model that a stopped run keeps so far."""
+    if known is None:
+        return None
+    version = known.version if known.kept_version is None else known.kept_version
+    return Kept(known.evaluation_of(version), learner.stored_model(known.learned))
 
 
 def load_system(config: dict[str, Any], modules: Iterable[str | ModuleType] = ()) -> System:

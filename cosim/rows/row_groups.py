@@ -18,7 +18,7 @@ import numpy as np
 from cosim.files import write_json
 from cosim.interrupts import interrupts_deferred
 from cosim.rows.job_costs import JobCosts
-from cosim.rows.summary import CHECKSUMS, RUNNING, SUMMARY, Summary
+from cosim.rows.summary import CHECKSUMS, NO_VERSION, RUNNING, SUMMARY, Summary
 from cosim.rows.table_file import TableFile
 from cosim.rows.tables import (
     AT_EVALUATIONS,
@@ -58,8 +58,13 @@ class RowGroups:
         self._failure: BaseException | None = None
         trace.hand_over(self._close, group_rows)
 
-    def save(self, status: str, time_s: float) -> "tuple[Mapping[str, pd.DataFrame], Summary]":
+    def save(
+        self, status: str, time_s: float, kept_version: int = NO_VERSION
+    ) -> "tuple[Mapping[str, pd.DataFrame], Summary]":
         """Write tables and summary into the folder, each file whole or not at all.
+
+        Args:
+            kept_version: Of the model that is kept.
 
         Returns:
             The tables so far, and the summary.
@@ -81,7 +86,7 @@ class RowGroups:
         columns["evaluations"] = columns_of("evaluations", evaluations) | dict(
             zip(AT_EVALUATIONS, found, strict=True)
         )
-        summary = Summary.of(totals, evaluations, self._num_clients, status, time_s)
+        summary = Summary.of(totals, evaluations, self._num_clients, status, time_s, kept_version)
         if self.folder is None:
             groups = {name: list(own) for name, own in self._groups.items()}
             return Tables(partial(_joined, groups, columns)), summary

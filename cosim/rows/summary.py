@@ -12,6 +12,8 @@ from cosim.rows.totals import Totals
 SUMMARY, CHECKSUMS = "summary.json", "checksums"
 RUNNING, COMPLETE = "running", "complete"
 """The status of a run that goes on, and of one that has come to its end."""
+NO_VERSION = -1
+"""The version of no model."""
 
 
 class Summary(NamedTuple):
@@ -20,7 +22,7 @@ class Summary(NamedTuple):
     `scores` are those of the last evaluation by column, `measures` what they mean; both are empty without
     one. Updates are the clients' of all rounds that have ended, and of jobs that belong to none.
     `bits_per_client` counts what was really sent, dropped uploads included; `received_bits_per_client` what
-    clients have really received.
+    clients have really received. `kept_version` is that of the model whose weights the run keeps, or -1.
     """
 
     status: str
@@ -33,10 +35,17 @@ class Summary(NamedTuple):
     num_dropped: int
     bits_per_client: float
     received_bits_per_client: float
+    kept_version: int = NO_VERSION
 
     @classmethod
     def of(
-        cls, totals: Totals, evaluations: Sequence[Evaluation], num_clients: int, status: str, time_s: float
+        cls,
+        totals: Totals,
+        evaluations: Sequence[Evaluation],
+        num_clients: int,
+        status: str,
+        time_s: float,
+        kept_version: int,
     ) -> "Summary":
         """That of sums over rows."""
         last = evaluations[-1] if evaluations else None
@@ -51,6 +60,7 @@ class Summary(NamedTuple):
             num_dropped=totals.num_dropped,
             bits_per_client=totals.spent.sent_bits / num_clients,
             received_bits_per_client=totals.spent.received_bits / num_clients,
+            kept_version=kept_version,
         )
 
     @property

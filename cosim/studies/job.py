@@ -13,6 +13,7 @@ from cosim.checkpoint import DamagedCheckpoint
 from cosim.configuration import to_dict
 from cosim.files import read_json, shown
 from cosim.folders import remove_folder
+from cosim.kept_model import LAST
 from cosim.learning.network.named import Builder
 from cosim.results import Result
 from cosim.run_folder import CONFIG
@@ -35,6 +36,7 @@ class Job:
         build: Builds its network; pickled, it brings along its module.
         note: Where it leaves how far it is; None: nowhere.
         records: What its tables tell.
+        keep: Which model it keeps.
         device: Where the learning is computed: cpu or cuda.
     """
 
@@ -47,6 +49,7 @@ class Job:
     held: int
     note: Path | None
     records: RecordsKind = "auto"
+    keep: str = LAST
     device: str = "cpu"
 
 
@@ -84,6 +87,7 @@ def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
         num_workers=1,
         device=job.device,
         records=job.records,
+        keep=job.keep,
         resume="as found",
         listener=listener,
     )

@@ -61,10 +61,12 @@ class Runs:
         most_seeds: int | None,
         notes: Path | None,
         records: RecordsKind,
+        keep: str,
     ) -> None:
         self._study, self._designs, self._folder = study, found, folder
         self._scenario, self._data_dir, self._notes = scenario, data_dir, notes
         self._records: RecordsKind = records
+        self._keep = keep
         self._enough, self._most_seeds = enough, most_seeds or study.seeds
         self._index = Index(folder)
         self._networks: dict[tuple[str, str, bool], dict[str, str] | None] = {}
@@ -152,6 +154,7 @@ class Runs:
                 held=study.held,
                 note=note,
                 records=self._records,
+                keep=self._keep,
             )
 
     def _known(self, system: System, build: Builder, run: str) -> dict[str, Any] | None:

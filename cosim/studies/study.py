@@ -39,6 +39,7 @@ from cosim.configuration.rules import shown
 from cosim.files import place
 from cosim.folders import alone_in
 from cosim.interrupts import interrupts_kept
+from cosim.kept_model import LAST
 from cosim.learning.workers import num_cores
 from cosim.named_files.sources import sources_of
 from cosim.progress import say
@@ -150,6 +151,7 @@ class Study:
         progress: bool | str = False,
         listener: Callable[[pd.DataFrame, int], None] | None = None,
         records: RecordsKind = "auto",
+        keep: str = LAST,
     ) -> pd.DataFrame:
         """Run what has not been run yet.
 
@@ -165,6 +167,7 @@ class Study:
             progress: Whether to say what the study will cost, and to show how far it is; a text: so called.
             listener: Hears the table whenever a run has ended, and how many runs there are to be.
             records: What the tables of runs that are played tell (`cosim.run`).
+            keep: Which model each run keeps (`cosim.run`).
 
         Returns:
             The table of runs, by design and seed.
@@ -182,7 +185,7 @@ class Study:
         data_dir = None if data_dir is None else place(data_dir)
         self._check_targets(found, data_dir)
         sources = sources_of(*(design.system for design in found if design.system is not None))
-        begin(folder, self._asked(scenario), self.seeds, sources, found)
+        begin(folder, self._asked(scenario, keep), self.seeds, sources, found)
         title = progress if isinstance(progress, str) else scenario or folder.name
         with (
             alone_in(folder, "study"),
@@ -190,7 +193,8 @@ class Study:
             watch(folder, title if progress else None) as watching,
         ):
             keep_seeds(folder, self.seeds)
-            runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, watching.folder, records)
+            notes, asked = watching.folder, (records, keep)
+            runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, notes, *asked)
 
             def ended() -> None:
                 runs.write(now=False)
@@ -221,8 +225,9 @@ class Study:
                 check_targets(system, self.targets, self.held, data_dir)
                 seen.append(key)
 
-    def _asked(self, scenario: str | None) -> dict[str, Any]:
-        return {
+    def _asked(self, scenario: str | None, keep: str) -> dict[str, Any]:
+        kept = {} if keep == LAST else {"keep": keep}
+        return kept | {
             "scenario": scenario,
             "systems": {name: to_dict(system) for name, system in self.systems.items()},
             "grid": {field: list(values) for field, values in self.grid.items()},

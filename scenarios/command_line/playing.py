@@ -65,6 +65,8 @@ def play(
     picture = out / "overview.png"
     save_picture(overview(result), picture)
     console.print(summary_table(title, result))
+    if words := kept_in_words(result):
+        console.print(words)
     for target in wanted:
         console.print(reached_in_words(result, target, options.held))
     if words := diverged(result):
@@ -116,10 +118,21 @@ def played(
         device=options.device,
         resume=resume,
         checkpoint_every=options.checkpoint_every,
+        keep=options.keep,
         clock=options.clock,
         records=options.records,
         progress=False if options.quiet else title,
     )
+
+
+def kept_in_words(result: Result) -> str | None:
+    """Which model is kept, in a line; None: the last."""
+    if not result.keeps_another:
+        return None
+    rows, version = result.evaluations, result.summary.kept_version
+    found = rows[rows["version"] == version].iloc[0]
+    scores = [f"{m.words} {m.shown(found[name])}" for name, m in result.summary.measures.items()]
+    return f"Kept: the model of version {version} ({', '.join(scores)})"
 
 
 def reached_in_words(result: Result, target: float, held: int) -> str:

@@ -57,6 +57,8 @@ class Options:
         device: Where the learning is computed: cpu or cuda.
         checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
             one that was kept, so that a killed run loses no more, besides every 15 seconds; None: only then.
+        keep: Which model the folder keeps: last (of the last evaluation), best (with the best headline, such
+            as accuracy), or a column of the evaluations, such as macro_f1: with the best value in that.
         target: Of the headline, such as an accuracy of 0.8, for what it took to reach it; several by commas.
         held: Evaluations in a row at which a target must be reached to count.
         clock: How edge rounds are played: auto, events or arrays; auto: by events up to 100,000
@@ -71,6 +73,7 @@ class Options:
     workers: int | None = None
     device: str = "cpu"
     checkpoint_every: int | None = None
+    keep: str = "last"
     target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     held: int = 1
     clock: Literal["auto", "events", "arrays"] = "auto"
@@ -192,7 +195,7 @@ def started_with(folder: Path) -> Options:
     from cosim.provenance import noted
 
     found = noted(folder).get("started_with")
-    kinds = {"data_dir": str, "workers": int, "device": str, "checkpoint_every": int}
+    kinds = {"data_dir": str, "workers": int, "device": str, "checkpoint_every": int, "keep": str}
     known: dict[str, Any] = {
         name: found[name]
         for name, kind in kinds.items()

@@ -100,6 +100,7 @@ COLUMNS = {
     "checksums": "table -> SHA-256 of its file; one that has another is not what the run has written",
     "bits_per_client": "bits sent up to then, dropped uploads included, mean over clients",
     "received_bits_per_client": "bits received, what was cut included, mean over clients",
+    "kept_version": "version of the model whose weights the folder keeps; -1: none",
     "status": "complete, running, interrupted or failed; of a study's run also waiting",
     "num_global_rounds": "global rounds that have ended",
     "num_updates": "updates that were asked for",

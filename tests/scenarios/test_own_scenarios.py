@@ -229,6 +229,7 @@ def test_a_stopped_run_says_how_it_goes_on_and_remembers_its_options(cosim, monk
         "checkpoint_every": 1,
         "clock": "auto",
         "records": "auto",
+        "keep": "last",
     }
 
 

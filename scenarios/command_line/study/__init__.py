@@ -47,6 +47,8 @@ class Options:
         data_dir: Folder with the data set's files; none: the usual places.
         records: What the tables of its runs tell: all (every client), or rounds (a row for each edge round;
             on arrays only); auto: all, up to ten million rows a run.
+        keep: Which model each run keeps: last (of the last evaluation), best (with the best headline, such as
+            accuracy), or a column of the evaluations, such as macro_f1: with the best value in that.
     """
 
     over: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
@@ -62,6 +64,7 @@ class Options:
     workers: int | None = None
     data_dir: Path | None = None
     records: Literal["auto", "all", "rounds"] = "auto"
+    keep: str = "last"
 
 
 def main(arguments: list[str]) -> int:

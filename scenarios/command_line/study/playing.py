@@ -64,6 +64,7 @@ def play(
                 most_seeds=most,
                 progress=title,
                 records=options.records,
+                keep=options.keep,
             )
     except KeyboardInterrupt:
         if (out / "study.json").is_file():
