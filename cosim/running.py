@@ -172,7 +172,8 @@ def run(
         writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every, keep, column, digest)
         num_kept_values = kept_values_of(system, learner.shape)
         written_rows = None if folder is None else group_rows
-        needs = partial(needs_of, system, num_kept_values=num_kept_values, group_rows=written_rows)
+        kept = {"num_kept_values": num_kept_values, "evaluation_bytes": learner.evaluation_bytes}
+        needs = partial(needs_of, system, **kept, group_rows=written_rows)
         check_room(needs("arrays", keeps_rows=False), folder, keeps_rows=False)
         cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock, records)
         writer.journal = cloud.journal
@@ -185,7 +186,7 @@ def run(
         keeps_rows = origin["records"] == "all"
         needed = needs(origin["clock"], keeps_rows=keeps_rows, rests=sim.rests)
         check_room(needed, folder, keeps_rows=keeps_rows)
-        if progress and needed.keeps_much:
+        if progress and needed.takes_much:
             say(f"{title}: takes {needed.words}")
         if learner.manner is not None:
             origin["training"] = learner.manner.words

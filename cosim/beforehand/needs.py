@@ -2,7 +2,8 @@
 
 Counted where the rounds are known beforehand (`End.num_global_rounds`, `Protocol.jobs_per_round`). The bytes
 for each are measured (benchmarks/fleet.py), rounded up. What clients keep from one training to the next is
-counted as far as parts say (`Port.kept_values`).
+counted as far as parts say (`Port.kept_values`); evaluating a model, as slices of the test set pass through
+the network (`cosim.learning.slices`).
 """
 
 from pathlib import Path
@@ -30,6 +31,9 @@ MOST_ROWS = 10_000_000
 MUCH_GIB = 1.0
 """Memory for what clients keep that is said before a run starts."""
 
+MUCH_TO_EVALUATE_GIB, TOLD_TO_EVALUATE_GIB = 1.0, 0.1
+"""Memory for evaluating a model that is said before a run starts, and where its memory is said anyway."""
+
 ROWS_OF_A_DOWNLOAD = 2
 """A span and a transfer, where models take time on their way down."""
 
@@ -53,27 +57,35 @@ class Needs(NamedTuple):
         memory_gib: About so much, at the end.
         disk_gib: About so much, where a folder is asked for.
         num_kept_values: What all clients keep together from one training to their next.
+        evaluation_bytes: What evaluating a model takes, of the memory.
     """
 
     num_jobs: int | None
     memory_gib: float
     disk_gib: float
     num_kept_values: int = 0
+    evaluation_bytes: int = 0
 
     @property
     def words(self) -> str:
         """Memory and disk for a reader."""
         found = f"about {size_in_words(self.memory_gib)} of memory, {size_in_words(self.disk_gib)} on disk"
+        parts = []
         if self.num_kept_values:
-            found += (
-                f" (of the memory {size_in_words(self._kept_gib)} for what clients keep between trainings)"
-            )
-        return found
+            parts.append(f"{size_in_words(self._kept_gib)} for what clients keep between trainings")
+        if self.evaluation_gib >= TOLD_TO_EVALUATE_GIB:
+            parts.append(f"{size_in_words(self.evaluation_gib)} for evaluating a model")
+        return f"{found} (of the memory {', '.join(parts)})" if parts else found
 
     @property
-    def keeps_much(self) -> bool:
-        """Whether what clients keep takes so much memory that a reader should know before."""
-        return self._kept_gib >= MUCH_GIB
+    def takes_much(self) -> bool:
+        """Whether what clients keep, or an evaluation, takes memory that a reader should know of before."""
+        return self._kept_gib >= MUCH_GIB or self.evaluation_gib >= MUCH_TO_EVALUATE_GIB
+
+    @property
+    def evaluation_gib(self) -> float:
+        """Memory that evaluating a model takes."""
+        return self.evaluation_bytes / GIB
 
     @property
     def _kept_gib(self) -> float:
@@ -138,6 +150,7 @@ def needs_of(
     *,
     keeps_rows: bool,
     num_kept_values: int = 0,
+    evaluation_bytes: int = 0,
     group_rows: int | None = None,
     rests: Rests | None = None,
 ) -> Needs:
@@ -145,6 +158,7 @@ def needs_of(
 
     Args:
         num_kept_values: From `kept_values_of`.
+        evaluation_bytes: What evaluating a model takes (`Learner.evaluation_bytes`).
         group_rows: Rows that are gathered before they are written (`cosim.rows.row_groups`); None: all stay
             in memory.
         rests: As for `rows_of_a_job`.
@@ -158,9 +172,9 @@ def needs_of(
         num_open = min(num_kept, group_rows // ROWS_OF_A_JOB + _OPEN_ROUNDS * num_kept // num_rounds)
         open_rounds = min(of_rounds, _BYTES_OF_A_ROUND * (group_rows + _OPEN_ROUNDS * len(system.sizes())))
     memory = _BASE_BYTES + of_clients + _BYTES_OF_A_JOB[clock] * num_open + open_rounds
-    memory += _BYTES_OF_A_KEPT_VALUE["memory"] * num_kept_values
+    memory += _BYTES_OF_A_KEPT_VALUE["memory"] * num_kept_values + evaluation_bytes
     disk = _DISK_BYTES_OF_A_JOB * num_kept + of_rounds + _BYTES_OF_A_KEPT_VALUE["disk"] * num_kept_values
-    return Needs(num_jobs, memory / GIB, disk / GIB, num_kept_values)
+    return Needs(num_jobs, memory / GIB, disk / GIB, num_kept_values, evaluation_bytes)
 
 
 def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
@@ -174,6 +188,8 @@ def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
         fixes.insert(0, "--records rounds, which keeps a row for each edge round")
     if needs.num_kept_values:
         fixes.insert(0, "a local training or codec that keeps nothing")
+    if needs.evaluation_gib >= TOLD_TO_EVALUATE_GIB:
+        fixes.insert(0, "--workers 1, which evaluates a slice of the test set at a time")
     for what, need, free in (
         ("memory", needs.memory_gib, free_memory_gib()),
         ("disk", needs.disk_gib, free_disk_gib(folder)),

@@ -23,6 +23,7 @@ from cosim.data.dataset import Dataset
 from cosim.learning.network.weights import Weights, in_own_types
 from cosim.learning.own_networks import OwnNetworks
 from cosim.learning.probe.task import numbers
+from cosim.learning.slices import Slices
 from cosim.learning.tasks.answered import are_answers, label_ranks
 from cosim.learning.tasks.metric import Answers
 from cosim.learning.tasks.task import Task
@@ -30,9 +31,6 @@ from cosim.learning.training_set import TrainingSet, shared
 from cosim.learning.workers import Workers
 
 T = TypeVar("T")
-
-EVALUATION_SAMPLES, EVALUATION_DOCUMENTS = 1000, 100
-"""Test samples per slice, those of token numbers apart; constants, as the loss is summed slice by slice."""
 
 
 class Evaluator:
@@ -43,6 +41,7 @@ class Evaluator:
         dataset: Of the test samples.
         training_set: Of the same data set.
         task: Says what is reported.
+        slices: How many samples pass at a time.
         workers: The threads.
         device: "cpu" or "cuda".
     """
@@ -53,15 +52,14 @@ class Evaluator:
         dataset: Dataset,
         training_set: TrainingSet,
         task: Task,
+        slices: Slices,
         workers: Workers,
         device: str,
     ) -> None:
         self._networks, self._dataset, self._training_set = networks, dataset, training_set
-        self._task, self._workers = task, workers
-        self._test_x, self._test_y = (
-            shared(dataset.test_x, device),
-            torch.tensor(dataset.test_y, device=device),
-        )
+        self._task, self._slices, self._workers = task, slices, workers
+        self._test_x = shared(dataset.test_x, device)
+        self._test_y = torch.tensor(dataset.test_y, device=device)
 
     def scores(self, weights: Weights) -> Mapping[str, float]:
         """Column -> what is reported of a network's weights."""
@@ -83,9 +81,17 @@ class Evaluator:
     def losses(self, weights: Weights, samples: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
         """Mean loss on each of several groups of training samples, shape (groups,)."""
 
-        def of_group(indices: NDArray[np.int64]) -> float:
+        num_samples = self._slices.most_at_once
+
+        def of_slice(indices: NDArray[np.int64]) -> float:
             x_BD, y_B = self._training_set.labelled(indices)
             return float(self._training_set.loss(self._outputs(weights, x_BD), y_B))
+
+        def of_group(indices: NDArray[np.int64]) -> float:
+            if len(indices) <= num_samples:
+                return of_slice(indices)
+            parts = np.split(indices, range(num_samples, len(indices), num_samples))
+            return math.fsum(len(part) * of_slice(part) for part in parts) / len(indices)
 
         return np.array(list(self._workers.in_order(partial(of_group, indices) for indices in samples)))
 
@@ -130,7 +136,7 @@ class Evaluator:
         def of_slice(x_BD: Tensor, y_B: Tensor) -> T:
             return of_batch(self._outputs(weights, x_BD.clone()), y_B.clone())
 
-        num_samples = EVALUATION_SAMPLES if x_ND.is_floating_point() else EVALUATION_DOCUMENTS
+        num_samples = self._slices.num_samples
         batches = zip(x_ND.split(num_samples), y_N.split(num_samples), strict=True)
         return self._workers.in_order(partial(of_slice, x_BD, y_B) for x_BD, y_B in batches)
 

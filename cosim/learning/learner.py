@@ -77,6 +77,7 @@ from cosim.learning.probe.manner import Manner
 from cosim.learning.probe.network import check_network
 from cosim.learning.probe.task import check_task
 from cosim.learning.resolver import Resolver
+from cosim.learning.slices import Slices
 from cosim.learning.tasks.task import Task, task_for
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.workers import MOST_WORKERS, Workers, num_cores
@@ -167,8 +168,26 @@ class Learner:
     @cached_property
     def _evaluator(self) -> Evaluator:
         return Evaluator(
-            self._own_networks, self._dataset, self._training_set, self.task, self.workers, self._device
+            self._own_networks,
+            self._dataset,
+            self._training_set,
+            self.task,
+            self._slices,
+            self.workers,
+            self._device,
         )
+
+    @cached_property
+    def _slices(self) -> Slices:
+        return Slices(network=self._network, dataset=self._dataset)
+
+    @property
+    def evaluation_bytes(self) -> int:
+        """About what evaluating a model takes of the machine's memory; on another device, nothing."""
+        if self._device != "cpu":
+            return 0
+        evaluated = self._dataset.train_x if self.task.reads_training_set else self._dataset.test_x
+        return self._slices.bytes_at_once(len(evaluated), self.workers.num_workers)
 
     @property
     def num_local_steps(self) -> int:

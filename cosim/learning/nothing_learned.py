@@ -75,6 +75,11 @@ class NothingLearned(Learner):
 
     manner = None
 
+    @property
+    def evaluation_bytes(self) -> int:
+        """None, as nothing is evaluated."""
+        return 0
+
     def initial_model(self, key: int) -> PendingModel:
         """A model that nobody will read."""
         return PendingModel()

@@ -14,7 +14,6 @@ import models
 from cosim import Never
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, configuration
-from cosim.learning.evaluator import EVALUATION_SAMPLES
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
@@ -23,6 +22,7 @@ from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.probe.task import TAKEN
 from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.learning.slices import MOST_SAMPLES
 from cosim.learning.workers import one_torch_thread
 from cosim.records import Evaluation
 from cosim.studies.table import COLUMNS
@@ -190,7 +190,7 @@ def test_several_quantities_are_reported_as_in_a_loop():
     assert found["error_ratio"] == pytest.approx(ratio, rel=1e-6)
 
 
-@pytest.mark.parametrize("num_test", [1, EVALUATION_SAMPLES, 2 * EVALUATION_SAMPLES + 7])
+@pytest.mark.parametrize("num_test", [1, MOST_SAMPLES, 2 * MOST_SAMPLES + 7])
 def test_scores_are_means_over_all_slices_with_any_number_of_workers(num_test):
     x = RNG.standard_normal((num_test, NUM_FEATURES)).astype(np.float32)
     y = RNG.standard_normal((num_test, NUM_CLASSES)).astype(np.float32)
