@@ -134,7 +134,7 @@ class Evaluator:
         """What `of_batch` makes of outputs and truth, slice by slice."""
 
         def of_slice(x_BD: Tensor, y_B: Tensor) -> T:
-            return of_batch(self._outputs(weights, x_BD.clone()), y_B.clone())
+            return of_batch(self._outputs(weights, x_BD.clone()), y_B)
 
         num_samples = self._slices.num_samples
         batches = zip(x_ND.split(num_samples), y_N.split(num_samples), strict=True)

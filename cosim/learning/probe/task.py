@@ -117,22 +117,27 @@ def trial(task: Task, dataset: Dataset) -> Trial:
     outputs_BK = torch.randn(size, generator=torch.Generator().manual_seed(1))
     slices = zip(outputs_BK.split(SLICE), y_B.split(SLICE), strict=True)
     return Trial(
-        loss=float(task.loss(outputs_BK, y_B)),
-        loss_of_twice=float(task.loss(torch.cat((outputs_BK, outputs_BK)), torch.cat((y_B, y_B)))),
-        has_gradients=bool(grad(task.loss)(outputs_BK, y_B).isfinite().all()),
+        loss=_loss(task, outputs_BK, y_B),
+        loss_of_twice=_loss(task, torch.cat((outputs_BK, outputs_BK)), torch.cat((y_B, y_B))),
+        has_gradients=bool(grad(task.loss)(outputs_BK.clone(), y_B.clone()).isfinite().all()),
         sums=numbers(task, outputs_BK, y_B),
         sums_of_slices=[numbers(task, *of_slice) for of_slice in slices],
     )
 
 
 def numbers(task: Task, outputs_BK: Tensor, y_B: Tensor) -> dict[str, float]:
-    """The sums of a task over a slice, as numbers."""
-    return {name: float(value) for name, value in task.sums(outputs_BK, y_B).items()}
+    """The sums of a task over a slice, as numbers; it gets copies, which it may change."""
+    return {name: float(value) for name, value in task.sums(outputs_BK.clone(), y_B.clone()).items()}
+
+
+def _loss(task: Task, outputs_BK: Tensor, y_B: Tensor) -> float:
+    """Its loss, likewise."""
+    return float(task.loss(outputs_BK.clone(), y_B.clone()))
 
 
 def _check_loss(task: Task, outputs_CBK: Tensor, y_B: Tensor, name: str) -> None:
     try:
-        vmap(grad(task.loss))(outputs_CBK, torch.stack([y_B] * len(outputs_CBK)))
+        vmap(grad(task.loss))(outputs_CBK.clone(), torch.stack([y_B] * len(outputs_CBK)))
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
         reason = str(error).partition("\n")[0]
         raise ConfigurationError(
@@ -163,9 +168,9 @@ def _check_pairs(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
         outputs_BK = y_B.mean() + y_B.std() * outputs_BK
     samples = list(zip(outputs_BK.split(1), y_B.split(1), strict=True))
     try:
-        whole = float(task.loss(outputs_BK, y_B))
-        own = [float(task.loss(*sample)) for sample in samples]
-        pairs = [float(task.loss(outputs, y)) for outputs, _ in samples for _, y in samples]
+        whole = _loss(task, outputs_BK, y_B)
+        own = [_loss(task, *sample) for sample in samples]
+        pairs = [_loss(task, outputs, y) for outputs, _ in samples for _, y in samples]
     except Exception:  # a loss may want more than one sample
         return
     of_pairs = (math.fsum(pairs) / len(pairs), math.fsum(pairs))
