@@ -59,6 +59,10 @@ from cosim.learning.local_training.optimisers import Adam, Momentum
 from cosim.learning.local_training.scaffold import Scaffold
 from cosim.learning.local_training.torch_function import TorchFunction
 from cosim.learning.local_training.vertical import VerticalSgd
+from cosim.learning.schedules.by_round import ByRound
+from cosim.learning.schedules.decays import Cosine, StepDecay
+from cosim.learning.schedules.schedule import Rate, Schedule
+from cosim.learning.schedules.warm_up import WarmUp
 from cosim.learning.server_updates.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
 from cosim.learning.server_updates.fed_nova import FedNova
 from cosim.learning.server_updates.server_update import Mean, MeanBySamples, ServerUpdate
@@ -148,6 +152,7 @@ __all__ = [
     "BFloat16Model",
     "Battery",
     "Broadcast",
+    "ByRound",
     "BySamples",
     "CellDownlink",
     "CellIid",
@@ -166,6 +171,7 @@ __all__ = [
     "ConfigurationError",
     "Constant",
     "ConstantConcurrency",
+    "Cosine",
     "Cpu",
     "Cycles",
     "CyclesPerBit",
@@ -290,6 +296,7 @@ __all__ = [
     "Qsgd",
     "Radio",
     "RandomK",
+    "Rate",
     "RateTrace",
     "RawHfl",
     "Rayleigh",
@@ -306,6 +313,7 @@ __all__ = [
     "SameSteps",
     "Sampled",
     "Scaffold",
+    "Schedule",
     "Selection",
     "ServerUpdate",
     "ServiceLaw",
@@ -326,6 +334,7 @@ __all__ = [
     "StationaryStart",
     "SteadyUpload",
     "SteadyUploads",
+    "StepDecay",
     "StepsInTime",
     "SubmodelSizes",
     "Synthetic",
@@ -357,6 +366,7 @@ __all__ = [
     "VideoRequests",
     "WaitForAll",
     "Waiting",
+    "WarmUp",
     "deadline_after",
     "evolve",
     "instant_after",

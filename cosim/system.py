@@ -29,6 +29,7 @@ from cosim.devices.cycles import Cycles, CyclesPerStep
 from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.learning.codecs.codec import Codec, Uncompressed
+from cosim.learning.schedules.schedule import check_schedules
 from cosim.learning.tasks.task import Task
 from cosim.links.downlink import Downlink, Instantaneous
 from cosim.links.uplink import Uplink
@@ -105,6 +106,7 @@ class System:
             raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
         for name, value in apart(self).items():
             object.__setattr__(self, name, value)
+        check_schedules(self)
         check_fit(self)
 
     def __repr__(self) -> str:

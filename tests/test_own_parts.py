@@ -259,6 +259,10 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
         cosim.PerGroup(values=(1.0, 2.0)),
         cosim.PerClient(values=(3.0,)),
         cosim.TorchFunction(function="mine:train"),
+        cosim.ByRound(values=(0.1, 0.01), first_rounds=(1, 11)),
+        cosim.StepDecay(start=0.1, factor=0.5),
+        cosim.Cosine(start=0.1, last=0.001, num_rounds=100),
+        cosim.WarmUp(then=cosim.StepDecay(start=0.1, factor=0.5), num_rounds=5),
     )
     assert set(left_out) == {type(one) for one in made}
     for one in made:

@@ -56,6 +56,7 @@ NO_UNIT = {
     "Algorithm2": {"penalty"},
     "Battery": {"initial_share", "returns_at_share"},
     "Check": {"margin", "theory"},
+    "ByRound": {"values"},
     "ClosedNetwork": {"shares"},
     "Convergence": {
         "client_divergence",
@@ -68,6 +69,7 @@ NO_UNIT = {
         "square_gradient",
     },
     "AuthoredText": {"concentration"},
+    "Cosine": {"last", "start"},
     "Dirichlet": {"alpha"},
     "EdgeRoundLatency": {"fraction"},
     "FlatSnr": {"snr"},
@@ -116,6 +118,7 @@ NO_UNIT = {
     "Sojourn": {"weights"},
     "Job": {"targets"},
     "Study": {"targets"},
+    "StepDecay": {"factor", "start"},
     "SuccessCounts": {"success_rates"},
     "Counts": {"snrs"},
     "Together": {"snrs"},
@@ -159,6 +162,7 @@ NO_UNIT = {
     "Hinge": {"free", "slope"},
     "Polynomial": {"exponent"},
     "Proximal": {"mu"},
+    "WarmUp": {"then"},
 }
 """Class -> its dimensionless numbers; subclasses have them from it."""
 

@@ -20,6 +20,7 @@ Usage::
 The text in brackets at the end of an attribute's description names its source; `cosim show` prints it.
 """
 
+import typing
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
@@ -28,7 +29,7 @@ import attrs
 import cattrs
 
 from cosim.configuration.json_form import Mismatch, check_names, example, field_for, strict, type_name
-from cosim.configuration.kinds import register
+from cosim.configuration.kinds import is_configuration, register
 from cosim.configuration.rules import ConfigurationError, Rule, refuse, shown
 
 C = TypeVar("C")
@@ -39,10 +40,14 @@ class Unchangeable(ConfigurationError, attrs.exceptions.FrozenInstanceError):
 
 
 def field(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
-    """A field with rules; None skips them, because None means "off"."""
+    """A field with rules.
+
+    None skips them, because None means "off"; so does a kind of number, whose numbers are held against them.
+    """
 
     def check(instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
-        for rule in rules if value is not None else ():
+        is_kind = is_configuration(type(value)) and float in typing.get_args(attribute.type)
+        for rule in () if value is None or is_kind else rules:
             broken = rule(value)
             if broken is not None:
                 raise refuse(type(instance), attribute.name, value, broken, attribute.default)

@@ -204,6 +204,8 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
         return values
     if values is None and types.NoneType in typing.get_args(annotation):
         return None
+    if float in typing.get_args(annotation) and not isinstance(values, dict | str | list | tuple):
+        return strict.structure(values, float)  # a plain number where there are kinds of numbers, too
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):
         if only is None or inspect.isabstract(only) or is_configuration(type(values)):
@@ -304,6 +306,8 @@ def example(value: Any, attribute: "attrs.Attribute[Any]") -> str | None:
     options, usual = options_of(attribute.type), type(attribute.default)
     if isinstance(value, type) and issubclass(value, options or ()):
         return f"an object of the class, {value.__name__}()"
+    if attribute.type is float and (wanted := getattr(value, "field_type", None)):
+        return f"a number; or {attribute.name}: {wanted} in the class, where it is yours"
     if not options:
         is_list = typing.get_origin(attribute.type) is tuple and isinstance(value, (int, float))
         return f"a list of one, ({shown(value)},)" if is_list else None

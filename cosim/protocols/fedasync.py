@@ -20,6 +20,7 @@ from cosim.configuration import between, configuration, field, positive
 from cosim.learning.graph.combinations import mixed
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import Proximal
+from cosim.learning.schedules.schedule import Rate
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.trainers import Clients, Trainers
 from cosim.servers.asynchronous.rule import Arrival
@@ -37,7 +38,7 @@ class FedAsync(Asynchronous):
     """
 
     training: Trainers = Clients(local=Proximal())
-    share: float = field(positive, between(0.0, 1.0), default=0.6)
+    share: Rate = field(positive, between(0.0, 1.0), default=0.6)
     staleness: Staleness = Polynomial()
 
     def is_due(self, num_waiting: int) -> bool:

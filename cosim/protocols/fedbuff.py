@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from cosim.configuration import at_least, configuration, field, positive
 from cosim.learning.graph.combinations import moved_along
 from cosim.learning.graph.pending import PendingModel
+from cosim.learning.schedules.schedule import Rate
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.servers.asynchronous.rule import Arrival
 from cosim.servers.asynchronous.staleness import Polynomial, Staleness
@@ -34,7 +35,7 @@ class FedBuff(Asynchronous):
 
     num_updates: int = field(at_least(1), default=10)
     staleness: Staleness = Polynomial()
-    server_rate: float = field(positive, default=1.0)
+    server_rate: Rate = field(positive, default=1.0)
 
     def is_due(self, num_waiting: int) -> bool:
         """Whether the buffer is full."""

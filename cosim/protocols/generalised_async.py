@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from cosim.configuration import configuration, field, positive
 from cosim.learning.graph.combinations import moved_along
 from cosim.learning.graph.pending import PendingModel
+from cosim.learning.schedules.schedule import Rate
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.servers.asynchronous.rule import Arrival
 from cosim.servers.asynchronous.starts import Dispatched
@@ -34,7 +35,7 @@ class GeneralisedAsync(Asynchronous):
     """
 
     starts: Dispatched = Dispatched()
-    server_rate: float = field(positive, default=1.0)
+    server_rate: Rate = field(positive, default=1.0)
 
     def is_due(self, num_waiting: int) -> bool:
         """Every job makes a version."""

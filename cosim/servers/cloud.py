@@ -16,6 +16,7 @@ from cosim.learning.graph.combinations import ReceivedModel
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.schedules.schedule import in_round
 from cosim.names import CLOUD, codec_of, personal_of
 from cosim.records import Evaluation, Round
 from cosim.rows.trace import Moment
@@ -132,14 +133,15 @@ class Cloud(Server):
         Where nothing is learned one update stands for all, since nobody will read it.
 
         Args:
-            start: As it was `sent_down`.
+            start: As it was `sent_down`; it says which round it is.
             num_steps: Of all, or what gives those of a client by its name.
 
         Raises:
             ConfigurationError: A model that was not sent down, though that changes it.
         """
         codec = self.workload.codec if self.workload.codec.changes_values else None
-        update = partial(PendingUpdate, start=start, training=training, codec=codec)
+        training = in_round(training, start.round)
+        update = partial(PendingUpdate, start=start, round=start.round, training=training, codec=codec)
         if not self.evaluation.learns:
             stand_in = update(num_steps=1, client=self.name, samples=[0], key=0)
             return lambda sim, client, assignment: stand_in
@@ -199,6 +201,7 @@ class Cloud(Server):
         standing, known = self._standing, self.known
         if not self.evaluation.learns:
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
+        model.version = progress.version
         others = {name: other for name, other in self.living.items() if other is not model}
         moment = sim._trace.moment(progress.time_s, progress.num_global_rounds)
         if known and progress.version == known.version:

@@ -14,6 +14,7 @@ from cosim.devices.fleet import Clients
 from cosim.instants import deadline_after
 from cosim.learning.graph.combinations import noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.schedules.schedule import in_round
 from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import Job, Link
@@ -310,7 +311,7 @@ class EdgeServer(Server):
         powers_w = {fleet.names[place]: fleet.devices.tx_power_w.item(place) for place in places}
         deviation = self.link.deviation_of_mean(powers_w, job)
         if deviation is None:
-            return rule.mean_of(model, updates)
+            return in_round(rule, model.round).mean_of(model, updates)
         rate = updates[0].training.learning_rate
         key = sim.key(self.name, "receiver noise", job.number)
         return noisy_mean(updates, lambda: rate * deviation(), key)

@@ -57,7 +57,9 @@ class End(Port, ABC):
         reads_scores: Whether it asks for evaluations; a class says so, and is refused where nobody learns.
     """
 
-    shortcuts = stand_for(most_rounds=("counted", "is_reached"))
+    shortcuts = stand_for(
+        most_rounds=("counted", "is_reached"), most_versions=("counted", "is_reached", "most_rounds")
+    )
     counts_rounds: ClassVar[bool] = False
     reads_scores: ClassVar[bool] = False
 
@@ -92,6 +94,11 @@ class End(Port, ABC):
     def most_rounds(self) -> int | None:
         """Global rounds that are played, where that is known beforehand."""
         return None
+
+    @property
+    def most_versions(self) -> int | None:
+        """Versions of the global model that are made, where that is known beforehand."""
+        return self.most_rounds
 
     @abstractmethod
     def counted(self, progress: Progress) -> Counted:
@@ -134,6 +141,11 @@ class AfterVersions(End):
     """
 
     num_versions: int = field(at_least(1), default=100)
+
+    @property
+    def most_versions(self) -> int:
+        """So many."""
+        return self.num_versions
 
     def counted(self, progress: Progress) -> Counted:
         """Versions so far."""
@@ -217,6 +229,11 @@ class AfterTarget(End):
     def most_rounds(self) -> int | None:
         """Those of the other end."""
         return self.at_the_latest.most_rounds
+
+    @property
+    def most_versions(self) -> int | None:
+        """Those of the other end."""
+        return self.at_the_latest.most_versions
 
     def counted(self, progress: Progress) -> Counted:
         """How far it is to the other end."""

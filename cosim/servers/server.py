@@ -8,6 +8,7 @@ import attrs
 
 from cosim.configuration import Port
 from cosim.learning.graph.pending import PendingModel, PendingState
+from cosim.learning.schedules.schedule import in_round
 from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.simulation import Simulation
 
@@ -71,7 +72,7 @@ class Server:
             number: Which of the server's steps it is.
         """
         key = sim.key(self.name, "server update", number)
-        model, state = rule.moved(model, mean, self.states.get(self.name), key)
+        model, state = in_round(rule, model.round).moved(model, mean, self.states.get(self.name), key)
         if state is not None:
             self.states[self.name] = state
         return model

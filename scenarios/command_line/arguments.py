@@ -19,9 +19,11 @@ from cosim.configuration import (
     ends_of,
     full_path,
     is_configuration,
+    options_of,
     paths_of,
 )
 from scenarios.command_line.console import console
+from scenarios.command_line.described import described
 from scenarios.command_line.kinds import kinds_with, table_of_kinds
 from scenarios.command_line.numbers import Typed, check_numbers
 
@@ -125,8 +127,38 @@ def _with_required(config: Any) -> Any:
 def _parsed(kind: type[T], program: str, words: list[str], default: T, description: str | None) -> T:
     import tyro
 
-    config = (tyro.conf.AvoidSubcommands,)
-    return tyro.cli(kind, prog=program, args=words, default=default, description=description, config=config)
+    registry = tyro.constructors.ConstructorRegistry()
+    registry.struct_rule(_with_numbers)
+    return tyro.cli(
+        kind,
+        prog=program,
+        args=words,
+        default=default,
+        description=description,
+        config=(tyro.conf.AvoidSubcommands,),
+        registry=registry,
+    )
+
+
+def _with_numbers(found: Any) -> Any:
+    """A class as tyro takes it, where a field that takes kinds of numbers, too, has a plain number."""
+    from tyro.constructors import StructConstructorSpec, StructFieldSpec
+
+    kinds = {a.name for a in attrs.fields(found.type) if options_of(a.type)} if attrs.has(found.type) else ()
+    numbers = {name for name in kinds if type(getattr(found.default, name, None)) is float}
+    if not numbers:
+        return None
+    said = described(found.type)
+    fields = (
+        StructFieldSpec(
+            name=attribute.name,
+            type=float if attribute.name in numbers else attribute.type,
+            default=getattr(found.default, attribute.name),
+            helptext=said.get(attribute.name),
+        )
+        for attribute in attrs.fields(found.type)
+    )
+    return StructConstructorSpec(instantiate=found.type, fields=tuple(fields))
 
 
 def with_options(description: str | None, anywhere: Mapping[str, str]) -> str:

@@ -63,6 +63,13 @@ def other_kinds_of(part: Any, options: tuple[type, ...]) -> list[str]:
     return [kind for kind in known if kind != own and kind not in left_out]
 
 
+def kind_shown(part: Any) -> str:
+    """The kind of a part; a number where one stands in its place."""
+    if part is None:
+        return "none (off)"
+    return kind_of(type(part)) if is_configuration(type(part)) else f"{part:g}"
+
+
 def kinds_with(config: Any, path: str) -> list[tuple[str, str]]:
     """Where another kind of a part would have a field: the path of the kind, and the kind.
 
@@ -103,9 +110,7 @@ def table_of_kinds(config: Any) -> Table:
     for heading in ("option", "is", "may be", "what it is"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "option")
     for path, part, options in parts_of(config):
-        kind = (
-            "none (off)" if part is None else "(required)" if part is attrs.NOTHING else kind_of(type(part))
-        )
+        kind = "(required)" if part is attrs.NOTHING else kind_shown(part)
         others = other_kinds_of(part, options)
         if others:
             what = (

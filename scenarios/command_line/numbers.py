@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import attrs
 
-from cosim.configuration import ConfigurationError, did_you_mean, is_configuration
+from cosim.configuration import ConfigurationError, did_you_mean, is_configuration, options_of
 from cosim.configuration.json_form import type_name
 from cosim.configuration.rules import shown
 from cosim.units import unit_of
@@ -83,10 +83,11 @@ def _check(owner: Any, field: Any, value: Any, option: str) -> None:
 
 def _number_in(annotation: Any) -> type | None:
     """What each word of an option must be, of int and float; None: something else."""
-    arguments = [a for a in typing.get_args(annotation) if a not in (types.NoneType, Ellipsis)]
+    kinds = options_of(annotation)
+    arguments = [a for a in typing.get_args(annotation) if a not in (types.NoneType, Ellipsis, *kinds)]
     if not arguments:
         return annotation if annotation in (int, float) else None
-    if typing.get_origin(annotation) is tuple or types.NoneType in typing.get_args(annotation):
+    if typing.get_origin(annotation) is tuple or kinds or types.NoneType in typing.get_args(annotation):
         found = {_number_in(argument) for argument in arguments}
         return found.pop() if len(found) == 1 else None
     return None

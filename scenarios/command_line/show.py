@@ -8,7 +8,6 @@ cosim show mine.py:system
 from typing import Any, NamedTuple
 
 import attrs
-import docstring_parser
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +17,7 @@ from cosim.configuration.values import Values
 from cosim.units import unit_of
 from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
 from scenarios.command_line.console import console
+from scenarios.command_line.described import described
 from scenarios.command_line.kinds import other_kinds_of, with_kinds
 from scenarios.command_line.modules import imported
 from scenarios.command_line.scenario import FOR_SCENARIOS, PAPER_SCALE, known_scenarios, scenario_of
@@ -94,7 +94,7 @@ def rows(
         name, options = attribute.name, options_of(attribute.type)
         value, chosen, default = (getattr(of, name, attribute.default) for of in (config, own, usual))
         said = texts.get(name, "").partition(" [")[2].removesuffix("]")
-        if not options:
+        if not options or isinstance(value, float):
             origin = _origin(value, chosen, default, said if source is None else source)
             fields.append(Row(prefix + name, shown(value), unit_of(name) if unit is None else unit, origin))
             continue
@@ -116,15 +116,6 @@ def _origin(value: Any, own: Any, usual: Any, source: str) -> str:
     if value == usual:
         return source
     return "chosen in this scenario" if value == own else "chosen here"
-
-
-def described(cls: type) -> dict[str, str]:
-    """What the docstrings of a class and of those that it inherits from say of its fields."""
-    found = {}
-    for owner in reversed(cls.__mro__):
-        for parameter in docstring_parser.parse(owner.__doc__ or "").params:
-            found[parameter.arg_name] = " ".join((parameter.description or "").split())
-    return found
 
 
 def shown(value: Any) -> str:

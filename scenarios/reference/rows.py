@@ -17,8 +17,9 @@ from cosim.studies import study
 def functions() -> Iterator[str]:
     """The public functions and classes of each package, configurations left out."""
     yield "## Functions\n\nConfiguration classes are above; the docstrings say more."
+    public = {name: getattr(cosim, name) for name in cosim.__all__}
     public = {
-        name: getattr(cosim, name) for name in cosim.__all__ if not is_configuration(getattr(cosim, name))
+        name: value for name, value in public.items() if callable(value) and not is_configuration(value)
     }
     yield f"### cosim\n\n{_members('cosim', public)}"
     yield f"### cosim.studies.study\n\n{_members('cosim.studies.study', {'Study': study.Study})}"

@@ -29,6 +29,7 @@ from cosim.configuration import refuse
 from cosim.learning.codecs.codec import Codec
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.schedules.schedule import in_round
 
 if TYPE_CHECKING:
     from torch import nn
@@ -45,10 +46,11 @@ class PendingValue:
 
     Attributes:
         coefficients: One per update: its factor in the sum that the value is made of, or None.
+        version: The latest version of the global model that it is, or is made of; 0 is the initial one.
         tensors: None until computed; then never changed in place.
     """
 
-    __slots__ = ("__weakref__", "coefficients", "parents", "tensors", "updates")
+    __slots__ = ("__weakref__", "coefficients", "parents", "tensors", "updates", "version")
 
     def __init__(
         self,
@@ -59,7 +61,16 @@ class PendingValue:
         self.parents = tuple(parents)
         self.updates = tuple(updates)
         self.coefficients = tuple(coefficients)
+        self.version = max(
+            max((parent.version for parent in self.parents), default=0),
+            max((update.start.version for update in self.updates), default=0),
+        )
         self.tensors: Weights | None = None
+
+    @property
+    def round(self) -> int:
+        """The round of what starts from it, from 1."""
+        return self.version + 1
 
     def settle(self, tensors: "Weights") -> None:
         """Keep the tensors and let go of everything they came from."""
@@ -143,6 +154,10 @@ def _own_indices(samples: Any) -> NDArray[np.int64]:
     return array
 
 
+def _in_its_round(rule: LocalTraining, update: Any) -> LocalTraining:
+    return in_round(rule, update.round)
+
+
 @attrs.frozen(eq=False, repr=False, kw_only=True)
 class PendingUpdate:
     """One client's local training, on the samples it has at this instant.
@@ -153,7 +168,8 @@ class PendingUpdate:
         samples: Training-set indices, or numbers row * num_classes + label where the data set has no train_y;
             shape (samples,); copied unless read-only.
         num_steps: Local steps.
-        training: The rule by which it trains.
+        round: In which it trains: that of its start.
+        training: The rule by which it trains, with the numbers of that round.
         key: Determines the mini-batches and the masks of dropout, 0 to 2**64 - 1.
         state: What the client has kept from its last training; None: nothing.
         codec: What its change goes through on its way; None: what was sent arrives.
@@ -166,7 +182,8 @@ class PendingUpdate:
     start: PendingModel
     samples: NDArray[np.int64] = attrs.field(converter=_own_indices)
     num_steps: int
-    training: LocalTraining
+    round: int = attrs.field(default=attrs.Factory(lambda self: self.start.round, takes_self=True))
+    training: LocalTraining = attrs.field(converter=attrs.Converter(_in_its_round, takes_self=True))
     key: int
     state: PendingState | None = None
     codec: Codec | None = None

@@ -54,6 +54,7 @@ from cosim.configuration import (
     stand_for,
 )
 from cosim.learning.network.submodels import NetworkShape, Shapes
+from cosim.learning.schedules.schedule import Rate
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -80,7 +81,7 @@ class LocalTraining(Port):
     keeps_what_arrived: ClassVar[bool] = False
 
     batch_size: int = field(at_least(1), default=50)
-    learning_rate: float = field(positive, default=0.05)
+    learning_rate: Rate = field(positive, default=0.05)
 
     @property
     def samples_at_once(self) -> int:
@@ -166,7 +167,7 @@ class Sgd(LocalTraining):
             journal, eq. 5: none]
     """
 
-    weight_decay: float = field(not_negative, default=0.0)
+    weight_decay: Rate = field(not_negative, default=0.0)
 
     def num_gradients(self, num_steps: int) -> float | None:
         """Each once; weight decay is part of the loss."""
@@ -191,7 +192,7 @@ class Proximal(Sgd):
         mu: Weight of the distance; 0: plain SGD. [FedAsync, Section 6: 0.005]
     """
 
-    mu: float = field(not_negative, default=0.005)
+    mu: Rate = field(not_negative, default=0.005)
 
     def training_values(self, num_parameters: int, num_values: int) -> int:
         """Where it started."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from cosim.configuration import between, configuration, field, not_negative, positive
 from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.schedules.schedule import Rate
 
 if TYPE_CHECKING:
     from cosim.learning.programs.program import Program
@@ -35,7 +36,7 @@ class Momentum(Sgd):
             source]
     """
 
-    momentum: float = field(between(0.0, 1.0), default=0.9)
+    momentum: Rate = field(between(0.0, 1.0), default=0.9)
     nesterov: bool = False
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -92,8 +93,8 @@ class Adam(LocalTraining):
             [no source]
     """
 
-    learning_rate: float = field(positive, default=0.001)
-    weight_decay: float = field(not_negative, default=0.0)
+    learning_rate: Rate = field(positive, default=0.001)
+    weight_decay: Rate = field(not_negative, default=0.0)
     beta1: float = field(between(0.0, 0.999999), default=0.9)
     beta2: float = field(between(0.0, 0.999999), default=0.999)
     epsilon: float = field(positive, default=1e-8)

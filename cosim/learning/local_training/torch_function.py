@@ -9,22 +9,30 @@ The function is `train(network, batches, state, rng)`:
   always without `keeps_state`;
 - `rng`: a torch.Generator for all that is drawn; it follows from the run's seed, the client and the job.
 
+A function with a parameter of one of these names gets that, too:
+
+- `round`: the round, from 1 (what that is: `cosim.learning.schedules.schedule`);
+- `learning_rate`: that of the rule, which may follow the round.
+
 It returns nothing, or, with `keeps_state`, a dictionary of tensors. It runs on the learner's threads, one
 client at a time on each, so it changes nothing that belongs to all::
 
     # mine.py
-    def train(network, batches, state, rng):
-        optimizer = torch.optim.RMSprop(network.parameters(), lr=0.01)
+    def train(network, batches, state, rng, learning_rate):
+        optimizer = torch.optim.RMSprop(network.parameters(), lr=learning_rate)
         for x, y in batches:
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(network(x), y).backward()
             optimizer.step()
 
-    local = cosim.TorchFunction(function="mine:train")
+    local = cosim.TorchFunction(function="mine:train", learning_rate=0.01)
+
+`batches` is gone through once: its steps are what the client pays for in simulated time, so a second pass is
+refused, and so is a function that takes none of them.
 
 Scope and limitations: its module must be loaded (`--import mine`), and the hash of its file is kept with a
-run, as those of classes are. Numbers of its own are in the module, not in `config.json`; a class with fields
-and a method `train` has them there.
+run, as those of classes are. Other numbers of its own are in the module, not in `config.json`; a class with
+fields and a method `train` has them there.
 """
 
 import inspect
@@ -37,7 +45,7 @@ from cosim.configuration.rules import shown
 from cosim.learning.local_training.local_training import LocalTraining
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from torch import Tensor
 
@@ -45,13 +53,17 @@ if TYPE_CHECKING:
     from cosim.learning.programs.client_by_client import ClientView
     from cosim.learning.programs.program import Program
 
+MAY_ASK = ("round", "learning_rate")
+"""Parameters that a function may have beside the four."""
+
 
 @configuration
 class TorchFunction(LocalTraining):
     """A function of one's own.
 
     Attributes:
-        learning_rate: What is sent over the air is divided by it; nothing else asks for it. [no source]
+        learning_rate: What is sent over the air is divided by it, and the function gets it where it has a
+            parameter of that name; nothing else asks for it. [no source]
         function: module:function, called with network, batches, state and rng. [no source]
         keeps_state: Whether what it returns is given to the client's next training. [no source]
     """
@@ -63,21 +75,38 @@ class TorchFunction(LocalTraining):
         """Refuse a learning rate where nothing asks for it."""
         super().fit(system)
         usual = attrs.fields(type(self)).learning_rate.default
-        if self.learning_rate != usual and not system.uplink.adds_up:
-            rule = "the function has a step size of its own, and only sums over the air ask for another"
-            raise refuse(type(self), "learning_rate", self.learning_rate, rule, usual)
+        if self.learning_rate == usual or system.uplink.adds_up or not self._is_loaded:
+            return  # `check` refuses a function that is not loaded
+        if "learning_rate" not in self._asked():
+            rule = "the function has a step size of its own: it has no parameter learning_rate"
+            fix = f"a parameter learning_rate of {self.function}, or leave it out"
+            raise refuse(type(self), "learning_rate", self.learning_rate, rule, fix)
 
     def check(self, learner: "Learner") -> None:
         """Refuse a name that means no function of four arguments, before the clock starts."""
         super().check(learner)
         found = self._called()
         try:
-            inspect.signature(found).bind("network", "batches", "state", "rng")
+            inspect.signature(found).bind("network", "batches", "state", "rng", **self._asked())
         except TypeError as error:
             raise ConfigurationError(
                 f"{type(self).__name__}.function = {shown(self.function)}: {error}. Usual fix: "
-                f"{found.__name__}(network, batches, state, rng)."
+                f"{found.__name__}(network, batches, state, rng), and {' or '.join(MAY_ASK)} where it asks."
             ) from None
+
+    @property
+    def _is_loaded(self) -> bool:
+        try:
+            return callable(self._called())
+        except ConfigurationError:
+            return False
+
+    def _asked(self, round: int = 1) -> dict[str, Any]:
+        """What the function gets by name."""
+        offered = {"round": round, "learning_rate": self.learning_rate}
+        return {
+            name: offered[name] for name in MAY_ASK if name in inspect.signature(self._called()).parameters
+        }
 
     def _called(self) -> "Callable[..., Mapping[str, Tensor] | None]":
         where = f"{type(self).__name__}.function = {shown(self.function)}"
@@ -91,10 +120,25 @@ class TorchFunction(LocalTraining):
     def train(self, client: "ClientView") -> "Mapping[str, Tensor] | None":
         """Call it."""
         batches = client.batches(client.num_steps, self.batch_size)
-        return self._called()(client.network, batches, client.state, client.generator)
+        asked = self._asked(client.round)
+        state = self._called()(client.network, batches, client.state, client.generator, **asked)
+        if not batches.num_taken:
+            raise ConfigurationError(
+                f"{self.function} takes none of its {len(batches)} mini-batches: it trains on nothing. Usual "
+                "fix: for x, y in batches; or a class with a method train(self, client), which need not."
+            )
+        return state
 
     def program(self) -> "Program":
         """Client by client, by the function's name."""
         from cosim.learning.programs.client_by_client import ClientByClient
 
         return ClientByClient(self.function, "rng")
+
+
+def _parameters(function: "Callable[..., Any]") -> "Collection[str]":
+    """The names of its parameters; none, of a function that does not tell them."""
+    try:
+        return inspect.signature(function).parameters
+    except ValueError:
+        return ()

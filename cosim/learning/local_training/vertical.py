@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
 from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.schedules.schedule import Rate
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
@@ -24,7 +25,7 @@ class VerticalSgd(LocalTraining):
         central_learning_rate: Step size of the server's model, once in an update. [no source]
     """
 
-    central_learning_rate: float = field(not_negative, default=0.05)
+    central_learning_rate: Rate = field(not_negative, default=0.05)
 
     def num_steps(self, num_samples: int, num_epochs: int) -> int:
         """Steps of so many epochs."""

@@ -19,6 +19,7 @@ from functools import cached_property, partial
 import torch
 from torch import Tensor, nn
 
+from cosim.configuration import ConfigurationError
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.network.weights import Weights, frozen_on, in_own_types, own_copy
@@ -38,6 +39,7 @@ class ClientView:
     Attributes:
         name: Of the client.
         network: Its own copy, with the values of the start; what it holds at the end comes out.
+        round: In which it trains, from 1; what that is, `schedules/schedule.py` says.
         num_steps: Local steps that are asked for, and paid for in simulated time.
         companions: Name -> values that travel beside the model; what they hold at the end arrives.
         loss: Mean loss of a batch, from outputs and targets.
@@ -47,7 +49,7 @@ class ClientView:
         self, update: PendingUpdate, network: nn.Module, data: TrainingSet, companions: Weights
     ) -> None:
         self._update, self._data, self.companions = update, data, companions
-        self.name, self.num_steps = update.client, update.num_steps
+        self.name, self.round, self.num_steps = update.client, update.round, update.num_steps
         self.network, self.loss = network, data.loss
 
     @cached_property
@@ -71,11 +73,46 @@ class ClientView:
         """Features and classes or targets of all samples that the client has."""
         return self._data.labelled(self._update.samples)
 
-    def batches(self, num_steps: int, batch_size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    def batches(self, num_steps: int, batch_size: int) -> "Batches":
         """Features and classes or targets of mini-batches: those of plain SGD, the same each time."""
         batches = mini_batches(self._update.samples, num_steps, batch_size, self._update.key)
-        for batch in torch.from_numpy(batches).to(self._data.x_ND.device):
-            yield self._data.at(batch)
+        return Batches(self._data, torch.from_numpy(batches).to(self._data.x_ND.device))
+
+
+class Batches(Iterator[tuple[Tensor, Tensor]]):
+    """Mini-batches, gone through once: they are the steps that a client pays for in simulated time.
+
+    Args:
+        data: What the samples are numbers of.
+        samples_SB: Of each mini-batch.
+
+    Attributes:
+        num_taken: So far.
+    """
+
+    def __init__(self, data: TrainingSet, samples_SB: Tensor) -> None:
+        self._data, self._samples_SB = data, samples_SB
+        self.num_taken, self._is_over = 0, False
+
+    def __len__(self) -> int:
+        return len(self._samples_SB)
+
+    def __iter__(self) -> "Batches":
+        """Itself; refuses a second pass, which would find nothing."""
+        if self._is_over:
+            raise ConfigurationError(
+                f"a train function goes through its {len(self)} mini-batches a second time, and there are no "
+                "more: each is a step that takes simulated time and energy. Usual fix: one pass, and more "
+                f"steps, as SameSteps(num_local_steps={2 * len(self)}) or Epochs(num_epochs=2)."
+            )
+        return self
+
+    def __next__(self) -> tuple[Tensor, Tensor]:
+        if self.num_taken == len(self):
+            self._is_over = True
+            raise StopIteration
+        self.num_taken += 1
+        return self._data.at(self._samples_SB[self.num_taken - 1])
 
 
 class ClientByClient:

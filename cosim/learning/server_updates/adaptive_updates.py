@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosim.configuration import below, configuration, field, not_negative, positive, refuse
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.schedules.schedule import Rate
 from cosim.learning.server_updates.server_update import Mean, ServerUpdate, ServerView
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ class FedAvgM(StepFromMean):
         learning_rate: Step size eta. [Hsu et al.: 1]
     """
 
-    momentum: float = field(not_negative, below(1.0), default=0.9)
-    learning_rate: float = field(positive, default=1.0)
+    momentum: Rate = field(not_negative, below(1.0), default=0.9)
+    learning_rate: Rate = field(positive, default=1.0)
 
     def step(self, server: ServerView) -> "Weights":
         """A step; returns m. With eta = 1 nothing of the model remains but in what is added to the mean."""
@@ -118,7 +119,7 @@ class Adaptive(StepFromMean):
         adaptivity: tau, added to the root; small adapts more. [Reddi et al., Section 5.3: 1e-3]
     """
 
-    learning_rate: float = field(positive, default=0.03)
+    learning_rate: Rate = field(positive, default=0.03)
     beta1: float = field(not_negative, below(1.0), default=0.9)
     adaptivity: float = field(positive, default=1e-3)
 

@@ -33,6 +33,7 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.schedules.schedule import in_extreme_rounds
 from cosim.learning.server_updates.server_update import MeanBySamples, ServerUpdate
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class FedNova(ServerUpdate):
             raise refuse("System", "codec", kind.__name__, rule, "Qsgd, or Mean at the server")
         for part in parts_of(system):
             if isinstance(part, LocalTraining):
-                _num_gradients(part, 1)
+                for rule in in_extreme_rounds(part, system):
+                    _num_gradients(rule, 1)
 
     def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float] | None:
         """As `weighted` says."""

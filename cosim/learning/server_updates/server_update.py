@@ -119,10 +119,12 @@ class ServerView:
         model: Parameter -> values of the server's model, its own; what it holds at the end comes out.
         mean: Parameter -> mean of the updates that arrived.
         state: Name -> what the last step returned; empty at first.
+        round: Of the step, from 1, as that of a training; what that is, `schedules/schedule.py` says.
     """
 
-    def __init__(self, key: int, model: "Weights", mean: "Weights", state: "Weights") -> None:
+    def __init__(self, key: int, model: "Weights", mean: "Weights", state: "Weights", round: int = 1) -> None:
         self._key, self.model, self.mean, self.state = key, model, mean, state
+        self.round = round
 
     @property
     def generator(self) -> "torch.Generator":
@@ -135,7 +137,7 @@ class ServerView:
 class SteppedModel(PendingModel):
     """A server's model after a step of its rule."""
 
-    __slots__ = ("key", "left", "rule")
+    __slots__ = ("key", "left", "rule", "started_round")
 
     def __init__(
         self,
@@ -147,6 +149,7 @@ class SteppedModel(PendingModel):
     ) -> None:
         super().__init__((model, mean) if state is None else (model, mean, state))
         self.rule, self.key, self.left = rule, key, NextState()
+        self.started_round = model.round  # of this instant: a round without updates may keep a model
 
     @property
     def next_state(self) -> PendingState:
@@ -167,7 +170,7 @@ class SteppedModel(PendingModel):
         def stepped() -> "tuple[ServerView, Weights]":
             model, mean = ({name: of[name].clone() for name in trained} for of in models[:2])
             kept = [{name: values.clone() for name, values in of.items()} for of in models[2:]]
-            view = ServerView(self.key, model, mean, kept[0] if kept else {})
+            view = ServerView(self.key, model, mean, kept[0] if kept else {}, self.started_round)
             with torch.no_grad():
                 return view, kept_copies(function, self.rule.keeps_state, self.rule.step(view))
 

@@ -19,6 +19,7 @@ from cosim.devices.availability import Availability
 from cosim.instants import instant_after
 from cosim.learning.graph.combinations import Change
 from cosim.learning.graph.pending import PendingModel
+from cosim.learning.schedules.schedule import in_round
 from cosim.names import by_number
 from cosim.records import Applied, Version
 from cosim.servers.asynchronous.flights import Flight, Flights, Trainee
@@ -162,7 +163,9 @@ class AsynchronousServer:
         ]
         self.version, self.version_s = self.version + 1, self._sim.now_s
         self.num_applied += len(flights)
-        model, weights = self._rule.moved(self.model, arrivals, len(self.names))
+        rule, before = in_round(self._rule, self.model.round), self.model
+        model, weights = rule.moved(before, arrivals, len(self.names))
+        model.version = before.version  # also where nothing of it is left in the next
         for flight, arrival, weight in zip(flights, arrivals, weights, strict=True):
             self._sim._trace.record(
                 Applied(
