@@ -54,7 +54,7 @@ class Arrays(SplitData):
             raise refuse("Arrays", "source", self.source, "names no function", _FIX)
         found = function(data_dir)
         if not isinstance(found, tuple) or len(found) not in (2, 3):
-            kind = type(found).__name__
+            kind = type(found).__name__ + (f" of {len(found)}" if isinstance(found, tuple | list) else "")
             raise ConfigurationError(
                 f"{self.source} returned a {kind}: must be a tuple of training and test part, and the number "
                 "of classes if need be. Usual fix: return (train_x, train_y), (test_x, test_y)."

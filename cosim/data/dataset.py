@@ -18,6 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
+from cosim.data.pairs import NUMBERED, as_targets, from_zero, pair
+
+MOST_CLASSES = 2**20
+"""Of a data set: tokens of the largest vocabularies. [no source]"""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -61,15 +65,20 @@ class Dataset:
     test_owners: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        for part, x, y in (("train", self.train_x, self.train_y), ("test", self.test_x, self.test_y)):
+        parts = (
+            ("train", self.train_x, self.train_y, self.train_owners),
+            ("test", self.test_x, self.test_y, self.test_owners),
+        )
+        for part, x, y, owners in parts:
             if x.ndim < 2 or x.dtype not in (np.float32, np.int64) or not x.flags.c_contiguous:
                 rule = "must be C-contiguous float32, or int64 for tokens, of shape (samples, features, ...)"
                 raise self._broken(f"{part}_x", x, rule, "np.ascontiguousarray(x, np.float32)")
             if y is not None:
                 self._check_targets(part, x, y)
-        if self.test_owners is not None and self.test_owners.shape != (len(self.test_x),):
-            rule = f"must be one number for each of the {len(self.test_x)} rows of test_x"
-            raise self._broken("test_owners", self.test_owners, rule, "-1 where a sample is nobody's")
+                self._check_finite(f"{part}_y", y)
+            self._check_finite(f"{part}_x", x)
+            if owners is not None and y is not None:
+                self._check_owners(part, x, owners)
         if self.train_x.shape[1:] != self.test_x.shape[1:]:
             rule = f"must hold samples of the shape of those in train_x, {self.train_x.shape[1:]}"
             raise self._broken("test_x", self.test_x, rule, "cut both from one array")
@@ -87,10 +96,49 @@ class Dataset:
         most_axes = 2 if self.num_classes is None else 1
         if y.shape[:1] != x.shape[:1] or y.ndim > most_axes or y.dtype != kind or not y.size:
             rule = f"must be one {what} for each of the {len(x)} rows of {part}_x, at least one"
-            raise self._broken(f"{part}_y", y, rule, f"y.astype(np.{np.dtype(kind).name})")
-        if self.num_classes is not None and (y.min() < 0 or y.max() >= self.num_classes):
+            fix = "as many labels as samples" if y.shape[:1] != x.shape[:1] else as_targets(y, kind)
+            raise self._broken(f"{part}_y", y, rule, fix)
+        if self.num_classes is None:
+            return
+        if self.num_classes > MOST_CLASSES:
+            rule = (
+                f"must have at most {MOST_CLASSES:,} classes, and its labels would make {self.num_classes:,}"
+            )
+            raise self._broken(f"{part}_y", y, rule, NUMBERED)
+        if y.min() < 0 or y.max() >= self.num_classes:
             rule = f"must lie from 0 to {self.num_classes - 1}, but goes from {y.min()} to {y.max()}"
-            raise self._broken(f"{part}_y", y, rule, "number the classes from 0")
+            fix = "number the classes from 0" if y.min() >= 0 else from_zero(y)
+            raise self._broken(f"{part}_y", y, rule, fix)
+
+    def _check_finite(self, name: str, values: NDArray[Any]) -> None:
+        """Refuse numbers that are none, and infinite ones: a sum tells that there are any."""
+        if values.dtype != np.float32:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(values.sum()):
+                return
+        rows = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(1))
+        if len(rows):
+            row = values[rows[0]].reshape(-1)
+            found = row[~np.isfinite(row)][0]
+            others = f", as {len(rows) - 1} more do" if len(rows) > 1 else ""
+            rule = f"must be finite, but row {rows[0]} holds {found}{others}"
+            fix = "leave such samples out, or fill in what is missing (np.nan_to_num)"
+            raise self._broken(name, values, rule, fix)
+
+    def _check_owners(self, part: str, x: NDArray[Any], owners: NDArray[Any]) -> None:
+        name, least = f"{part}_owners", 0 if part == "train" else -1
+        if owners.shape != (len(x),):
+            fix = "the client of each sample" if part == "train" else "-1 where a sample is nobody's"
+            raise self._broken(
+                name, owners, f"must be one number for each of the {len(x)} rows of {part}_x", fix
+            )
+        if owners.dtype != np.int64:
+            raise self._broken(name, owners, "must be int64 numbers of clients", "owners.astype(np.int64)")
+        if len(owners) and owners.min() < least:
+            row = int(owners.argmin())
+            rule = f"must be numbers of clients, from {least}, but row {row} has {owners[row]}"
+            raise self._broken(name, owners, rule, "clients are numbered from 0")
 
     def _check_table(self) -> None:
         """Samples that are numbers row * num_classes + label need rows and classes, and arise nowhere yet."""
@@ -118,9 +166,11 @@ class Dataset:
         Raises:
             ConfigurationError: Something else, or arrays that break the rules above.
         """
-        (train_x, train_y), (test_x, test_y) = _pair(name, "training", train), _pair(name, "test", test)
+        (train_x, train_y), (test_x, test_y) = (
+            pair(name, what, part) for what, part in (("training", train), ("test", test))
+        )
         if num_classes is None and train_y.dtype == test_y.dtype == np.int64:
-            num_classes = 1 + max(int(y.max(initial=-1)) for y in (train_y, test_y))
+            num_classes = 1 + max(int(y.max(initial=0)) for y in (train_y, test_y))
         return cls(
             name=name, train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y, num_classes=num_classes
         )
@@ -146,26 +196,3 @@ class Dataset:
     def _broken(self, name: str, array: NDArray[Any], rule: str, fix: str) -> ConfigurationError:
         found = f"{array.dtype} of shape {array.shape}"
         return ConfigurationError(f"Dataset {self.name!r}: {name}, {found}, {rule}. Usual fix: {fix}.")
-
-
-def _pair(name: str, what: str, part: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Samples and labels of a part, with the types of a data set."""
-    try:
-        if not isinstance(part, tuple):
-            items = [part[number] for number in range(len(part))]
-            part = ([np.asarray(x) for x, _ in items], [np.asarray(y) for _, y in items])
-        x, y = map(np.asarray, part)
-    except (TypeError, ValueError, KeyError, RuntimeError) as error:
-        raise ConfigurationError(
-            f"Dataset {name!r}: the {what} part, a {type(part).__name__}, gives no two arrays ({error}). "
-            "Usual fix: a tuple (samples, labels), or a data set of such pairs, as torch's, on the CPU."
-        ) from None
-    if np.issubdtype(y.dtype, np.integer):
-        y = y.astype(np.int64)
-    elif np.issubdtype(y.dtype, np.floating):
-        y = y.astype(np.float32)
-    if np.issubdtype(x.dtype, np.floating):
-        x = x.astype(np.float32)
-    elif x.dtype == np.int32:
-        x = x.astype(np.int64)
-    return np.ascontiguousarray(x), y

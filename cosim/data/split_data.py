@@ -12,6 +12,7 @@ from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.data.client_test_shares import owners_by_class
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
+from cosim.data.pairs import is_whole
 from cosim.data.splits.iid import Iid
 from cosim.data.splits.split import Split
 from cosim.simulation import Simulation
@@ -36,13 +37,14 @@ class SplitData(Data, ABC):
         """Refuse a split by classes where there are none."""
         self._check_classes(self.has_classes)
 
-    def _check_classes(self, has_classes: bool | None) -> None:
+    def _check_classes(self, has_classes: bool | None, are_whole: bool = False) -> None:
         if self.split.needs_classes and has_classes is False:
-            raise self._refused("deals samples by their classes, and these have none")
+            rule = "deals samples by their classes, and these have none"
+            raise self._refused(rule, "y.astype(int), where they are classes; or " if are_whole else "")
 
-    def _refused(self, rule: str) -> ConfigurationError:
+    def _refused(self, rule: str, first: str = "") -> ConfigurationError:
         kind = type(self.split).__name__
-        return refuse(type(self), "split", kind, rule, "another split, such as Iid")
+        return refuse(type(self), "split", kind, rule, f"{first}another split, such as Iid")
 
     def held(
         self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
@@ -53,7 +55,7 @@ class SplitData(Data, ABC):
                 f"{type(self).__name__}: the samples of {dataset.name!r} arise while the clock runs (train_y "
                 "is None), so they cannot be dealt. Usual fix: give train_y, or a Data with a method held."
             )
-        self._check_classes(dataset.num_classes is not None)
+        self._check_classes(dataset.num_classes is not None, is_whole(dataset.train_y))
         if self.split.needs_owners and dataset.train_owners is None:
             raise self._refused(f"the samples of {dataset.name!r} arise at no client")
         dealt, num_clients = self.split.deal(sim, dataset, cell_sizes), sum(cell_sizes)
@@ -62,13 +64,22 @@ class SplitData(Data, ABC):
                 f"{type(self.split).__name__}.deal gives samples to {len(dealt)} clients of {num_clients}. "
                 "Usual fix: an array of indices for each client."
             )
-        return [partial(_dealt_to, dealt, number) for number in range(num_clients)]
+        taken = partial(_dealt_to, f"{type(self.split).__name__}.deal", dealt, dataset.num_sample_numbers)
+        if isinstance(dealt, list | tuple):  # made already: all are looked at before the clock starts
+            dealt = [taken(number) for number in range(num_clients)]
+            taken = dealt.__getitem__
+        return [partial(taken, number) for number in range(num_clients)]
 
     def test_owners(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> NDArray[np.int64]:
         """Those of the data set, where samples stay at their owners; else by classes that clients hold."""
         if self.split.needs_owners:
             if dataset.test_owners is None:
                 raise self._refused(f"the test samples of {dataset.name!r} arise at no client")
+            last = int(dataset.test_owners.max(initial=-1))
+            if last >= sum(cell_sizes):
+                raise self._refused(
+                    f"test samples of {dataset.name!r} arise at client {last}, which is not there"
+                )
             return dataset.test_owners
         if dataset.num_classes is None:
             raise ConfigurationError(
@@ -78,8 +89,26 @@ class SplitData(Data, ABC):
         return owners_by_class(sim, dataset, [own() for own in self.held(sim, dataset, cell_sizes)])
 
 
-def _dealt_to(dealt: Sequence[NDArray[np.int64]], number: int) -> NDArray[np.int64]:
-    """What a client holds that neither gets nor loses any."""
-    samples = dealt[number]
+def _dealt_to(
+    what: str, dealt: Sequence[NDArray[np.int64]], num_samples: int, number: int
+) -> NDArray[np.int64]:
+    """What a client holds that neither gets nor loses any.
+
+    Raises:
+        ConfigurationError: Nothing, or what are no samples.
+    """
+    samples, rule = np.asarray(dealt[number]), None
+    if samples.ndim != 1 or not samples.size:
+        rule, fix = "no samples", "fewer clients, or at least one sample for each"
+    elif samples.dtype == bool:
+        rule, fix = "a mask, and not the indices of samples", "np.flatnonzero(mask)"
+    elif samples.dtype.kind not in "iu":
+        rule, fix = f"{samples.dtype}, and not the indices of samples", "whole numbers"
+    elif samples.min() < 0 or samples.max() >= num_samples:
+        rule = f"samples {samples.min()} to {samples.max()}, and there are {num_samples}"
+        fix = "indices of the training set, from 0"
+    if rule is not None:
+        raise ConfigurationError(f"{what}: client {number} gets {rule}. Usual fix: {fix}.")
+    samples = samples.astype(np.int64, copy=False)
     samples.flags.writeable = False  # so that no update need keep a copy of its own
     return samples

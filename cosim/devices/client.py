@@ -100,8 +100,14 @@ class Client:
 
     @property
     def samples(self) -> np.ndarray:
-        """The samples of this instant, indices into the training set, read-only."""
-        return self.samples_now()
+        """The samples of this instant, indices into the training set, at least one, read-only."""
+        samples = self.samples_now()
+        if not len(samples):
+            raise ConfigurationError(
+                f"{self.name} has no samples when it is asked for them, so it can train on none. Usual fix: "
+                "data that give every client at least one, or fewer clients."
+            )
+        return samples
 
     def local_round(
         self, sim: Simulation, assignment: Assignment, received: Barrier | None = None

@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
+from cosim.data.pairs import labels_for
 from cosim.learning.network.weights import own_copy
 from cosim.learning.tasks.task import Task
 
@@ -58,6 +59,8 @@ def check_scores(outputs: Any, num_samples: int, task: Task, dataset: Dataset, m
     if found != wanted:
         samples = "one sample" if num_samples == 1 else f"{num_samples} samples"
         fix = f"a network whose last size is {wanted[1]}" if not mode else "the same outputs in both modes"
+        meant = labels_for(dataset.test_y, dataset.num_classes, found[1]) if len(found) == 2 else None
+        fix = f"{fix}; or {meant}" if meant else fix
         raise ConfigurationError(
             f"the network gives outputs of shape {found} for {samples}{mode}: must be {wanted}, which "
             f"{type(task).__name__} wants for {dataset.name!r}. Usual fix: {fix}."

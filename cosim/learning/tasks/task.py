@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from cosim.configuration import ConfigurationError, Port, class_of, configuration, field, stand_for
+from cosim.data.pairs import is_one_hot, is_whole
 from cosim.learning.tasks.answered import are_answers, predicted_classes
 from cosim.learning.tasks.metric import Answers, are_metrics, named_metrics
 from cosim.records import Measure
@@ -167,9 +168,11 @@ class Classification(Task):
     def check(self, dataset: "Dataset") -> None:
         """Refuse quantities."""
         if dataset.num_classes is None:
+            fix = "y.astype(int), which makes classes of them; or " if is_whole(dataset.test_y) else ""
+            fix = "y.argmax(1); or " if is_one_hot(dataset.test_y) else fix
             raise ConfigurationError(
                 f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. Usual "
-                "fix: task = Regression, or none."
+                f"fix: {fix}task = Regression, or none."
             )
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
@@ -211,7 +214,7 @@ class Regression(Task):
         if dataset.num_classes is not None:
             raise ConfigurationError(
                 f"{type(self).__name__}: the targets of {dataset.name!r} are classes, not quantities. Usual "
-                "fix: task = Classification, or none."
+                "fix: y.astype(np.float32), which makes quantities of them; or Classification, or none."
             )
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
@@ -251,5 +254,14 @@ SUGGESTED = (Classification(), Regression())
 
 
 def task_for(task: Task | None, dataset: "Dataset") -> Task:
-    """The task that a system names; of none, the one that the targets of its data set suggest."""
+    """The task that a system names; of none, the one that the targets of its data set suggest.
+
+    Raises:
+        ConfigurationError: None is named, and the targets are rows with a 1 at the class.
+    """
+    if task is None and dataset.num_classes is None and is_one_hot(dataset.test_y):
+        raise ConfigurationError(
+            f"{dataset.name!r}: every target is a row with a 1 at its class, test_y of shape "
+            f"{dataset.test_y.shape}. Usual fix: y.argmax(1); or task = Regression, for quantities."
+        )
     return task or SUGGESTED[dataset.num_classes is None]
