@@ -103,7 +103,7 @@ class Resolver:
             if (before := models[0] if models else update_sum) is not None:  # what clients keep stays there
                 weights |= {name: before[name] for name in self._shape.personal if name in before}
             weights = {name: v.to(self._device, torch.float32) for name, v in weights.items()}
-            for name in self._shape.statistics:
+            for name in self._shape.moving:
                 if name.endswith(VARIANCE):
                     weights[name] = weights[name].clamp(min=0.0)
             node.settle(weights)
@@ -141,10 +141,11 @@ class Resolver:
         trained = _Trained(sum(update.num_steps for update in untrained), defaultdict(WeightedSum), [], [])
         place = {update: client for client, update in enumerate(untrained)}
         own_C = {name: weights_C[name] for name in weights_C if name in self._shape.personal}
-        sent_C = {name: values_C for name, values_C in weights_C.items() if name not in own_C}
+        uncoded = self._shape.personal | self._shape.moving.keys()
+        coded_C = {name: values_C for name, values_C in weights_C.items() if name not in uncoded}
         for update, client in place.items():
             own = {name: values_C[client].clone() for name, values_C in own_C.items()}
-            left = (states[client] if states else {}, transmitted(update, sent_C, client), own)
+            left = (states[client] if states else {}, transmitted(update, coded_C, client), own)
             for name, values_C in own_C.items():
                 values_C[client] = update.start.settled[name]  # it does not travel
             for wanted, tensors in zip(update.wanted_states, left, strict=True):

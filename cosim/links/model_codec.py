@@ -1,8 +1,9 @@
 """Model codec: the port of those who say what a model is on its way down to clients, and what of it arrives.
 
-It sees each tensor of the model as it is, and keeps nothing: every receiver gets the same, whenever it comes.
-The edge server of a round goes on from what it has sent, so that it and its clients have one model; an
-asynchronous server goes on from its own.
+It sees each trained tensor of the model as it is, and keeps nothing: every receiver gets the same, whenever
+it comes. Running statistics and other state arrive as they are, for 32 bits a value. The edge server of a
+round goes on from what it has sent, so that it and its clients have one model; an asynchronous server goes on
+from its own.
 
 | kind | bits of d values | what arrives |
 |---|---|---|

@@ -3,7 +3,8 @@
 The one place where parameters become cycles and bits.
 
 Scope and limitations: a codec that changes values codes updates; models, on their way down or over the
-backhaul, have 32 bits a value then (`cosim.learning.codecs.codec`), unless the downlink codes them.
+backhaul, have 32 bits a value then (`cosim.learning.codecs.codec`), unless the downlink codes them. Running
+statistics and state are coded by nothing: 32 bits a value, everywhere.
 
 Usage::
 
@@ -24,7 +25,7 @@ from cosim.configuration import ConfigurationError, refuse
 from cosim.devices.client import Client
 from cosim.devices.cycles import Cycles, LocalStep, StepCost, StepCosts
 from cosim.devices.fleet import Clients, Fleet
-from cosim.learning.codecs.codec import Codec
+from cosim.learning.codecs.codec import FLOAT_BITS, Codec
 from cosim.learning.network.submodels import NetworkShape, Part, Shapes
 from cosim.links.model_codec import ModelCodec
 from cosim.links.payload import Payload
@@ -45,7 +46,7 @@ class Load:
         coding_cycles: Cycles that coding the upload takes.
         fraction: Part of the model's trained parameters that it trains.
         sample_flops: Counts the operations of training it on one sample.
-        num_values: Values that are trained, and running statistics.
+        num_values: Values that are trained, running statistics and state.
         num_parameters: Those that are trained.
         activation_bits: Counts what training holds for the backward pass of one sample.
         costs: What a local step costs.
@@ -137,11 +138,11 @@ class Workload:
 
     def _of(self, part: Part | None, companions: Shapes | None) -> Load:
         num_beside = sum(map(math.prod, (companions or {}).values()))
-        num_sent = self.shape.num_sent(part) + num_beside
+        num_coded, num_sent = self.shape.num_coded(part), self.shape.num_sent(part)
         fraction = self.shape.num_parameters(part) / self.shape.num_parameters()
         own = self.shape.num_values(part), self.shape.num_parameters(part)
         counts = lambda: self.flops.of(part), lambda: self.flops.activation_bits(part)
-        return self._load(num_sent, fraction, *own, *counts)
+        return self._load(num_coded + num_beside, num_sent - num_coded, fraction, *own, *counts)
 
     def of_clients_part(self, num_samples: int) -> Load:
         """Of the clients' part of a network in two parts, with so many samples.
@@ -157,7 +158,7 @@ class Workload:
         num_values = self.shape.num_local_parameters + num_beside
         num_own, flops = self.shape.num_local_parameters, self.flops
         counts = flops.of_clients_part, flops.activation_bits_of_clients_part
-        return self._load(num_values, 1.0, num_own, num_own, *counts)
+        return self._load(num_values, 0, 1.0, num_own, num_own, *counts)
 
     def _refuse_personal(self, why: str) -> None:
         if self.shape.personal:
@@ -196,19 +197,21 @@ class Workload:
 
     def _load(
         self,
-        num_sent: int,
+        num_coded: int,
+        num_moving: int,
         fraction: float,
         num_values: int,
         num_parameters: int,
         sample_flops: Callable[[], int],
         activation_bits: Callable[[], int],
     ) -> Load:
-        model = self.codec.model_payload(num_sent)
+        model = self.codec.model_payload(num_coded)
+        down = model if self.model_codec is None else self.model_codec.payload(num_coded)
         return Load(
-            model=model,
-            download=model if self.model_codec is None else self.model_codec.payload(num_sent),
-            upload=self.codec.payload(num_sent),
-            coding_cycles=self.codec.cycles(num_sent),
+            model=_with(num_moving, model),
+            download=_with(num_moving, down),
+            upload=_with(num_moving, self.codec.payload(num_coded)),
+            coding_cycles=self.codec.cycles(num_coded),
             fraction=fraction,
             sample_flops=sample_flops,
             num_values=num_values,
@@ -218,12 +221,13 @@ class Workload:
         )
 
     def _planned(self, num_parameters: float, num_values: float) -> Load:
-        model = Payload(num_values, self.codec.model_bits(num_values))
-        down = model if self.model_codec is None else Payload(num_values, self.model_codec.bits(num_values))
+        codec, num_moving = self.codec, num_values - num_parameters
+        bits = codec.model_bits(num_parameters)
+        down_bits = bits if self.model_codec is None else self.model_codec.bits(num_parameters)
         return Load(
-            model=model,
-            download=down,
-            upload=Payload(num_values, self.codec.bits(num_values)),
+            model=_with(num_moving, Payload(num_parameters, bits)),
+            download=_with(num_moving, Payload(num_parameters, down_bits)),
+            upload=_with(num_moving, Payload(num_parameters, codec.bits(num_parameters))),
             coding_cycles=0.0,
             fraction=num_parameters / self.shape.num_parameters(),
             sample_flops=_unknown,
@@ -232,6 +236,11 @@ class Workload:
             activation_bits=_unknown,
             costs=self.costs,
         )
+
+
+def _with(num_moving: float, coded: Payload) -> Payload:
+    """What is coded, with running statistics and state beside it."""
+    return Payload(coded.num_values + num_moving, coded.bits + FLOAT_BITS * num_moving)
 
 
 def _unknown() -> int:

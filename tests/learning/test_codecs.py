@@ -209,7 +209,5 @@ def test_what_does_not_fit_is_refused_by_a_sentence():
         cosim.ErrorFeedback(codec=cosim.ErrorFeedback())
     with pytest.raises(ConfigurationError, match=r"System\.codec = .*ErrorFeedback.*: .*other units"):
         cosim.run(small(cosim.ErrorFeedback(), protocol=cosim.Hist()))
-    with pytest.raises(ConfigurationError, match=r"Signs: System\.model keeps running statistics"):
-        cosim.run(small(cosim.Signs()), normed())
     with pytest.raises(ConfigurationError, match=r"Qsgd\.cycles_per_value = .*plans how long jobs take"):
         small(cosim.Qsgd(cycles_per_value=1.0), protocol=cosim.RawHfl())

@@ -1,6 +1,6 @@
 """Codec: the port of those who say what an update is on the air: its size, and what of it arrives.
 
-| kind | bits of a change of d values | what arrives |
+| kind | bits of a change of d parameters | what arrives |
 |---|---|---|
 | Uncompressed | 32 d | all of it |
 | BFloat16, Float16 | 16 d | every value, rounded |
@@ -34,7 +34,8 @@ training has ended, also where the upload is lost.
 Scope and limitations: updates are coded, models are not: what a client downloads, unless its downlink codes
 it (`cosim.links.model_codec`), and what cells and cloud send each other, has 32 bits a value where the codec
 changes values (`model_bits`). Decoding takes no time.
-Running statistics are among the tensors, frozen tensors are not.
+Running statistics and other state are not coded: they arrive as they are, for 32 bits a value, which
+`cosim.servers.workload` adds. Frozen tensors and constants do not travel.
 
 Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.
 """

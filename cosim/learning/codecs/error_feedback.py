@@ -63,11 +63,11 @@ class ErrorFeedback(Codec):
 
     def training_values(self, num_parameters: int, num_values: int) -> int:
         """What it has left out."""
-        return num_values
+        return num_parameters
 
     def kept_values(self, shape: NetworkShape) -> int:
-        """One for each that an update has; those of companions are not counted."""
-        return shape.num_sent()
+        """One for each that is coded; those of companions are not counted."""
+        return shape.num_coded()
 
     def bits(self, num_values: float) -> float:
         """The codec's."""

@@ -2,7 +2,8 @@
 
 Of the n updates that arrived u say up and n - u down; the value moves by step sign(u - (n - u)), and stays
 where they are even. The votes are counted from the mean of the updates, whose distance to the model is
-(2 u - n) step / n, so that they are whole numbers again whatever the rounding of the weights was.
+(2 u - n) step / n, so that they are whole numbers again whatever the rounding of the weights was. Running
+statistics and state are no votes: their mean comes out.
 
 Scope and limitations: what arrives must be signs (`Codec.step`), of updates that start from the server's
 model: at the edge servers of rounds, not at a cloud, to which means come. The way down is a model, where the
@@ -75,8 +76,10 @@ class VotedModel(PendingModel):
     ) -> "Weights":
         assert update_sum is not None
         (model,) = models
-        moved = {}
+        moved = {name: update_sum[name] for name in shape.moving}
         for name, start in model.items():
+            if name in moved:
+                continue
             votes = ((update_sum[name] - start) * (self.num_votes / self.step)).round()
             moved[name] = start + self.step * votes.sign()
         return moved

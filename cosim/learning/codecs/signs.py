@@ -13,9 +13,8 @@ the change by several local steps where there it is of one gradient.
 
 from typing import TYPE_CHECKING
 
-from cosim.configuration import ConfigurationError, configuration, field, positive
+from cosim.configuration import configuration, field, positive
 from cosim.learning.codecs.flat import FlatCodec
-from cosim.learning.network.submodels import NetworkShape
 
 if TYPE_CHECKING:
     import torch
@@ -36,14 +35,6 @@ class Signs(FlatCodec):
     def step(self) -> float | None:
         """The step size."""
         return self.step_size
-
-    def check(self, shape: NetworkShape) -> None:
-        """Refuse running statistics."""
-        if shape.statistics:
-            raise ConfigurationError(
-                "Signs: System.model keeps running statistics, which are no weights that a common step could "
-                "move. Usual fix: a normalisation without, such as GroupNorm, or another codec."
-            )
 
     def bits(self, num_values: float) -> float:
         """One for each; no header."""

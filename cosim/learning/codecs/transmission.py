@@ -33,7 +33,7 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
     """Put what arrives of a client's update in the place of what was sent; returns what its codec keeps.
 
     Args:
-        weights_C: What a cohort sends of its trained weights, in which the client has this place.
+        weights_C: What a cohort sends of its trained weights and codes, in which the client has this place.
     """
     codec = update.codec
     if codec is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cosim.configuration import ConfigurationError
+from cosim.learning.graph.linear import LinearCombination
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape, Part
 from cosim.links.model_codec import ModelCodec
@@ -62,36 +63,6 @@ class NoisyMean(PendingModel):
         return noisy
 
 
-class LinearCombination(PendingModel):
-    """Sum of coefficient times updated weights over updates, then of factor times weights over models.
-
-    A model of factor 0 has no part in it: nothing waits for it, and 0 times infinity does not come in.
-    """
-
-    __slots__ = ("factors",)
-
-    def __init__(
-        self,
-        models: Sequence[PendingModel],
-        factors: Sequence[float],
-        updates: Sequence[PendingUpdate] = (),
-        coefficients: Sequence[float] = (),
-    ) -> None:
-        used = [(model, factor) for model, factor in zip(models, factors, strict=True) if factor != 0.0]
-        super().__init__([model for model, _ in used], updates, coefficients)
-        self.factors = tuple(factor for _, factor in used)
-
-    def combine(
-        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
-    ) -> "Weights":
-        from cosim.learning.network.weights import WeightedSum
-
-        running = WeightedSum(update_sum)
-        for factor, weights in zip(self.factors, models, strict=True):
-            running.add(factor, weights)
-        return running.total
-
-
 class Submodel(PendingModel):
     """The part of a full model that one cell trains."""
 
@@ -110,7 +81,7 @@ class Submodel(PendingModel):
 
 
 class ReceivedModel(PendingModel):
-    """What clients receive of a model that a codec changes on its way down."""
+    """What clients receive of a model whose parameters a codec changes on its way down."""
 
     __slots__ = ("codec",)
 
@@ -121,7 +92,11 @@ class ReceivedModel(PendingModel):
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
-        return {name: self.codec.arrived(values) for name, values in models[0].items()}
+        exact = shape.moving
+        return {
+            name: values if name in exact else self.codec.arrived(values)
+            for name, values in models[0].items()
+        }
 
 
 class AssembledModel(PendingModel):
@@ -175,6 +150,8 @@ def accumulate(
 ) -> PendingModel:
     """A model moved along its clients' accumulated gradients. [RawHFL, equation 15]
 
+    Running statistics and state are averaged (`linear`).
+
     A client that trains from w to w_u with rate eta has the accumulated gradient g_u = (w - w_u) / eta, so
     w - eta sum (alpha_u / p_u) g_u = w + sum (alpha_u / p_u) (w_u - w), over the clients whose updates
     arrived; their coefficients need not sum to 1.
@@ -201,7 +178,15 @@ def accumulate(
             "Usual fix: train from the model that is moved."
         )
     coefficients = [float(coefficient) for coefficient in coefficients]
-    return LinearCombination((model,), (1.0 - math.fsum(coefficients),), updates, coefficients)
+    total = math.fsum(coefficients)
+    return LinearCombination(
+        (model,),
+        (1.0 - total,),
+        updates,
+        coefficients,
+        scale=1.0 / max(1.0, total),
+        factors_of_moving=(1.0 - min(1.0, total),),
+    )
 
 
 def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | None = None) -> PendingModel:
@@ -232,7 +217,7 @@ def moved_along(
     """model + sum of weight / divisor times (result - start), where each change has a start of its own.
 
     Where all start from the model itself and the weights add up to the divisor, nothing of it remains, and
-    this is the mean of the results to the last bit.
+    this is the mean of the results to the last bit. Running statistics and state are averaged (`linear`).
 
     Args:
         changes: At least one.
@@ -244,7 +229,9 @@ def moved_along(
         started.setdefault(start, []).append(weight)
     factors = {start: -math.fsum(of_start) / divisor for start, of_start in started.items()}
     factors[model] = 1.0 - math.fsum(started[model]) / divisor
-    return _combined(factors, changes, coefficients)
+    total = math.fsum(weights) / divisor
+    kept = {start: 1.0 - min(1.0, total) if start is model else 0.0 for start in factors}
+    return _combined(factors, changes, coefficients, (1.0 / max(1.0, total), kept))
 
 
 def mixed(model: PendingModel, change: Change, share: float) -> PendingModel:
@@ -253,9 +240,16 @@ def mixed(model: PendingModel, change: Change, share: float) -> PendingModel:
 
 
 def _combined(
-    factors: dict[PendingModel, float], changes: Sequence[Change], coefficients: Sequence[float]
+    factors: dict[PendingModel, float],
+    changes: Sequence[Change],
+    coefficients: Sequence[float],
+    averaging: tuple[float, dict[PendingModel, float]] | None = None,
 ) -> PendingModel:
-    """The sum of results times coefficients, and of models times factors."""
+    """The sum of results times coefficients, and of models times factors.
+
+    Args:
+        averaging: Of running statistics and state: the scale of coefficients, and factors; None: the same.
+    """
     updates: dict[PendingUpdate, float] = {}
     models: list[tuple[PendingModel, float]] = []
     for change, coefficient in zip(changes, coefficients, strict=True):
@@ -263,9 +257,12 @@ def _combined(
             models.append((change.result, coefficient))
         else:
             updates[change.result] = coefficient
+    scale, kept = averaging or (1.0, factors)
+    of_moving = [scale * factor for _, factor in models] + [kept[start] for start in factors]
     models += factors.items()
     summands, of_models = zip(*models, strict=True)
-    return LinearCombination(summands, of_models, list(updates), list(updates.values()))
+    of_updates = list(updates), list(updates.values())
+    return LinearCombination(summands, of_models, *of_updates, scale=scale, factors_of_moving=of_moving)
 
 
 def submodel(model: PendingModel, part: Part) -> PendingModel:

@@ -3,6 +3,7 @@
 import torch
 
 from cosim.learning.graph.pending import PendingModel, StoredModel
+from cosim.learning.network.submodels import NetworkShape
 
 VALUES = "values"
 
@@ -21,4 +22,4 @@ def _values(model: PendingModel) -> torch.Tensor:
     if model.tensors is not None:
         return model.tensors[VALUES]
     parents = [{VALUES: _values(parent)} for parent in model.parents if isinstance(parent, PendingModel)]
-    return model.combine(None, parents, None)[VALUES]  # pyright: ignore[reportArgumentType]
+    return model.combine(NetworkShape({VALUES: tuple(parents[0][VALUES].shape)}), parents, None)[VALUES]

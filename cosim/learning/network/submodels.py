@@ -196,6 +196,11 @@ class NetworkShape:
         shapes = self._within(part).items()
         return sum(math.prod(shape) for name, shape in shapes if name not in self.personal)
 
+    def num_coded(self, part: Part | None = None) -> int:
+        """Number of those that a codec is given: what is trained. The others have 32 bits each."""
+        shapes = self._within(part).items()
+        return sum(math.prod(s) for n, s in shapes if n in self.parameters and n not in self.personal)
+
     def _within(self, part: Part | None) -> Shapes:
         return self.tensors if part is None else self.cut(part)
 

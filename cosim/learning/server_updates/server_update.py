@@ -20,7 +20,7 @@ out::
 A rule with `keeps_state = True` in its class gets what it returned last as `server.state`, empty at first; it
 is in the checkpoint, as what clients keep. A round in which nothing arrives has no step.
 
-Running statistics of normalisation layers are no part of a step: those of the mean come out; nor is what
+Running statistics and other state in buffers are no part of a step: those of the mean come out; nor is what
 clients keep to themselves (`System.personal`).
 
 Scope and limitations: the mean is rounded to float32 before a step. What adds up in the air arrives with
