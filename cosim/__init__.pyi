@@ -67,7 +67,7 @@ from cosim.learning.server_updates.adaptive_updates import FedAdagrad, FedAdam, 
 from cosim.learning.server_updates.fed_nova import FedNova
 from cosim.learning.server_updates.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.tasks.metric import Answers, Metric
-from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1
+from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1, PersonalAccuracy
 from cosim.learning.tasks.next_token import NextToken
 from cosim.learning.tasks.task import Classification, Regression, Task
 from cosim.links.downlink import CellDownlink, Downlink, Instantaneous
@@ -280,6 +280,7 @@ __all__ = [
     "Paths",
     "PerClient",
     "PerGroup",
+    "PersonalAccuracy",
     "PoissonStarts",
     "Policy",
     "Polynomial",

@@ -14,6 +14,12 @@ import attrs
 CLOUD = "cloud"
 
 
+def client_number(name: str) -> int | None:
+    """The number of the client of a name; None: it is another node's."""
+    kind, number = by_number(name)
+    return number if kind == "client" and number >= 0 else None
+
+
 def edge_name(cell: int) -> str:
     """Name of a cell's edge server."""
     return f"edge-{cell:02d}"

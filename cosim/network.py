@@ -21,6 +21,8 @@ from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence
 from cosim.devices.rest import Rest, Rests
 from cosim.learning.graph.pending import PendingState
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.own_models import OwnModels
 from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import ByEvents, Cell, Job, Link
 from cosim.names import ClientNames, client_name, edge_name
@@ -123,6 +125,12 @@ def nodes_of(
             costs=Costs(sim, system.cycles),
             in_parameters=system.cycles.in_parameters,
             model_codec=system.downlink.model_codec,
+        ),
+        own_models=OwnModels(
+            shape=learner.shape,
+            rules=[
+                part for part in parts_of(system) if isinstance(part, LocalTraining) and part.keeps_tensors
+            ],
         ),
         evaluation=system.evaluation,
         listener=listener,

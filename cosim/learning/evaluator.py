@@ -61,8 +61,12 @@ class Evaluator:
         self._test_x = shared(dataset.test_x, device)
         self._test_y = torch.tensor(dataset.test_y, device=device)
 
-    def scores(self, weights: Weights) -> Mapping[str, float]:
-        """Column -> what is reported of a network's weights."""
+    def scores(self, weights: Weights, own: Mapping[int, Weights] | None = None) -> Mapping[str, float]:
+        """Column -> what is reported of a network's weights.
+
+        Args:
+            own: Number of a client -> what it has in place of some of them.
+        """
         test, training = self._sums(weights, self._test_x, self._test_y), None
         if self._task.reads_training_set:
             x_ND, y_N = self._training_set.x_ND, self._training_set.y_N
@@ -76,24 +80,55 @@ class Evaluator:
             return scores
         outputs = np.concatenate(list(self._on_test_set(weights, _outputs)))
         answers = Answers(outputs, self._dataset.test_y, self._dataset.test_owners)
-        return {**scores, **self._task.metric_scores(answers, self._dataset)}
+        personal = answers._replace(outputs=self._own_outputs(weights, own, outputs)) if own else None
+        return {**scores, **self._task.metric_scores(answers, self._dataset, personal)}
 
-    def losses(self, weights: Weights, samples: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-        """Mean loss on each of several groups of training samples, shape (groups,)."""
+    def losses(
+        self, weights: Weights, samples: Sequence[NDArray[np.int64]], own: Sequence[Weights]
+    ) -> NDArray[np.float64]:
+        """Mean loss on each of several groups of training samples, shape (groups,).
 
+        Args:
+            own: Of each group, what its loss is computed with in place of some of the weights.
+        """
         num_samples = self._slices.most_at_once
 
-        def of_slice(indices: NDArray[np.int64]) -> float:
+        def of_slice(indices: NDArray[np.int64], tensors: Weights) -> float:
             x_BD, y_B = self._training_set.labelled(indices)
-            return float(self._training_set.loss(self._outputs(weights, x_BD), y_B))
+            return float(self._training_set.loss(self._outputs(weights | tensors, x_BD), y_B))
 
-        def of_group(indices: NDArray[np.int64]) -> float:
+        def of_group(indices: NDArray[np.int64], tensors: Weights) -> float:
             if len(indices) <= num_samples:
-                return of_slice(indices)
+                return of_slice(indices, tensors)
             parts = np.split(indices, range(num_samples, len(indices), num_samples))
-            return math.fsum(len(part) * of_slice(part) for part in parts) / len(indices)
+            return math.fsum(len(part) * of_slice(part, tensors) for part in parts) / len(indices)
 
-        return np.array(list(self._workers.in_order(partial(of_group, indices) for indices in samples)))
+        groups = zip(samples, own, strict=True)
+        return np.array(list(self._workers.in_order(partial(of_group, *group) for group in groups)))
+
+    def _own_outputs(
+        self, weights: Weights, own: Mapping[int, Weights], outputs: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """The outputs for the test set, of which each client's own model gives those for its share."""
+        owners, found = self._dataset.test_owners, outputs.copy()
+        num_samples = self._slices.num_samples
+        assert owners is not None
+        in_order = np.argsort(owners, kind="stable")
+        bounds = np.searchsorted(owners[in_order], [[number, number + 1] for number in own])
+        pieces = [
+            (number, in_order[at : min(at + num_samples, end)])
+            for number, (begin, end) in zip(own, bounds.tolist(), strict=True)
+            for at in range(begin, end, num_samples)
+        ]
+
+        def of_piece(number: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+            x_BD = self._test_x[torch.from_numpy(rows).to(self._test_x.device)]
+            return _outputs(self._outputs(weights | own[number], x_BD), x_BD)
+
+        each = self._workers.in_order(partial(of_piece, *piece) for piece in pieces)
+        for (_, rows), outputs_BK in zip(pieces, each, strict=True):
+            found[rows] = outputs_BK
+        return found
 
     def label_ranks(self, weights: Weights) -> NDArray[np.int64]:
         """How many classes come before the true one, of each test sample, shape (test samples,).

@@ -267,23 +267,34 @@ class Learner:
         """Column -> what `evaluate` reports in it, the headline first."""
         return self.task.columns(self._dataset)
 
-    def evaluate(self, model: PendingModel) -> Mapping[str, float]:
-        """What the task and its metrics report of a model, column by column; computes what is not yet."""
-        weights = self._computed(model)
-        return self._evaluator.scores(weights)
+    def evaluate(self, model: PendingModel, own: Mapping[int, Weights] | None = None) -> Mapping[str, float]:
+        """What the task and its metrics report of a model, column by column; computes what is not yet.
 
-    def losses(self, model: PendingModel, samples: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+        Args:
+            own: Number of a client -> tensors that it has in place of the model's, for metrics of clients'
+                own models.
+        """
+        weights = self._computed(model)
+        return self._evaluator.scores(weights, own)
+
+    def losses(
+        self,
+        model: PendingModel,
+        samples: Sequence[NDArray[np.int64]],
+        own: Sequence[Weights] | None = None,
+    ) -> NDArray[np.float64]:
         """Mean loss of a model, or a part of one, on each of several groups of training samples.
 
         Args:
             model: Computed here, if it is not yet.
             samples: Of each group its training-set indices, or numbers row * num_classes + label.
+            own: Of each group, tensors in place of the model's; None: there are none.
 
         Returns:
             Losses of the task, shape (groups,).
         """
         weights = self._computed(model)
-        return self._evaluator.losses(weights, samples)
+        return self._evaluator.losses(weights, samples, [{}] * len(samples) if own is None else own)
 
     def network_of(self, model: PendingModel) -> nn.Module:
         """The network with the weights of a model, in evaluation mode; computes what is not yet."""

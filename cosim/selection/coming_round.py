@@ -66,6 +66,7 @@ class ComingRound:
     def losses(self, clients: Iterable[Client]) -> NDArray[np.float64]:
         """Mean loss of the model on the training samples of each client, shape (clients,).
 
+        With what is the client's own in place of the model's (`System.personal`).
         Cross entropies in nats, or squared errors. The model is computed now, so what is asked for often
         learns in small pieces; a run that is resumed reads these numbers from its checkpoint. Read-only.
 
@@ -75,8 +76,7 @@ class ComingRound:
         clients = tuple(clients)
         names = ",".join(client.name for client in clients)
         key = f"losses {self.edge.name} {self.job.global_round} {self.job.edge_round} {names}"
-        samples = [client.samples for client in clients]
-        return self.cloud.journal.read(key, lambda: self.cloud.learner.losses(self.model, samples))
+        return self.cloud.journal.read(key, lambda: self.cloud.losses(self.model, clients))
 
     def known_snr(self, clients: Iterable[Client]) -> NDArray[np.float64]:
         """SNR of each client at its highest power in an equal share of the band, shape (clients,).

@@ -1,12 +1,15 @@
 """Cloud: the server that holds the learner and closes global rounds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
@@ -16,6 +19,7 @@ from cosim.learning.graph.combinations import ReceivedModel
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.own_models import OwnModels
 from cosim.learning.schedules.schedule import in_round
 from cosim.names import CLOUD, codec_of, personal_of
 from cosim.records import Evaluation, Round
@@ -71,6 +75,7 @@ class Cloud(Server):
 
     Attributes:
         workload: What training and carrying a part of the model takes.
+        own_models: What clients have in place of tensors of the global model.
         known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
         journal: What is read from weights on the way.
         living: Models beside the global one that somebody has started from or works on, by name.
@@ -81,6 +86,7 @@ class Cloud(Server):
     shape: NetworkShape
     end: End
     workload: Workload
+    own_models: OwnModels
     evaluation: EvaluationTimes
     listener: Callable[[VersionReport], None]
     known: Checkpoint | None = None
@@ -171,6 +177,17 @@ class Cloud(Server):
 
         return of_client
 
+    def losses(self, model: PendingModel, clients: Sequence[Client]) -> NDArray[np.float64]:
+        """Mean loss on the training samples of each client, of the model with what is the client's own.
+
+        Returns:
+            Losses of the task, shape (clients,).
+        """
+        needed = [self.own_models.states(client.name, self.states) for client in clients]
+        self.learner.compute(model, *chain.from_iterable(needed))
+        own = [self.own_models.tensors(client.name, self.states) for client in clients]
+        return self.learner.losses(model, [client.samples for client in clients], own)
+
     def close_round(
         self, sim: Simulation, global_round: int, start_s: float, model: PendingModel
     ) -> PendingModel:
@@ -228,7 +245,8 @@ class Cloud(Server):
             evaluation = known.evaluation_of(progress.version, progress.time_s)
         else:
             self.learner.compute(last.model, *last.states.values(), *last.living.values())
-            scores, measures = self.learner.evaluate(last.model), self.learner.measures
+            own = self.own_models.of_all(last.states) if self.learner.task.reads_own_models else None
+            scores, measures = self.learner.evaluate(last.model, own), self.learner.measures
             evaluation = Evaluation(progress.time_s, progress.version, scores, measures, standing.rest_j)
         sim._trace.record(evaluation)
         trained = self.learner.trained(self._asked)

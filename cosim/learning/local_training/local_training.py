@@ -26,6 +26,10 @@ with the client's next update, or at the next evaluation, since a checkpoint hol
 `keeps_what_arrived = True` the client keeps a state only where its server takes the update in: for rules
 whose server counts on what its clients hold.
 
+What a rule with a state keeps of the network by hand, such as a client's own last layer, is scored by client
+(`PersonalAccuracy`) where its method `personal_tensors` finds it in the state. Without a line of code
+`System.personal` keeps layers with every rule.
+
 A rule may let other tensors travel beside the model, both ways (`companions`, by name and shape): `train`
 finds them in `client.companions`, zero at first, and what they hold at the end arrives with the update. The
 server takes their mean, or what `received` makes of it.
@@ -61,6 +65,7 @@ if TYPE_CHECKING:
 
     from cosim.learning.graph.pending import PendingModel
     from cosim.learning.learner import Learner
+    from cosim.learning.network.weights import Weights
     from cosim.learning.programs.client_by_client import ClientView
     from cosim.learning.programs.program import Program
 
@@ -112,6 +117,19 @@ class LocalTraining(Port):
         """What travels beside a model of a shape, by names that no tensor of a network has; zero at first."""
         return {}
 
+    def personal_tensors(self, state: "Weights") -> "Mapping[str, Tensor]":
+        """Tensors of the network that a client has in place of the global model's, by their names in it.
+
+        Args:
+            state: What `train` has returned at the client's last training; not to be changed.
+        """
+        return {}
+
+    @property
+    def keeps_tensors(self) -> bool:
+        """Whether its state holds such tensors."""
+        return type(self).personal_tensors is not LocalTraining.personal_tensors
+
     def received(self, model: "PendingModel", mean: "PendingModel", share: float) -> "PendingModel":
         """What an edge server makes of the mean of updates and their companions, before its own rule steps.
 
@@ -123,7 +141,13 @@ class LocalTraining(Port):
         return mean
 
     def fit(self, system: Any) -> None:
-        """Refuse companions, and a state of what arrived, where they do not arrive as the model does."""
+        """Refuse companions, and a state of what arrived, where they do not arrive as the model does.
+
+        Also tensors of a state that is not kept.
+        """
+        if self.keeps_tensors and not self.keeps_state:
+            rule = "personal_tensors reads what clients keep, and they keep nothing"
+            raise refuse(type(self), "keeps_state", False, rule, "keeps_state = True in the class")
         accompanies = type(self).companions is not LocalTraining.companions
         if (accompanies or self.keeps_what_arrived) and not system.protocol.takes_sums:
             kind, own = type(system.protocol).__name__, type(self).__name__

@@ -8,6 +8,7 @@ the evaluations, after those of the task itself.
 | MacroF1 | mean over classes of F1 |
 | ClassAccuracy | accuracy on the samples of each class |
 | ClientAccuracy | accuracy on each client's own test share: mean, worst tenth, spread |
+| PersonalAccuracy | the same, of each client's own model |
 
 Usage, in a module `rules`, for `metrics=("rules:Kappa",)`::
 
@@ -80,12 +81,15 @@ class Metric(Port, ABC):
 
     Attributes:
         reads_owners: Whether it asks to whose test share samples belong; a class says so.
+        is_personal: Whether the answers to a client's test share are those of its own model, with what it
+            keeps to itself in place of the global model's; a class that `reads_owners` says so.
         takes_no_answers: Whether its scores are right where samples have no answer (`Answers.predicted`); a
             class says so. Else it is not asked then, and its columns are nan.
     """
 
     shortcuts = stand_for(takes_no_answers=("scores",))
     reads_owners: ClassVar[bool] = False
+    is_personal: ClassVar[bool] = False
     takes_no_answers: ClassVar[bool] = False
 
     def check(self, dataset: "Dataset") -> None:

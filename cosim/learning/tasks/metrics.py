@@ -78,14 +78,15 @@ class ClientAccuracy(Metric):
 
     reads_owners: ClassVar[bool] = True
     takes_no_answers: ClassVar[bool] = True
+    columns: ClassVar[tuple[str, str, str]] = ("client_accuracy", "worst_tenth_accuracy", "client_spread")
+    whose: ClassVar[str] = "clients"
 
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
         """Three columns."""
-        return {
-            "client_accuracy": Measure("mean accuracy of clients", higher_is_better=True, is_share=True),
-            "worst_tenth_accuracy": Measure("worst tenth of clients", higher_is_better=True, is_share=True),
-            "client_spread": Measure("spread over clients", higher_is_better=False, is_share=True),
-        }
+        mean = Measure(f"mean accuracy of {self.whose}", higher_is_better=True, is_share=True)
+        worst = Measure(f"worst tenth of {self.whose}", higher_is_better=True, is_share=True)
+        spread = Measure(f"spread over {self.whose}", higher_is_better=False, is_share=True)
+        return dict(zip(self.columns, (mean, worst, spread), strict=True))
 
     def scores(self, answers: Answers) -> Mapping[str, float]:
         """Over those who have a share."""
@@ -94,8 +95,16 @@ class ClientAccuracy(Metric):
         is_right, owners = (answers.predicted == answers.targets)[is_owned], answers.owners[is_owned]
         sizes = np.bincount(owners)
         of_client = np.sort(np.bincount(owners, weights=is_right)[sizes > 0] / sizes[sizes > 0])
-        return {
-            "client_accuracy": float(of_client.mean()),
-            "worst_tenth_accuracy": float(of_client[: -(-len(of_client) // 10)].mean()),
-            "client_spread": float(of_client.std()),
-        }
+        worst = of_client[: -(-len(of_client) // 10)]
+        found = float(of_client.mean()), float(worst.mean()), float(of_client.std())
+        return dict(zip(self.columns, found, strict=True))
+
+
+@configuration
+class PersonalAccuracy(ClientAccuracy):
+    """The same of each client's own model: the global one with what the client keeps to itself."""
+
+    is_personal: ClassVar[bool] = True
+    takes_no_answers: ClassVar[bool] = True
+    columns: ClassVar[tuple[str, str, str]] = ("personal_accuracy", "worst_tenth_personal", "personal_spread")
+    whose: ClassVar[str] = "personal models"

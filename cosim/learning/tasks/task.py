@@ -48,8 +48,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from cosim.configuration import ConfigurationError, Port, class_of, configuration, field, stand_for
+from cosim.configuration import (
+    ConfigurationError,
+    Port,
+    class_of,
+    configuration,
+    field,
+    parts_of,
+    refuse,
+    stand_for,
+)
 from cosim.data.pairs import is_one_hot, is_whole
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.tasks.answered import are_answers, predicted_classes
 from cosim.learning.tasks.metric import Answers, are_metrics, named_metrics
 from cosim.records import Measure
@@ -130,6 +140,22 @@ class Task(Port, ABC):
         """Whether a metric asks to whose test share samples belong."""
         return any(metric.reads_owners for metric in named_metrics(self.metrics))
 
+    @property
+    def reads_own_models(self) -> bool:
+        """Whether a metric is of clients' own models."""
+        return any(metric.is_personal for metric in named_metrics(self.metrics))
+
+    def fit(self, system: Any) -> None:
+        """Refuse metrics of own models where clients have none."""
+        rules = [part for part in parts_of(system) if isinstance(part, LocalTraining)]
+        if self.reads_own_models and not (system.personal or any(rule.keeps_tensors for rule in rules)):
+            names = [type(metric).__name__ for metric in named_metrics(self.metrics) if metric.is_personal]
+            rule = (
+                f"{names[0]} is of clients' own models, and clients keep nothing of the model to themselves"
+            )
+            fix = "System.personal, such as the last layer; or ClientAccuracy"
+            raise refuse(type(self), "metrics", self.metrics, rule, fix)
+
     def columns(self, dataset: "Dataset") -> Mapping[str, Measure]:
         """Column -> what is reported in it, those of the metrics last."""
         columns = dict(self.measures())
@@ -137,13 +163,20 @@ class Task(Port, ABC):
             columns |= metric.measures(dataset)
         return columns
 
-    def metric_scores(self, answers: Answers, dataset: "Dataset") -> Mapping[str, float]:
-        """Column of a metric -> value."""
+    def metric_scores(
+        self, answers: Answers, dataset: "Dataset", personal: Answers | None = None
+    ) -> Mapping[str, float]:
+        """Column of a metric -> value.
+
+        Args:
+            answers: Of the global model.
+            personal: Of each client's own model to its test share; None: of the global model.
+        """
         scores: dict[str, float] = {}
-        are_all = bool(are_answers(answers.outputs).all())
         for metric in named_metrics(self.metrics):
-            if are_all or metric.takes_no_answers:
-                scores |= metric.scores(answers.own)
+            given = personal if personal is not None and metric.is_personal else answers
+            if metric.takes_no_answers or are_answers(given.outputs).all():
+                scores |= metric.scores(given.own)
             else:
                 scores |= dict.fromkeys(metric.measures(dataset), math.nan)
         return scores
