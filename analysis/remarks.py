@@ -18,7 +18,7 @@ from cosim.results import Result
 
 def remarks_on(designs: Sequence[Design]) -> list[str]:
     """Of all runs of designs, in turn."""
-    return [words for design in designs for run in design.runs for words in _of_run(design, run)]
+    return [words for design in designs for words in _of_design(design)]
 
 
 def remarks_on_study(runs: pd.DataFrame) -> list[str]:
@@ -52,6 +52,13 @@ def _of_run(design: Design, run: Result) -> list[str]:
         )
     elif not counted:
         remarks.append(f"{name} repeats a seed of its design; not counted.")
-    if run.summary.is_diverged:
-        remarks.append(f"{name} has a score that is no finite number: its training diverged.")
+    return remarks
+
+
+def _of_design(design: Design) -> list[str]:
+    """On its runs, and on those together whose training has diverged."""
+    remarks = [words for run in design.runs for words in _of_run(design, run)]
+    if seeds := [str(seed_of(run)) for run in design.counted if run.summary.is_diverged]:
+        runs = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
+        remarks.append(f"{design.name}: a score of {runs} is no finite number.")
     return remarks
