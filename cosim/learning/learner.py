@@ -138,7 +138,7 @@ class Learner:
                 "leave it out, for one per core."
             )
         self._network = ready_copy(network)  # other threads may use the network itself
-        self.shape = with_personal(shape_of(self._network, dataset.test_x), personal)
+        self.shape = with_personal(shape_of(self._network, dataset.test_x), personal, self._network)
         self.dropout = dropping_layers(self._network)
         self.num_global_features = dataset.num_global_features
         self._device, self._brings_weights = device, brings_weights

@@ -65,7 +65,7 @@ class NothingLearned(Learner):
 
     def _know(self, network: nn.Module) -> None:
         outline = self._dataset
-        self.shape = with_personal(shape_of(network, outline.test_x), self._personal)
+        self.shape = with_personal(shape_of(network, outline.test_x), self._personal, network)
         self.flops = TrainingFlops(network, self.shape, outline)
         self.dropout = dropping_layers(network)
         is_text = outline.test_x.dtype == np.int64  # whose groups are those that the files have

@@ -193,8 +193,8 @@ class Study:
             watch(folder, title if progress else None) as watching,
         ):
             keep_seeds(folder, self.seeds)
-            notes, asked = watching.folder, (records, keep)
-            runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, notes, *asked)
+            notes = watching.folder
+            runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, notes, records, keep)
 
             def ended() -> None:
                 runs.write(now=False)

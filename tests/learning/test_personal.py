@@ -400,8 +400,39 @@ def test_protocols_that_cut_the_network_are_refused(played, why):
         cosim.run(played)
 
 
+class Tied(nn.Module):
+    """Two layers with one weight, a scale of its own, a head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(12))
+        self.first, self.second, self.head = nn.Linear(12, 12), nn.Linear(12, 12), nn.Linear(12, 4)
+        self.second.weight = self.first.weight
+
+    def reset_parameters(self) -> None:
+        """Ones."""
+        nn.init.ones_(self.scale)
+
+    def forward(self, x_BD):
+        return self.head(torch.relu(self.second(torch.relu(self.first(x_BD * self.scale)))))
+
+
+def test_a_tensor_that_layers_share_stays_or_travels_as_one():
+    shape = NetworkShape.of(Tied())
+    found = with_personal(shape, ("first", "second", "scale"), Tied()).personal
+    assert found == {"scale", "first.weight", "first.bias", "second.bias"}
+    for word, other in (("first", "second"), ("second", "first")):
+        message = rf"{word}\.weight and {other}\.weight are one tensor.*fix: {other} too, or neither"
+        with pytest.raises(ConfigurationError, match=message):
+            with_personal(shape, (word,), Tied())
+    with pytest.raises(
+        ConfigurationError, match=r"known are scale, first, second, head, batch norm, running"
+    ):
+        with_personal(shape, ("third",), Tied())
+
+
 def test_what_clients_keep_is_counted_before_a_run_starts():
     shape = NetworkShape.of(Normalised())
-    kept = with_personal(shape, ("batch norm",))
+    kept = with_personal(shape, ("batch norm",), Normalised())
     assert (kept.num_values(), kept.num_sent(), kept.num_parameters()) == (172, 140, 156)
     assert kept_values_of(system(("batch norm",)), kept) == 5 * 32
