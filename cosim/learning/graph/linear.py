@@ -1,7 +1,7 @@
 """Linear combinations of updates and models.
 
-Parameters are moved along changes, and running statistics and state are averaged: a change that counts more than
-once, or is added to another model than it is of, would take a variance below 0. They are the mean of the
+Parameters are moved along changes, and running statistics and state are averaged: a change that counts more
+than once, or is added to another model than it is of, would take a variance below 0. They are the mean of the
 results, by their coefficients, as far as these make up the whole, and for the rest what the model had.
 """
 
