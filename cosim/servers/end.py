@@ -191,7 +191,8 @@ class AfterSeconds(End):
 class AfterTarget(End):
     """The end with the evaluation at which the headline score, such as the accuracy, has reached a target.
 
-    What a run takes to a target is what it would have been in a longer run.
+    What a run takes to a target is what it would have been in a longer run. A model that has diverged, of
+    which a score is nan or infinitely bad, reaches none.
 
     Attributes:
         target: A value of the first score that the task reports, at least as good as which it must be; of a

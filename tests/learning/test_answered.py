@@ -154,3 +154,17 @@ def test_what_a_task_or_metric_of_ones_own_makes_of_no_answer_counts_where_it_sa
     assert math.isnan(found["accuracy"]) == (type(task) is Naive)
     assert math.isnan(found["naive"])
     assert found["knowing"] == 0.0
+
+
+class AccuracyAlone(cosim.Classification):
+    """A subclass that reports nothing of which nan would be seen."""
+
+    def measures(self):
+        return {"accuracy": cosim.Measure("accuracy", higher_is_better=True, is_share=True)}
+
+
+def test_a_task_that_reports_other_measures_says_of_its_own_whether_it_takes_no_answers():
+    assert [kind.takes_no_answers for kind in (cosim.Classification, cosim.Regression, cosim.NextToken)] == [
+        True
+    ] * 3
+    assert not AccuracyAlone.takes_no_answers

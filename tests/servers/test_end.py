@@ -223,8 +223,10 @@ def test_a_run_that_does_not_get_there_ends_at_the_latest(latest):
         ),
         (Measure("loss", higher_is_better=False), 0.5, 1, [0.6, 0.5], [False, True]),
         (Measure("loss", higher_is_better=False), 0.5, 2, [0.4, 0.6, 0.3, 0.2], [False, False, False, True]),
+        (Measure("loss", higher_is_better=False), 0.5, 1, [np.nan, np.inf, 0.4], [False, False, True]),
+        (Measure("accuracy", higher_is_better=True), 0.5, 1, [np.nan, -np.inf, 0.6], [False, False, True]),
     ],
-    ids=["accuracy", "accuracy held", "loss", "loss held"],
+    ids=["accuracy", "accuracy held", "loss", "loss held", "no loss", "no accuracy"],
 )
 def test_a_target_is_reached_by_the_first_score_alone(measure, target, held, scores, found):
     other = Measure("other", higher_is_better=not measure.higher_is_better)

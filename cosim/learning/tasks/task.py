@@ -86,7 +86,7 @@ class Task(Port, ABC):
         metrics: Names of what else is reported, such as MacroF1, or module:Class of your own. [no source]
     """
 
-    shortcuts = stand_for(is_cross_entropy=("loss",), takes_no_answers=("sums", "scores"))
+    shortcuts = stand_for(is_cross_entropy=("loss",), takes_no_answers=("measures", "sums", "scores"))
     is_cross_entropy: ClassVar[bool] = False
     reads_training_set: ClassVar[bool] = False
     takes_no_answers: ClassVar[bool] = False
