@@ -7,11 +7,11 @@ Usage::
 A network that can be split into submodels says so as plain data, so that other kinds of network join by
 declaration only:
 
-    unit_groups         group name -> ((name, axis), ...): what one group of units cuts, of parameters and of
-                        running statistics
-    running_statistics  names of buffers that every batch moves; others are found by a trial
-    relu_layers         (weight name, bias name or None) of every layer, inputs first, for a network that is
-                        only fully connected layers with ReLU between
+    unit_groups     group name -> ((name, axis), ...): what one group of units cuts, of parameters and of
+                    buffers
+    moving_buffers  names of buffers that training moves; others are found by a trial
+    relu_layers     (weight name, bias name or None) of every layer, inputs first, for a network that is only
+                    fully connected layers with ReLU between
 
 Parameters without requires_grad are frozen: they never travel, and all clients share them. A network of which
 the server keeps a part has modules `central` and `local`, with `num_global_features` and

@@ -138,7 +138,7 @@ class ResNet18(nn.Module):
 
     Attributes:
         unit_groups: Group name -> (name, axis) pairs, of parameters and of running statistics.
-        running_statistics: Names of all buffers.
+        moving_buffers: Names of all buffers.
 
     Raises:
         ValueError: no such stem.
@@ -175,7 +175,7 @@ class ResNet18(nn.Module):
             for block in self.unit_groups
             for name in ("running_mean", "running_var")
         }
-        self.running_statistics = tuple(name for name, _ in self.named_buffers())
+        self.moving_buffers = tuple(name for name, _ in self.named_buffers())
 
     def forward(self, x_BD: Tensor) -> Tensor:
         """Class scores (logits), shape (batch, classes), of pictures as rows, shape (batch, features).

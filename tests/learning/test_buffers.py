@@ -1,5 +1,7 @@
 """Buffers are three things: running statistics, state of a network's own, and constants."""
 
+from functools import partial
+
 import attrs
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ from torch.nn import functional as F
 
 import cosim
 from cosim import ConfigurationError
-from cosim.learning.graph.combinations import mean
+from cosim.learning.graph.combinations import assemble, mean, submodel
 from cosim.learning.graph.pending import InitialModel, PendingUpdate
 from cosim.learning.learner import Learner
+from cosim.learning.network.submodels import Part
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.probe.buffers import shape_of
 from cosim.learning.programs.sgd_steps import mini_batches
@@ -377,6 +380,91 @@ def test_counts_are_numbers_in_a_model_and_counts_again_in_a_network():
     assert network.began
     right = network(torch.tensor(DATA.test_x)).argmax(1).numpy() == DATA.test_y
     assert learner.evaluate(model)["accuracy"] == right.mean()
+
+
+# --- buffers that a function moves, and no forward pass ---
+
+
+class Prototypes(Dense):
+    """A row for each class, and how many samples it is of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(4, 5))
+        self.register_buffer("counts", torch.zeros(4, dtype=torch.int64))
+
+
+class Declared(Prototypes):
+    def __init__(self) -> None:
+        super().__init__()
+        self.moving_buffers = ("rows", "counts")
+
+
+def prototypes(network, batches, state, rng):
+    steps(network, batches := list(batches), state, rng)
+    for x, y in batches:
+        with torch.no_grad():
+            network.rows.index_add_(0, y, network.a(x))
+        network.counts += torch.bincount(y, minlength=4)
+
+
+MOVING = cosim.TorchFunction(batch_size=BATCH_SIZE, function=f"{__name__}:prototypes")
+
+
+def test_what_a_function_moves_travels_where_it_is_declared():
+    learner = Learner(Declared(), DATA, num_workers=2, brings_weights=True)
+    model = learner.initial_model(key=1)
+    assert learner.shape.whole_numbers == ("counts",)
+    found = learner.weights(mean(updates_of(model, MOVING)))
+    batches = [mini_batches(u.samples, u.num_steps, BATCH_SIZE, u.key) for u in updates_of(model, MOVING)]
+    counts = sum(np.bincount(DATA.train_y[batch.ravel()], minlength=4) for batch in batches)
+    np.testing.assert_allclose(found["counts"], counts / 3, rtol=1e-6)
+    assert (found["rows"] != 0.0).any()
+
+
+def test_what_a_function_moves_is_refused_where_it_would_be_lost():
+    """Not so a table that is filled once."""
+    learner = Learner(Prototypes(), DATA, num_workers=1)
+    with pytest.raises(ConfigurationError, match=r"moves counts, rows .* self\.moving_buffers = \('c"):
+        learner.weights(mean(updates_of(learner.initial_model(key=1), MOVING)))
+    learner = Learner(Filled(), DATA, num_workers=1)
+    learner.weights(mean(updates_of(learner.initial_model(key=1), FUNCTION)))
+
+
+# --- parts of a network ---
+
+
+class InParts(Counting):
+    """A scale for each unit, constant, and a counter of the whole."""
+
+    def __init__(self, width: int = 5) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(12, width), nn.Linear(width, 4)
+        self.register_buffer("scales", torch.arange(1.0, width + 1.0))
+        self.unit_groups = {"units": (("a.weight", 0), ("a.bias", 0), ("scales", 0), ("b.weight", 1))}
+
+    def kept(self, h):
+        return super().kept(h) * self.scales
+
+
+def test_a_part_has_its_share_of_declared_buffers_and_all_of_the_state():
+    network = InParts()
+    shape = shape_of(network, X)
+    assert tuple(shape.statistics) == ("scales",)
+    assert tuple(shape.state) == ("steps", "began")
+    learner = Learner(network, DATA, num_workers=1, brings_weights=True)
+    model, parts = learner.initial_model(key=1), [Part({"units": [0, 3]}), Part({"units": [1, 2, 4]})]
+    cells = []
+    for part, width in zip(parts, (2, 3), strict=True):
+        update = updates_of(submodel(model, part), SGD)[width - 2]
+        cells.append(mean([update]))
+        start = {name: torch.tensor(values) for name, values in learner.weights(update.start).items()}
+        assert start["scales"].tolist() == [unit + 1.0 for unit in part.units["units"]]
+        for name, values in by_hand(partial(InParts, width), start, update).items():
+            np.testing.assert_allclose(learner.weights(cells[-1])[name], values, rtol=1e-5, atol=3e-6)
+    whole = learner.weights(assemble(parts, cells))
+    np.testing.assert_array_equal(whole["scales"], network.scales)
+    assert whole["steps"] == NUM_STEPS
 
 
 # --- what is refused ---

@@ -33,12 +33,12 @@ class _Counted(TorchDispatchMode):
     def __init__(self, known: Iterable[torch.Tensor]) -> None:
         super().__init__()
         self.most_bytes = self._num_bytes = 0
-        self._living = {values.untyped_storage()._cdata for values in known}
+        self._living = {values.untyped_storage()._cdata for values in known if _has_storage(values)}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         for leaf in tree_leaves(made):
-            if isinstance(leaf, torch.Tensor):
+            if isinstance(leaf, torch.Tensor) and _has_storage(leaf):
                 self._note(leaf.untyped_storage())
         return made
 
@@ -53,6 +53,10 @@ class _Counted(TorchDispatchMode):
     def _freed(self, place: int, num_bytes: int) -> None:
         self._living.discard(place)
         self._num_bytes -= num_bytes
+
+
+def _has_storage(values: torch.Tensor) -> bool:
+    return values.layout == torch.strided  # sparse ones have none of their own
 
 
 def forward_bytes(network: nn.Module, x_1D: NDArray[Any]) -> int:

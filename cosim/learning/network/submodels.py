@@ -81,7 +81,7 @@ class NetworkShape:
         personal: Tensors that clients keep to themselves (`cosim.learning.network.personal`): they are part
             of a model and never travel.
         state: Any other buffer that training moves -> shape.
-        whole_numbers: State that a network holds as whole numbers or truths. A model has their mean, which
+        whole_numbers: What of both a network holds as whole numbers or truths. A model has their mean, which
             is none; it is rounded where it is put into a network.
 
     Raises:
@@ -141,7 +141,11 @@ class NetworkShape:
             {name: tuple(v.shape) for name, v in buffers.items() if name in statistics},
             getattr(network, "summed_statistics", {}),
             state={name: tuple(v.shape) for name, v in buffers.items() if name in state},
-            whole_numbers=tuple(n for n, v in buffers.items() if n in state and not v.is_floating_point()),
+            whole_numbers=tuple(
+                name
+                for name, values in buffers.items()
+                if (name in state or name in statistics) and not values.is_floating_point()
+            ),
         )
 
     @property
@@ -221,10 +225,10 @@ class NetworkShape:
 
 
 def declared_statistics(network: Any) -> set[str]:
-    """Names of what a network says that it moves with every batch or cuts, as far as they are buffers."""
+    """Names of what a network says that training moves or that a part has a part of, buffers among them."""
     cuts = getattr(network, "unit_groups", {}).values()
     names = {name for group in cuts for name, _ in group}
-    return names | {*getattr(network, "summed_statistics", {}), *getattr(network, "running_statistics", ())}
+    return names | {*getattr(network, "summed_statistics", {}), *getattr(network, "moving_buffers", ())}
 
 
 Counts = dict[str, tuple[int, ...]]

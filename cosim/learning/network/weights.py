@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 from cosim.configuration import ConfigurationError
 from cosim.global_generators import seeded
@@ -84,6 +85,15 @@ def own_weights(network: nn.Module, shape: NetworkShape | None = None, device: s
     tensors = dict(network.named_parameters()) | dict(network.named_buffers())
     names = (shape or NetworkShape.of(network)).tensors
     return {name: tensors[name].detach().to(device, torch.float32, copy=True) for name in names}
+
+
+def differ(values: Tensor, others: Tensor) -> bool:
+    """Whether values are others, where they can be told; what is no number is like itself."""
+    if values.shape != others.shape:
+        return True
+    if values.layout != torch.strided or isinstance(values, FakeTensor):
+        return False
+    return bool(((values != others) & ((values == values) | (others == others))).any())
 
 
 def in_own_types(network: nn.Module, weights: Weights) -> Weights:

@@ -6,16 +6,17 @@
 | state of its own | what training mode writes or assigns otherwise | travels with a model |
 | constants | the rest: tables, masks, positions | stay with the network, cost no bits |
 
-A network whose only buffers are those of torch's normalisation layers, or declared as `running_statistics` or
-in its `unit_groups`, says it without a trial. Of any other a copy takes two samples, in training mode and in
+A network whose only buffers are those of torch's normalisation layers, or declared as `moving_buffers` or in
+its `unit_groups`, says it without a trial. Of any other a copy takes two samples, in training mode and in
 evaluation mode, and every operation is asked what it writes into. Values do not matter, so a network without
 any, in a run of which only times are asked, is sorted as the one that learns. Where training mode moves a
 state, a second pass begins with the same buffers: what that leaves alone is a table that is filled once.
 
-Scope and limitations: what is written on a condition that two samples do not meet is not seen, nor is what is
-written past torch, through NumPy for instance. `num_batches_tracked` of torch's layers counts for nothing
-else than `momentum = None`, which is refused, and does not travel. A network that does not take the samples
-is sorted by its layers alone; `probe.network` then refuses it.
+Scope and limitations: what is written on a condition that two samples do not meet is not seen. What a train
+function of a user's own moves, and no forward pass, has to be declared (`programs.client_by_client` refuses
+it else). `num_batches_tracked` of torch's layers counts for nothing else than `momentum = None`, which is
+refused, and does not travel. A network that does not take the samples is sorted by its layers alone;
+`probe.network` then refuses it.
 
 Validation: tests/learning/test_buffers.py.
 """
@@ -35,7 +36,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from cosim.configuration import ConfigurationError
 from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.network.submodels import MEAN, VARIANCE, NetworkShape, declared_statistics
-from cosim.learning.network.weights import kept_modes, lacks_values, own_copy
+from cosim.learning.network.weights import differ, kept_modes, lacks_values, own_copy
 from cosim.learning.probe.draws import outputs_without_draws
 
 COUNTER = "num_batches_tracked"
@@ -175,7 +176,10 @@ def _moved(module: nn.Module, firsts: dict[str, Tensor], passed: Pass) -> Moved:
     moved = {
         name
         for name, place in places.items()
-        if place in writes.others or ended.get(name) is not given[name] or _place(given[name]) != place
+        if place in writes.others
+        or ended.get(name) is not given[name]
+        or _place(given[name]) != place
+        or (name in firsts and differ(given[name], firsts[name]))
     }
     return Moved(frozenset(statistics), frozenset(moved - statistics - _counters(module)))
 

@@ -9,8 +9,9 @@ well, and what the function draws itself it draws from `client.generator`; draws
 threads share are refused (`cosim.learning.own_functions`).
 
 Scope and limitations: slower than a batched program where networks are small, about as fast where a client is
-trained alone anyway (convolutions, dropout, frozen layers). Of a part of a network, the module keeps the
-sizes that its layers print, and has the part's tensors.
+trained alone anyway (convolutions, dropout, frozen layers). A buffer that only a function moves, and no
+forward pass, travels where the network declares it (`moving_buffers`), and is refused else. Of a part of a
+network, the module keeps the sizes that its layers print, and has the part's tensors.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -22,7 +23,7 @@ from torch import Tensor, nn
 from cosim.configuration import ConfigurationError
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.dropout import keyed_dropout
-from cosim.learning.network.weights import Weights, frozen_on, in_own_types, own_copy
+from cosim.learning.network.weights import Weights, differ, frozen_on, in_own_types, own_copy
 from cosim.learning.own_functions import generator, kept_copies, without_shared_draws
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.training_set import TrainingSet
@@ -156,7 +157,35 @@ class ClientByClient:
         rule, view = update.training, ClientView(update, own, data, dict(companions))
         with torch.enable_grad(), keyed_dropout(own, update.key):
             state = kept_copies(self._function, rule.keeps_state, rule.train(view))
+        self._check_constants(network, own, tensors, data, update)
         return state, tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
+
+    def _check_constants(
+        self,
+        network: nn.Module,
+        trained: nn.Module,
+        tensors: Weights,
+        data: TrainingSet,
+        update: PendingUpdate,
+    ) -> None:
+        """Refuse a function that moves a buffer which does not travel; a pass may fill a table."""
+
+        def moved(other: nn.Module) -> list[str]:
+            before, after = dict(other.named_buffers()), dict(trained.named_buffers())
+            constants = (after.keys() & before.keys()) - tensors.keys()
+            return sorted(name for name in constants if differ(after[name], before[name]))
+
+        if moved(network):
+            filled = own_copy(network).train()
+            x_BD, _ = data.labelled(update.samples[: update.training.batch_size])
+            with torch.no_grad(), keyed_dropout(filled, update.key):
+                filled(x_BD)
+            if names := moved(filled):
+                raise ConfigurationError(
+                    f"{self._function} moves {', '.join(names)} of the network, which no forward pass moves, "
+                    "so it is taken for a constant and does not travel. Usual fix: self.moving_buffers = "
+                    f"{tuple(names)!r} in the network's constructor."
+                )
 
 
 def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:
