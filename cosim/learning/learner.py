@@ -80,7 +80,7 @@ from cosim.learning.resolver import Resolver
 from cosim.learning.slices import Slices
 from cosim.learning.tasks.task import Task, task_for
 from cosim.learning.training_set import TrainingSet
-from cosim.learning.workers import MOST_WORKERS, Workers, num_cores
+from cosim.learning.workers import MOST_WORKERS, Workers, num_cores, one_torch_thread
 from cosim.records import Measure
 
 
@@ -145,8 +145,9 @@ class Learner:
         self._dataset = dataset
         self.flops = TrainingFlops(self._network, self.shape, dataset)
         self.task = task_for(task, dataset)
-        check_task(self.task, dataset)
-        self.manner = check_network(self._network, self.shape, dataset, self.task, device)
+        with one_torch_thread():
+            check_task(self.task, dataset)
+            self.manner = check_network(self._network, self.shape, dataset, self.task, device)
         self.workers = Workers(num_workers)
 
     @cached_property

@@ -91,6 +91,7 @@ class Workers:
 def _compute_with_one_torch_thread() -> None:
     import torch
 
+    torch.get_num_threads()  # at its first use a thread takes over what another has set last
     torch.set_num_threads(1)
 
 

@@ -28,3 +28,13 @@ def test_an_interrupt_while_threads_start_leaves_none_that_waits_for_ever(monkey
         signal.signal(signal.SIGINT, usual)
     for future in submitted:
         future.result(timeout=10.0)
+
+
+def test_a_worker_keeps_one_torch_thread_whatever_another_thread_sets_later():
+    before, workers = torch.get_num_threads(), Workers(2)
+    list(workers.in_order([int, int]))  # they have begun, and used nothing that torch counts threads for
+    try:
+        torch.set_num_threads(3)
+        assert list(workers.in_order([torch.get_num_threads] * 4)) == [1] * 4
+    finally:
+        torch.set_num_threads(before)
