@@ -10,7 +10,7 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | `check_uplink` | an uplink: uploads whole and cut, alone and beside others; what is known beforehand |
 | `check_downlink` | a downlink: downloads whole and cut, alone and beside others; its model codec |
 | `check_local_training` | a training rule: no update depends on which clients are trained beside its own |
-| `check_network` | a network: its own samples and weights are all it depends on; it trains as by torch alone |
+| `check_network` | a network: its own samples and weights are all it depends on; trains as by torch alone |
 | `check_task` | a task: its loss is a mean, its sums add up over slices of a data set |
 | `check_selection` | a rule that chooses clients |
 | `check_presence` | when clients are there: windows in order, each client's own |
