@@ -51,7 +51,8 @@ class Dataset:
             samples,), int64, -1: nobody's; None: there are no such shares.
 
     Raises:
-        ConfigurationError: shapes, types or labels that break these rules.
+        ConfigurationError: shapes, types, labels or owners that break these rules, or numbers that are
+            not finite.
     """
 
     name: str
@@ -154,7 +155,7 @@ class Dataset:
         """A data set of arrays, or of data sets as torch has them.
 
         Floats become float32, whole numbers of 32 or 64 bits tokens; samples keep their shape. Labels that
-        are whole numbers are classes, others quantities to be predicted.
+        are whole numbers, or true and false, are classes, floats quantities to be predicted.
 
         Args:
             name: What a table calls it.

@@ -97,7 +97,8 @@ def _dealt_to(
     Raises:
         ConfigurationError: Nothing, or what are no samples.
     """
-    samples, rule = np.asarray(dealt[number]), None
+    samples = np.asarray(dealt[number])
+    rule, fix = None, ""
     if samples.ndim != 1 or not samples.size:
         rule, fix = "no samples", "fewer clients, or at least one sample for each"
     elif samples.dtype == bool:

@@ -123,5 +123,5 @@ def shown(value: Any) -> str:
     if value is None:
         return "none (off)"
     if isinstance(value, tuple):
-        return ", ".join(map(shown, value))
+        return ", ".join(map(shown, value)) or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -104,3 +104,117 @@ def test_shared_draws_and_states_that_nobody_keeps_are_refused_by_the_functions_
 def test_a_learning_rate_that_nobody_asks_for_is_refused():
     with pytest.raises(ConfigurationError, match=r"learning_rate = 0\.3: the function has a step size"):
         system(rule("noisy_momentum", learning_rate=0.3))
+
+
+# --- Mini-batches are the steps that a client pays for ------------------------------------------------------
+
+
+def step(network, x, y, rate=RATE):
+    loss = nn.functional.cross_entropy(network(x), y)
+    gradients = torch.autograd.grad(loss, list(network.parameters()))
+    with torch.no_grad():
+        for values, gradient in zip(network.parameters(), gradients, strict=True):
+            values.sub_(gradient, alpha=rate)
+
+
+def five_epochs(network, batches, state, rng):
+    """As a loop over a torch.utils.data.DataLoader."""
+    for _ in range(5):
+        for x, y in batches:
+            step(network, x, y)
+
+
+def in_two_parts(network, batches, state, rng):
+    """One pass: the first of them by `next`, some in a loop that breaks, the rest in another."""
+    step(network, *next(batches))
+    for number, (x, y) in enumerate(batches):
+        step(network, x, y)
+        if number == 0:
+            break
+    for x, y in batches:
+        step(network, x, y)
+    assert next(batches, None) is None
+
+
+def plain(network, batches, state, rng):
+    """One pass."""
+    assert len(batches) == worlds.STEPS
+    for x, y in batches:
+        step(network, x, y)
+
+
+def stops_early(network, batches, state, rng):
+    """The first two."""
+    for _, (x, y) in zip(range(2), batches, strict=False):
+        step(network, x, y)
+
+
+def takes_none(network, batches, state, rng):
+    """Nothing."""
+
+
+def with_rate(network, batches, state, rng, learning_rate):
+    """One pass, with the rate of the rule."""
+    for x, y in batches:
+        step(network, x, y, learning_rate)
+
+
+def with_anything(network, batches, state, rng, **others):
+    """Takes what else there is, and there is nothing."""
+    assert not others
+    plain(network, batches, state, rng)
+
+
+class TwoPasses(LocalTraining):
+    """A class that goes twice through mini-batches, asked for once or twice."""
+
+    asks_again = False
+
+    def train(self, client):
+        """Two passes."""
+        batches = client.batches(client.num_steps, self.batch_size)
+        for _ in range(2):
+            for x, y in batches:
+                step(client.network, x, y)
+            if self.asks_again:
+                batches = client.batches(client.num_steps, self.batch_size)
+
+
+class AsksTwice(TwoPasses):
+    """Asked for twice."""
+
+    asks_again = True
+
+
+def weights(local: LocalTraining):
+    return cosim.run(system(local), num_workers=1).weights
+
+
+def test_a_second_pass_is_refused_and_says_what_to_do():
+    message = r"its 3 mini-batches a second time, .*SameSteps\(num_local_steps=6\) or Epochs\(num_epochs=2\)"
+    for local in (rule("five_epochs"), TwoPasses(batch_size=10)):
+        with pytest.raises(ConfigurationError, match=message):
+            weights(local)
+    assert weights(AsksTwice(batch_size=10)) is not None
+
+
+def test_one_pass_may_be_made_in_parts_and_end_early_but_not_before_its_first():
+    expected = weights(cosim.Sgd(batch_size=10, learning_rate=RATE))
+    for found in (rule("plain"), rule("in_two_parts"), rule("with_anything")):
+        for name, values in weights(found).items():
+            np.testing.assert_allclose(values, expected[name], rtol=1e-4, atol=1e-6)
+    early = weights(rule("stops_early"))
+    assert all(not np.allclose(early[name], values, atol=1e-4) for name, values in expected.items())
+    with pytest.raises(ConfigurationError, match=r"takes_none takes none of its 3 mini-batches.*for x, y in"):
+        weights(rule("takes_none"))
+
+
+def test_a_function_that_asks_for_the_learning_rate_gets_that_of_the_rule():
+    found = weights(rule("with_rate", learning_rate=0.3))
+    expected = weights(cosim.Sgd(batch_size=10, learning_rate=0.3))
+    for name, values in found.items():
+        np.testing.assert_allclose(values, expected[name], rtol=1e-4, atol=1e-6)
+    with pytest.raises(
+        ConfigurationError, match=r"has no parameter learning_rate.*a parameter learning_rate of"
+    ):
+        system(rule("plain", learning_rate=0.3))
