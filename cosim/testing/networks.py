@@ -53,12 +53,12 @@ def check_network(
             system = attrs.evolve(system, model=network)
             network = network_of(system)
         trained = _Trained(network, system)
+        trained.as_plainly()
+        trained.with_any_number_of_threads()
+        trained.sample_by_sample()
+        check_system(system, network)
     except ConfigurationError as refused:
         raise BrokenLaw(f"before the clock: {refused}") from None
-    trained.as_plainly()
-    trained.with_any_number_of_threads()
-    trained.sample_by_sample()
-    check_system(system, network)
 
 
 class _Trained:
