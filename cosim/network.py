@@ -20,12 +20,13 @@ from cosim.devices.devices import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence
 from cosim.devices.rest import Rest, Rests
+from cosim.global_generators import seeded
 from cosim.learning.graph.pending import PendingState
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.own_models import OwnModels
 from cosim.links.downlink import CellDownlink
 from cosim.links.uplink import ByEvents, Cell, Job, Link
-from cosim.names import ClientNames, client_name, edge_name
+from cosim.names import CLOUD, ClientNames, client_name, edge_name
 from cosim.servers.array_round import downloads_of
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer, RoundClock
@@ -67,7 +68,13 @@ def nodes_of(
         ConfigurationError: Parts that do not fit together.
     """
     sizes = system.sizes()
-    held = cache(lambda: system.data.held(sim, data(), sizes))
+
+    @cache
+    def held() -> Sequence[Callable[[], NDArray[np.int64]]]:
+        dataset = data()
+        with seeded(sim.key(CLOUD, "split")):
+            return system.data.held(sim, dataset, sizes)
+
     if system.evaluation.learns or system.data.outline is None:
         held()
     devices = system.devices.of_clients(sim, sizes)

@@ -149,6 +149,20 @@ def check_fits(known: Checkpoint, learner: "Learner", folder: Path) -> None:
             raise damaged(folder / FILE, "it has weights that are not finite, and an evaluation that is")
 
 
+def check_samples(found: str | None, folder: Path) -> None:
+    """Refuse samples of a user's own that are not those with which a run began.
+
+    Args:
+        found: Hash of those that there are; None: they are no user's.
+    """
+    known = noted(folder).get("samples")
+    if found is not None and known is not None and found != known:
+        raise ConfigurationError(
+            f"resume: {shown(folder)}: began with other samples than its data gives now. Usual fix: the data "
+            "as it was, or another folder."
+        )
+
+
 def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: str) -> None:
     """Refuse a network that is not the one of a run, or has other weights of its own.
 

@@ -36,13 +36,17 @@ from cosim.configuration import (
 )
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
+from cosim.data.loading import Loaded, load
+from cosim.draws import Draws
 from cosim.files import place
 from cosim.folders import alone_in
+from cosim.global_generators import seeded
 from cosim.interrupts import interrupts_kept
 from cosim.journal import Journal
 from cosim.kept_model import LAST, Kept, kept_by
 from cosim.learning.workers import num_cores
 from cosim.named_files.sources import sources_of
+from cosim.names import CLOUD
 from cosim.network import nodes_of
 from cosim.progress import progress_of, say, shown_and_heard
 from cosim.provenance import add_note, provenance, started_with
@@ -51,14 +55,15 @@ from cosim.results import Result
 from cosim.rows.digest import Digest
 from cosim.rows.row_groups import GROUP_ROWS, RowGroups
 from cosim.rows.summary import COMPLETE, NO_VERSION, RUNNING
-from cosim.run_folder import CONFIG, check_fits, create, found_in, stopped
+from cosim.run_folder import CONFIG, check_fits, check_samples, create, found_in, stopped
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.simulation import Process, Simulation, process_of
 from cosim.system import System
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
-    from cosim.learning.network.named import Builder
+    from cosim.learning.network.first_values import FirstValues
+    from cosim.learning.network.named import Named
 
 _SAVE_EVERY_WALL_S, _SAVE_EVERY_SAVES = 15.0, 10.0
 """At least so long, and so many times as long as a save took, since tables are written anew. [no source]"""
@@ -89,9 +94,11 @@ def run(
     """Play a system to its end.
 
     Args:
-        network: The torch.nn.Module that is trained; its weights are drawn anew from the seed, or are its own
-            (`System.initial_weights`). Where nothing is learned it needs no values, so it may lie on torch's
-            device "meta". None: the one that `System.model` names.
+        network: The torch.nn.Module that is trained, or a function without arguments that returns it. It
+            begins as the function makes it under the run's seed; of a module itself, what its layers can
+            reset is drawn from the seed, or all is its own (`System.initial_weights`). Where nothing is
+            learned it needs no values, so it may lie on torch's device "meta". None: the one that
+            `System.model` names.
         out: Run folder to make; None keeps the tables in memory only.
         scenario: Name of the scenario, or module:function, which config.json says.
         data_dir: Folder of the data set's files; None looks in the usual places.
@@ -120,15 +127,16 @@ def run(
             chooses nobody and lets no time pass, when it does.
     """
     from cosim.learning.learner import Learner
+    from cosim.learning.network.named import Named
     from cosim.learning.nothing_learned import NothingLearned
 
     for name, number in (("checkpoint_every", checkpoint_every), ("num_workers", num_workers)):
         if number is not None and number < 1:
             raise ConfigurationError(f"run: {name} = {number}: must be at least 1. Usual fix: None.")
-    if network is not None and not hasattr(network, "named_parameters"):
+    if not (network is None or callable(network) or isinstance(network, Named)):
         raise ConfigurationError(
-            f"run: network = {shown(network)}: must be a torch.nn.Module. Usual fix: out= for a folder, "
-            "System.model for a network by its name."
+            f"run: network = {shown(network)}: must be a torch.nn.Module, or a function that returns one. "
+            "Usual fix: out= for a folder, System.model for a network by its name."
         )
     if scenario is not None and not re.fullmatch(SCENARIO, scenario):
         raise ConfigurationError(
@@ -138,9 +146,10 @@ def run(
     folder = None if out is None else place(out)
     if folder is not None:
         check_reloads(system)
-    with_values = partial(network_of, system, values=True) if network is None else None
-    network = network_of(system) if network is None else network
-    config, sources = configuration_of(system, network, scenario), sources_of(system)
+    is_module = hasattr(network, "named_parameters")
+    with_values = None if is_module else partial(network_of, system, network, values=True)
+    first = first_values_of(system, network)
+    config, sources = configuration_of(system, first, scenario), sources_of(system)
     as_found = resume == "as found"
     if as_found:
         resume = folder is not None and (folder / CONFIG).exists()
@@ -151,17 +160,23 @@ def run(
         if isinstance(found, Result) and as_found:
             return found
         known, sim = stopped(found), Simulation(system.seed, shuffle_ties=shuffle_ties)
-        data = cache(partial(_loaded, system, sim, None if data_dir is None else place(data_dir)))
+        samples = cache(partial(_loaded, system, sim, None if data_dir is None else place(data_dir)))
+
+        def data() -> Dataset:
+            return samples().dataset
+
         if not system.evaluation.learns:
             outline = system.data.outline or data()
-            learner: Learner = NothingLearned(network, outline, system.task, system.personal, with_values)
+            learner: Learner = NothingLearned(
+                first.network, outline, system.task, system.personal, with_values
+            )
         else:
-            brings_weights = system.initial_weights == "network"
-            options = (device, num_workers, brings_weights, system.task, system.personal)
-            learner = Learner(network, data(), *options)
+            options = (device, num_workers, True, system.task, system.personal)
+            learner = Learner(first.network, data(), *options)
         column = kept_by(keep, learner.measures if system.evaluation.learns else {})
         if folder is not None and known is not None:
             check_fits(known, learner, folder)
+            check_samples(samples().hash if system.evaluation.learns else None, folder)
         title = progress if isinstance(progress, str) else scenario or "run"
         if progress:
             show = alone.enter_context(progress_of(title))
@@ -192,7 +207,12 @@ def run(
             origin["training"] = learner.manner.words
             if progress and learner.manner.cannot_batch is not None:
                 say(f"{title}: {learner.manner.words}")
-        origin["initial_weights"] = config["network"].get("weights", "drawn from the seed")
+        if system.evaluation.learns:
+            origin["samples"] = samples().hash
+            own_weights = first.known_by.get("weights") if system.initial_weights == "network" else None
+            origin["initial_weights"] = own_weights or first.words
+            if progress and first.given:
+                say(f"{title}: first values are {first.words}")
         if folder is not None and not resume:
             create(folder, config, origin)
             alone.enter_context(alone_in(folder, "run"))
@@ -217,13 +237,15 @@ def run(
     return writer.with_what_was_learned(saved)
 
 
-def _loaded(system: System, sim: Simulation, data_dir: Path | None) -> Dataset:
+def _loaded(system: System, sim: Simulation, data_dir: Path | None) -> Loaded:
     """The data set, with the clients' test shares where something asks for them."""
-    dataset = system.data.load(sim, data_dir)
+    found = load(system.data, system.seed, data_dir, sim)
     if system.task is None or not system.task.reads_owners:
-        return dataset
+        return found
     own = Simulation(system.seed)  # so that nobody's draws move
-    return attrs.evolve(dataset, test_owners=system.data.test_owners(own, dataset, system.sizes()))
+    with seeded(own.key(CLOUD, "test owners")):
+        owners = system.data.test_owners(own, found.dataset, system.sizes())
+    return found._replace(dataset=attrs.evolve(found.dataset, test_owners=owners))
 
 
 def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
@@ -237,34 +259,70 @@ def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
     cloud.finish(sim)
 
 
-def network_of(system: System, build: "Builder | None" = None, values: bool = False) -> Any:
-    """The network that a system names, without values where nothing is learned.
+def network_of(system: System, network: Any = None, values: bool = False) -> Any:
+    """The network that a system names, as its run begins with it; without values where nothing is learned.
 
     Args:
-        build: What builds it, where the module of its name is not loaded.
+        network: A function that returns it, or what builds it by its name; None: what the system names.
         values: Whether it has values even so.
 
     Raises:
         ConfigurationError: There is none, or it is to bring weights, which a family cannot.
     """
-    from cosim.learning.network.named import builder, built
+    from cosim.learning.network.named import built
 
-    if system.initial_weights == "network" and ":" not in system.model:
+    values |= system.evaluation.learns
+    return built(*_named(system, network), values=values, key=_key(system))
+
+
+def first_values_of(system: System, network: Any = None) -> "FirstValues":
+    """The network of a run with its first values, without values where nothing is learned.
+
+    Args:
+        network: A torch.nn.Module, a function that returns one, or what builds one by its name; None: what
+            the system names.
+
+    Raises:
+        ConfigurationError: As `network_of`; its values do not follow from the seed.
+    """
+    from cosim.learning.network.first_values import FirstValues, as_they_are, of_name, reset
+    from cosim.learning.network.named import built
+
+    learns, brings = system.evaluation.learns, system.initial_weights == "network"
+    if hasattr(network, "named_parameters"):
+        if not learns:
+            return FirstValues(network)
+        return as_they_are(network) if brings else reset(network, _key(system))
+    name, build = _named(system, network)
+    if not learns:
+        return FirstValues(built(name, build, values=False))
+    return as_they_are(built(name, build)) if brings else of_name(name, build, _key(system))
+
+
+def _named(system: System, network: Any) -> "Named":
+    from cosim.learning.network.named import Named, builder
+
+    if network is None:
+        network = Named(system.model, builder(system.model))
+    named = network if isinstance(network, Named) else Named.of(network)
+    if system.initial_weights == "network" and ":" not in named.name:
         raise ConfigurationError(
-            f"System.initial_weights = 'network': {system.model} brings no weights of its own. Usual fix: "
+            f"System.initial_weights = 'network': {named.name} brings no weights of its own. Usual fix: "
             "drawn, or a function of yours that returns a network, as System.model = 'module:function'."
         )
-    values |= system.evaluation.learns
-    return built(system.model, build or builder(system.model), values=values)
+    return named
 
 
-def configuration_of(system: System, network: Any, scenario: str | None) -> dict[str, Any]:
+def _key(system: System) -> int:
+    """From which the first values of a run follow."""
+    return Draws(system.seed).key(CLOUD, "initial weights")
+
+
+def configuration_of(system: System, first: "FirstValues", scenario: str | None) -> dict[str, Any]:
     """What config.json says of a run: scenario, system, and by what its network is known again."""
-    from cosim.learning.network.identity import identity, weights_hash
+    from cosim.learning.network.identity import identity
 
-    known_by = identity(network)
-    if system.initial_weights == "network" and system.evaluation.learns:
-        known_by["weights"] = weights_hash(network)
+    known_by = identity(first.network) | first.known_by
     return {"scenario": scenario, "system": to_dict(system), "network": known_by}
 
 

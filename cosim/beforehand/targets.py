@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cosim.configuration import ConfigurationError
+from cosim.data.loading import load
 from cosim.learning.tasks.task import Task, task_for
-from cosim.simulation import Simulation
 from cosim.system import System
 
 
@@ -53,4 +53,4 @@ def task_of(system: System, data_dir: Path | None) -> Task:
     """The task that a run of a system will learn; where it names none, its data set says which."""
     if system.task is not None:
         return system.task
-    return task_for(None, system.data.outline or system.data.load(Simulation(system.seed), data_dir))
+    return task_for(None, system.data.outline or load(system.data, system.seed, data_dir).dataset)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from attrs import evolve
 
 from cosim.configuration import ConfigurationError
-from cosim.running import network_of, run
+from cosim.running import run
 from cosim.servers.cloud import VersionReport
 from cosim.servers.end import Progress
 from cosim.servers.evaluation_times import EveryVersions, Never
@@ -109,7 +109,7 @@ def measured(system: System, data_dir: Path | None, enough_wall_s: float) -> Mea
             raise Enough("measured")
 
     try:
-        run(system, network_of(system), data_dir=data_dir, num_workers=1, listener=listener)
+        run(system, data_dir=data_dir, num_workers=1, listener=listener)
     except Enough:
         pass
     except Exception:  # the study's own run will say what is wrong

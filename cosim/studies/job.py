@@ -14,10 +14,10 @@ from cosim.configuration import to_dict
 from cosim.files import read_json, shown
 from cosim.folders import remove_folder
 from cosim.kept_model import LAST
-from cosim.learning.network.named import Builder
+from cosim.learning.network.named import Builder, Named
 from cosim.results import Result
 from cosim.run_folder import CONFIG
-from cosim.running import network_of, run
+from cosim.running import run
 from cosim.servers.cloud import VersionReport
 from cosim.studies.table import outcome_of
 from cosim.studies.watch import Note
@@ -76,11 +76,11 @@ def play(job: Job) -> dict[str, Any]:
 
 def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
     """The run; one that is so damaged that it cannot go on is begun anew."""
-    folder, network = Path(job.folder), network_of(job.system, job.build)
+    folder = Path(job.folder)
     ask = partial(
         run,
         job.system,
-        network,
+        Named(job.system.model, job.build),
         out=folder,
         scenario=job.scenario,
         data_dir=job.data_dir,

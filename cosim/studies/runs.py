@@ -16,10 +16,10 @@ import pandas as pd
 from cosim.beforehand.needs import RecordsKind
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.files import checksum, replace
-from cosim.learning.network.named import Builder, builder
+from cosim.learning.network.named import Builder, Named, builder
 from cosim.progress import duration
 from cosim.rows.summary import COMPLETE
-from cosim.running import configuration_of, network_of
+from cosim.running import configuration_of, first_values_of
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
 from cosim.studies.index import Index
@@ -171,7 +171,8 @@ class Runs:
         if key not in self._networks:
             self._networks[key] = None
             with suppress(Exception):  # its run will say what is wrong
-                config = configuration_of(system, network_of(system, build), self._scenario)
+                first = first_values_of(system, Named(system.model, build))
+                config = configuration_of(system, first, self._scenario)
                 self._networks[key] = config["network"]
         return self._networks[key]
 

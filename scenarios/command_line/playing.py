@@ -3,7 +3,7 @@
 import shlex
 import warnings
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 from rich.table import Table
@@ -16,7 +16,7 @@ from cosim.files import place, shown
 from cosim.progress import say
 from cosim.results import Result
 from cosim.run_folder import check_network, complete_in
-from cosim.running import configuration_of, network_of, run
+from cosim.running import configuration_of, first_values_of, run
 from cosim.studies.table import target_label
 from cosim.system import System
 from cosim.units import quantity
@@ -51,13 +51,12 @@ def play(
     wanted = targets(options.target, options.held)
     check_targets(system, wanted, options.held, None if options.data_dir is None else place(options.data_dir))
     out = place(options.out) if options.out else next_free_folder("runs", title)
-    network = network_of(system)
-    check_network(known_network, configuration_of(system, network, scenario)["network"], "--config")
+    if known_network is not None:
+        found = configuration_of(system, first_values_of(system), scenario)
+        check_network(known_network, found["network"], "--config")
     result = complete_before(out) if resume else None
     try:
-        result = result or played(
-            title, scenario, system, attrs.evolve(options, out=out), network, resume=resume
-        )
+        result = result or played(title, scenario, system, attrs.evolve(options, out=out), resume=resume)
     except KeyboardInterrupt:
         if (out / "config.json").is_file():
             say(f"To go on: {to_go_on} --resume {shlex.quote(shown(out))}")
@@ -103,14 +102,12 @@ def played(
     scenario: str | None,
     system: System,
     options: Options,
-    network: Any = None,
     *,
     resume: bool | Literal["as found"] = False,
 ) -> Result:
     """The result of a system, with progress on the way."""
     return run(
         system,
-        network,
         out=options.out,
         scenario=scenario,
         data_dir=options.data_dir,

@@ -15,8 +15,9 @@ from cosim import ConfigurationError, Sgd, Synthetic
 from cosim.learning.graph.combinations import mean, noisy_mean, submodel
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
+from cosim.learning.network.first_values import initial_weights
 from cosim.learning.network.submodels import NetworkShape, draw_parts, even_counts
-from cosim.learning.network.weights import assembled, cut, initial_weights
+from cosim.learning.network.weights import assembled, cut
 from cosim.learning.programs.sgd_steps import mini_batches
 
 DATA = loaded(Synthetic())

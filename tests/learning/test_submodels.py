@@ -9,8 +9,9 @@ from torch.func import functional_call
 
 import models
 from cosim.configuration import ConfigurationError
+from cosim.learning.network.first_values import initial_weights
 from cosim.learning.network.submodels import NetworkShape, Part, draw_parts, even_counts, proportional_counts
-from cosim.learning.network.weights import assembled, cut, initial_weights
+from cosim.learning.network.weights import assembled, cut
 
 hidden_sizes = st.lists(st.integers(1, 12), min_size=1, max_size=4)
 

@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from torch import nn
 
 import models
 from cosim.configuration import ConfigurationError
+from cosim.learning.network.first_values import initial_weights
 from cosim.learning.network.submodels import NetworkShape, Part
-from cosim.learning.network.weights import WeightedSum, assembled, cut, initial_weights
+from cosim.learning.network.weights import WeightedSum, assembled, cut
 
 
 def test_initial_weights_follow_the_key_and_move_no_global_generator():
@@ -20,16 +20,6 @@ def test_initial_weights_follow_the_key_and_move_no_global_generator():
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert all(not torch.equal(first[name], other[name]) for name in first)
     assert first["layers.0.weight"].abs().max() <= 6**-0.5
-
-
-def test_parameters_that_cannot_be_reset_are_refused():
-    class Scaled(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.scale = nn.Parameter(torch.ones(3))
-
-    with pytest.raises(ConfigurationError, match="no reset_parameters"):
-        initial_weights(nn.Sequential(nn.Linear(3, 3), Scaled()), key=1)
 
 
 SHAPE = NetworkShape.of(models.build("mlp-3-4-2"))

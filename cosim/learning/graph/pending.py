@@ -253,7 +253,7 @@ class InitialModel(PendingModel):
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
-        from cosim.learning.network.weights import initial_weights
+        from cosim.learning.network.first_values import initial_weights
 
         return initial_weights(self.network, self.key, shape)
 

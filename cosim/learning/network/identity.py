@@ -3,7 +3,6 @@
 Usage::
 
     identity(network)  # {"class": "models.relu_network:ReluNetwork", "structure": "5c0d..."}
-    weights_hash(network)  # "81fe...": the values that it brings
 
 Scope and limitations: a network is what it prints (its layers and their settings) and its tensors' names,
 shapes and types. A forward pass that was rewritten while all of these stayed the same is not seen.
@@ -12,7 +11,6 @@ shapes and types. A forward pass that was rewritten while all of these stayed th
 import hashlib
 import re
 
-import torch
 from torch import nn
 
 from cosim.configuration import name_of
@@ -33,13 +31,3 @@ def identity(network: nn.Module) -> dict[str, str]:
     printed = re.sub(r"0x[0-9a-f]+", "", repr(network))  # addresses differ from process to process
     structure = hashlib.sha256(f"{printed}\0{tensors}".encode()).hexdigest()
     return {"class": name_of(type(network)), "structure": structure[:16]}
-
-
-def weights_hash(network: nn.Module) -> str:
-    """A hash of the values of all parameters and buffers."""
-    found = hashlib.sha256()
-    for name, values in network.state_dict().items():
-        found.update(name.encode())
-        values = values.to_dense() if values.layout != torch.strided else values
-        found.update(values.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()[:16]

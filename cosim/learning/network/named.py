@@ -14,6 +14,7 @@ Usage::
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import metadata
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -24,6 +25,19 @@ from cosim.global_generators import seeded
 
 GROUP = "cosim.networks"
 Builder = Callable[[], nn.Module]
+
+
+class Named(NamedTuple):
+    """A network by its name, with what builds it."""
+
+    name: str
+    build: Builder
+
+    @classmethod
+    def of(cls, function: Builder) -> "Named":
+        """That of a function of a user's."""
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        return cls(f"{function.__module__}:{name}", function)
 
 
 def network_of(name: str, *, values: bool = True, key: int = 0) -> nn.Module:

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor
 
 from cosim.configuration import ConfigurationError
-from cosim.global_generators import seeded
 from cosim.learning.network.submodels import NetworkShape, Part
 
 Weights = dict[str, Tensor]
@@ -51,33 +50,6 @@ def kept_modes(network: nn.Module) -> Iterator[None]:
     finally:
         for layer, training in modes:
             layer.training = training
-
-
-def initial_weights(network: nn.Module, key: int, shape: NetworkShape | None = None) -> Weights:
-    """Weights that the network's own `reset_parameters` draws from a key; no global generator moves.
-
-    Args:
-        shape: What a model of it consists of; None: `NetworkShape.of`.
-
-    Raises:
-        ConfigurationError: a layer holds trained parameters and cannot reset them.
-    """
-    fresh = own_copy(network)
-    with seeded(key):
-        for layer in fresh.modules():
-            own = list(layer.parameters(recurse=False))
-            reset = getattr(layer, "reset_parameters", None)
-            trains = any(p.requires_grad for p in own)
-            if not trains and any(not p.requires_grad for p in layer.parameters()):
-                continue  # frozen weights are shared, and not drawn
-            if reset is not None:
-                reset()
-            elif own:
-                raise ConfigurationError(
-                    f"{type(layer).__name__} has parameters of its own but no reset_parameters(), so no key "
-                    "determines them. Usual fix: define it."
-                )
-    return own_weights(fresh, shape)
 
 
 def own_weights(network: nn.Module, shape: NetworkShape | None = None, device: str = "cpu") -> Weights:
