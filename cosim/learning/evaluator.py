@@ -23,6 +23,7 @@ from cosim.data.dataset import Dataset
 from cosim.learning.network.weights import Weights, in_own_types
 from cosim.learning.own_networks import OwnNetworks
 from cosim.learning.probe.task import numbers
+from cosim.learning.probe.writes import written_parameters
 from cosim.learning.slices import Slices
 from cosim.learning.tasks.answered import are_answers, label_ranks
 from cosim.learning.tasks.metric import Answers
@@ -60,6 +61,9 @@ class Evaluator:
         self._task, self._slices, self._workers = task, slices, workers
         self._test_x = shared(dataset.test_x, device)
         self._test_y = torch.tensor(dataset.test_y, device=device)
+        network = networks.of_this_thread().eval()
+        with torch.no_grad(), written_parameters(network) as self._written:
+            network(self._test_x[:1].clone())
 
     def scores(self, weights: Weights, own: Mapping[int, Weights] | None = None) -> Mapping[str, float]:
         """Column -> what is reported of a network's weights.
@@ -144,7 +148,8 @@ class Evaluator:
 
     def _outputs(self, weights: Weights, x_BD: Tensor) -> Tensor:
         network = self._networks.of_this_thread().eval()
-        return functional_call(network, in_own_types(network, weights), (x_BD,))
+        copies = {name: weights[name].clone() for name in self._written if name in weights}
+        return functional_call(network, in_own_types(network, weights | copies), (x_BD,))
 
     def _sums(self, weights: Weights, x_ND: Tensor, y_N: Tensor) -> dict[str, float] | None:
         """The task's sums over samples; None where one has no answer, and the task does not know of that."""

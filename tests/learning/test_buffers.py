@@ -382,6 +382,82 @@ def test_counts_are_numbers_in_a_model_and_counts_again_in_a_network():
     assert learner.evaluate(model)["accuracy"] == right.mean()
 
 
+# --- parameters that a forward pass writes into ---
+
+
+class Clamped(Dense):
+    """As a critic of Wasserstein's distance."""
+
+    def forward(self, x):
+        if self.training:
+            self.a.weight.data.clamp_(-0.1, 0.1)
+        return super().forward(x)
+
+
+class Rescaled(Dense):
+    """By other memory in the place of its own."""
+
+    def forward(self, x):
+        if self.training:
+            self.a.weight.data = F.normalize(self.a.weight.data)
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("training", [SGD, FUNCTION], ids=["engine", "function"])
+@pytest.mark.parametrize("kind", [Clamped, Rescaled])
+def test_parameters_that_training_writes_into_are_those_of_a_plain_loop(kind, training):
+    learner = Learner(kind(), DATA, num_workers=2, brings_weights=True)
+    model = learner.initial_model(key=1)
+    first = {name: torch.tensor(values) for name, values in learner.weights(model).items()}
+    found = learner.weights(mean(updates_of(mean(updates_of(model, training)), training)))
+    wanted = rounds_by_hand(kind, first, training)
+    for name, values in found.items():
+        np.testing.assert_allclose(values, wanted[name].numpy(), rtol=1e-5, atol=3e-6, err_msg=name)
+
+
+class ClampedAlways(Dense):
+    def forward(self, x):
+        self.a.weight.data.clamp_(-0.1, 0.1)
+        return super().forward(x)
+
+
+class RescaledAlways(Dense):
+    def forward(self, x):
+        self.a.weight.data = F.normalize(self.a.weight.data)
+        return super().forward(x)
+
+
+class Teacher(Dense):
+    """A mean of its weights, held in a frozen layer that all clients share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.t = nn.Linear(12, 5).requires_grad_(False)
+
+    def forward(self, x):
+        if self.training:
+            self.t.weight.data.mul_(0.9).add_(0.1 * self.a.weight.data)
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("kind", [ClampedAlways, RescaledAlways])
+def test_an_evaluation_leaves_the_parameters_of_a_model_as_they_are(kind):
+    learner = Learner(kind(), DATA, num_workers=2)
+    model = mean(updates_of(learner.initial_model(key=1), SGD))
+    before = learner.weights(model)
+    network = learner.network_of(model)
+    found = learner.evaluate(model)["accuracy"]
+    for name, values in learner.weights(model).items():
+        np.testing.assert_array_equal(values, before[name])
+    with torch.no_grad():
+        assert found == (network(torch.tensor(DATA.test_x)).argmax(1).numpy() == DATA.test_y).mean()
+
+
+def test_frozen_parameters_that_training_writes_into_are_refused():
+    with pytest.raises(ConfigurationError, match=r"^t\.weight: frozen, and .* into it.*register_buffer"):
+        Learner(Teacher(), DATA)
+
+
 # --- buffers that a function moves, and no forward pass ---
 
 

@@ -16,8 +16,8 @@ class SentView:
 
     Attributes:
         client: Name of who sends it.
-        start: Tensor name -> values that the training started from.
-        change: Tensor name -> what training has added; what it holds at the end arrives.
+        start: Name -> values that the training started from, of trained parameters and companions.
+        change: Name -> what training has added to them; what it holds at the end arrives.
         state: Name -> what `transmit` returned the last time; empty at first.
         generator: The source of what is drawn; it follows from the update's key.
     """

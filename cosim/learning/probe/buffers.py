@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.modules.batchnorm import _NormBase as NormLayer
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.network.submodels import MEAN, VARIANCE, NetworkShape, declared_statistics
 from cosim.learning.network.weights import differ, kept_modes, lacks_values, own_copy
 from cosim.learning.probe.draws import outputs_without_draws
+from cosim.learning.probe.writes import Writes, place
 
 COUNTER = "num_batches_tracked"
 NUM_SAMPLES = 2
@@ -168,17 +168,17 @@ def _moved(module: nn.Module, firsts: dict[str, Tensor], passed: Pass) -> Moved:
         prefix, _, leaf = name.rpartition(".")
         module.get_submodule(prefix)._buffers[leaf] = value
     given |= late
-    places = {name: _place(value) for name, value in given.items()}
-    with _Writes() as writes:
+    places = {name: place(value) for name, value in given.items()}
+    with Writes() as writes:
         passed(module)
     ended = dict(module.named_buffers())
-    statistics = {name for name, place in places.items() if place in writes.by_norm}
+    statistics = {name for name, of in places.items() if of in writes.by_norm}
     moved = {
         name
-        for name, place in places.items()
-        if place in writes.others
+        for name, of in places.items()
+        if of in writes.others
         or ended.get(name) is not given[name]
-        or _place(given[name]) != place
+        or place(given[name]) != of
         or (name in firsts and differ(given[name], firsts[name]))
     }
     return Moved(frozenset(statistics), frozenset(moved - statistics - _counters(module)))
@@ -214,43 +214,3 @@ def _check(module: nn.Module, firsts: dict[str, Tensor], moved: Moved) -> None:
                 f"{name}: training moves this buffer, so it travels with the model, but it {what}. Usual "
                 f"fix: {fix}."
             )
-
-
-class _Writes(TorchDispatchMode):
-    """Takes note of what torch's operations write into.
-
-    Attributes:
-        by_norm: What `batch_norm` is given to move; its schema does not say that it writes.
-        others: What else is written into.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.by_norm: set[int] = set()
-        self.others: set[int] = set()
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """No; else torch imports its compiler for it, which takes seconds."""
-        return False
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note, and go on."""
-        kwargs = kwargs or {}
-        arguments = func._schema.arguments
-        given = dict(zip((of.name for of in arguments), args, strict=False)) | kwargs
-        if given.get("training", True):
-            self.by_norm |= {_place(given[name]) for name in (MEAN, VARIANCE) if given.get(name) is not None}
-        for of in arguments:
-            if of.alias_info is not None and of.alias_info.is_write and of.name in given:
-                values = given[of.name]
-                self.others |= set(map(_place, values if isinstance(values, list | tuple) else (values,)))
-        return func(*args, **kwargs)
-
-
-def _place(values: Tensor) -> int:
-    """By what the memory of a tensor is known again while it lives."""
-    try:
-        return values.untyped_storage()._cdata
-    except NotImplementedError:  # sparse ones have none of their own
-        return id(values)

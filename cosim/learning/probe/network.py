@@ -19,6 +19,7 @@ from cosim.learning.probe.draws import GlobalDraw, outputs_without_draws
 from cosim.learning.probe.manner import Manner, manner_of
 from cosim.learning.probe.memory import check_memory
 from cosim.learning.probe.outputs import check_scores, check_tables, check_values, not_taken, told
+from cosim.learning.probe.writes import written_parameters
 from cosim.learning.programs.sgd_steps import ReluLayers, forward, layer_outputs, relu_layers_of
 from cosim.learning.tasks.task import Task
 
@@ -62,7 +63,7 @@ def check_network(
     largest = torch.tensor(_largest(dataset))
     probed = own_copy(network).to("cpu").train()
     try:
-        with keyed_dropout(probed, key=0):
+        with keyed_dropout(probed, key=0), written_parameters(probed) as written:
             outputs = outputs_without_draws(probed, torch.cat((largest, largest)))  # normalisation needs two
     except GlobalDraw as draw:
         raise _unkeyed(draw, "training") from None
@@ -72,6 +73,11 @@ def check_network(
             f"training mode ({told(error)}). Usual fix: a forward pass that takes the same samples in both."
         ) from None
     check_scores(outputs, 2, task, dataset, " in training mode")
+    if frozen := [name for name in written if name not in shape.parameters]:
+        raise ConfigurationError(
+            f"{', '.join(frozen)}: frozen, and the network's forward pass writes into it. What is frozen is "
+            "one for all clients and does not travel. Usual fix: register_buffer for what training moves."
+        )
     if relu_layers is not None:
         _check_relu_layers(network, shape, relu_layers, dataset.test_x.shape[1:])
     check_tables(network, dataset)

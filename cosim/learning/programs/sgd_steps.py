@@ -133,6 +133,9 @@ def train_alone(
         moved = {name: tensors[name].detach() for name in moved}
         gradients = torch.autograd.grad(loss, [*leaves.values()], allow_unused=True, materialize_grads=True)
         with torch.no_grad():
+            for name, leaf in leaves.items():
+                if leaf.data_ptr() != parameters_C[name].data_ptr():  # the network has set leaf.data
+                    leaf.data = parameters_C[name][0].copy_(leaf)
             step.begin()
             for (name, values_C), gradient in zip(parameters_C.items(), gradients, strict=True):
                 step.by_gradient(name, values_C, gradient.to_dense()[None])  # rows of a table are sparse
