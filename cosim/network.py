@@ -147,7 +147,9 @@ def nodes_of(
     cloud.workload.check(edge.clients.fleet for edge in edges)
     system.protocol.check(cloud)
     if system.evaluation.learns:
-        system.end.check(learner.task.headline)
+        headline = learner.task.headline_of(data())
+        assert headline is not None
+        system.end.check(headline)
     check_memory(system, cloud)
     if clock != "events" or records == "rounds":
         part = needs_events(system, cloud)

@@ -1,7 +1,7 @@
 """Targets of a run that has not been played: whether they suit the headline of its task.
 
 Scope and limitations: where a system names no task, the data set says which it suggests. It is loaded only
-where a target is no share, or the end of the run asks for the headline.
+where a target is no share, or the end of the run asks for the headline; also where that is a metric's column.
 
 Usage::
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from cosim.configuration import ConfigurationError
 from cosim.data.loading import load
 from cosim.learning.tasks.task import Task, task_for
+from cosim.records import Measure
 from cosim.system import System
 
 
@@ -37,9 +38,9 @@ def check_targets(system: System, targets: Sequence[float], held: int, data_dir:
         )
     beyond = [target for target in targets if not 0.0 <= target <= 1.0]
     if beyond:
-        task_of(system, data_dir).headline.check_target(beyond[0])
+        headline_of(system, data_dir).check_target(beyond[0])
     if system.end.reads_scores:
-        headline, end = task_of(system, data_dir).headline, type(system.end).__name__
+        headline, end = headline_of(system, data_dir), type(system.end).__name__
         system.end.check(headline)
         for target in targets:
             if system.end.comes_before(target, held, headline):
@@ -47,6 +48,16 @@ def check_targets(system: System, targets: Sequence[float], held: int, data_dir:
                     f"target {target:.15g}, held {held}: the run's own {end} may end it before. Usual fix: "
                     f"as far a target there, such as --end.target {target:.15g} --end.held {held}."
                 )
+
+
+def headline_of(system: System, data_dir: Path | None) -> Measure:
+    """The headline of a run of a system; the data are loaded where only they tell."""
+    task = task_of(system, data_dir)
+    found = task.headline_of(system.data.outline)
+    if found is None:
+        found = task.headline_of(load(system.data, system.seed, data_dir).dataset)
+    assert found is not None
+    return found
 
 
 def task_of(system: System, data_dir: Path | None) -> Task:

@@ -276,7 +276,8 @@ class Learner:
                 own models.
         """
         weights = self._computed(model)
-        return self._evaluator.scores(weights, own)
+        scores, first = self._evaluator.scores(weights, own), self.task.first
+        return scores if first is None else {first: scores[first]} | dict(scores)
 
     def losses(
         self,

@@ -210,8 +210,11 @@ class AfterTarget(End):
     def fit(self, system: Any) -> None:
         """Refuse a target that no score can have, too, where no data need be read to know."""
         super().fit(system)
-        if system.task is not None or system.data.outline is not None:
-            self.check(task_for(system.task, system.data.outline).headline)
+        outline = system.data.outline
+        task = system.task if outline is None else task_for(system.task, outline)
+        headline = None if task is None else task.headline_of(outline)
+        if headline is not None:
+            self.check(headline)
 
     def check(self, headline: Measure) -> None:
         """Refuse a target that it can never have."""

@@ -211,3 +211,24 @@ def test_the_best_model_is_kept_by_personal_accuracy():
     assert result.summary.kept_version == best
     for name, values in reports[best].model.settled.items():
         np.testing.assert_array_equal(result.learned[name], values.numpy())
+
+
+def test_a_column_of_a_metric_is_the_headline_where_the_task_says_so():
+    """Of targets, of the best model, and of an end that waits for it; all else of the tables is the same."""
+    usual = cosim.run(system(), num_workers=1)
+    task = cosim.evolve(TASK, first="personal_accuracy")
+    result = cosim.run(system(task=task), num_workers=1, keep="best")
+    assert result.summary.headline[0] == "personal_accuracy"
+    assert list(result.evaluations)[2] == "personal_accuracy"
+    assert result.evaluations[list(usual.evaluations)].equals(usual.evaluations)
+    values = usual.evaluations["personal_accuracy"].to_numpy()
+    assert result.summary.kept_version == values.argmax()
+    assert result.at_target(values[2]).version == int(np.argmax(values >= values[2]))
+    end = cosim.AfterTarget(target=float(values[1]), at_the_latest=cosim.AfterRounds(num_global_rounds=3))
+    assert cosim.run(system(task=task, end=end), num_workers=1).summary.num_global_rounds == 1
+    with pytest.raises(
+        ConfigurationError, match=r"Classification\.first = 'recall': is no column .* accuracy, loss"
+    ):
+        cosim.run(system(task=cosim.evolve(TASK, first="recall")))
+    with pytest.raises(ConfigurationError, match=r"target = 80: mean accuracy of personal models is a share"):
+        cosim.run(system(task=task, end=cosim.AfterTarget(target=80.0)))

@@ -8,7 +8,8 @@
 
 What is reported is computed from sums over slices of a data set, so it does not depend on who computes them;
 what sums cannot say, by metrics that a task names (`cosim.learning.tasks.metric`).
-The first measure is the headline: it is drawn, and a study's target is one of its values.
+The first measure is the headline: it is drawn, and a study's target is one of its values. The field `first`
+makes another column the headline, a metric's too.
 
 Outputs that are no numbers are right of nothing. A task of your own is not asked for sums where a sample has
 no answer (an output is nan, or several are infinitely large): all that it reports is nan then, which marks
@@ -84,6 +85,7 @@ class Task(Port, ABC):
         takes_no_answers: Whether its scores are right where samples have no answer, one of their outputs
             being nan or several infinitely large; a class says so. Else all of them are nan then.
         metrics: Names of what else is reported, such as MacroF1, or module:Class of your own. [no source]
+        first: Column that is the headline, such as macro_f1; none: the first of the task's own. [no source]
     """
 
     shortcuts = stand_for(is_cross_entropy=("loss",), takes_no_answers=("measures", "sums", "scores"))
@@ -92,6 +94,7 @@ class Task(Port, ABC):
     takes_no_answers: ClassVar[bool] = False
 
     metrics: tuple[str, ...] = field(are_metrics, default=())
+    first: str | None = None
 
     def check(self, dataset: "Dataset") -> None:
         """Refuse a data set that does not suit, before the clock starts.
@@ -115,12 +118,21 @@ class Task(Port, ABC):
 
     @abstractmethod
     def measures(self) -> Mapping[str, Measure]:
-        """Column -> what is reported in it, the headline first."""
+        """Column -> what is reported in it, the headline first, unless the field `first` names another."""
 
-    @property
-    def headline(self) -> Measure:
-        """What is drawn, and what a target is a value of."""
-        return next(iter(self.measures().values()))
+    def headline_of(self, dataset: "Dataset | None") -> Measure | None:
+        """What is drawn, and what a target is a value of.
+
+        Args:
+            dataset: None: it is not known yet.
+
+        Returns:
+            None where only the data set tells.
+        """
+        own = self.measures()
+        if self.first is None or self.first in own:
+            return own[self.first] if self.first else next(iter(own.values()))
+        return None if dataset is None else self.columns(dataset)[self.first]
 
     @abstractmethod
     def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
@@ -157,11 +169,22 @@ class Task(Port, ABC):
             raise refuse(type(self), "metrics", self.metrics, rule, fix)
 
     def columns(self, dataset: "Dataset") -> Mapping[str, Measure]:
-        """Column -> what is reported in it, those of the metrics last."""
+        """Column -> what is reported in it: the headline, those of the task, those of the metrics.
+
+        Raises:
+            ConfigurationError: There is no column that is to be the first.
+        """
         columns = dict(self.measures())
         for metric in named_metrics(self.metrics):
             columns |= metric.measures(dataset)
-        return columns
+        if self.first is None:
+            return columns
+        if self.first not in columns:
+            rule = f"is no column of the evaluations, which are {', '.join(columns)}"
+            raise refuse(
+                type(self), "first", self.first, rule, f"first={next(iter(columns))!r}, or its metric"
+            )
+        return {self.first: columns[self.first]} | columns
 
     def metric_scores(
         self, answers: Answers, dataset: "Dataset", personal: Answers | None = None
