@@ -55,8 +55,9 @@ class System:
         model: Network by name: a family such as relu (no biases) or mlp (biases), then its layer sizes; or
             module:function, a function of your own that returns a torch.nn.Module. [HIST journal, Section
             VI-B]
-        initial_weights: Drawn: by the network's own initialisation, from the seed; network: those that a
-            network of your own brings, pretrained ones for instance. [HIST journal: drawn]
+        initial_weights: Drawn: what the network's own initialisation draws follows from the seed, and what
+            it loads stays; network: those that a network of your own has, the same for every seed. [HIST
+            journal: drawn]
         personal: What of the network clients keep to themselves: names of layers or tensors; batch norm, for
             layers that have running statistics; running statistics, for these alone. [no source]
         data: What is learned, and who holds which samples.

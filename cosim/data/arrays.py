@@ -13,7 +13,8 @@ The function is called with the folder of `--data-dir`, or None. It returns the 
 part, and, where the largest label is not the last class, the number of classes. A part is a tuple of
 samples and labels as arrays, or anything with a length whose items are such pairs, as torch's data sets
 (`Dataset.of`). Samples keep their shape, so a network gets pictures as they are; labels that are whole
-numbers are classes, others quantities to be predicted.
+numbers are classes, others quantities to be predicted. What the function draws from global generators follows
+from the run's seed (`cosim.data.loading`).
 
 Scope and limitations: everything is in memory; a torch data set is read once, so its transforms are not
 drawn anew in every epoch. Reading a configuration imports no module, and a file names only functions of
