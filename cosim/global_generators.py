@@ -8,6 +8,9 @@ Two such calls of different threads cannot change each other: `seeded` has the g
 that must not draw run beside each other, and none of them beside a `seeded`. A call in which the generators
 moved is repeated alone before it is blamed.
 
+A generator without a seed, as `np.random.default_rng()`, asks the system for randomness, which
+`asked_for_randomness` notes.
+
 Scope and limitations: a thread of the user's own that draws meanwhile, outside cosim, is not held up. Of
 CUDA, the generators of devices that are in use already.
 """
@@ -204,3 +207,30 @@ def _draws_of_python(call: Callable[[], T]) -> tuple[T, bool]:
         return call(), drew
     finally:
         sys.setprofile(usual)
+
+
+_asked = threading.local()
+_system_randomness = random._urandom  # type: ignore[attr-defined]
+
+
+def _noted_randomness(size: int) -> bytes:
+    """What the system gives, noted for the thread that asks, if it is to be."""
+    if (notes := getattr(_asked, "notes", None)) is not None:
+        notes.append(size)
+    return _system_randomness(size)
+
+
+@contextmanager
+def asked_for_randomness(notes: list[int] | None = None) -> Iterator[list[int]]:
+    """A list of what this thread asks the system for, as generators without a seed do: numbers of bytes.
+
+    Scope and limitations: NumPy's generators, `secrets` and `random.SystemRandom`. One that is made of a key,
+    as `np.random.Philox(key=1)`, asks without need, so who asks is to be tried again.
+    """
+    before, notes = getattr(_asked, "notes", None), [] if notes is None else notes
+    random._urandom = _noted_randomness  # type: ignore[attr-defined]
+    _asked.notes = notes
+    try:
+        yield notes
+    finally:
+        _asked.notes = before

@@ -12,18 +12,14 @@ Validation: tests/data/test_loading.py.
 """
 
 import hashlib
-import random
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from cosim.configuration import ConfigurationError, parts_of
 from cosim.data.data import Data
 from cosim.data.dataset import Dataset
-from cosim.global_generators import seeded
+from cosim.global_generators import asked_for_randomness, seeded
 from cosim.named_files.sources import sources_of
 from cosim.names import CLOUD
 from cosim.simulation import Simulation
@@ -52,7 +48,7 @@ def load(data: Data, seed: int, data_dir: Path | None, sim: Simulation | None = 
     """
     sim = Simulation(seed) if sim is None else sim
     key, begun = sim.key(CLOUD, "data"), time.monotonic()
-    with seeded(key), _asked_for_randomness() as asked:
+    with seeded(key), asked_for_randomness() as asked:
         found = data.load(sim, data_dir)
     is_quick = time.monotonic() - begun < _QUICK_WALL_S
     if not isinstance(found, Dataset) or not _is_of_a_user(data):
@@ -85,21 +81,3 @@ def _hash(dataset: Dataset) -> str:
             found.update(f"{name}{values.dtype}{values.shape}".encode())
             found.update(values.reshape(-1).view("u1") if values.flags.c_contiguous else values.tobytes())
     return found.hexdigest()[:16]
-
-
-@contextmanager
-def _asked_for_randomness() -> Iterator[list[int]]:
-    """Note when this thread asks the system for randomness, as NumPy's generators without a seed do."""
-    asked: list[int] = []
-    own, usual = threading.get_ident(), random._urandom  # type: ignore[attr-defined]
-
-    def noted(size: int) -> bytes:
-        if threading.get_ident() == own:
-            asked.append(size)
-        return usual(size)
-
-    random._urandom = noted  # type: ignore[attr-defined]
-    try:
-        yield asked
-    finally:
-        random._urandom = usual  # type: ignore[attr-defined]

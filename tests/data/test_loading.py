@@ -18,6 +18,7 @@ from cosim.data import loading
 from cosim.data.dataset import Dataset
 from cosim.data.loading import load
 from cosim.data.split_data import SplitData
+from cosim.global_generators import asked_for_randomness
 
 NUM = 400
 
@@ -160,7 +161,7 @@ def test_what_takes_long_is_loaded_once_unless_it_asks_the_system_for_randomness
     with pytest.raises(cosim.ConfigurationError, match="gives other samples"):
         load(arrays("counted_without_a_seed"), 1, None)
     assert len(Counted.calls) == 3
-    with loading._asked_for_randomness() as asked:
+    with asked_for_randomness() as asked:
         other = threading.Thread(target=np.random.default_rng)
         other.start()
         other.join()

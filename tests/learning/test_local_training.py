@@ -1,5 +1,7 @@
 """Rules of one's own, client by client: equal to a plain torch loop, bit for bit, whatever the workers."""
 
+import random
+
 import attrs
 import numpy as np
 import pytest
@@ -190,7 +192,11 @@ def test_start_is_a_copy_and_the_network_is_ones_own():
 
 @pytest.mark.parametrize(
     ("draw", "generator"),
-    [(lambda: torch.rand(1), "torch's global generator"), (lambda: np.random.rand(), "numpy's global")],  # noqa: NPY002
+    [
+        (lambda: torch.rand(1), "torch's global generator"),
+        (lambda: np.random.rand(), "numpy's global"),  # noqa: NPY002
+        (lambda: random.randrange(3), "Python's global"),
+    ],
 )
 def test_draws_that_threads_would_share_are_refused(draw, generator):
     class Drawing(LocalTraining):
@@ -198,6 +204,26 @@ def test_draws_that_threads_would_share_are_refused(draw, generator):
             draw()
 
     with pytest.raises(ConfigurationError, match=f"Drawing.train draws from {generator}.*client.generator"):
+        trained(models.build("mlp-12-9-4"), Drawing(), num_workers=1)
+
+
+def test_a_generator_without_a_seed_is_found_and_one_of_a_key_is_not():
+    def moved(client, source) -> None:
+        noise = np.random.Generator(source).standard_normal()
+        with torch.no_grad():
+            for values in client.network.parameters():
+                values += noise
+
+    class Seeded(LocalTraining):
+        def train(self, client):
+            moved(client, np.random.Philox(key=3))
+
+    class Drawing(LocalTraining):
+        def train(self, client):
+            moved(client, np.random.PCG64())
+
+    trained(models.build("mlp-12-9-4"), Seeded(), num_workers=1)
+    with pytest.raises(ConfigurationError, match=r"Drawing.train leaves another .* a seed.*generator"):
         trained(models.build("mlp-12-9-4"), Drawing(), num_workers=1)
 
 

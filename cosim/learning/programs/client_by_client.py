@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
+from cosim.global_generators import asked_for_randomness
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.network.weights import Weights, differ, frozen_on, in_own_types, own_copy
@@ -76,7 +77,10 @@ class ClientView:
 
     def batches(self, num_steps: int, batch_size: int) -> "Batches":
         """Features and classes or targets of mini-batches: those of plain SGD, the same each time."""
-        batches = mini_batches(self._update.samples, num_steps, batch_size, self._update.key)
+        with (
+            asked_for_randomness()
+        ):  # by generators that are made of keys, which is nothing of the function's
+            batches = mini_batches(self._update.samples, num_steps, batch_size, self._update.key)
         return Batches(self._data, torch.from_numpy(batches).to(self._data.x_ND.device))
 
 
@@ -137,15 +141,20 @@ class ClientByClient:
         """Train a cohort of one, in place on its client's weights; returns the state that it leaves."""
         (update,) = cohort
         call = partial(self._trained, network, weights_C, data, update)
-        state, arriving = without_shared_draws(self._function, self._source, call)
+        state, arriving, asked = without_shared_draws(self._function, self._source, call)
+        if asked:
+            self._check_same(arriving, without_shared_draws(self._function, self._source, call)[1])
         for name, tensor in arriving.items():
             weights_C[name][0].copy_(tensor.detach())
         return [state]
 
     def _trained(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, update: PendingUpdate
-    ) -> tuple[Weights, Weights]:
-        """The state and the weights that an update leaves; what it starts from stays as it is."""
+    ) -> tuple[Weights, Weights, bool]:
+        """The state and the weights that an update leaves; what it starts from stays as it is.
+
+        And whether the function has asked the system for randomness.
+        """
         own = own_copy(network, frozen_on(network, data.x_ND.device.type))
         tensors = tensors_of(own, weights_C)
         starts = {name: weights_C[name][0].clone() for name in tensors}
@@ -155,10 +164,19 @@ class ClientByClient:
             name: values_C[0].clone() for name, values_C in weights_C.items() if name not in tensors
         }
         rule, view = update.training, ClientView(update, own, data, dict(companions))
-        with torch.enable_grad(), keyed_dropout(own, update.key):
+        with torch.enable_grad(), keyed_dropout(own, update.key), asked_for_randomness() as asked:
             state = kept_copies(self._function, rule.keeps_state, rule.train(view))
         self._check_constants(network, own, tensors, data, update)
-        return state, tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
+        arriving = tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
+        return state, arriving, bool(asked)
+
+    def _check_same(self, arriving: Weights, again: Weights) -> None:
+        """Refuse a function that has asked the system for randomness, and leaves something else again."""
+        if other := next((name for name, values in arriving.items() if differ(values, again[name])), None):
+            raise ConfigurationError(
+                f"{self._function} leaves another {other} each time it is called with the same, so it draws "
+                f"from a generator without a seed. Usual fix: generator={self._source}."
+            )
 
     def _check_constants(
         self,
