@@ -50,14 +50,20 @@ def check_task(task: Task, dataset: Dataset) -> None:
             "runs. Usual fix: a task that reports on the test set alone."
         )
     _check_metrics(task, dataset)
-    for num_samples in NUM_SAMPLES:
-        y_B = torch.tensor(_various(dataset.test_y, num_samples))
-        size = (NUM_CLIENTS, len(y_B), task.num_outputs(dataset))
-        outputs_CBK = torch.randn(size, generator=torch.Generator().manual_seed(1))
+    tried = [_tried(task, dataset, num_samples) for num_samples in NUM_SAMPLES]
+    for outputs_CBK, y_B in tried:
         _check_loss(task, outputs_CBK, y_B, dataset.name)
         _check_scores(task, outputs_CBK[0], y_B)
+    outputs_CBK, y_B = tried[-1]
     _check_pairs(task, outputs_CBK[0], y_B)
     _check_sums(task, outputs_CBK[0], y_B)
+
+
+def _tried(task: Task, dataset: Dataset, num_samples: int) -> tuple[Tensor, Tensor]:
+    """Random outputs of clients, and targets of so many samples."""
+    y_B = torch.tensor(_various(dataset.test_y, num_samples))
+    size = (NUM_CLIENTS, len(y_B), task.num_outputs(dataset))
+    return torch.randn(size, generator=torch.Generator().manual_seed(1)), y_B
 
 
 def _various(y_N: NDArray[Any], num: int) -> NDArray[Any]:
