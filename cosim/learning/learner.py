@@ -66,6 +66,7 @@ from cosim.learning.graph.pending import (
     PendingValue,
     StoredModel,
 )
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops
 from cosim.learning.network.personal import with_personal
@@ -75,6 +76,7 @@ from cosim.learning.own_networks import OwnNetworks
 from cosim.learning.probe.buffers import shape_of
 from cosim.learning.probe.manner import Manner
 from cosim.learning.probe.network import check_network
+from cosim.learning.probe.rule import check_rule
 from cosim.learning.probe.task import check_task
 from cosim.learning.resolver import Resolver
 from cosim.learning.slices import Slices
@@ -194,6 +196,14 @@ class Learner:
     def num_local_steps(self) -> int:
         """SGD steps computed so far, over all clients."""
         return self._resolver.num_local_steps
+
+    def try_rule(self, rule: LocalTraining) -> None:
+        """Let a rule with a train function of its own train once, on copies.
+
+        Raises:
+            ConfigurationError: It does what no rule may do.
+        """
+        check_rule(rule, self._own_networks.of_this_thread().train(), self.shape, self._training_set)
 
     def initial_model(self, key: int) -> PendingModel:
         """The network as its own initialisation draws it from a key, 0 to 2**64 - 1, or as it was brought."""

@@ -17,6 +17,7 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.learning.graph.pending import PendingModel, PendingValue
 from cosim.learning.learner import Learner
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops, outputs_without_values
 from cosim.learning.network.personal import with_personal
@@ -79,6 +80,9 @@ class NothingLearned(Learner):
     def evaluation_bytes(self) -> int:
         """None, as nothing is evaluated."""
         return 0
+
+    def try_rule(self, rule: LocalTraining) -> None:
+        """Not where nothing is trained."""
 
     def initial_model(self, key: int) -> PendingModel:
         """A model that nobody will read."""

@@ -39,6 +39,7 @@ class TrainingSet:
         y_N: Classes or targets; None: samples are numbers row * num_classes + label.
         num_classes: Classes; None: quantities are predicted.
         num_features: Of a sample.
+        num_sample_numbers: Samples are whole numbers from 0 to one less than this.
         loss: Mean loss of a batch, from outputs and targets.
         is_cross_entropy: Whether that is the cross entropy of class scores.
     """
@@ -47,7 +48,7 @@ class TrainingSet:
         self.x_ND = shared(dataset.train_x, device)
         self.y_N = None if dataset.train_y is None else torch.tensor(dataset.train_y, device=device)
         self.num_classes, self.num_features = dataset.num_classes, dataset.num_features
-        self._num_sample_numbers = dataset.num_sample_numbers
+        self.num_sample_numbers = dataset.num_sample_numbers
         self.loss, self.is_cross_entropy = task.loss, task.is_cross_entropy
 
     def labelled(self, samples: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
@@ -64,8 +65,8 @@ class TrainingSet:
     def check(self, update: "PendingUpdate") -> None:
         """Refuse samples that the set does not have."""
         least, most = update.samples.min(), update.samples.max()
-        if least < 0 or most >= self._num_sample_numbers:
-            what = f"{self._num_sample_numbers}"
+        if least < 0 or most >= self.num_sample_numbers:
+            what = f"{self.num_sample_numbers}"
             if self.y_N is None:
                 what += f" numbers row * {self.num_classes} + label"
             raise ConfigurationError(

@@ -191,11 +191,19 @@ def weights(local: LocalTraining):
 
 
 def test_a_second_pass_is_refused_and_says_what_to_do():
-    message = r"its 3 mini-batches a second time, .*SameSteps\(num_local_steps=6\) or Epochs\(num_epochs=2\)"
+    message = r"its mini-batches a second time, .*SameSteps\(num_local_steps=\.\.\.\) or Epochs"
     for local in (rule("five_epochs"), TwoPasses(batch_size=10)):
         with pytest.raises(ConfigurationError, match=message):
             weights(local)
     assert weights(AsksTwice(batch_size=10)) is not None
+
+
+@pytest.mark.parametrize("function", ["five_epochs", "takes_none", "careless", "noisy_momentum"])
+def test_what_no_function_may_do_is_refused_before_anything_is_written(function: str, tmp_path):
+    with pytest.raises(ConfigurationError, match=function if function != "five_epochs" else "second time"):
+        cosim.run(system(rule(function)), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert cosim.run(cosim.evolve(system(rule(function)), evaluation=cosim.Never())).weights is None
 
 
 def test_one_pass_may_be_made_in_parts_and_end_early_but_not_before_its_first():
@@ -205,7 +213,7 @@ def test_one_pass_may_be_made_in_parts_and_end_early_but_not_before_its_first():
             np.testing.assert_allclose(values, expected[name], rtol=1e-4, atol=1e-6)
     early = weights(rule("stops_early"))
     assert all(not np.allclose(early[name], values, atol=1e-4) for name, values in expected.items())
-    with pytest.raises(ConfigurationError, match=r"takes_none takes none of its 3 mini-batches.*for x, y in"):
+    with pytest.raises(ConfigurationError, match=r"takes_none takes none of its mini-batches.*for x, y in"):
         weights(rule("takes_none"))
 
 

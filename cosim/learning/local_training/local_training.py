@@ -175,6 +175,8 @@ class LocalTraining(Port):
                 f"{kind.__name__}.batch_size = 1: System.model has normalisation layers, and one sample has "
                 "no variance. Usual fix: at least 2."
             )
+        if kind.program is LocalTraining.program:
+            learner.try_rule(self)
 
 
 @configuration

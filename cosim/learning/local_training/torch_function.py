@@ -93,6 +93,7 @@ class TorchFunction(LocalTraining):
                 f"{type(self).__name__}.function = {shown(self.function)}: {error}. Usual fix: "
                 f"{found.__name__}(network, batches, state, rng), and {' or '.join(MAY_ASK)} where it asks."
             ) from None
+        learner.try_rule(self)
 
     @property
     def _is_loaded(self) -> bool:
@@ -124,7 +125,7 @@ class TorchFunction(LocalTraining):
         state = self._called()(client.network, batches, client.state, client.generator, **asked)
         if not batches.num_taken:
             raise ConfigurationError(
-                f"{self.function} takes none of its {len(batches)} mini-batches: it trains on nothing. Usual "
+                f"{self.function} takes none of its mini-batches, so it trains on nothing. Usual "
                 "fix: for x, y in batches; or a class with a method train(self, client), which need not."
             )
         return state

@@ -106,9 +106,9 @@ class Batches(Iterator[tuple[Tensor, Tensor]]):
         """Itself; refuses a second pass, which would find nothing."""
         if self._is_over:
             raise ConfigurationError(
-                f"a train function goes through its {len(self)} mini-batches a second time, and there are no "
-                "more: each is a step that takes simulated time and energy. Usual fix: one pass, and more "
-                f"steps, as SameSteps(num_local_steps={2 * len(self)}) or Epochs(num_epochs=2)."
+                "a train function goes through its mini-batches a second time, and there are no more: each "
+                "is a step that takes simulated time and energy. Usual fix: one pass, and more steps, by "
+                "SameSteps(num_local_steps=...) or Epochs(num_epochs=...)."
             )
         return self
 

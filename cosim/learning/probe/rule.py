@@ -1,0 +1,54 @@
+"""Whether a train function of a user's own keeps the rules, tried once before the clock starts.
+
+It trains a client for two steps on copies of the network and of a few samples. What the engine refuses in a
+training, it refuses then: draws from generators of the whole process, a state that would be lost, a second
+pass over the mini-batches, none at all.
+
+Scope and limitations: what else the function raises may be because of so few samples, so it is left to the
+run. A function that counts its calls counts this one.
+"""
+
+import numpy as np
+import torch
+from torch import nn
+
+from cosim.configuration import ConfigurationError
+from cosim.learning.graph.pending import PendingUpdate, StoredModel
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.network.weights import own_weights
+from cosim.learning.training_set import TrainingSet
+from cosim.names import client_name
+
+NUM_SAMPLES, NUM_STEPS = 20, 2
+"""Of a trial. [no source]"""
+
+
+def check_rule(rule: LocalTraining, network: nn.Module, shape: NetworkShape, data: TrainingSet) -> None:
+    """Let a rule train one client.
+
+    Args:
+        network: In training mode; no other thread may use the same module meanwhile.
+
+    Raises:
+        ConfigurationError: It does what no rule may do.
+    """
+    start = own_weights(network, shape, data.x_ND.device.type)
+    update = PendingUpdate(
+        client=client_name(0),
+        start=StoredModel(start),
+        samples=np.arange(min(NUM_SAMPLES, data.num_sample_numbers)),
+        num_steps=NUM_STEPS,
+        training=rule,
+        key=0,
+    )
+    beside = {
+        name: torch.zeros(size, device=data.x_ND.device) for name, size in rule.companions(shape).items()
+    }
+    weights_C = {name: values.clone()[None] for name, values in (beside | start).items()}
+    try:
+        update.training.program().train(network, weights_C, data, [update])
+    except ConfigurationError:
+        raise
+    except Exception:  # maybe of so few samples; the run has those that there are
+        return
