@@ -89,7 +89,7 @@ def of_name(name: str, build: Builder, key: int) -> FirstValues:
     found = built(name, build, key=key)
     if ":" not in name:
         return FirstValues(found)
-    seen = _hashes(found)
+    again, seen, before = found, _hashes(found), {}
     for _ in range(_MOST_CALLS - 1):
         again, before = built(name, build, key=key), seen
         if again is found:
@@ -162,10 +162,14 @@ def _tensors(network: nn.Module) -> Iterator[tuple[str, Tensor]]:
 def _hashes(network: nn.Module, names: Any = None) -> dict[str, str]:
     """Name -> hash of the values of a tensor."""
     return {
-        name: hashlib.sha256(values.cpu().contiguous().reshape(-1).view(torch.uint8).numpy()).hexdigest()[:16]
+        name: hashlib.sha256(_bytes(values)).hexdigest()[:16]
         for name, values in _tensors(network)
         if names is None or name in names
     }
+
+
+def _bytes(values: Tensor) -> memoryview:
+    return memoryview(values.cpu().contiguous().reshape(-1).view(torch.uint8).numpy())  # type: ignore[arg-type]
 
 
 def _of_note(network: nn.Module, fixed: Mapping[str, str]) -> dict[str, str]:
