@@ -16,6 +16,7 @@ from cosim.configuration.json_form import (
     from_dict,
     options_of,
     takes,
+    takes_number,
     to_dict,
     with_kind,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "refuse",
     "stand_for",
     "takes",
+    "takes_number",
     "to_dict",
     "with_kind",
 ]

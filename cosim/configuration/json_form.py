@@ -106,6 +106,9 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     A part that is a default gives way to that of the other class. Where the other class has parts of another
     kind under the same name, what both kinds have is kept.
 
+    Args:
+        kind: Name of the class; or a plain number, where the field takes one in place of its kinds.
+
     Returns:
         What no rule has seen, because more of its fields may be about to change. A field without a default
         that is not kept is open: `attrs.NOTHING`. `finished` makes a configuration of a draft.
@@ -130,12 +133,19 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
                 f"{type(config).__name__}.{name}: {why}, so it has no parts. Usual fix: {name}.kind before."
             )
         return draft(type(config), _values_of(config) | {name: with_kind(before, inner, kind)})
+    if isinstance(kind, float) and takes_number(attribute.type):  # type: ignore[union-attr]
+        return draft(type(config), _values_of(config) | {name: kind})
     try:
         cls = _chosen(kind, options)
     except Mismatch as error:
         rule = f"must be {type_name(attribute.type)} ({error})"  # type: ignore[union-attr]
         raise refuse(type(config), name, {"kind": kind}, rule, attribute.default) from None  # type: ignore[union-attr]
     return draft(type(config), _values_of(config) | {name: draft(cls, _kept(before, cls))})
+
+
+def takes_number(annotation: Any) -> bool:
+    """Whether a field takes a plain number where there are kinds of numbers, too."""
+    return bool(options_of(annotation)) and float in typing.get_args(annotation)
 
 
 def draft(cls: type[C], values: Mapping[str, Any]) -> C:
@@ -204,7 +214,7 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
         return values
     if values is None and types.NoneType in typing.get_args(annotation):
         return None
-    if float in typing.get_args(annotation) and not isinstance(values, dict | str | list | tuple):
+    if takes_number(annotation) and not isinstance(values, dict | str | list | tuple):
         return strict.structure(values, float)  # a plain number where there are kinds of numbers, too
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):

@@ -23,6 +23,7 @@ from cosim.configuration import (
     known_kinds,
     options_of,
     paths_of,
+    takes_number,
     with_kind,
 )
 
@@ -129,13 +130,38 @@ def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:
     rest, words = [], iter(arguments)
     for word in words:
         option, equals, kind = word.partition("=")
-        if not (option.startswith("--") and option.endswith(ENDING)):
+        is_kind, scheduled = option.endswith(ENDING), {*_scheduled(config)}
+        if not (option.startswith("--") and (is_kind or scheduled)):
             rest.append(word)
             continue
-        kind = kind if equals else next(words, None)
         try:
-            *path, _ = full_path(option[2:].replace("-", "_"), paths_of(config)).split(".")
-            config = with_kind(config, path, kind)
+            place = full_path(option[2:].replace("-", "_"), {*paths_of(config), *scheduled})
+            if not is_kind and place not in scheduled:
+                rest.append(word)
+                continue
+            kind = kind if equals else next(words, None)
+            path = place.split(".")
+            config = with_kind(config, path[:-1] if is_kind else path, kind if is_kind else _number(kind))
         except ConfigurationError as error:
             raise ConfigurationError(f"{option}: {error}") from None
     return config, rest
+
+
+def _scheduled(config: Any, prefix: str = "") -> Iterator[str]:
+    """Paths of kinds that stand where a plain number may stand."""
+    for attribute in attrs.fields(type(config)):
+        part = getattr(config, attribute.name)
+        if is_configuration(type(part)):
+            if takes_number(attribute.type):
+                yield prefix + attribute.name
+            yield from _scheduled(part, f"{prefix}{attribute.name}.")
+
+
+def _number(word: str | None) -> float:
+    try:
+        return float(word or "")
+    except ValueError:
+        raise ConfigurationError(
+            f"{word or 'nothing'}: must be a number, as the field has a kind of numbers. Usual fix: its "
+            f"fields, or .{KIND} for another kind."
+        ) from None

@@ -15,7 +15,7 @@ from torch import nn
 import cosim
 import models
 from cosim import ByRound, ConfigurationError, Cosine, StepDecay, WarmUp, evolve, run
-from cosim.configuration import configuration, field, from_dict, not_negative, to_dict
+from cosim.configuration import configuration, field, finished, from_dict, not_negative, to_dict
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
@@ -23,6 +23,7 @@ from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.schedules.schedule import in_round
 from cosim.studies.study import Study
 from scenarios.command_line import main
+from scenarios.command_line.kinds import with_kinds
 
 THIRDS = ByRound(values=(0.3, 0.1), first_rounds=(1, 3))
 SEEN: list[tuple[str, str, int, float]] = []
@@ -426,3 +427,15 @@ def test_options_files_and_studies(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     schedule = ByRound(values=(0.3, 0.1), first_rounds=(1, 2))
     alone = [run(one_cell(2, local=cosim.Sgd(batch_size=10, learning_rate=of))) for of in (0.3, schedule)]
     assert [*runs["loss_nats"]] == [one.evaluations["loss_nats"].iloc[-1] for one in alone]
+
+
+def test_a_plain_number_takes_the_place_of_a_schedule_on_the_command_line():
+    scheduled = one_cell(2, local=cosim.Sgd(learning_rate=ByRound(values=(0.3, 0.1), first_rounds=(1, 2))))
+    for words in (["--learning-rate", "0.2"], ["--local.learning-rate=0.2"]):
+        system, rest = with_kinds(scheduled, [*words, "--batch-size", "10"])
+        assert finished(system) == one_cell(2, local=cosim.Sgd(learning_rate=0.2))
+        assert rest == ["--batch-size", "10"]
+    with pytest.raises(ConfigurationError, match=r"--learning-rate: fast: must be a number"):
+        with_kinds(scheduled, ["--learning-rate", "fast"])
+    plain = one_cell(2, local=cosim.Sgd(learning_rate=0.2))
+    assert with_kinds(plain, ["--learning-rate", "0.3"])[1] == ["--learning-rate", "0.3"]
