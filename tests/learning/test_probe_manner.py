@@ -1,17 +1,21 @@
 """Whether clients are trained together is tried; either way they train as a plain loop of torch does."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
+import cosim
 from cosim.data.dataset import Dataset
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import Sgd
 from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.testing import small_system
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE = 6, 3, 4
 rng = np.random.default_rng(1)
@@ -211,3 +215,25 @@ def test_what_cannot_be_batched_trains_client_by_client(make, data, words):
     manner = compare(make, data)
     assert not manner.together
     assert words in manner.why
+
+
+def clipping():
+    return nn.Sequential(nn.Linear(12, 8), Clipped(), nn.Linear(8, 4))
+
+
+class Clipped(nn.Module):
+    """Looks at values."""
+
+    def forward(self, x):
+        return clipped(x)
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_run_says_why_clients_are_trained_one_by_one(learns, tmp_path, capsys):
+    evaluation = cosim.EveryVersions() if learns else cosim.Never()
+    system = cosim.evolve(small_system(), model=f"{__name__}:clipping", evaluation=evaluation)
+    cosim.run(system, out=tmp_path / "run", progress="clipping")
+    said = "rules of the engine train clients one by one: torch.func cannot batch the network (it looks at"
+    provenance = json.loads((tmp_path / "run" / "provenance.json").read_text())
+    assert provenance.get("training", "").startswith(said) == learns
+    assert (f"clipping: {said}" in capsys.readouterr().err) == learns
