@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 import cosim
 from cosim.data.dataset import Dataset
@@ -126,6 +127,35 @@ class Recurrent(nn.Module):
         return self.rnn(z_BTE)[0][:, -1]
 
 
+class Checkpointed(nn.Module):
+    """Computes its hidden layer once more on the way back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 8), nn.Linear(8, 3)
+
+    def forward(self, x_BD):
+        return self.last(checkpoint(lambda x: torch.tanh(self.first(x)), x_BD, use_reentrant=False))
+
+
+class Straight(torch.autograd.Function):
+    """The sign, with the gradient of nothing."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.sign()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+def hooked():
+    network = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+    network[1].register_full_backward_hook(lambda layer, before, after: tuple(g / 2 for g in before))
+    return network
+
+
 VALUES = "looks at values"
 ALONE = {
     "an if": (lambda: Of(clipped), ROWS, VALUES),
@@ -136,6 +166,9 @@ ALONE = {
     "unique": (lambda: Of(of_unique), ROWS, ""),
     "numpy": (lambda: Of(lambda x: x * float(x.detach().numpy().std())), ROWS, ""),
     "a list": (lambda: Of(lambda x: x / (1.0 + sum(x.detach().abs().sum(1).tolist()))), ROWS, ""),
+    "a checkpoint": (Checkpointed, ROWS, ""),
+    "a gradient of its own": (lambda: Of(Straight.apply), ROWS, ""),
+    "a hook on the way back": (hooked, ROWS, ""),
     "packed": (Packed, TOKENS, ""),
     "sparse": (lambda: OfTokens(nn.Embedding(20, 4, sparse=True)), TOKENS, ""),
     "a bag": (lambda: OfTokens(nn.EmbeddingBag(20, 4), lambda z: z), TOKENS, "in a loop"),

@@ -2,6 +2,7 @@
 
 import random
 import threading
+import warnings
 from collections import deque
 
 import attrs
@@ -125,7 +126,19 @@ def around():
     return does
 
 
+def with_a_hook():
+    network, num = nn.Linear(6, 3), [0]
+
+    def counted(layer, inputs, outputs):
+        num[0] += 1
+        return outputs * num[0]
+
+    network.register_forward_hook(counted)
+    return network
+
+
 REFUSED = {
+    "a variable around a hook": (with_a_hook(), "depend on what it was given before"),
     "a counter": (Remembering(counts, calls=0), "training mode keeps calls from one"),
     "a counter in training": (Remembering(only_in_training, calls=0), "training mode keeps calls"),
     "a counter of the class": (Remembering(counts_in_its_class), r"keeps Remembering\.num_of_all"),
@@ -200,6 +213,20 @@ def test_what_cannot_be_copied_is_refused():
             Learner(network, DATA, num_workers=1)
     used.seen = used.seen.detach()
     Learner(used, DATA, num_workers=1)
+
+
+def test_hooks_on_gradients_and_compiled_networks_are_refused():
+    """Both would train otherwise than by torch, or not at all."""
+    for register in ("register_hook", "register_post_accumulate_grad_hook"):
+        network = nn.Linear(6, 3)
+        getattr(network.weight, register)(lambda gradient: None)
+        with pytest.raises(ConfigurationError, match="weight has a hook on its gradient"):
+            Learner(network, DATA, num_workers=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = torch.jit.script(nn.Linear(6, 3))
+    with pytest.raises(ConfigurationError, match=r"compiled by torch\.jit"):
+        Learner(compiled, DATA, num_workers=1)
 
 
 def trained(learner):

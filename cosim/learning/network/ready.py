@@ -1,5 +1,6 @@
 """Ready: whether a network can be taken as it is: its layers have shapes, and it can be copied."""
 
+import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
@@ -27,14 +28,27 @@ def ready_copy(network: nn.Module) -> nn.Module:
     """A copy of a network, as `own_copy`.
 
     Raises:
-        ConfigurationError: A layer has no shape yet, or something that the network holds cannot be copied.
+        ConfigurationError: A layer has no shape yet or is compiled, a gradient has a hook, or something that
+            the network holds cannot be copied.
     """
     check_shapes(network)
+    if any(isinstance(layer, torch.jit.ScriptModule) for layer in network.modules()):
+        raise ConfigurationError(
+            "the network is compiled by torch.jit, which does not take the values of clients. Usual fix: the "
+            "module that was compiled."
+        )
+    for name, values in network.named_parameters():
+        if values._backward_hooks or getattr(values, "_post_accumulate_grad_hooks", None):
+            raise ConfigurationError(
+                f"the network's {name} has a hook on its gradient, which is not called for clients' own "
+                "values. Usual fix: a rule with a method train that changes gradients, or none."
+            )
     try:
         return own_copy(network)
     except Exception as error:  # whatever a user's attribute raises
         reason = str(error).partition(".")[0].partition("\n")[0]
         raise ConfigurationError(
             f"the network cannot be copied, and each thread needs its own ({reason}). Usual fix: keep no "
-            "outputs, locks or open files in its attributes; detach() what is kept."
+            "outputs, locks or open files in its attributes; detach() what is kept; "
+            "torch.nn.utils.parametrizations in place of older norms of weights."
         ) from None

@@ -125,13 +125,12 @@ def train_alone(
     """
     leaves = {name: values_C[0].detach().requires_grad_() for name, values_C in parameters_C.items()}
     moved = in_own_types(network, {name: values_C[0].detach() for name, values_C in buffers_C.items()})
+    of_batch = _Gradients(network, mean_loss, [*leaves.values()])
     for batch_B in batches_CSB[0]:
-        tensors = leaves | moved
+        tensors = {f"network.{name}": values for name, values in (leaves | moved).items()}
         with torch.enable_grad():  # the workers switch it off
-            outputs = functional_call(network, tensors, (x_ND[batch_B],))  # as above
-            loss = mean_loss(outputs, y_N[batch_B])
-        moved = {name: tensors[name].detach() for name in moved}
-        gradients = torch.autograd.grad(loss, [*leaves.values()], allow_unused=True, materialize_grads=True)
+            gradients = functional_call(of_batch, tensors, (x_ND[batch_B], y_N[batch_B]))  # as above
+        moved = {name: tensors[f"network.{name}"].detach() for name in moved}
         with torch.no_grad():
             for name, leaf in leaves.items():
                 if leaf.data_ptr() != parameters_C[name].data_ptr():  # the network has set leaf.data
@@ -141,6 +140,20 @@ def train_alone(
                 step.by_gradient(name, values_C, gradient.to_dense()[None])  # rows of a table are sparse
     for name, values in moved.items():
         buffers_C[name][0].copy_(values)
+
+
+class _Gradients(nn.Module):
+    """The gradients of a batch, one module, because a network may read its parameters on the way back too."""
+
+    def __init__(
+        self, network: nn.Module, mean_loss: Callable[[Tensor, Tensor], Tensor], leaves: Sequence[Tensor]
+    ) -> None:
+        super().__init__()
+        self.network, self._mean_loss, self._leaves = network, mean_loss, leaves
+
+    def forward(self, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, ...]:
+        loss = self._mean_loss(self.network(x_BD), y_B)
+        return torch.autograd.grad(loss, self._leaves, allow_unused=True, materialize_grads=True)
 
 
 def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
