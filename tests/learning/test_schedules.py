@@ -2,6 +2,7 @@
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import patch
 
@@ -423,7 +424,9 @@ def test_options_files_and_studies(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert rate == {"kind": "ByRound", "values": [0.3, 0.1], "first_rounds": [1, 2]}
     assert to_dict(from_dict(cosim.System, file)) == file
     system = one_cell(2, local=cosim.Sgd(batch_size=10))
-    runs = Study(system, {"local.learning_rate": (0.3, rate)}, 1).run(tmp_path / "study")
+    with ThreadPoolExecutor(1) as here:
+        study = Study(system, {"local.learning_rate": (0.3, rate)}, 1)
+        runs = study.run(tmp_path / "study", executor=here)
     schedule = ByRound(values=(0.3, 0.1), first_rounds=(1, 2))
     alone = [run(one_cell(2, local=cosim.Sgd(batch_size=10, learning_rate=of))) for of in (0.3, schedule)]
     assert [*runs["loss_nats"]] == [one.evaluations["loss_nats"].iloc[-1] for one in alone]
