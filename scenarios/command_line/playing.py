@@ -64,7 +64,7 @@ def play(
     picture = out / "overview.png"
     save_picture(overview(result), picture)
     console.print(summary_table(title, result))
-    if words := kept_in_words(result):
+    if words := kept_in_words(result, options.keep):
         console.print(words)
     for target in wanted:
         console.print(reached_in_words(result, target, options.held))
@@ -122,13 +122,15 @@ def played(
     )
 
 
-def kept_in_words(result: Result) -> str | None:
+def kept_in_words(result: Result, keep: str) -> str | None:
     """Which model is kept, in a line; None: the last."""
     if not result.keeps_another:
         return None
     rows, version = result.evaluations, result.summary.kept_version
     found = rows[rows["version"] == version].iloc[0]
-    scores = [f"{m.words} {m.shown(found[name])}" for name, m in result.summary.measures.items()]
+    measures = result.summary.measures
+    told = [name for at, name in enumerate(measures) if at == 0 or name == keep]
+    scores = [f"{measures[name].words} {measures[name].shown(found[name])}" for name in told]
     return f"Kept: the model of version {version} ({', '.join(scores)})"
 
 
