@@ -137,10 +137,8 @@ class _Trial:
         few = attrs.evolve(dataset, train_x=dataset.train_x[chosen], train_y=train_y, train_owners=None)
         self._data, self._networks = TrainingSet(few, "cpu", task), OwnNetworks(network, "cpu")
         own = own_weights(network, shape)
-        self._weights = [
-            own | {name: moved(network, shape, seed)[name] for name in shape.parameters}
-            for seed in range(NUM_CLIENTS)
-        ]
+        others = [moved(network, shape, seed) for seed in range(NUM_CLIENTS)]
+        self._weights = [own | {name: other[name] for name in shape.parameters} for other in others]
         labels = 1 if dataset.train_y is not None else dataset.num_classes or 1
         self._samples = labels * np.arange(num_samples).reshape(NUM_CLIENTS, NUM_SAMPLES)
 
