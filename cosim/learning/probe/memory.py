@@ -52,7 +52,7 @@ def check_memory(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> N
         )
     try:
         samples = [torch.tensor(x) for x in two_and_others(dataset.train_x)]
-        _compare(own_copy(network).to("cpu"), shape, *samples)
+        _compare(network, shape, *samples)
     except ConfigurationError:
         raise
     except Exception as error:  # whatever a user's forward pass raises
@@ -64,20 +64,22 @@ def check_memory(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> N
 
 def _compare(network: nn.Module, shape: NetworkShape, x_BD: Tensor, other_x_BD: Tensor) -> None:
     tensors, others = (moved(network, shape, seed) for seed in (1, 2))
-    used = own_copy(network)
+    used = own_copy(network).to("cpu")
     for training in MODES:
         passed(used.train(training), others, other_x_BD)
     for training in MODES:
         before_used = kept_by(used)
         found = passed(used.train(training), tensors, x_BD)
         after_used = kept_by(used)
-        fresh = with_values(own_copy(network), tensors).train(training)
+        fresh = with_values(own_copy(network).to("cpu"), tensors).train(training)
         before_fresh = kept_by(fresh)
         expected = _outputs(fresh, x_BD)
         after_fresh = kept_by(fresh)
         _check_kept((before_used, after_used), (before_fresh, after_fresh), training)
         if not close(found, expected):
-            one, other = (passed(own_copy(network).train(training), tensors, x_BD) for _ in range(2))
+            one, other = (
+                passed(own_copy(network).to("cpu").train(training), tensors, x_BD) for _ in range(2)
+            )
             follows = close(one, expected) or not close(one, other)
             raise _remembers(training) if follows else _does_not_follow(training)
 
