@@ -225,7 +225,7 @@ def asked_for_randomness(notes: list[int] | None = None) -> Iterator[list[int]]:
     """A list of what this thread asks the system for, as generators without a seed do: numbers of bytes.
 
     Scope and limitations: NumPy's generators, `secrets` and `random.SystemRandom`. One that is made of a key,
-    as `np.random.Philox(key=1)`, asks without need, so who asks is to be tried again.
+    as `np.random.Philox(key=1)`, asks without need, so the function is to be tried again.
     """
     before, notes = getattr(_asked, "notes", None), [] if notes is None else notes
     random._urandom = _noted_randomness  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ class Dataset:
         train_owners: Number of the client at which a training sample arises, from 0, shape (training
             samples,), int64; None: samples belong nowhere and are dealt by a split, or there is no train_y.
         test_owners: Number of the client to whose test share a test sample belongs, from 0, shape (test
-            samples,), int64, -1: nobody's; None: there are no such shares.
+            samples,), int64, -1: no client's; None: there are no such shares.
 
     Raises:
         ConfigurationError: shapes, types, labels or owners that break these rules, or numbers that are
@@ -130,7 +130,7 @@ class Dataset:
     def _check_owners(self, part: str, x: NDArray[Any], owners: NDArray[Any]) -> None:
         name, least = f"{part}_owners", 0 if part == "train" else -1
         if owners.shape != (len(x),):
-            fix = "the client of each sample" if part == "train" else "-1 where a sample is nobody's"
+            fix = "the client of each sample" if part == "train" else "-1 where a sample belongs to no client"
             raise self._broken(
                 name, owners, f"must be one number for each of the {len(x)} rows of {part}_x", fix
             )

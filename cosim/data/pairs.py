@@ -100,7 +100,7 @@ def is_whole(y: NDArray[Any]) -> bool:
 
 
 def labels_for(labels: NDArray[Any], num_classes: int | None, num_outputs: int) -> str | None:
-    """What makes of labels those of a network with so many outputs; None: nothing that is likely.
+    """What makes of labels those of a network with a number of outputs; None: nothing that is likely.
 
     Args:
         labels: Classes, or quantities.

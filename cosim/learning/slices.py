@@ -57,5 +57,5 @@ class Slices:
         return min(most, self.most_at_once)
 
     def bytes_at_once(self, num_samples: int, num_threads: int) -> int:
-        """About what passing so many samples takes on so many threads."""
+        """About what passing a number of samples takes on a number of threads."""
         return BESIDES * self.sample_bytes * min(num_samples, num_threads * self.num_samples)

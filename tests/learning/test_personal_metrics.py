@@ -67,7 +67,7 @@ def test_each_client_is_scored_by_its_own_model_on_its_own_share():
         expected = (np.mean(accuracies), min(accuracies), np.std(accuracies))
         assert [getattr(row, name) for name in COLUMNS] == pytest.approx(expected, rel=1e-12)
     first, last = result.evaluations.iloc[0], result.evaluations.iloc[-1]
-    assert first["personal_accuracy"] == first["client_accuracy"], "nobody has trained"
+    assert first["personal_accuracy"] == first["client_accuracy"], "no client has trained"
     assert last["personal_accuracy"] > last["client_accuracy"] + 0.05
     assert personal_of(client_name(1)) not in reports[-1].states, "and one never does"
 

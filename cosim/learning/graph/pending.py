@@ -9,7 +9,7 @@ are then those that arrive.
 A rule, or a codec, that keeps a state from one training to the next gets it from the update
 (`PendingUpdate.state`, `codec_state`), and leaves another (`next_state`, `next_codec_state`), which the
 client's next update may get. What of the network a client keeps to itself goes the same way (`own`,
-`next_own`). So an update that nobody reads, because it was dropped, is trained after all
+`next_own`). So an update that no model reads, because it was dropped, is trained after all
 where a state is read that follows from it.
 
 Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights

@@ -202,7 +202,7 @@ def _check(module: nn.Module, firsts: dict[str, Tensor], moved: Moved) -> None:
         elif value.shape != first.shape:
             what = f"has the shape {tuple(first.shape)}, and after a forward pass {tuple(value.shape)}"
             fix = (
-                "register_buffer in the shape that it keeps; a plain variable for what every pass makes anew"
+                "register_buffer in the shape that it keeps; a plain variable for what every pass makes again"
             )
         elif value.dtype != first.dtype:
             what = f"is {first.dtype}, and after a forward pass {value.dtype}"

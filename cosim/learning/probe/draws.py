@@ -1,7 +1,7 @@
 """A probe for forward passes that draw from generators of the whole process (`cosim.global_generators`).
 
 Scope and limitations: torch's, numpy's and Python's global generators. A generator that a network keeps to
-itself, or seeds anew in every pass, is not seen. Threads outside cosim, such as those of a Dask worker, may
+itself, or seeds again in every pass, is not seen. Threads outside cosim, such as those of a Dask worker, may
 draw while the probe runs, so a draw counts when it comes in every one of some passes.
 
 Validation: tests/learning/test_probe_draws.py.

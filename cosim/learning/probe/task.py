@@ -60,7 +60,7 @@ def check_task(task: Task, dataset: Dataset) -> None:
 
 
 def _tried(task: Task, dataset: Dataset, num_samples: int) -> tuple[Tensor, Tensor]:
-    """Random outputs of clients, and targets of so many samples."""
+    """Random outputs of clients, and targets of a number of samples."""
     y_B = torch.tensor(_various(dataset.test_y, num_samples))
     size = (NUM_CLIENTS, len(y_B), task.num_outputs(dataset))
     return torch.randn(size, generator=torch.Generator().manual_seed(1)), y_B

@@ -12,7 +12,7 @@ from cosim.learning.schedules.schedule import Schedule
 
 @configuration
 class StepDecay(Schedule):
-    """A number that is multiplied by a factor every so many rounds.
+    """A number that is multiplied by a factor at regular rounds.
 
     Attributes:
         start: In the first rounds. [no source]

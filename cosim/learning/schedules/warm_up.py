@@ -10,7 +10,7 @@ class WarmUp(Schedule):
 
     Attributes:
         then: The number from then on; of a schedule its value in the same round. [no source]
-        num_rounds: The first round that has the whole of it; round r before has r of so many parts. [no
+        num_rounds: The first round that has the whole of it; round r before it has r / num_rounds. [no
             source]
     """
 
@@ -18,6 +18,6 @@ class WarmUp(Schedule):
     num_rounds: int = field(at_least(1))
 
     def value(self, round: int) -> float:
-        """So many parts of the number."""
+        """A part of the number."""
         share = min(1.0, round / self.num_rounds)
         return share * number(self.then, round)

@@ -53,7 +53,7 @@ class Answers(NamedTuple):
         outputs: Of the network, float32, shape (test samples, outputs).
         targets: Classes or quantities, shape (test samples,), or (test samples, quantities).
         owners: Number of the client to whose test share a sample belongs, shape (test samples,), -1:
-            nobody's; None, unless a metric says `reads_owners`.
+            no client's; None, unless a metric says `reads_owners`.
     """
 
     outputs: NDArray[np.float32]
