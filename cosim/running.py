@@ -12,7 +12,6 @@ Usage::
 """
 
 import re
-import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import cache, partial
@@ -24,7 +23,7 @@ import attrs
 
 from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.beforehand.needs import ClockKind, RecordsKind, check_room, kept_values_of, needs_of
-from cosim.checkpoint import Checkpoint, other_rows
+from cosim.checkpoint import other_rows
 from cosim.collector import rare_collections
 from cosim.configuration import (
     ConfigurationError,
@@ -32,18 +31,15 @@ from cosim.configuration import (
     checked_call,
     from_dict,
     names_of_a_file,
-    to_dict,
 )
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.data.loading import Loaded, load
-from cosim.draws import Draws
 from cosim.files import place
 from cosim.folders import alone_in
 from cosim.global_generators import seeded
 from cosim.interrupts import interrupts_kept
-from cosim.journal import Journal
-from cosim.kept_model import LAST, Kept, kept_by
+from cosim.kept_model import LAST, kept_by
 from cosim.learning.workers import num_cores
 from cosim.named_files.sources import sources_of
 from cosim.names import CLOUD
@@ -54,19 +50,17 @@ from cosim.records import END_OF_RUN
 from cosim.results import Result
 from cosim.rows.digest import Digest
 from cosim.rows.row_groups import GROUP_ROWS, RowGroups
-from cosim.rows.summary import COMPLETE, NO_VERSION, RUNNING
+from cosim.rows.summary import COMPLETE
 from cosim.run_folder import CONFIG, check_fits, check_samples, create, found_in, stopped
+from cosim.run_network import configuration_of, first_values_of, network_of
+from cosim.run_writer import RunWriter
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.simulation import Process, Simulation, process_of
 from cosim.system import System
 
 if TYPE_CHECKING:
-    from cosim.learning.learner import Learner
-    from cosim.learning.network.first_values import FirstValues
-    from cosim.learning.network.named import Named
+    pass
 
-_SAVE_EVERY_WALL_S, _SAVE_EVERY_SAVES = 15.0, 10.0
-"""At least so long, and so many times as long as a save took, since tables are written anew. [no source]"""
 SCENARIO = r"[\w-]+|[\w.-]+:\w+"
 """A scenario's name, or module:function."""
 
@@ -184,7 +178,9 @@ def run(
         digest = Digest(sim._trace) if folder is not None and system.evaluation.learns else None
         rows = RowGroups(sim._trace, system.num_clients, folder, group_rows)
         alone.callback(rows.discard)
-        writer = _Writer(rows, sim, learner, config, known, listener, checkpoint_every, keep, column, digest)
+        writer = RunWriter(
+            rows, sim, learner, config, known, listener, checkpoint_every, keep, column, digest
+        )
         num_kept_values = kept_values_of(system, learner.shape)
         written_rows = None if folder is None else group_rows
         kept = {"num_kept_values": num_kept_values, "evaluation_bytes": learner.evaluation_bytes}
@@ -257,185 +253,6 @@ def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
     else:
         yield from sim.with_deadline([process], latest_s, END_OF_RUN)
     cloud.finish(sim)
-
-
-def network_of(system: System, network: Any = None, values: bool = False) -> Any:
-    """The network that a system names, as its run begins with it; without values where nothing is learned.
-
-    Args:
-        network: A function that returns it, or what builds it by its name; None: what the system names.
-        values: Whether it has values even so.
-
-    Raises:
-        ConfigurationError: There is none, or it is to bring weights, which a family cannot.
-    """
-    from cosim.learning.network.named import built
-
-    values |= system.evaluation.learns
-    return built(*_named(system, network), values=values, key=_key(system))
-
-
-def first_values_of(system: System, network: Any = None) -> "FirstValues":
-    """The network of a run with its first values, without values where nothing is learned.
-
-    Args:
-        network: A torch.nn.Module, a function that returns one, or what builds one by its name; None: what
-            the system names.
-
-    Raises:
-        ConfigurationError: As `network_of`; its values do not follow from the seed.
-    """
-    from cosim.learning.network.first_values import FirstValues, as_they_are, of_name, reset
-    from cosim.learning.network.named import built
-
-    learns, brings = system.evaluation.learns, system.initial_weights == "network"
-    if hasattr(network, "named_parameters"):
-        if not learns:
-            return FirstValues(network)
-        return as_they_are(network) if brings else reset(network, _key(system))
-    name, build = _named(system, network)
-    if not learns:
-        return FirstValues(built(name, build, values=False))
-    return as_they_are(built(name, build)) if brings else of_name(name, build, _key(system))
-
-
-def _named(system: System, network: Any) -> "Named":
-    from cosim.learning.network.named import Named, builder
-
-    if network is None:
-        network = Named(system.model, builder(system.model))
-    named = network if isinstance(network, Named) else Named.of(network)
-    if system.initial_weights == "network" and ":" not in named.name:
-        raise ConfigurationError(
-            f"System.initial_weights = 'network': {named.name} brings no weights of its own. Usual fix: "
-            "drawn, or a function of yours that returns a network, as System.model = 'module:function'."
-        )
-    return named
-
-
-def _key(system: System) -> int:
-    """From which the first values of a run follow."""
-    return Draws(system.seed).key(CLOUD, "initial weights")
-
-
-def configuration_of(system: System, first: "FirstValues", scenario: str | None) -> dict[str, Any]:
-    """What config.json says of a run: scenario, system, and by what its network is known again."""
-    from cosim.learning.network.identity import identity
-
-    known_by = identity(first.network) | first.known_by
-    return {"scenario": scenario, "system": to_dict(system), "network": known_by}
-
-
-class _Writer:
-    """Saves tables and checkpoint of a run in its folder now and then, and passes on what it hears.
-
-    Attributes:
-        journal: What the event side reads from weights.
-        time_s: How far the run has come.
-        is_replaying: Whether it has not come to the checkpoint yet, so that what is saved already stays.
-        when_replayed: Called when it has.
-    """
-
-    journal: Journal
-    time_s: float = 0.0
-    when_replayed: Callable[[], None] = staticmethod(lambda: None)
-
-    def __init__(
-        self,
-        rows: RowGroups,
-        sim: Simulation,
-        learner: "Learner",
-        config: dict[str, Any],
-        known: Checkpoint | None,
-        listener: Callable[[VersionReport], None],
-        checkpoint_every: int | None,
-        keep: str,
-        column: str | None,
-        digest: Digest | None,
-    ) -> None:
-        self._keep, self._column, self._best = keep, column, _best_of(known, learner)
-        self._digest = digest
-        self._sim, self._learner, self._listener = sim, learner, listener
-        self._checkpoint_every = checkpoint_every
-        self._config, self._rows, self._folder = config, rows, rows.folder
-        self._replayed, self.is_replaying = known.version if known else -1, known is not None
-        self._evaluated: VersionReport | None = None
-        self._kept = self._replayed
-        self._save_at = time.monotonic() + _SAVE_EVERY_WALL_S
-
-    def heard(self, report: VersionReport) -> None:
-        """Take note of a new version; what is only replayed is not saved again."""
-        self.time_s = report.progress.time_s
-        if report.version >= self._replayed:
-            if self.is_replaying:
-                self.is_replaying = False
-                self.when_replayed()
-            if report.evaluation:
-                evaluated = Kept(report.evaluation, report.model)
-                self._best = self._best.or_better(evaluated, self._column) if self._best else evaluated
-                self._evaluated = report if self._folder else report._replace(living={}, trained={})
-                if self._digest is not None:
-                    self._digest.mark(report.moment)
-            num_new = report.version - max(self._kept, 0)
-            if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
-                self._keep_model()
-            if self._folder is not None and time.monotonic() > self._save_at:
-                begun = time.monotonic()
-                self.save(RUNNING)
-                took_s = time.monotonic() - begun
-                self._save_at = time.monotonic() + max(_SAVE_EVERY_WALL_S, _SAVE_EVERY_SAVES * took_s)
-        self._listener(report)
-
-    def save(self, status: str) -> Result:
-        """Write what there is; returns the tables."""
-        self._keep_model()
-        kept_version = NO_VERSION if self._best is None else self._best.evaluation.version
-        return Result.of(self._rows, self._config, status, self.time_s, kept_version)
-
-    def _keep_model(self) -> None:
-        """Save the last evaluated model, unless it is kept already."""
-        evaluated = self._evaluated
-        if self._folder is None or evaluated is None or evaluated.version == self._kept:
-            return
-        arrays = self._learner.arrays
-        Checkpoint(
-            version=evaluated.version,
-            rows=self._sim._trace.digest(evaluated.moment),
-            weights=self._learner.weights(evaluated.model),
-            companions=self._learner.companions(evaluated.model),
-            states={name: self._learner.state(state) for name, state in evaluated.states.items()},
-            evaluations=self._sim._trace.evaluations,
-            journal=self.journal.numbers,
-            living={name: arrays(model.settled) for name, model in evaluated.living.items()},
-            trained={name: arrays(weights) for name, weights in evaluated.trained.items()},
-            keep=self._keep,
-            **self._kept_elsewhere(evaluated.version),
-        ).save(self._folder)
-        self._kept = evaluated.version
-        self._evaluated = evaluated._replace(living={}, trained={})  # nobody else may need them any more
-
-    def _kept_elsewhere(self, version: int) -> dict[str, Any]:
-        """What a checkpoint says of the model that is kept, where that is not its own."""
-        if self._best is None or self._best.evaluation.version == version:
-            return {}
-        weights = self._learner.weights(self._best.model)
-        return {"kept_version": self._best.evaluation.version, "kept": weights}
-
-    def with_what_was_learned(self, result: Result) -> Result:
-        """The tables with the model that is kept, and the network that has its weights."""
-        if self._best is None:
-            return result
-        model = self._best.model
-        network = self._learner.network_of(model)
-        return attrs.evolve(result, learned=self._learner.weights(model), network=network)
-
-
-def _best_of(known: Checkpoint | None, learner: "Learner") -> Kept | None:
-    """The model that a stopped run keeps so far."""
-    if known is None:
-        return None
-    version = known.version if known.kept_version is None else known.kept_version
-    return Kept(known.evaluation_of(version), learner.stored_model(known.learned))
 
 
 def load_system(config: dict[str, Any], modules: Iterable[str | ModuleType] = ()) -> System:

@@ -456,8 +456,8 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.
 
 def test_killed_run_leaves_whole_files_only(tmp_path: Path, processes: warm.Processes) -> None:
     """Saving after every round, so that the kill most likely falls into a save."""
-    always = 'import sys, cosim.running\nsys.modules["cosim.running"]._SAVE_EVERY_WALL_S = 0.0'
-    always += '\nsys.modules["cosim.running"]._SAVE_EVERY_SAVES = 0.0'
+    always = 'import sys, cosim.run_writer\nsys.modules["cosim.run_writer"]._SAVE_EVERY_WALL_S = 0.0'
+    always += '\nsys.modules["cosim.run_writer"]._SAVE_EVERY_SAVES = 0.0'
     process = started(processes, tmp_path / "a", before=always)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
@@ -471,7 +471,7 @@ def test_killed_run_leaves_whole_files_only(tmp_path: Path, processes: warm.Proc
 
 def test_tables_are_saved_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for pause in ("_SAVE_EVERY_WALL_S", "_SAVE_EVERY_SAVES"):
-        monkeypatch.setattr(importlib.import_module("cosim.running"), pause, 0.0)
+        monkeypatch.setattr(importlib.import_module("cosim.run_writer"), pause, 0.0)
     heard = []
 
     def look(report: VersionReport) -> None:

@@ -19,7 +19,7 @@ from cosim.files import checksum, replace
 from cosim.learning.network.named import Builder, Named, builder
 from cosim.progress import duration
 from cosim.rows.summary import COMPLETE
-from cosim.running import configuration_of, first_values_of
+from cosim.run_network import configuration_of, first_values_of
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
 from cosim.studies.index import Index

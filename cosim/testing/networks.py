@@ -12,7 +12,7 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.local_training import Sgd
 from cosim.learning.tasks.task import Task
-from cosim.running import network_of
+from cosim.run_network import network_of
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.contract import contract

@@ -17,7 +17,7 @@ from cosim.links.downlink import Downlink
 from cosim.links.uplink import Uplink
 from cosim.names import client_name
 from cosim.protocols.protocol import Protocol
-from cosim.running import network_of
+from cosim.run_network import network_of
 from cosim.selection.selection import Selection
 from cosim.simulation import Simulation
 from cosim.system import System

@@ -16,7 +16,8 @@ from cosim.files import place, shown
 from cosim.progress import say
 from cosim.results import Result
 from cosim.run_folder import check_network, complete_in
-from cosim.running import configuration_of, first_values_of, run
+from cosim.run_network import configuration_of, first_values_of
+from cosim.running import run
 from cosim.studies.table import target_label
 from cosim.system import System
 from cosim.units import quantity

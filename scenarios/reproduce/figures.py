@@ -25,7 +25,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.network.named import builder
 from cosim.rows.summary import COMPLETE
 from cosim.run_folder import CONFIG
-from cosim.running import network_of
+from cosim.run_network import network_of
 from cosim.studies.executors import played, pool
 from cosim.studies.job import Job, play
 from cosim.studies.watch import watch

@@ -18,7 +18,8 @@ from cosim.records import DONE, Allotment, Applied, Fate, Round, Span, Tally, Tr
 from cosim.rows.digest import Digest
 from cosim.rows.row_groups import RowGroups
 from cosim.rows.trace import Moment, Trace
-from cosim.running import _played, network_of
+from cosim.run_network import network_of
+from cosim.running import _played
 
 SLEEPY = {"idle_w": 0.3, "sleep_w": 0.01, "sleeps_after_s": 4e-3}
 RESTING = {

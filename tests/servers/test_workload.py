@@ -12,7 +12,7 @@ from cosim.learning.nothing_learned import NothingLearned
 from cosim.links.payload import Payload
 from cosim.links.uplink import Job
 from cosim.network import nodes_of
-from cosim.running import network_of
+from cosim.run_network import network_of
 from cosim.servers.cloud import Cloud
 from cosim.testing import small_system
 

@@ -17,7 +17,7 @@ from cosim.beforehand.targets import task_of
 from cosim.configuration import ConfigurationError, kind_of
 from cosim.files import place, shown
 from cosim.progress import say
-from cosim.running import network_of
+from cosim.run_network import network_of
 from cosim.studies.designs import Design, check_typed, paths_of, value_at
 from cosim.studies.study import Study
 from cosim.system import System
