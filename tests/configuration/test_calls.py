@@ -28,9 +28,13 @@ RESULT = cosim.run(SYSTEM)
         (
             (SYSTEM, "runs/a"),
             {},
-            "run: network = 'runs/a': must be a torch.nn.Module. Usual fix: out= for a f",
+            "run: network = 'runs/a': must be a torch.nn.Module, or a function that returns one.",
         ),
-        ((SYSTEM, Path("runs/a")), {}, "must be a torch.nn.Module. Usual fix: out= for a folder"),
+        (
+            (SYSTEM, Path("runs/a")),
+            {},
+            "must be a torch.nn.Module, or a function that returns one. Usual fix: out= for a folder",
+        ),
         ((SYSTEM, None, "runs/a"), {}, "run: too many positional arguments. Usual fix: run(system, netw"),
         (
             (SYSTEM,),

@@ -113,7 +113,7 @@ def wide():
 
 
 def data(_):
-    x = RNG.standard_normal((20, 4)).astype(np.float32)
+    x = np.random.default_rng(1).standard_normal((20, 4)).astype(np.float32)
     y = np.arange(20) % 2
     return (x, y), (x, y)
 

@@ -111,7 +111,7 @@ def job(
     )
 
     class Update:
-        training, codec = type("Rule", (), {"keeps_state": False}), None
+        training, codec, own = type("Rule", (), {"keeps_state": False}), None, None
 
     assignment = Assignment(
         job=Job(1, 0, 0),
