@@ -83,7 +83,7 @@ def numbers(y: NDArray[Any], where: str) -> NDArray[Any]:
 
 def _sort(y: NDArray[Any]) -> str:
     """What labels are, in words, with the first of them."""
-    first = repr(y.flat[0])[:40] if y.size else "none"
+    first = repr(y.ravel()[:1].tolist()[0])[:40] if y.size else "none"
     return f"words, such as {first}" if y.dtype.kind in "USO" else f"{y.dtype}, such as {first}"
 
 

@@ -58,7 +58,10 @@ def test_true_and_false_are_two_classes_and_classes_may_have_no_sample():
 @pytest.mark.parametrize(
     ("y", "fix"),
     [
-        (np.array(["cat", "dog", "cow", "owl"])[Y], "are words, such as .*np.unique.*return_inverse"),
+        (
+            np.array(["cat", "dog", "cow", "owl"])[Y],
+            r"are words, such as '\w+'\. .*np.unique.*return_inverse",
+        ),
         (np.array(["cat", "dog", "cow", "owl"], object)[Y], "are words, such as .*np.unique"),
         (np.array([b"a", b"b", b"c", b"d"])[Y], "are words.*np.unique"),
         (np.array(["2020-01-01"] * 40, "datetime64[D]"), "must be numbers.*np.unique"),
