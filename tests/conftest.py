@@ -24,6 +24,7 @@ os.fsync = lambda file: None
 
 # What is imported stays, and is not searched for what can be freed (`pytest_collection_finish`).
 gc.disable()
+gc.set_threshold(50_000, 20, 20)  # and looks less often through what tests make
 
 # Every run tries the same examples; `pytest --hypothesis-profile default` looks for new ones.
 settings.register_profile("fixed", derandomize=True)
