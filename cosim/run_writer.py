@@ -110,7 +110,7 @@ class RunWriter:
             **self._kept_elsewhere(evaluated.version),
         ).save(self._folder)
         self._kept = evaluated.version
-        self._evaluated = evaluated._replace(living={}, trained={})  # nobody else may need them any more
+        self._evaluated = evaluated._replace(living={}, trained={})  # let go of them
 
     def _kept_elsewhere(self, version: int) -> dict[str, Any]:
         """What a checkpoint says of the model that is kept, where that is not its own."""

@@ -20,7 +20,6 @@ Usage::
 The text in brackets at the end of an attribute's description names its source; `cosim show` prints it.
 """
 
-import typing
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
@@ -28,7 +27,15 @@ from typing import Any, TypeVar, dataclass_transform
 import attrs
 import cattrs
 
-from cosim.configuration.json_form import Mismatch, check_names, example, field_for, strict, type_name
+from cosim.configuration.json_form import (
+    Mismatch,
+    check_names,
+    example,
+    field_for,
+    strict,
+    takes_number,
+    type_name,
+)
 from cosim.configuration.kinds import is_configuration, register
 from cosim.configuration.rules import ConfigurationError, Rule, refuse, shown
 
@@ -46,7 +53,7 @@ def field(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
     """
 
     def check(instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
-        is_kind = is_configuration(type(value)) and float in typing.get_args(attribute.type)
+        is_kind = is_configuration(type(value)) and takes_number(attribute.type)
         for rule in () if value is None or is_kind else rules:
             broken = rule(value)
             if broken is not None:

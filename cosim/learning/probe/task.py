@@ -67,7 +67,7 @@ def _tried(task: Task, dataset: Dataset, num_samples: int) -> tuple[Tensor, Tens
 
 
 def _various(y_N: NDArray[Any], num: int) -> NDArray[Any]:
-    """So many targets, from the smallest to the largest."""
+    """A number of targets, from the smallest to the largest."""
     _, places = np.unique(y_N, axis=0, return_index=True)
     return y_N[places[np.linspace(0, len(places) - 1, num).astype(int)]]
 
