@@ -9,8 +9,9 @@ single ones see the same values, however many there are.
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,33 +38,43 @@ OfBlock = Callable[..., NDArray[Any]]
 """Gives a row for each client of a block: f(sim, kind, block, ...)."""
 
 
-class Numbers(NamedTuple):
-    """Clients of one kind by their numbers.
+@attrs.frozen(eq=False)
+class Numbers(Sequence[str]):
+    """Clients of one kind by their numbers, a sequence of their names.
 
     Attributes:
         kind: The word before the number in their names.
-        num: How many they are.
+        names: In their order.
         blocks: The blocks of consecutive numbers that they are in.
         places: Where in these blocks, one after the other, each of them is, shape (clients,), or as a slice.
     """
 
+    names: Sequence[str]
     kind: str
-    num: int
     blocks: Sequence[int]
     places: NDArray[np.int64] | slice
 
     @classmethod
     def of(cls, clients: Sequence[str]) -> "Numbers":
         """Those of names, which have one kind."""
+        if isinstance(clients, Numbers):
+            return clients
         if isinstance(clients, ClientNames):
             (kind, first), last = by_number(clients[0]), clients.first + len(clients) - 1
             start = first % BLOCK
             blocks = range(first // BLOCK, last // BLOCK + 1)
-            return cls(kind, len(clients), blocks, slice(start, start + len(clients)))
+            return cls(clients, kind, blocks, slice(start, start + len(clients)))
         kinds, numbers = zip(*map(by_number, clients), strict=True)
         assert len(set(kinds)) == 1
         blocks, which = np.unique(np.array(numbers) // BLOCK, return_inverse=True)
-        return cls(kinds[0], len(clients), tuple(map(int, blocks)), which * BLOCK + np.array(numbers) % BLOCK)
+        places = which * BLOCK + np.array(numbers) % BLOCK
+        return cls(clients, kinds[0], tuple(map(int, blocks)), places)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.names[place]
 
 
 class Draws:

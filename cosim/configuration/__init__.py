@@ -2,6 +2,7 @@
 
 from cosim.configuration.calls import checked_call
 from cosim.configuration.fields import configuration, field
+from cosim.configuration.forms import Forms, for_each, one_of
 from cosim.configuration.functions import (
     check_named,
     loaded,
@@ -49,6 +50,7 @@ __all__ = [
     "HELPERS",
     "KIND",
     "ConfigurationError",
+    "Forms",
     "Port",
     "Shortcuts",
     "apart",
@@ -67,6 +69,7 @@ __all__ = [
     "ends_of",
     "field",
     "finished",
+    "for_each",
     "from_dict",
     "full_path",
     "is_configuration",
@@ -80,6 +83,7 @@ __all__ = [
     "names_of_a_file",
     "not_empty",
     "not_negative",
+    "one_of",
     "one_or_range",
     "open_in",
     "options_of",

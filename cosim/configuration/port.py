@@ -12,12 +12,13 @@ from typing import Any
 import attrs
 
 from cosim.configuration.fields import configuration
+from cosim.configuration.forms import Forms
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.shortcuts import Shortcuts
 
 
 @configuration
-class Port(Shortcuts):
+class Port(Shortcuts, Forms):
     """Base of the ports."""
 
     def fit(self, system: Any) -> None:

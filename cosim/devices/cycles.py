@@ -117,7 +117,7 @@ class CyclesPerStep(Cycles):
 
     def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts:
         """The same for everybody."""
-        return lambda step: np.full(clients.num, self.step_cycles * step.fraction)
+        return lambda step: np.full(len(clients), self.step_cycles * step.fraction)
 
 
 @configuration
@@ -192,7 +192,7 @@ class CyclesPerOperation(Cycles):
     def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts:
         """By what they train, which costs everybody the same."""
         cycles = self.of_client(sim, "")
-        return lambda step: np.full(clients.num, cycles(step))
+        return lambda step: np.full(len(clients), cycles(step))
 
 
 def _whatever_the_network(cycles: str, field_name: str) -> str:

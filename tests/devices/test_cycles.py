@@ -174,7 +174,7 @@ class WarmingOnArrays(Warming):
 
     def of_clients(self, sim, clients):
         """By the clock."""
-        return lambda step: np.full(clients.num, self.at(sim.now_s))
+        return lambda step: np.full(len(clients), self.at(sim.now_s))
 
 
 HZ = 1e9

@@ -1,0 +1,109 @@
+"""Forms: a part is written in one form, and the engine derives the others.
+
+A port names the forms that its kinds may have, and the methods of each::
+
+    class Waiting(Port):
+        forms = one_of(numbers=("most_s", "num_wanted"), events=("wait",))
+
+What the port itself defines is a default, or derived from what a kind gives. A class that gives methods of
+two forms, by itself, by a base or by a mixin, cannot be made: one clock would bypass one of them. A class
+that gives none is a base for others, and has no instances.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cosim.configuration.rules import ConfigurationError
+
+
+def one_of(**forms: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Form -> its methods."""
+    return MappingProxyType(forms)
+
+
+class Forms:
+    """Base of what is written in one form.
+
+    Attributes:
+        forms: Form -> its methods; a port names them.
+        form: The one that a class has; None: it gives none.
+    """
+
+    __slots__ = ()
+    forms: ClassVar[Mapping[str, tuple[str, ...]]] = one_of()
+    form: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        given = _given(cls)
+        if len(given) > 1:
+            (one, first), (other, second) = list(given.items())[:2]
+            raise ConfigurationError(
+                f"{cls.__name__} has two forms, {one} ({first}) and {other} ({second}): a part is written in "
+                "one, and the other follows from it. Usual fix: leave one of them out, or derive from "
+                f"{_port(cls).__name__}."
+            )
+        cls.form = next(iter(given), None)
+
+    def __new__(cls, *_args: Any, **_fields: Any) -> Any:
+        if cls.forms and cls.form is None:
+            methods = " or ".join(methods[0] for methods in cls.forms.values())
+            raise ConfigurationError(
+                f"{cls.__name__} gives none of the forms of a {_port(cls).__name__}. Usual fix: write "
+                f"{methods}."
+            )
+        return super().__new__(cls)
+
+
+def _port(cls: type) -> type:
+    """The class that names the forms."""
+    return next(kind for kind in cls.__mro__ if "forms" in vars(kind))
+
+
+def _given(cls: type[Forms]) -> dict[str, str]:
+    """Form -> the first of its methods that a class gives, as Class.method."""
+    below = cls.__mro__[: cls.__mro__.index(_port(cls))]
+    found = {}
+    for form, methods in cls.forms.items():
+        for kind, method in ((kind, method) for kind in below for method in methods):
+            if method in vars(kind):
+                found.setdefault(form, f"{kind.__name__}.{method}")
+    return found
+
+
+def for_each(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Write a rule for one client where a port asks for the numbers of many.
+
+    The rule gets a client in place of `clients`, and its own element of every array that has one for each::
+
+        @for_each
+        def of_clients(self, sim, client, job):
+            return 2e6 if client.endswith("7") else 1e6
+    """
+
+    @wraps(rule)
+    def of_many(self: Any, sim: Any, clients: Any, *given: Any, **named: Any) -> Any:
+        num = len(clients)
+
+        def own(value: Any, place: int) -> Any:
+            is_each = isinstance(value, np.ndarray) and value.shape[:1] == (num,)
+            return value[place] if is_each else value
+
+        return np.array(
+            [
+                rule(
+                    self,
+                    sim,
+                    client,
+                    *(own(value, place) for value in given),
+                    **{name: own(value, place) for name, value in named.items()},
+                )
+                for place, client in enumerate(clients)
+            ]
+        )
+
+    return of_many
