@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cosim.configuration import ConfigurationError
-from cosim.files import place, read_json, shown, write_json
+from cosim.files import read_json, shown, write_json
 
 FILE = "provenance.json"
 CHANGES = "+changes"
@@ -47,27 +47,6 @@ def provenance(seed: int, num_workers: int, device: str) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "versions": {package: _version(package) for package in _PACKAGES},
-    }
-
-
-def started_with(
-    data_dir: str | Path | None,
-    num_workers: int | None,
-    device: str,
-    checkpoint_every: int | None,
-    clock: str,
-    records: str,
-    keep: str,
-) -> dict[str, Any]:
-    """What a run was asked for that its configuration does not say, so that it goes on in the same way."""
-    return {
-        "data_dir": None if data_dir is None else str(place(data_dir)),
-        "workers": num_workers,
-        "device": device,
-        "checkpoint_every": checkpoint_every,
-        "clock": clock,
-        "records": records,
-        "keep": keep,
     }
 
 

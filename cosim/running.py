@@ -14,55 +14,25 @@ Usage::
 import re
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import attrs
-
-from cosim.beforehand.heavy_tails import remark_on_times
-from cosim.beforehand.needs import ClockKind, RecordsKind, check_room, kept_values_of, needs_of
+from cosim.beforehand.needs import ClockKind, RecordsKind
 from cosim.checkpoint import other_rows
 from cosim.collector import rare_collections
-from cosim.configuration import (
-    ConfigurationError,
-    check_reloads,
-    checked_call,
-    from_dict,
-    names_of_a_file,
-)
-from cosim.configuration.rules import shown
-from cosim.data.dataset import Dataset
-from cosim.data.loading import Loaded, load
-from cosim.files import place
-from cosim.folders import alone_in
-from cosim.global_generators import seeded
+from cosim.configuration import ConfigurationError, checked_call, from_dict, names_of_a_file
 from cosim.interrupts import interrupts_kept
-from cosim.kept_model import LAST, kept_by
-from cosim.learning.workers import num_cores
-from cosim.named_files.sources import sources_of
-from cosim.names import CLOUD
-from cosim.network import nodes_of
-from cosim.progress import progress_of, say, shown_and_heard
-from cosim.provenance import add_note, provenance, started_with
+from cosim.kept_model import LAST
 from cosim.records import END_OF_RUN
 from cosim.results import Result
-from cosim.rows.digest import Digest
-from cosim.rows.row_groups import GROUP_ROWS, RowGroups
+from cosim.rows.row_groups import GROUP_ROWS
 from cosim.rows.summary import COMPLETE
-from cosim.run_folder import CONFIG, check_fits, check_samples, create, found_in, stopped
-from cosim.run_network import configuration_of, first_values_of, network_of
-from cosim.run_writer import RunWriter
+from cosim.run_options import SCENARIO, RunOptions
+from cosim.run_preparation import PreparedRun, prepare
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.simulation import Process, Simulation, process_of
 from cosim.system import System
-
-if TYPE_CHECKING:
-    pass
-
-SCENARIO = r"[\w-]+|[\w.-]+:\w+"
-"""A scenario's name, or module:function."""
 
 
 @checked_call
@@ -120,128 +90,48 @@ def run(
         ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
             chooses nobody and lets no time pass, when it does.
     """
-    from cosim.learning.learner import Learner
-    from cosim.learning.network.named import Named
-    from cosim.learning.nothing_learned import NothingLearned
+    options = RunOptions(
+        out=out,
+        scenario=scenario,
+        data_dir=data_dir,
+        num_workers=num_workers,
+        device=device,
+        listener=listener,
+        shuffle_ties=shuffle_ties,
+        clock=clock,
+        records=records,
+        resume=resume,
+        checkpoint_every=checkpoint_every,
+        keep=keep,
+        group_rows=group_rows,
+        progress=progress,
+    )
+    with ExitStack() as while_played:
+        prepared = prepare(system, network, options, while_played)
+        if isinstance(prepared, Result):
+            return prepared
+        return prepared.writer.with_what_was_learned(_saved(prepared))
 
-    for name, number in (("checkpoint_every", checkpoint_every), ("num_workers", num_workers)):
-        if number is not None and number < 1:
-            raise ConfigurationError(f"run: {name} = {number}: must be at least 1. Usual fix: None.")
-    if not (network is None or callable(network) or isinstance(network, Named)):
-        raise ConfigurationError(
-            f"run: network = {shown(network)}: must be a torch.nn.Module, or a function that returns one. "
-            "Usual fix: out= for a folder, System.model for a network by its name."
-        )
-    if scenario is not None and not re.fullmatch(SCENARIO, scenario):
-        raise ConfigurationError(
-            f"run: scenario = {shown(scenario)}: must be a scenario's name, or module:function. Usual fix: "
-            "None, and progress= for a title."
-        )
-    folder = None if out is None else place(out)
-    if folder is not None:
-        check_reloads(system)
-    is_module = hasattr(network, "named_parameters")
-    with_values = None if is_module else partial(network_of, system, network, values=True)
-    first = first_values_of(system, network)
-    config, sources = configuration_of(system, first, scenario), sources_of(system)
-    as_found = resume == "as found"
-    if as_found:
-        resume = folder is not None and (folder / CONFIG).exists()
-    asked = started_with(data_dir, num_workers, device, checkpoint_every, clock, records, keep)
-    num_workers = num_cores() if num_workers is None else num_workers
-    with ExitStack() as alone:
-        found = found_in(folder, config, sources, keep, alone, waits=as_found) if resume else None
-        if isinstance(found, Result) and as_found:
-            return found
-        known, sim = stopped(found), Simulation(system.seed, shuffle_ties=shuffle_ties)
-        samples = cache(partial(_loaded, system, sim, None if data_dir is None else place(data_dir)))
 
-        def data() -> Dataset:
-            return samples().dataset
-
-        if not system.evaluation.learns:
-            outline = system.data.outline or data()
-            learner: Learner = NothingLearned(
-                first.network, outline, system.task, system.personal, with_values
-            )
-        else:
-            options = (device, num_workers, True, system.task, system.personal)
-            learner = Learner(first.network, data(), *options)
-        column = kept_by(keep, learner.measures if system.evaluation.learns else {})
-        if folder is not None and known is not None:
-            check_fits(known, learner, folder)
-            check_samples(samples().hash if system.evaluation.learns else None, folder)
-        title = progress if isinstance(progress, str) else scenario or "run"
-        if progress:
-            show = alone.enter_context(progress_of(title))
-            listener = shown_and_heard(show, system.end, listener)
-        digest = Digest(sim._trace) if folder is not None and system.evaluation.learns else None
-        rows = RowGroups(sim._trace, system.num_clients, folder, group_rows)
-        alone.callback(rows.discard)
-        writer = RunWriter(
-            rows, sim, learner, config, known, listener, checkpoint_every, keep, column, digest
-        )
-        num_kept_values = kept_values_of(system, learner.shape)
-        written_rows = None if folder is None else group_rows
-        kept = {"num_kept_values": num_kept_values, "evaluation_bytes": learner.evaluation_bytes}
-        needs = partial(needs_of, system, **kept, group_rows=written_rows)
-        check_room(needs("arrays", keeps_rows=False), folder, keeps_rows=False)
-        cloud = nodes_of(system, sim, learner, data, writer.heard, known, clock, records)
-        writer.journal = cloud.journal
-        origin = provenance(system.seed, num_workers, device) | {"started_with": asked}
-        origin["sources"], origin["remark_on_times"] = sources, remark_on_times(system)
-        played = cloud.edges[0].rounds.played
-        origin["clock"] = "events" if played is None else "arrays"
-        origin["clock_why"] = cloud.edges[0].rounds.why
-        origin["records"] = "rounds" if played is not None and not played.keeps_rows else "all"
-        keeps_rows = origin["records"] == "all"
-        needed = needs(origin["clock"], keeps_rows=keeps_rows, rests=sim.rests)
-        check_room(needed, folder, keeps_rows=keeps_rows)
-        if progress and needed.takes_much:
-            say(f"{title}: takes {needed.words}")
-        if learner.manner is not None:
-            origin["training"] = learner.manner.words
-            if progress and learner.manner.cannot_batch is not None:
-                say(f"{title}: {learner.manner.words}")
-        if system.evaluation.learns:
-            origin["samples"] = samples().hash
-            own_weights = first.known_by.get("weights") if system.initial_weights == "network" else None
-            origin["initial_weights"] = own_weights or first.words
-            if progress and first.given:
-                say(f"{title}: first values are {first.words}")
-        if folder is not None and not resume:
-            create(folder, config, origin)
-            alone.enter_context(alone_in(folder, "run"))
-        elif folder is not None and known is None:
-            add_note(folder, origin)
-        elif folder is not None:
-            writer.when_replayed = partial(add_note, folder, origin)
-        status = "failed"
-        try:
-            with interrupts_kept(), rare_collections():
-                sim.run(_played(sim, system, cloud))
-            if known is not None and cloud.progress.version < known.version:
-                raise other_rows(f"version {known.version}, and now ends with {cloud.progress.version}")
-            writer.time_s = sim.now_s
-            status = COMPLETE
-        except KeyboardInterrupt:
-            status = "interrupted"
-            raise
-        finally:
-            saved = None if writer.is_replaying else writer.save(status)
+def _saved(prepared: PreparedRun) -> Result:
+    """Play a run and save it, however it ends."""
+    sim, cloud, writer, status = prepared.sim, prepared.cloud, prepared.writer, "failed"
+    saved = None
+    try:
+        with interrupts_kept(), rare_collections():
+            sim.run(_played(sim, prepared.system, cloud))
+        known = prepared.known
+        if known is not None and cloud.progress.version < known.version:
+            raise other_rows(f"version {known.version}, and now ends with {cloud.progress.version}")
+        writer.time_s, status = sim.now_s, COMPLETE
+    except KeyboardInterrupt:
+        status = "interrupted"
+        raise
+    finally:
+        if not writer.is_replaying:
+            saved = writer.save(status)
     assert saved is not None
-    return writer.with_what_was_learned(saved)
-
-
-def _loaded(system: System, sim: Simulation, data_dir: Path | None) -> Loaded:
-    """The data set, with the clients' test shares where something asks for them."""
-    found = load(system.data, system.seed, data_dir, sim)
-    if system.task is None or not system.task.reads_owners:
-        return found
-    own = Simulation(system.seed)  # so that nobody's draws move
-    with seeded(own.key(CLOUD, "test owners")):
-        owners = system.data.test_owners(own, found.dataset, system.sizes())
-    return found._replace(dataset=attrs.evolve(found.dataset, test_owners=owners))
+    return saved
 
 
 def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:

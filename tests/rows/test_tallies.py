@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import cosim
-from cosim import Never, running
+from cosim import Never, run_preparation
 from cosim.beforehand import needs
 from cosim.configuration import ConfigurationError
 from cosim.learning.network.submodels import NetworkShape
@@ -220,7 +220,7 @@ CHARGED = cosim.evolve(DOZING, battery=cosim.Battery(capacity_j=0.01, charge_w=1
 def test_rows_of_rest_count(devices, rest_rows, monkeypatch, all_are_large):
     """Against the rows of a run, of which none has more than the kinds of rest that its devices know."""
     system, asked = timed(devices=devices), []
-    monkeypatch.setattr(running, "check_room", lambda needed, *_, **__: asked.append(needed))
+    monkeypatch.setattr(run_preparation, "check_room", lambda needed, *_, **__: asked.append(needed))
     num_jobs = needs.num_jobs_of(system)
     monkeypatch.setattr(needs, "MOST_ROWS", (4 + rest_rows) * num_jobs)
     result = cosim.run(system)

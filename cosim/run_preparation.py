@@ -1,0 +1,264 @@
+"""Run preparation: all that can be refused of a run, before its clock starts and before a folder is made."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cosim.beforehand.heavy_tails import remark_on_times
+from cosim.beforehand.needs import check_room, kept_values_of, needs_of
+from cosim.checkpoint import Checkpoint
+from cosim.configuration import ConfigurationError, check_reloads
+from cosim.configuration.rules import shown
+from cosim.data.dataset import Dataset
+from cosim.data.loading import Loaded, load
+from cosim.folders import alone_in
+from cosim.global_generators import seeded
+from cosim.kept_model import kept_by
+from cosim.named_files.sources import sources_of
+from cosim.names import CLOUD
+from cosim.network import nodes_of
+from cosim.progress import progress_of, say, shown_and_heard
+from cosim.provenance import add_note, provenance
+from cosim.results import Result
+from cosim.rows.digest import Digest
+from cosim.rows.row_groups import RowGroups
+from cosim.run_folder import CONFIG, check_fits, check_samples, create, found_in, stopped
+from cosim.run_network import configuration_of, first_values_of, network_of
+from cosim.run_options import RunOptions
+from cosim.run_writer import RunWriter
+from cosim.servers.cloud import Cloud, VersionReport
+from cosim.simulation import Simulation
+from cosim.system import System
+
+if TYPE_CHECKING:
+    from cosim.learning.learner import Learner
+    from cosim.learning.network.first_values import FirstValues
+
+
+@attrs.frozen(eq=False)
+class PreparedRun:
+    """A run that may begin.
+
+    Attributes:
+        known: The checkpoint from which it is resumed; None: it begins at time 0.
+        writer: Saves its tables and its model.
+    """
+
+    system: System
+    sim: Simulation
+    cloud: Cloud
+    writer: RunWriter
+    known: Checkpoint | None
+
+
+def prepare(
+    system: System, network: Any, options: RunOptions, while_played: ExitStack
+) -> PreparedRun | Result:
+    """Check a run and make its nodes, and its folder; or the complete run that is in the folder.
+
+    Args:
+        network: As `cosim.run` takes it.
+        while_played: Gets what ends with the run: locks, progress, temporary files.
+
+    Raises:
+        ConfigurationError: Anything that cannot be run.
+    """
+    _check_network(network)
+    if options.out is not None:
+        check_reloads(system)
+    first = first_values_of(system, network)
+    config, sources = configuration_of(system, first, options.scenario), sources_of(system)
+    resumes = _resumes(options)
+    found = None
+    if resumes:
+        how = options.keep, while_played
+        found = found_in(options.out, config, sources, *how, waits=options.as_found)
+    if isinstance(found, Result) and options.as_found:
+        return found
+    known, sim = stopped(found), Simulation(system.seed, shuffle_ties=options.shuffle_ties)
+    samples = _Samples(system, sim, options.data_dir)
+    learner = _learner(system, network, first, samples, options)
+    if options.out is not None and known is not None:
+        check_fits(known, learner, options.out)
+        check_samples(samples.hash, options.out)
+    writer = _writer(system, sim, learner, config, known, options, while_played)
+    needs = _Needs(system, learner, options)
+    needs.check_least()
+    cloud = nodes_of(
+        system, sim, learner, samples.dataset, writer.heard, known, options.clock, options.records
+    )
+    writer.journal = cloud.journal
+    origin = provenance(system.seed, options.num_threads, options.device)
+    origin |= {"started_with": options.started_with, "sources": sources}
+    origin |= _how_played(system, cloud)
+    needs.check(origin["clock"], sim, keeps_rows=origin["records"] == "all")
+    origin |= _how_learned(system, learner, first, samples, options)
+    if options.out is not None:
+        _begin_folder(options.out, config, origin, None if resumes else while_played, writer)
+    return PreparedRun(system, sim, cloud, writer, known)
+
+
+def _check_network(network: Any) -> None:
+    from cosim.learning.network.named import Named
+
+    if not (network is None or callable(network) or isinstance(network, Named)):
+        raise ConfigurationError(
+            f"run: network = {shown(network)}: must be a torch.nn.Module, or a function that returns one. "
+            "Usual fix: out= for a folder, System.model for a network by its name."
+        )
+
+
+def _resumes(options: RunOptions) -> bool:
+    """True if the folder is to hold a run already."""
+    if options.as_found:
+        return options.out is not None and (options.out / CONFIG).exists()
+    return bool(options.resume)
+
+
+class _Samples:
+    """The data set of a run, loaded when it is first asked for."""
+
+    def __init__(self, system: System, sim: Simulation, data_dir: Path | None) -> None:
+        self._system, self._sim, self._data_dir = system, sim, data_dir
+
+    def dataset(self) -> Dataset:
+        """The data set, with the clients' test shares where a task reads them."""
+        return self._loaded.dataset
+
+    @property
+    def hash(self) -> str | None:
+        """Hash of a user's own samples; None: they are none, or nothing is learned."""
+        return self._loaded.hash if self._system.evaluation.learns else None
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        system = self._system
+        found = load(system.data, system.seed, self._data_dir, self._sim)
+        if system.task is None or not system.task.reads_owners:
+            return found
+        own = Simulation(system.seed)  # so that nobody's draws move
+        with seeded(own.key(CLOUD, "test owners")):
+            owners = system.data.test_owners(own, found.dataset, system.sizes())
+        return found._replace(dataset=attrs.evolve(found.dataset, test_owners=owners))
+
+
+def _learner(
+    system: System, network: Any, first: "FirstValues", samples: _Samples, options: RunOptions
+) -> "Learner":
+    from cosim.learning.learner import Learner
+    from cosim.learning.nothing_learned import NothingLearned
+
+    if system.evaluation.learns:
+        how = options.device, options.num_threads, True, system.task, system.personal
+        return Learner(first.network, samples.dataset(), *how)
+    outline = system.data.outline or samples.dataset()
+    is_module = hasattr(network, "named_parameters")
+    with_values = None if is_module else partial(network_of, system, network, values=True)
+    return NothingLearned(first.network, outline, system.task, system.personal, with_values)
+
+
+def _writer(
+    system: System,
+    sim: Simulation,
+    learner: "Learner",
+    config: dict[str, Any],
+    known: Checkpoint | None,
+    options: RunOptions,
+    while_played: ExitStack,
+) -> RunWriter:
+    """What saves a run, and tells of its progress."""
+    learns = system.evaluation.learns
+    column = kept_by(options.keep, learner.measures if learns else {})
+    listener: Callable[[VersionReport], None] = options.listener
+    if options.progress:
+        show = while_played.enter_context(progress_of(options.title))
+        listener = shown_and_heard(show, system.end, listener)
+    digest = Digest(sim._trace) if options.out is not None and learns else None
+    rows = RowGroups(sim._trace, system.num_clients, options.out, options.group_rows)
+    while_played.callback(rows.discard)
+    every, keep = options.checkpoint_every, options.keep
+    return RunWriter(rows, sim, learner, config, known, listener, every, keep, column, digest)
+
+
+class _Needs:
+    """Memory and disk of a run, refused where there is too little."""
+
+    def __init__(self, system: System, learner: "Learner", options: RunOptions) -> None:
+        self._options = options
+        self._of = partial(
+            needs_of,
+            system,
+            num_kept_values=kept_values_of(system, learner.shape),
+            evaluation_bytes=learner.evaluation_bytes,
+            group_rows=None if options.out is None else options.group_rows,
+        )
+
+    def check_least(self) -> None:
+        """Refuse what no clock and no choice of records can hold, before the nodes are made."""
+        check_room(self._of("arrays", keeps_rows=False), self._options.out, keeps_rows=False)
+
+    def check(self, clock: Any, sim: Simulation, *, keeps_rows: bool) -> None:
+        """Refuse what the chosen clock cannot hold; say what takes much."""
+        needed = self._of(clock, keeps_rows=keeps_rows, rests=sim.rests)
+        check_room(needed, self._options.out, keeps_rows=keeps_rows)
+        if needed.takes_much:
+            _say(self._options, f"takes {needed.words}")
+
+
+def _how_played(system: System, cloud: Cloud) -> dict[str, Any]:
+    """What provenance.json says of the clock and the rows."""
+    rounds = cloud.edges[0].rounds
+    played = rounds.played
+    return {
+        "remark_on_times": remark_on_times(system),
+        "clock": "events" if played is None else "arrays",
+        "clock_why": rounds.why,
+        "records": "rounds" if played is not None and not played.keeps_rows else "all",
+    }
+
+
+def _how_learned(
+    system: System, learner: "Learner", first: "FirstValues", samples: _Samples, options: RunOptions
+) -> dict[str, Any]:
+    """What provenance.json says of the learning; a user hears what is unusual."""
+    told: dict[str, Any] = {}
+    if learner.manner is not None:
+        told["training"] = learner.manner.words
+        if learner.manner.cannot_batch is not None:
+            _say(options, learner.manner.words)
+    if system.evaluation.learns:
+        own_weights = first.known_by.get("weights") if system.initial_weights == "network" else None
+        told |= {"samples": samples.hash, "initial_weights": own_weights or first.words}
+        if first.given:
+            _say(options, f"first values are {first.words}")
+    return told
+
+
+def _say(options: RunOptions, words: str) -> None:
+    if options.progress:
+        say(f"{options.title}: {words}")
+
+
+def _begin_folder(
+    folder: Path,
+    config: dict[str, Any],
+    origin: dict[str, Any],
+    while_played: ExitStack | None,
+    writer: RunWriter,
+) -> None:
+    """Make a run's folder, or note in it that its run is resumed.
+
+    Args:
+        while_played: Gets the lock of a new folder; None: the run is resumed.
+    """
+    if while_played is not None:
+        create(folder, config, origin)
+        while_played.enter_context(alone_in(folder, "run"))
+    elif writer.is_replaying:
+        writer.when_replayed = partial(add_note, folder, origin)
+    else:
+        add_note(folder, origin)
