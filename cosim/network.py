@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cosim.beforehand.memory import check_memory
 from cosim.beforehand.needs import ClockKind, RecordsKind, clock_by_size, keeps_rows, rows_of_a_job
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError, Port, overrides, parts_of, passed_over
+from cosim.configuration import ConfigurationError, Port, form_of, overrides, parts_of, passed_over
 from cosim.data.dataset import Dataset
 from cosim.devices.availability import Availability, Cause, Windows
 from cosim.devices.charge import Charge
@@ -32,7 +32,6 @@ from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer, RoundClock
 from cosim.servers.played_rounds import PlayedRounds
 from cosim.servers.server import Kept
-from cosim.servers.waiting import Waiting
 from cosim.servers.workload import Costs, Workload
 from cosim.simulation import Simulation
 from cosim.system import System
@@ -202,8 +201,8 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
             return f"{type(system.devices).__name__}.battery"
     waiting, payload = system.protocol.waiting, cloud.workload.of().upload
     nobody, nothing, job = np.empty(0, dtype=np.int64), np.empty(0), Job(1, 0, 0)
-    if waiting.upload_s is not None or type(waiting).ending is Waiting.ending:
-        return f"{_by_method(waiting, passed_over(waiting))}, the rule of waiting,"
+    if form_of(waiting) == "events":
+        return f"{type(waiting).__name__}, the rule of waiting,"
     for edge in cloud.edges:
         if edge.downlink is not None and (
             downloads_of(edge.downlink, 0.0, Clients(edge.clients.fleet, nobody), payload, job) is None
@@ -213,8 +212,11 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
         if waits and edge.clients.fleet.rest is not None:
             return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
         tx_power_w = edge.clients.fleet.devices.tx_power_w
-        if edge.link.uploads(nobody, nothing, payload, tx_power_w, job) is None:
+        uploads = edge.link.uploads(nobody, nothing, payload, tx_power_w, job)
+        if uploads is None:
             return _named(system, "uplink", edge.link.by_events())
+        if waiting.upload_s is not None and not uploads.stand_alone:
+            return f"System.uplink = {type(system.uplink).__name__}, where uploads are given up,"
     return None
 
 

@@ -179,17 +179,46 @@ downlinks = st.one_of(
 )
 
 
+@configuration
+class Both(cosim.Deadline):
+    """The first so many, at most so long, and each upload at most so long: all numbers of a rule."""
+
+    num: int = 2
+    upload_s: float | None = None
+
+    @property
+    def num_wanted(self):
+        return self.num
+
+
+@st.composite
+def waitings(draw, seconds) -> cosim.Waiting:
+    each_s = draw(st.floats(0.005, 0.1))
+    rules = [
+        cosim.WaitForAll(),
+        cosim.Deadline(after_s=seconds),
+        cosim.FirstK(num_updates=1),
+        cosim.FirstK(num_updates=2),
+        cosim.UploadDeadline(after_s=each_s),
+        Both(after_s=seconds),
+        Both(after_s=seconds, upload_s=each_s),
+    ]
+    rule = draw(st.sampled_from(rules))
+    return draw(st.sampled_from([rule, rule, cosim.AtLeast(lasting_s=seconds / 2, rule=rule)]))
+
+
 @st.composite
 def systems(draw) -> cosim.System:
     """Whatever can be played on arrays, with rounds of about a tenth of a second, deadlines around it."""
     sizes = tuple(draw(st.lists(st.integers(2, 9), min_size=1, max_size=3)))
     seconds = draw(st.floats(0.01, 0.3))
-    rules = [cosim.WaitForAll(), cosim.Deadline(after_s=seconds)]
-    waiting = draw(st.sampled_from([*rules, cosim.FirstK(num_updates=1), cosim.FirstK(num_updates=2)]))
-    loses = isinstance(waiting, cosim.Deadline)
-    kinds = [cosim.FixedShares, cosim.RedividedShares]
-    if not isinstance(waiting, cosim.FirstK):
-        kinds.append(cosim.OverTheAir)
+    waiting = draw(waitings(seconds))
+    loses = waiting.gives_up
+    kinds = [cosim.FixedShares]
+    if waiting.upload_s is None:
+        kinds.append(cosim.RedividedShares)
+        if not waiting.leaves_out:
+            kinds.append(cosim.OverTheAir)
     sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([2e5, 1e6, 3.3e6])))
     knows_exactly = isinstance(sharing, cosim.OverTheAir)
     radio = cosim.Radio(
@@ -254,8 +283,14 @@ def ties(draw) -> cosim.System:
     hz = cosim.PerGroup(values=tuple(3e6 / (0.1 * speed) for speed in speeds))
     deadline_s = draw(st.sampled_from([0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.1, 1.4, 1.7]))
     deadline_s += draw(st.sampled_from([0.0, 0.0, -1e-15, 1e-15, -1e-9, 1e-9, 1e-17]))
-    waiting = draw(st.sampled_from([cosim.Deadline(after_s=deadline_s), cosim.WaitForAll(), FIRST]))
-    kinds = [cosim.FixedShares, cosim.RedividedShares] + ([] if waiting is FIRST else [cosim.OverTheAir])
+    rules = [cosim.Deadline(after_s=deadline_s), cosim.WaitForAll(), FIRST]
+    rules += [cosim.AtLeast(lasting_s=deadline_s, rule=rule) for rule in rules]
+    waiting = draw(
+        st.sampled_from([*rules, cosim.UploadDeadline(after_s=deadline_s), Both(after_s=deadline_s)])
+    )
+    kinds = [cosim.FixedShares] if waiting.upload_s else [cosim.FixedShares, cosim.RedividedShares]
+    if not waiting.upload_s and not waiting.leaves_out:
+        kinds.append(cosim.OverTheAir)
     sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([1, size])) * 4096 / send_s)
     is_flat = draw(st.booleans())
     broadcast = cosim.Broadcast(bandwidth_hz=4096 / 0.1, link=FLAT, fading=cosim.NoFading())
@@ -343,8 +378,10 @@ TRAINING = small_system().protocol.training
 """That of the small system."""
 
 
-class Slack(cosim.Deadline):
-    """A rule of its own, though its base knows arrays."""
+class Slack(cosim.Waiting):
+    """A rule by events."""
+
+    after_s = 0.02
 
     def wait(self, sim, edge, jobs):
         yield from jobs.wait(within_s=3.0 * self.after_s)
@@ -367,7 +404,7 @@ class OwnWay(cosim.EdgeTraining):
 
 
 def slack() -> cosim.System:
-    return small_system(Slack(after_s=0.02))
+    return small_system(Slack())
 
 
 class Twice(cosim.FixedShares):
@@ -450,25 +487,6 @@ class Hourly(cosim.EveryEdgeRound):
         return (int(now_s / 0.01),)
 
 
-class Strict(cosim.Deadline):
-    """Gives up uploads, too."""
-
-    @property
-    def upload_s(self):
-        return 1e-3
-
-
-class Hurried(cosim.WaitForAll):
-    """Arrays of its own, and a time for each upload, of which they know nothing."""
-
-    @property
-    def upload_s(self):
-        return 1e-3
-
-    def ending(self, start_s, ends_s):
-        return super().ending(start_s, ends_s)
-
-
 class TwiceDown(cosim.Unicast):
     """Downloads of every bit twice."""
 
@@ -523,10 +541,14 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
 @pytest.mark.parametrize(
     ("system", "part"),
     [
-        (slack(), r"Slack \(Slack\.wait\), the rule of waiting,"),
-        (small_system(Strict(after_s=0.02)), r"Strict \(Strict\.upload_s\), the rule of waiting,"),
-        (small_system(Hurried()), "Hurried, the rule of waiting,"),
-        (small_system(cosim.AtLeast(rule=Slack())), r"AtLeast \(Slack\.wait\), the rule"),
+        (slack(), "Slack, the rule of waiting,"),
+        (small_system(cosim.AtLeast(rule=Slack())), "AtLeast, the rule of waiting,"),
+        (
+            attrs.evolve(
+                small_system(cosim.UploadDeadline()), uplink=cosim.Radio(sharing=cosim.RedividedShares())
+            ),
+            "System.uplink = Radio, where uploads are given up,",
+        ),
         (with_uplink(sharing=Twice()), r"System\.uplink\.sharing = Twice \(OpensTwice\.open\)"),
         (with_uplink(sharing=Late()), r"System\.uplink\.sharing = Late \(LateBand\.admit\)"),
         (with_uplink(sharing=Guarded()), r"System\.uplink\.sharing = Guarded \(GuardedBand\.share_hz\)"),
@@ -628,7 +650,7 @@ def test_steps_of_a_mixin_are_trained():
         (small_system(), "auto", "events", "30 client-rounds, at most 100,000"),
         (small_system(), "events", "events", "asked for by clock = 'events'"),
         (small_system(), "arrays", "arrays", "asked for by clock = 'arrays'"),
-        (slack(), "auto", "events", "Slack (Slack.wait), the rule of waiting, is played by events only"),
+        (slack(), "auto", "events", "Slack, the rule of waiting, is played by events only"),
         (
             with_uplink(sharing=Twice()),
             "auto",

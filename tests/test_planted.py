@@ -25,7 +25,6 @@ from cosim.learning.graph.combinations import mean
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.propagation.mean_snr import CellSnr
 from cosim.radio.sharing.shares import FixedBand
-from cosim.servers.waiting import Ending
 from cosim.testing import (
     BrokenLaw,
     check_codec,
@@ -118,20 +117,6 @@ class FastDownLink(own_parts.CableDownLink):
 
 
 @configuration
-class HalfDeadline(cosim.Deadline):
-    def ending(self, start_s, ends_s):
-        late_s = start_s + self.after_s / 2.0
-        return Ending(min(ends_s.max(initial=start_s), late_s), ends_s <= late_s, "deadline")
-
-
-@configuration
-class CountsAll(cosim.Deadline):
-    def ending(self, start_s, ends_s):
-        usual = super().ending(start_s, ends_s)
-        return usual._replace(counts=np.ones(len(ends_s), dtype=bool))
-
-
-@configuration
 class HalfCycles(cosim.CyclesPerStep):
     def of_clients(self, sim, clients):
         usual = super().of_clients(sim, clients)
@@ -174,8 +159,6 @@ ON_ONE_CLOCK = {
     "uploads": lambda: check_uplink(FastUploads()),
     "bits of a cut upload": lambda: check_uplink(ForgottenBits()),
     "downloads": lambda: check_downlink(FastDown()),
-    "deadline": waiting_by(HalfDeadline(after_s=0.004)),
-    "what counts": waiting_by(CountsAll(after_s=0.004)),
     "cycles": in_small(cycles=HalfCycles()),
     "gains": in_radio(fading=LoudArrays()),
     "mean SNR": in_radio(link=Near()),

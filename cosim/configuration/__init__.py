@@ -2,7 +2,7 @@
 
 from cosim.configuration.calls import checked_call
 from cosim.configuration.fields import configuration, field
-from cosim.configuration.forms import Forms, for_each, one_of
+from cosim.configuration.forms import Forms, for_each, form_of, one_of
 from cosim.configuration.functions import (
     check_named,
     loaded,
@@ -70,6 +70,7 @@ __all__ = [
     "field",
     "finished",
     "for_each",
+    "form_of",
     "from_dict",
     "full_path",
     "is_configuration",

@@ -7,7 +7,8 @@ A port names the forms that its kinds may have, and the methods of each::
 
 What the port itself defines is a default, or derived from what a kind gives. A class that gives methods of
 two forms, by itself, by a base or by a mixin, cannot be made: one clock would bypass one of them. A class
-that gives none is a base for others, and has no instances.
+that gives none is a base for others, and has no instances. What wraps another part of its port names the
+field (`wraps`), passes the methods on, and has the form of what it wraps (`form_of`).
 """
 
 from collections.abc import Callable, Mapping
@@ -30,16 +31,24 @@ class Forms:
 
     Attributes:
         forms: Form -> its methods; a port names them.
-        form: The one that a class has; None: it gives none.
+        form: The one that a class has; None: it gives none, or has that of what it wraps.
+        wraps: The field with the part that it wraps; None: it wraps none.
     """
 
     __slots__ = ()
     forms: ClassVar[Mapping[str, tuple[str, ...]]] = one_of()
     form: ClassVar[str | None] = None
+    wraps: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         given = _given(cls)
+        if given and cls.wraps is not None:
+            method = next(iter(given.values()))
+            raise ConfigurationError(
+                f"{method}: a {cls.__name__} has the form of the {cls.wraps} that it wraps, which one clock "
+                f"would ask in its place. Usual fix: as its {cls.wraps}, a {_port(cls).__name__} of your own."
+            )
         if len(given) > 1:
             (one, first), (other, second) = list(given.items())[:2]
             raise ConfigurationError(
@@ -50,7 +59,7 @@ class Forms:
         cls.form = next(iter(given), None)
 
     def __new__(cls, *_args: Any, **_fields: Any) -> Any:
-        if cls.forms and cls.form is None:
+        if cls.forms and cls.form is None and cls.wraps is None:
             methods = " or ".join(methods[0] for methods in cls.forms.values())
             raise ConfigurationError(
                 f"{cls.__name__} gives none of the forms of a {_port(cls).__name__}. Usual fix: write "
@@ -59,14 +68,20 @@ class Forms:
         return super().__new__(cls)
 
 
+def form_of(part: Forms) -> str | None:
+    """The form of a part, or of what it wraps."""
+    return part.form if part.wraps is None else form_of(getattr(part, part.wraps))
+
+
 def _port(cls: type) -> type:
     """The class that names the forms."""
     return next(kind for kind in cls.__mro__ if "forms" in vars(kind))
 
 
 def _given(cls: type[Forms]) -> dict[str, str]:
-    """Form -> the first of its methods that a class gives, as Class.method."""
-    below = cls.__mro__[: cls.__mro__.index(_port(cls))]
+    """Form -> the first of its methods that a class gives below its port or wrapper, as Class.method."""
+    base = next(kind for kind in cls.__mro__ if vars(kind).get("wraps") or "forms" in vars(kind))
+    below = cls.__mro__[: cls.__mro__.index(base)]
     found = {}
     for form, methods in cls.forms.items():
         for kind, method in ((kind, method) for kind in below for method in methods):

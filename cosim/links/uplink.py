@@ -139,14 +139,20 @@ class Uploads(ABC):
     Attributes:
         granted_s: When each client may begin to send; None: at once.
         ends_s: When all of it has arrived.
+        stand_alone: Whether one that is closed changes no other, so that each may be given up.
     """
 
     granted_s: NDArray[np.float64] | None = None
     ends_s: NDArray[np.float64]
+    stand_alone: ClassVar[bool] = False
 
     @abstractmethod
-    def bits_left(self, cut_s: float) -> NDArray[np.float64]:
-        """Bits of each that have not been sent when all are closed at an instant, 0 where it has ended."""
+    def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bits of each that have not been sent when it is closed, 0 where it has ended.
+
+        Args:
+            cut_s: When all are closed; where they stand alone also when each is.
+        """
 
 
 class SteadyUploads(Uploads):
@@ -157,6 +163,8 @@ class SteadyUploads(Uploads):
         rate_bps: Shape (participants,).
     """
 
+    stand_alone = True
+
     def __init__(self, begins_s: NDArray[np.float64], bits: float, rate_bps: NDArray[np.float64]) -> None:
         self._begins_s, self._bits, self._rate_bps = begins_s, bits, rate_bps
         if rate_bps.all():
@@ -165,7 +173,7 @@ class SteadyUploads(Uploads):
             with np.errstate(divide="ignore"):
                 self.ends_s = instant_after(begins_s, bits / rate_bps)
 
-    def bits_left(self, cut_s: float) -> NDArray[np.float64]:
+    def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """What has not been sent at that rate."""
         left = np.maximum(0.0, self._bits - self._rate_bps * (cut_s - self._begins_s))
         return np.where(self.ends_s <= cut_s, 0.0, np.minimum(left, self._bits))

@@ -1,16 +1,18 @@
 """Array round: an edge round played as arrays, bit for bit as its events would have it.
 
 Where the links know their downloads and uploads as arrays (`CellDownlink.downloads`, `Link.uploads`) and the
-rule of waiting says from everybody's end when the round ends (`Waiting.ending`), an edge round is a
-recurrence: a download ends where its link says, training cycles / frequency later, an upload where its link
-says, and who has not ended with the round is cut. The instants and products are those of `Client` and
-`Simulation.spend`, in their order.
+rule of waiting is numbers, an edge round is a recurrence: a download ends where its link says, training
+cycles / frequency later, an upload where its link says or where it is given up, and clients that have not
+ended with the round are cut. The instants and products are those of `Client` and `Simulation.spend`, in their
+order.
 
-Scope and limitations: all participants train and send the same, without energy budgets and upload deadlines.
+Scope and limitations: all participants train and send the same, without energy budgets. Uploads are given up
+on links where that changes no other (`Uploads.stand_alone`).
 """
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +24,52 @@ from cosim.links.downlink import CellDownlink
 from cosim.links.payload import Payload
 from cosim.links.uplink import Job, Link, Uploads
 from cosim.servers.rested import Rested
-from cosim.servers.waiting import Ending, Waiting
+from cosim.servers.waiting import Waiting
 from cosim.simulation import Simulation, impossible
+
+GIVEN_UP = "deadline"
+"""The outcome of an upload that is given up after its time, as `Simulation.with_deadline` has it."""
+
+
+class Ending(NamedTuple):
+    """How an edge round ends.
+
+    Attributes:
+        end_s: When; clients that have not ended by then are cut.
+        counts: Whose update counts, shape (participants,).
+        reason: Why the others' do not, but for uploads that were given up.
+    """
+
+    end_s: float
+    counts: NDArray[np.bool_]
+    reason: str
+
+
+def ending_of(
+    rule: Waiting, start_s: float, arrives_s: NDArray[np.float64], gives_up_s: NDArray[np.float64] | None
+) -> Ending:
+    """How an edge round ends by a rule of numbers, as its `wait` would have it.
+
+    Args:
+        arrives_s: When each update would arrive, in the order of their clients, shape (participants,).
+        gives_up_s: When each upload is given up; None: never.
+    """
+    ends_s = arrives_s
+    if gives_up_s is not None:
+        ends_s = np.minimum(arrives_s, gives_up_s)
+        arrives_s = np.where(arrives_s <= gives_up_s, arrives_s, np.inf)
+    end_s, counts, num_wanted = ends_s.max(initial=start_s), None, rule.num_wanted
+    if num_wanted is not None:
+        first = np.argsort(arrives_s, kind="stable")[:num_wanted]
+        counts = np.zeros(len(arrives_s), dtype=bool)
+        counts[first] = True
+        if len(first) == num_wanted and arrives_s[first[-1]] < math.inf:
+            end_s = max(arrives_s[first[-1]], start_s)
+    if rule.most_s < math.inf:
+        end_s = min(end_s, deadline_after(start_s, rule.most_s))
+    has_arrived = arrives_s <= end_s
+    num_arrived = 0 if num_wanted is None else int(np.count_nonzero(has_arrived))
+    return Ending(end_s, has_arrived if counts is None else counts & has_arrived, rule.reason(num_arrived))
 
 
 class ArrayRound:
@@ -31,12 +77,14 @@ class ArrayRound:
 
     Attributes:
         clients: Who takes part.
+        clock_s: When its clock starts, from which the rule of waiting counts.
         download_bits: Of a download.
         upload_bits: Of an upload.
         received: What each would receive first; None: models are there at once.
         begins_s: When each would begin its training.
         trained_s: When each would end it.
         uploads: What each would send then.
+        gives_up_s: When each gives its upload up; None: never.
         ending: How the round ends.
         rested: What they did before it; None: they take no power then.
     """
@@ -44,8 +92,10 @@ class ArrayRound:
     __slots__ = (
         "begins_s",
         "clients",
+        "clock_s",
         "download_bits",
         "ending",
+        "gives_up_s",
         "job",
         "received",
         "rested",
@@ -60,17 +110,20 @@ class ArrayRound:
         clients: Clients,
         work: Assignment,
         start_s: float,
+        clock_s: float,
         received: Uploads | None,
         begins_s: NDArray[np.float64],
         trained_s: NDArray[np.float64],
         uploads: Uploads,
+        gives_up_s: NDArray[np.float64] | None,
         ending: Ending,
         rested: Rested | None,
     ) -> None:
         self.clients, self.job, self.rested = clients, work.job, rested
         self.download_bits, self.upload_bits = int(work.download.bits), int(work.payload.bits)
-        self.start_s, self.received, self.begins_s = start_s, received, begins_s
-        self.trained_s, self.uploads, self.ending = trained_s, uploads, ending
+        self.start_s, self.clock_s, self.received, self.begins_s = start_s, clock_s, received, begins_s
+        self.trained_s, self.uploads, self.gives_up_s = trained_s, uploads, gives_up_s
+        self.ending = ending
 
     @classmethod
     def begun(
@@ -107,23 +160,40 @@ class ArrayRound:
         if uploads is None:
             return None
         _check_order(clients, "send", trained_s, uploads)
-        ending = waiting.ending(clock_s, uploads.ends_s)
-        if ending is None:
-            return None
+        gives_up_s = None if waiting.upload_s is None else deadline_after(trained_s, waiting.upload_s)
+        ending = ending_of(waiting, clock_s, uploads.ends_s, gives_up_s)
         rested = Rested.begun(clients, now_s)
         begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(len(clients), begin_s)
-        played = cls(clients, work, now_s, received, begins_s, trained_s, uploads, ending, rested)
+        ways = received, begins_s, trained_s, uploads, gives_up_s
+        played = cls(clients, work, now_s, clock_s, *ways, ending, rested)
         played.let_rest()  # another cell's evaluation may ask before it ends
         return played
 
     def cut(self, now_s: float, reason: str) -> None:
-        """Note that the round is cut from outside."""
-        self.ending = Ending(now_s, self.uploads.ends_s <= now_s, reason)
+        """Note that the round is cut from outside, perhaps after its clients have ended."""
+        end_s, _, own_reason = self.ending
+        end_s, reason = (now_s, reason) if now_s < end_s else (end_s, own_reason)
+        has_arrived = self.uploads.ends_s <= end_s
+        if self.gives_up_s is not None:
+            has_arrived &= self.uploads.ends_s <= self.gives_up_s
+        self.ending = Ending(end_s, has_arrived, reason)
+
+    @property
+    def closes_s(self) -> float | NDArray[np.float64]:
+        """When each closes its upload, if it has not ended."""
+        return (
+            self.ending.end_s if self.gives_up_s is None else np.minimum(self.gives_up_s, self.ending.end_s)
+        )
+
+    @property
+    def ends_s(self) -> NDArray[np.float64]:
+        """When each has ended, or is cut."""
+        return np.minimum(self.uploads.ends_s, self.closes_s)
 
     def let_rest(self) -> None:
         """Let the rest of those begin who have ended, or were cut with the round."""
         if (rest := self.clients.fleet.rest) is not None:
-            rest.since_s[self.clients.places] = np.minimum(self.uploads.ends_s, self.ending.end_s)
+            rest.since_s[self.clients.places] = self.ends_s
 
     @property
     def has_trained(self) -> NDArray[np.bool_]:

@@ -159,7 +159,14 @@ class EdgeServer(Server):
             yield received.opens
             self.link.begin_round(len(jobs), deadline_after(sim.now_s, waiting.most_s))
         waited = process_of(waiting.wait(sim, self, jobs), f"{type(waiting).__name__}.wait")
-        return (yield from waited)
+        return (yield from self._at_least(sim, waiting.least_s, waited))
+
+    def _at_least(self, sim: Simulation, least_s: float, process: Process) -> Process:
+        """Play a process to its end, and collect until a least time is up; returns its value."""
+        if not least_s:
+            return (yield from process)
+        value, _ = yield from sim.together([process, sim.spend(self.name, "collect", least_s)])
+        return value
 
     def common_round(
         self,
@@ -195,19 +202,23 @@ class EdgeServer(Server):
         updates = self._asked(sim, played, work)
         with sim._trace.open_round(played.start_s):
             try:
-                end_s = float(played.ending.end_s)
-                yield sim.event() if end_s == math.inf else sim.at(end_s)
+                yield from self._at_least_played(sim, played, waiting.least_s)
             except Interrupt as cut:
                 played.cut(sim.now_s, reason_of(cut).reason)
-                self._ended(played, updates)
+                self._ended(sim, played, updates)
                 raise
-            self._ended(played, updates)
+            self._ended(sim, played, updates)
         counts, num = played.ending.counts, len(participants)
-        ends_s = np.minimum(played.uploads.ends_s, played.ending.end_s)
-        self._past[:] = [PastRound(participants, work.job, played.start_s, ends_s, counts)]
+        self._past[:] = [PastRound(participants, work.job, played.start_s, played.ends_s, counts)]
         num_present = len(self.clients)
         self._record(sim, played.start_s, work.job, num, num_present, num, int(counts.sum()))
         return [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
+
+    def _at_least_played(self, sim: Simulation, played: ArrayRound, least_s: float) -> Process:
+        """Wait until an edge round on arrays is over."""
+        if least_s and played.clock_s > sim.now_s:
+            yield sim.at(played.clock_s)
+        yield from self._at_least(sim, least_s, _until(sim, float(played.ending.end_s)))
 
     def _array_round(
         self,
@@ -241,11 +252,11 @@ class EdgeServer(Server):
         places = np.flatnonzero(played.has_trained).tolist()
         return {place: work.request(sim, played.clients[place], work) for place in places}
 
-    def _ended(self, played: ArrayRound, updates: Mapping[int, PendingUpdate]) -> None:
+    def _ended(self, sim: Simulation, played: ArrayRound, updates: Mapping[int, PendingUpdate]) -> None:
         """Write down what has happened in a round, and keep what the trainings leave that have ended."""
         assert self.rounds.played is not None
         played.let_rest()
-        self.rounds.played.add(played)
+        self.rounds.played.add(played, sim.now_s)
         for place in np.flatnonzero(played.has_trained).tolist() if updates else ():
             played.clients[place].keep(updates[place])
 
@@ -323,3 +334,7 @@ class EdgeServer(Server):
     def send(self, sim: Simulation, bits: float) -> Process:
         """Send the edge model to the cloud."""
         yield from sim.spend(self.name, "send", self.backhaul.backhaul_s(bits))
+
+
+def _until(sim: Simulation, time_s: float) -> Process:
+    yield sim.event() if time_s == math.inf else sim.at(time_s)

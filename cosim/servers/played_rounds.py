@@ -16,7 +16,7 @@ from cosim.devices.rest import Stretch
 from cosim.links.uplink import Uploads
 from cosim.records import DONE, DOWN, UP, Fate, Row, Span, Tally, Transfer
 from cosim.rows.trace import Columns, Trace, Words
-from cosim.servers.array_round import ArrayRound
+from cosim.servers.array_round import GIVEN_UP, ArrayRound
 from cosim.servers.rested import Rested, spans_of
 
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
@@ -47,13 +47,13 @@ class PlayedRounds:
         if self.keeps_rows and played.rested is not None:
             self._rested.append(played.rested)
 
-    def add(self, played: ArrayRound) -> None:
-        """Keep a round that has ended."""
+    def add(self, played: ArrayRound, now_s: float) -> None:
+        """Keep a round that has ended at this instant."""
         if self.keeps_rows:
             self._rounds.append(played)
             self._num_jobs += len(played.trained_s)
         else:
-            self._trace.record(_tally(played))
+            self._trace.record(_tally(played, now_s))
 
     def close(self, now_s: float) -> None:
         """Keep the rest of everybody until the end of a run, where devices take power at rest."""
@@ -101,15 +101,16 @@ class PlayedRounds:
         self._forgotten_s = until_s
 
 
-def _tally(played: ArrayRound) -> Tally:
+def _tally(played: ArrayRound, now_s: float) -> Tally:
     fleet, places, job = played.clients.fleet, played.clients.places, played.job
     (end_s, counts, _), trained_s, ends_s = played.ending, played.trained_s, played.uploads.ends_s
+    closes_s = played.closes_s
     granted_s = trained_s if played.uploads.granted_s is None else played.uploads.granted_s
-    sends, arrives = trained_s <= end_s, ends_s <= end_s
+    sends, arrives = trained_s <= end_s, ends_s <= closes_s
     begins_s = np.minimum(played.begins_s, end_s)
     train_s = np.minimum(trained_s, end_s) - begins_s
-    waited_s = np.minimum(granted_s, end_s)
-    send_s = np.where(sends, np.minimum(ends_s, end_s) - waited_s, 0.0)
+    waited_s = np.minimum(granted_s, closes_s)
+    send_s = np.where(sends, played.ends_s - waited_s, 0.0)
     upload_s = np.sort((ends_s - trained_s)[arrives])
     num_sent, num_arrived = int(sends.sum()), len(upload_s)
     idle, sleep = _NO_REST if played.rested is None else played.rested.stretches
@@ -122,7 +123,7 @@ def _tally(played: ArrayRound) -> Tally:
         job.global_round,
         job.edge_round,
         played.start_s,
-        end_s,
+        now_s,
         len(trained_s),
         num_sent,
         int(counts.sum()),
@@ -137,7 +138,7 @@ def _tally(played: ArrayRound) -> Tally:
         idle.energy_j.sum(),
         sleep.energy_j.sum(),
         num_sent * played.upload_bits,
-        (played.upload_bits - played.uploads.bits_left(end_s)).sum(),
+        (played.upload_bits - played.uploads.bits_left(closes_s)).sum(),
         p10_s,
         p50_s,
         p90_s,
@@ -179,8 +180,14 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
     idle_w = all_of([of.clients.fleet.devices.idle_w[of.clients.places] for of in rounds])
     number = each([of.job.number for of in rounds])
     clients, edges = _names([of.clients for of in rounds], sizes)
-    words = [DONE, *dict.fromkeys(of.ending.reason for of in rounds)]
+    words = [*dict.fromkeys([DONE, GIVEN_UP, *(of.ending.reason for of in rounds)])]
     reason = each([words.index(of.ending.reason) for of in rounds])
+    closes_s, up_reason = end_s, reason
+    if any(of.gives_up_s is not None for of in rounds):
+        closes_s = all_of([np.broadcast_to(of.closes_s, of.trained_s.shape) for of in rounds])
+        never = [np.inf if of.gives_up_s is None else of.gives_up_s for of in rounds]
+        gives_up_s = all_of([np.broadcast_to(of, size) for of, size in zip(never, sizes, strict=True)])
+        up_reason = np.where(gives_up_s <= end_s, words.index(GIVEN_UP), reason)
     shared = {
         "client": clients,
         "edge": edges,
@@ -191,55 +198,56 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
     counts = all_of([of.ending.counts for of in rounds])
     fates = shared | {
         "start_s": start_s,
-        "end_s": np.minimum(ends_s, end_s),
-        "outcome": Words(words, np.where(counts, 0, reason)),
+        "end_s": np.minimum(ends_s, closes_s),
+        "outcome": Words(words, np.where(counts, 0, np.where(ends_s <= closes_s, reason, up_reason))),
     }
 
     def carried(
-        opens_s: NDArray[np.float64], ways: Sequence[Uploads], bits: Sequence[int], direction: str
+        opens_s: NDArray[np.float64],
+        ways: Sequence[Uploads],
+        bits: Sequence[int],
+        direction: str,
+        cuts_s: Sequence[float | NDArray[np.float64]],
+        cut_s: NDArray[np.float64],
     ) -> Columns:
         """Rows of uploads or downloads, of who would open none, too."""
         done_s, payload_bits = all_of([way.ends_s for way in ways]), each(bits)
-        ended_s = [of.ending.end_s for of in rounds]
-        left_bits = all_of([way.bits_left(cut_s) for way, cut_s in zip(ways, ended_s, strict=True)])
+        left_bits = all_of([way.bits_left(own_s) for way, own_s in zip(ways, cuts_s, strict=True)])
         return shared | {
             "start_s": opens_s,
-            "end_s": np.minimum(done_s, end_s),
+            "end_s": np.minimum(done_s, cut_s),
             "payload_bits": payload_bits,
             "sent_bits": payload_bits - left_bits,
-            "arrived": done_s <= end_s,
+            "arrived": done_s <= cut_s,
             "direction": Words([direction], np.zeros(len(done_s), dtype=np.int64)),
         }
 
     uploads = [of.uploads for of in rounds]
     sends = trained_s <= end_s
-    sent = carried(trained_s, uploads, [of.upload_bits for of in rounds], UP)
+    up_bits, ended_s = [of.upload_bits for of in rounds], [of.ending.end_s for of in rounds]
+    sent = carried(trained_s, uploads, up_bits, UP, [of.closes_s for of in rounds], closes_s)
     transfers = [{name: values[sends] for name, values in sent.items()}]
     waited_s = _granted_s(uploads, trained_s)
     activities = [
-        ("train", begins_s, trained_s, train_w, sends),
-        (
-            "wait",
-            trained_s,
-            waited_s,
-            idle_w,
-            waited_s < end_s,
-        ),  # who is granted at the cut waits no more
-        ("send", waited_s, ends_s, send_w, ends_s <= end_s),
+        ("train", begins_s, trained_s, train_w, sends, end_s, reason),
+        # a client that is granted at the cut waits no more
+        ("wait", trained_s, waited_s, idle_w, waited_s < closes_s, closes_s, up_reason),
+        ("send", waited_s, ends_s, send_w, ends_s <= closes_s, closes_s, up_reason),
     ]
     downloads = [of.received for of in rounds if of.received is not None]
     if downloads:
         received_s = all_of([way.ends_s for way in downloads])
         receive_w = all_of([of.clients.fleet.receive_w[of.clients.places] for of in rounds])
-        transfers.append(carried(start_s, downloads, [of.download_bits for of in rounds], DOWN))
+        down_bits = [of.download_bits for of in rounds]
+        transfers.append(carried(start_s, downloads, down_bits, DOWN, ended_s, end_s))
         waited_s = _granted_s(downloads, start_s)
         activities += [
-            ("wait", start_s, waited_s, idle_w, waited_s < end_s),
-            ("receive", waited_s, received_s, receive_w, received_s <= end_s),
+            ("wait", start_s, waited_s, idle_w, waited_s < end_s, end_s, reason),
+            ("receive", waited_s, received_s, receive_w, received_s <= end_s, end_s, reason),
         ]
     spans = []
-    for activity, from_s, to_s, power_w, is_done in activities:
-        stop_s = np.minimum(to_s, end_s)
+    for activity, from_s, to_s, power_w, is_done, cut_s, why in activities:
+        stop_s = np.minimum(to_s, cut_s)
         which = np.flatnonzero(stop_s > from_s)
         spans.append(
             {
@@ -248,7 +256,7 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
                 "start_s": from_s[which],
                 "end_s": stop_s[which],
                 "energy_j": (power_w * (stop_s - from_s))[which],
-                "outcome": Words(words, np.where(is_done, 0, reason)[which]),
+                "outcome": Words(words, np.where(is_done, 0, why)[which]),
                 "job": number[which],
             }
         )

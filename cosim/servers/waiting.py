@@ -1,5 +1,8 @@
 """Waiting: the port of how long a server waits for the participants of an edge round.
 
+Asked: numbers, `most_s` and `num_wanted`, from which both clocks follow; or `wait`, a process, for any other
+rule, which is then played by events.
+
 | kind | an edge round ends when |
 |---|---|
 | `WaitForAll` | all have ended |
@@ -8,8 +11,8 @@
 | `FirstK` | so many updates have arrived, or all have ended |
 | `AtLeast` | another rule says so, and not before its least time is up |
 
-Who is still at work then is cut, and what it has spent is spent. A rule is given the participants' jobs as
-they run side by side (`cosim.side_by_side.SideBySide`); it waits for them, and cuts.
+Clients still working then are cut off; the energy they used stays counted. A process is given the
+participants' jobs as they run side by side (`cosim.side_by_side.SideBySide`); it waits for them, and cuts.
 
 Scope and limitations: a rule knows how many have arrived and when, not what they have learned. Over the air
 an update cannot be taken out of a sum, so a rule that leaves out what has arrived is refused there.
@@ -18,7 +21,7 @@ Usage::
 
     @configuration
     class Grace(Waiting):
-        \"\"\"So many, and who comes shortly after them.
+        \"\"\"So many, and those that come shortly after them.
 
         Attributes:
             num_updates: Updates that are waited for. [no source]
@@ -35,23 +38,9 @@ Usage::
 """
 
 import math
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cosim.configuration import (
-    HELPERS,
-    Port,
-    at_least,
-    configuration,
-    field,
-    lasting,
-    refuse,
-    stand_for,
-)
-from cosim.instants import deadline_after
+from cosim.configuration import Port, at_least, configuration, field, lasting, one_of, refuse
 from cosim.simulation import Process, SideBySide, Simulation
 
 if TYPE_CHECKING:
@@ -59,35 +48,40 @@ if TYPE_CHECKING:
 
 
 @configuration
-class Waiting(Port, ABC):
+class Waiting(Port):
     """How long a server waits for the participants of an edge round."""
 
-    shortcuts = stand_for(ending=("wait", "upload_s", HELPERS))
-
-    @property
-    def gives_up(self) -> bool:
-        """Whether it gives up an update that never comes; else a link that loses updates is refused."""
-        return False
-
-    @property
-    def leaves_out(self) -> bool:
-        """Whether it leaves out updates that have arrived; then a link that adds them up is refused."""
-        return False
-
-    @property
-    def least_s(self) -> float:
-        """How long an edge round lasts at least."""
-        return 0.0
+    forms = one_of(numbers=("most_s", "num_wanted"), events=("wait",))
 
     @property
     def most_s(self) -> float:
-        """How long an edge round lasts at most, as the link is told; infinite where nobody knows."""
+        """How long an edge round lasts at most, as the link is told, too; infinite: without end."""
         return math.inf
 
     @property
-    def upload_s(self) -> float | None:
-        """How long after its own start an upload is given up; None: never."""
+    def num_wanted(self) -> int | None:
+        """Updates after which a round ends, those of the same instant by number; None: all."""
         return None
+
+    @property
+    def least_s(self) -> float:
+        """How long an edge round lasts at least, though its clients have ended; of either form."""
+        return 0.0
+
+    @property
+    def upload_s(self) -> float | None:
+        """How long after its own start an upload is given up; None: never. Of either form."""
+        return None
+
+    @property
+    def gives_up(self) -> bool:
+        """True if the server stops waiting for missing updates. Lossy links require it."""
+        return self.most_s < math.inf or self.upload_s is not None
+
+    @property
+    def leaves_out(self) -> bool:
+        """True if updates that have arrived are left out. Links that add updates up refuse it."""
+        return self.num_wanted is not None
 
     def fit(self, system: Any) -> None:
         """Refuse to leave an update out of a sum."""
@@ -103,19 +97,8 @@ class Waiting(Port, ABC):
             ConfigurationError: What does not fit, and the usual fix.
         """
 
-    def ending(self, start_s: float, ends_s: NDArray[np.float64]) -> "Ending | None":
-        """When an edge round ends and who counts, from when everyone would end; None: it is played by events.
-
-        A rule that has one can be played on arrays, bit for bit as `wait` would have it.
-
-        Args:
-            ends_s: When each would have ended, in the order of their numbers, shape (participants,).
-        """
-        return None
-
-    @abstractmethod
     def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
-        """Let an edge round last until it is over, and cut who is still at work.
+        """Let an edge round last until it is over, and cut off the jobs that still run.
 
         Args:
             jobs: One for each participant, by name, begun at this instant.
@@ -123,34 +106,24 @@ class Waiting(Port, ABC):
         Returns:
             What `jobs.cut` returns: for each participant its update, or `Dropped`.
         """
+        yield from jobs.wait(self.num_wanted, self.most_s if self.most_s < math.inf else None)
+        return (yield from jobs.cut(self.reason(jobs.num_arrived), most=self.num_wanted))
 
-
-class Ending(NamedTuple):
-    """How an edge round ends.
-
-    Attributes:
-        end_s: When; who has not ended by then is cut.
-        counts: Whose update counts, shape (participants,).
-        reason: Why the others' do not.
-    """
-
-    end_s: float
-    counts: NDArray[np.bool_]
-    reason: str
+    def reason(self, num_arrived: int) -> str:
+        """Why the updates that do not count were dropped in a round that ends with so many arrived."""
+        if self.num_wanted is not None and num_arrived >= self.num_wanted:
+            return f"after the first {self.num_wanted}"
+        return "deadline" if self.most_s < math.inf else "late"
 
 
 @configuration
 class WaitForAll(Waiting):
     """Everyone, however long it takes."""
 
-    def ending(self, start_s: float, ends_s: NDArray[np.float64]) -> "Ending":
-        """At the last."""
-        return Ending(ends_s.max(initial=start_s), np.ones(len(ends_s), dtype=bool), "late")
-
-    def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
-        """Until all have ended."""
-        yield from jobs.wait()
-        return (yield from jobs.cut("late"))
+    @property
+    def most_s(self) -> float:
+        """Without end."""
+        return math.inf
 
 
 @configuration
@@ -164,29 +137,13 @@ class Deadline(Waiting):
     after_s: float = field(lasting, default=1.0)
 
     @property
-    def gives_up(self) -> bool:
-        """Late is late."""
-        return True
-
-    @property
     def most_s(self) -> float:
         """Its length."""
         return self.after_s
 
-    def ending(self, start_s: float, ends_s: NDArray[np.float64]) -> "Ending":
-        """At the last, or when the time is up."""
-        late_s = deadline_after(start_s, self.after_s)
-        end_s = min(ends_s.max(initial=start_s), late_s)
-        return Ending(end_s, ends_s <= late_s, "deadline")
-
-    def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
-        """Until all have ended, or the time is up."""
-        yield from jobs.wait(within_s=self.after_s)
-        return (yield from jobs.cut("deadline"))
-
 
 @configuration
-class UploadDeadline(Waiting):
+class UploadDeadline(WaitForAll):
     """A time for each upload, from its own start; computing takes as long as it takes.
 
     Attributes:
@@ -196,19 +153,9 @@ class UploadDeadline(Waiting):
     after_s: float = field(lasting, default=1.0)
 
     @property
-    def gives_up(self) -> bool:
-        """Late is late."""
-        return True
-
-    @property
     def upload_s(self) -> float:
         """Its time."""
         return self.after_s
-
-    def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
-        """Until all have ended."""
-        yield from jobs.wait()
-        return (yield from jobs.cut("late"))
 
 
 @configuration
@@ -225,9 +172,9 @@ class FirstK(Waiting):
     num_updates: int = field(at_least(1), default=10)
 
     @property
-    def leaves_out(self) -> bool:
-        """Of several at one instant."""
-        return True
+    def num_wanted(self) -> int:
+        """Its number."""
+        return self.num_updates
 
     def fit_round(self, num_participants: int) -> None:
         """Refuse more updates than participants, which would be all of them."""
@@ -235,18 +182,6 @@ class FirstK(Waiting):
             rule = f"an edge round of the smallest cell has {num_participants} participants"
             fix = f"at most {num_participants}, or WaitForAll"
             raise refuse("FirstK", "num_updates", self.num_updates, rule, fix)
-
-    def ending(self, start_s: float, ends_s: NDArray[np.float64]) -> "Ending":
-        """At the last of the first so many."""
-        first = np.argsort(ends_s, kind="stable")[: self.num_updates]
-        counts = np.zeros(len(ends_s), dtype=bool)
-        counts[first] = True
-        return Ending(ends_s[first].max(initial=start_s), counts, f"after the first {self.num_updates}")
-
-    def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
-        """Until so many have arrived."""
-        yield from jobs.wait(num_arrived=self.num_updates)
-        return (yield from jobs.cut(f"after the first {self.num_updates}", most=self.num_updates))
 
 
 @configuration
@@ -258,8 +193,30 @@ class AtLeast(Waiting):
         rule: How long it waits for the participants.
     """
 
+    wraps = "rule"
+
     lasting_s: float = field(lasting, default=1.0)
     rule: Waiting = WaitForAll()
+
+    @property
+    def least_s(self) -> float:
+        """The longer of both."""
+        return max(self.lasting_s, self.rule.least_s)
+
+    @property
+    def most_s(self) -> float:
+        """As the rule: when it has ended, no client sends any more."""
+        return self.rule.most_s
+
+    @property
+    def num_wanted(self) -> int | None:
+        """As the rule."""
+        return self.rule.num_wanted
+
+    @property
+    def upload_s(self) -> float | None:
+        """As the rule."""
+        return self.rule.upload_s
 
     @property
     def gives_up(self) -> bool:
@@ -271,28 +228,14 @@ class AtLeast(Waiting):
         """As the rule."""
         return self.rule.leaves_out
 
-    @property
-    def least_s(self) -> float:
-        """The longer of both."""
-        return max(self.lasting_s, self.rule.least_s)
-
-    @property
-    def most_s(self) -> float:
-        """When the rule has ended, nobody sends any more."""
-        return self.rule.most_s
-
-    @property
-    def upload_s(self) -> float | None:
-        """As the rule."""
-        return self.rule.upload_s
-
     def fit_round(self, num_participants: int) -> None:
         """Refuse what the rule refuses."""
         self.rule.fit_round(num_participants)
 
     def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
-        """As the rule, and until the time is up."""
-        outcomes, _ = yield from sim.together(
-            [self.rule.wait(sim, edge, jobs), sim.spend(edge.name, "collect", self.lasting_s)]
-        )
-        return outcomes
+        """As the rule."""
+        return self.rule.wait(sim, edge, jobs)
+
+    def reason(self, num_arrived: int) -> str:
+        """As the rule."""
+        return self.rule.reason(num_arrived)

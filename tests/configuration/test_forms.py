@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
-from cosim.configuration import ConfigurationError, Forms, Port, configuration, for_each, one_of
+from cosim.configuration import ConfigurationError, Forms, Port, configuration, for_each, form_of, one_of
 
 
 @configuration
@@ -66,6 +66,34 @@ def test_two_methods_of_one_form_go_together():
         least_s = 1.0
 
     assert Floor.form == "numbers"
+
+
+@configuration
+class AtMost(Rule):
+    wraps = "rule"
+
+    rule: Rule = Limit()
+
+    @property
+    def most_s(self):
+        return self.rule.most_s
+
+    def wait(self):
+        return self.rule.wait()
+
+
+def test_what_wraps_a_part_has_its_form():
+    class Patient(Waits, Rule):
+        pass
+
+    for rule, form in ((Limit(), "numbers"), (Patient(), "events"), (AtMost(rule=Patient()), "events")):
+        assert form_of(rule) == form_of(AtMost(rule=rule)) == form
+    with pytest.raises(ConfigurationError, match=r"Waits.wait: a Own has the form of the rule that it"):
+        type("Own", (Waits, AtMost), {})
+    with pytest.raises(ConfigurationError, match=r"Shorter.most_s: a Shorter has the form of the rule"):
+
+        class Shorter(AtMost):
+            most_s = 1.0
 
 
 class Numbers(Forms):

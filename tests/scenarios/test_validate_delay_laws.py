@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -119,16 +118,7 @@ def slower_training(monkeypatch):
 
 
 def one_more(monkeypatch):
-    def more(rule: FirstK, num_jobs: int) -> FirstK:
-        return attrs.evolve(rule, num_updates=min(num_jobs, rule.num_updates + 1))
-
-    wait, ending = FirstK.wait, FirstK.ending  # by events, and on arrays
-    monkeypatch.setattr(
-        FirstK, "wait", lambda self, sim, edge, jobs: wait(more(self, len(jobs)), sim, edge, jobs)
-    )
-    monkeypatch.setattr(
-        FirstK, "ending", lambda self, start_s, ends_s: ending(more(self, len(ends_s)), start_s, ends_s)
-    )
+    monkeypatch.setattr(FirstK, "num_wanted", property(lambda self: self.num_updates + 1))
 
 
 def stronger_gains(monkeypatch):
