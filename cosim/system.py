@@ -14,6 +14,7 @@ import attrs
 from cosim.configuration import (
     apart,
     at_least,
+    check_asks,
     check_fit,
     configuration,
     field,
@@ -108,6 +109,7 @@ class System:
         for name, value in apart(self).items():
             object.__setattr__(self, name, value)
         check_schedules(self)
+        check_asks(self)
         check_fit(self)
 
     def __repr__(self) -> str:

@@ -1,5 +1,6 @@
 """Configuration: frozen classes that check themselves, and their form in files."""
 
+from cosim.configuration.asks import Ask, Lack, Word, check_asks
 from cosim.configuration.calls import checked_call
 from cosim.configuration.fields import configuration, field
 from cosim.configuration.forms import Forms, for_each, form_of, one_of
@@ -49,14 +50,18 @@ from cosim.configuration.shortcuts import HELPERS, Shortcuts, own_methods, stand
 __all__ = [
     "HELPERS",
     "KIND",
+    "Ask",
     "ConfigurationError",
     "Forms",
+    "Lack",
     "Port",
     "Shortcuts",
+    "Word",
     "apart",
     "at_least",
     "below",
     "between",
+    "check_asks",
     "check_closed",
     "check_fit",
     "check_named",

@@ -7,10 +7,11 @@ ours and others alike. The engine asks ports and names no kind.
 from collections.abc import Iterator
 from copy import copy
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
+from cosim.configuration.asks import Ask, Lack
 from cosim.configuration.fields import configuration
 from cosim.configuration.forms import Forms
 from cosim.configuration.kinds import is_configuration
@@ -19,7 +20,15 @@ from cosim.configuration.shortcuts import Shortcuts
 
 @configuration
 class Port(Shortcuts, Forms):
-    """Base of the ports."""
+    """Base of the ports.
+
+    Attributes:
+        lacks: What a class lacks that other parts may ask for (`cosim.configuration.asks`).
+        asks: What it asks of the other parts of a system.
+    """
+
+    lacks: ClassVar[tuple[Lack, ...]] = ()
+    asks: ClassVar[tuple[Ask, ...]] = ()
 
     def fit(self, system: Any) -> None:
         """Refuse a system that the part does not fit, as soon as the system is made.

@@ -1,0 +1,114 @@
+"""Asks: what a part lacks, and what it asks of the other parts of a system, in words that its port defines.
+
+A port's page defines the words that its kinds may lack; a kind says as data which it lacks, and a kind of
+another port which it asks for, and why::
+
+    EVERY_UPDATE = Word("every update", of="uplink", lacking="some uploads never end", fix="no outages")
+
+    class Radio(Link):
+        lacks = (Lack(EVERY_UPDATE, "outage_probability above 0", lambda own: own.outage_probability > 0.0),)
+
+    class WaitForAll(Waiting):
+        asks = (Ask(EVERY_UPDATE, "waits for every one", fix="a deadline"),)
+
+One place compares all parts of a system (`check_asks`), and writes the sentence. A part that holds others
+repeats nothing of what these say.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from cosim.configuration.kinds import is_configuration
+from cosim.configuration.rules import ConfigurationError
+
+
+@attrs.frozen(eq=False)
+class Word:
+    """Something by which parts go together, or do not.
+
+    Attributes:
+        name: In a few words, such as "every update".
+        lacking: What is true of a part that lacks it, as a clause.
+        fix: What a user puts in place of such a part.
+        of: The field of a system whose parts may lack it; None: parts beside the one that asks, in the same
+            field of the system.
+    """
+
+    name: str
+    lacking: str
+    fix: str
+    of: str | None = None
+
+
+def _always(_part: Any) -> bool:
+    return True
+
+
+@attrs.frozen(eq=False)
+class Lack:
+    """A part lacks a word.
+
+    Attributes:
+        where: With which values of its fields, in words; empty: always.
+        applies: Whether a part of the class has such values.
+    """
+
+    word: Word
+    where: str = ""
+    applies: Callable[[Any], bool] = _always
+
+
+@attrs.frozen(eq=False)
+class Ask:
+    """A part asks for a word.
+
+    Attributes:
+        why: What it does, as a clause behind its name.
+        fix: What a user puts in its place; empty: nothing is better.
+        where: With which values of its fields, in words; empty: always.
+        applies: Whether a part of the class has such values.
+    """
+
+    word: Word
+    why: str
+    fix: str = ""
+    where: str = ""
+    applies: Callable[[Any], bool] = _always
+
+
+def check_asks(system: Any) -> None:
+    """Refuse a system in which a part asks for what another lacks.
+
+    Raises:
+        ConfigurationError: Both parts, why they do not go together, and the usual fix.
+    """
+    placed = list(_placed(system, type(system).__name__))
+    lacking = [(path, part, lack.word) for path, part in placed for lack in part.lacks if lack.applies(part)]
+    if not lacking:
+        return
+    for asked_at, asking in placed:
+        for ask in asking.asks:
+            for path, part, word in lacking:
+                if word is ask.word and _is_meant(word, path, asked_at) and ask.applies(asking):
+                    fix = ", or ".join(filter(None, (word.fix, ask.fix)))
+                    raise ConfigurationError(
+                        f"{path} = {type(part).__name__}: {word.lacking}, and {asked_at} = "
+                        f"{type(asking).__name__} {ask.why}. Usual fix: {fix}."
+                    )
+
+
+def _is_meant(word: Word, path: str, asked_at: str) -> bool:
+    """True if a part at a path is one of those of which a word is asked."""
+    return path.split(".")[1] == (word.of or asked_at.split(".")[1])
+
+
+def _placed(config: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Path and part, of all parts of a configuration, outer ones first."""
+    for name in attrs.fields_dict(type(config)):
+        part = getattr(config, name)
+        if is_configuration(type(part)):
+            if hasattr(part, "lacks"):
+                yield f"{path}.{name}", part
+            yield from _placed(part, f"{path}.{name}")

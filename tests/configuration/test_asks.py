@@ -1,0 +1,84 @@
+"""Asks: two parts that do not go together are refused, wherever they are held, in one sentence."""
+
+import pytest
+
+from cosim.configuration import Ask, ConfigurationError, Lack, Port, Word, check_asks, configuration
+
+ALL = Word("every update", of="way", lacking="some uploads never end", fix="no outages")
+STILL = Word("channels that stay", lacking="channels change by themselves", fix="NoFading")
+
+
+@configuration
+class Fading(Port):
+    changes: bool = False
+    lacks = (Lack(STILL, "changes", lambda own: own.changes),)
+
+
+@configuration
+class Sharing(Port):
+    """Asks for nothing."""
+
+
+@configuration
+class Sums(Sharing):
+    asks = (Ask(STILL, "adds up what is sent"),)
+
+
+@configuration
+class Radio(Port):
+    outages: float = 0.0
+    fading: Fading = Fading()
+    sharing: Sharing = Sharing()
+    lacks = (Lack(ALL, "outages above 0", lambda own: own.outages > 0.0),)
+
+
+@configuration
+class Rule(Port):
+    after_s: float | None = None
+    asks = (
+        Ask(ALL, "waits for every one", "a deadline", "without after_s", lambda own: own.after_s is None),
+    )
+
+
+@configuration
+class Training(Port):
+    rule: Rule = Rule()
+
+
+@configuration
+class World(Port):
+    way: Radio = Radio()
+    back: Radio = Radio()
+    protocol: Training = Training()
+
+
+LOSES, FADES = Radio(outages=0.1), Fading(changes=True)
+
+
+def test_parts_that_go_together_pass():
+    check_asks(World())
+    check_asks(World(way=LOSES, protocol=Training(rule=Rule(after_s=1.0))))
+
+
+def test_a_part_that_lacks_what_another_asks_for_is_refused():
+    with pytest.raises(ConfigurationError) as refused:
+        check_asks(World(way=LOSES))
+    assert str(refused.value) == (
+        "World.way = Radio: some uploads never end, and World.protocol.rule = Rule waits for every one. "
+        "Usual fix: no outages, or a deadline."
+    )
+
+
+def test_a_word_is_asked_of_one_field_or_of_the_part_beside():
+    check_asks(World(back=LOSES))
+    check_asks(World(way=Radio(fading=FADES), back=Radio(sharing=Sums())))
+    with pytest.raises(ConfigurationError, match=r"^World\.back\.fading = Fading: channels change"):
+        check_asks(World(back=Radio(fading=FADES, sharing=Sums())))
+
+
+def test_a_subclass_says_its_own():
+    @configuration
+    class Patient(Rule):
+        asks = ()
+
+    check_asks(World(way=LOSES, protocol=Training(rule=Patient())))
