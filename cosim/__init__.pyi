@@ -33,10 +33,11 @@ from cosim.devices.devices import Device, DeviceArrays, Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
 from cosim.devices.mixture import Mixture
-from cosim.devices.presence import Always, OnOff, Presence
+from cosim.devices.presence import OnOff, Presence
 from cosim.devices.presence_windows import PresenceWindows
 from cosim.devices.training_time import (
     AsPlanned,
+    DrawnTime,
     ExponentialTime,
     HalfNormalTime,
     HyperExponentialTime,
@@ -140,7 +141,6 @@ __all__ = [
     "AfterUpdates",
     "AfterVersions",
     "Algorithm2",
-    "Always",
     "Answers",
     "Arrays",
     "AsPlanned",
@@ -195,6 +195,7 @@ __all__ = [
     "Downlink",
     "DrawnDevices",
     "DrawnSteps",
+    "DrawnTime",
     "Dropped",
     "EdgeTraining",
     "Empirical",

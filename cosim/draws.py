@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.names import ClientNames, by_number
+from cosim.names import ClientNames, SomeNames, by_number
 
 BLOCK = 256
 """Clients whose draws are made together."""
@@ -59,6 +59,9 @@ class Numbers(Sequence[str]):
         """Those of names, which have one kind."""
         if isinstance(clients, Numbers):
             return clients
+        if len(clients) == 1:
+            kind, number = by_number(clients[0])
+            return cls(clients, kind, (number // BLOCK,), slice(number % BLOCK, number % BLOCK + 1))
         if isinstance(clients, ClientNames):
             (kind, first), last = by_number(clients[0]), clients.first + len(clients) - 1
             start = first % BLOCK
@@ -75,6 +78,14 @@ class Numbers(Sequence[str]):
 
     def __getitem__(self, place: Any) -> Any:
         return self.names[place]
+
+    def some(self, which: NDArray[np.int64]) -> "Numbers":
+        """Those at some places of this order."""
+        own = self.places
+        places = (np.arange(own.start, own.stop) if isinstance(own, slice) else own)[which]
+        used, of_own = np.unique(places // BLOCK, return_inverse=True)
+        blocks = tuple(self.blocks[place] for place in used.tolist()) or self.blocks[:1]
+        return Numbers(SomeNames(self.names, which), self.kind, blocks, of_own * BLOCK + places % BLOCK)
 
 
 class Draws:

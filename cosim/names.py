@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import overload
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 CLOUD = "cloud"
 
@@ -52,6 +54,30 @@ class ClientNames(Sequence[str]):
     def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         numbers = range(self.first, self.first + self.num)[place]
         return client_name(numbers) if isinstance(numbers, int) else tuple(map(client_name, numbers))
+
+
+@attrs.frozen(eq=False)
+class SomeNames(Sequence[str]):
+    """Some names of many, each looked up when it is asked for.
+
+    Attributes:
+        which: Their places among the names.
+    """
+
+    names: Sequence[str]
+    which: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        if isinstance(place, slice):
+            return [self.names[int(one)] for one in self.which[place]]
+        return self.names[int(self.which[place])]
 
 
 def codec_of(client: str) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cosim.beforehand.memory import check_memory
 from cosim.beforehand.needs import ClockKind, RecordsKind, clock_by_size, keeps_rows, rows_of_a_job
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError, Port, form_of, overrides, parts_of, passed_over
+from cosim.configuration import ConfigurationError, Port, form_of, parts_of, passed_over
 from cosim.data.dataset import Dataset
 from cosim.devices.availability import Availability, Cause, Windows
 from cosim.devices.charge import Charge
@@ -20,6 +20,7 @@ from cosim.devices.devices import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence
 from cosim.devices.rest import Rest, Rests
+from cosim.draws import Numbers
 from cosim.global_generators import seeded
 from cosim.learning.graph.pending import PendingState
 from cosim.learning.local_training.local_training import LocalTraining
@@ -194,9 +195,8 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
     if not system.protocol.plays_common_rounds:
         return f"System.protocol = {type(system.protocol).__name__}"
     for edge in cloud.edges:
-        for presence in edge.clients.fleet.devices.kinds_of_presence:
-            if not presence.is_always:
-                return f"{type(presence).__name__}, the presence of clients,"
+        if (presence := edge.clients.fleet.devices.come_and_go) is not None:
+            return f"{type(presence).__name__}, the presence of clients,"
         if edge.clients.fleet.devices.have_batteries:
             return f"{type(system.devices).__name__}.battery"
     waiting, payload = system.protocol.waiting, cloud.workload.of().upload
@@ -271,16 +271,16 @@ def _availabilities(
     sim: Simulation, devices: DeviceArrays, charges: Mapping[str, Charge]
 ) -> Sequence[Availability] | None:
     """Whether each client is there; None: all always are."""
-    if not charges and all(presence.is_always for presence in devices.kinds_of_presence):
+    if not charges and devices.come_and_go is None:
         return None
     of_kinds: dict[Presence, list[str]] = {}
     found = []
     for number, presence in enumerate(devices.presences):
         name = client_name(number)
-        of_kinds.setdefault(presence, []).append(name)
-        whose = f"{type(presence).__name__}.windows of {name}"
         causes: list[Cause] = []
-        if not presence.is_always:
+        if presence is not None:
+            of_kinds.setdefault(presence, []).append(name)
+            whose = f"{type(presence).__name__}.windows of {name}"
             causes.append(Windows(sim, presence.windows(sim, name), whose))
         if name in charges:
             causes.append(charges[name])
@@ -292,15 +292,10 @@ def _availabilities(
 
 def _distances_m(topology: Topology, sizes: Sequence[int], sim: Simulation) -> Sequence[NDArray[np.float64]]:
     """Distances of each cell's clients to their edge server."""
-    if overrides(topology, "distances_m", "graph"):
-        return topology.distances_m(sizes, sim)
-    links = topology.graph(sizes, sim).edges
-    found, first = [], 0
-    for cell, size in enumerate(sizes):
-        names = [client_name(number) for number in range(first, first + size)]
-        found.append(np.array([links[edge_name(cell), name]["distance_m"] for name in names]))
-        first += size
-    return found
+    clients = Numbers.of(ClientNames(0, sum(sizes)))
+    found = np.asarray(topology.distances_m(sim, clients), dtype=float)
+    _check_number(topology, "distances_m", "distances", found.size, "clients", len(clients))
+    return np.split(found, np.cumsum(sizes)[:-1])
 
 
 def _check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:

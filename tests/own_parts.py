@@ -11,7 +11,8 @@ from torch import nn
 import cosim
 from cosim.allocation import exact
 from cosim.allocation.common_steps import without_stragglers
-from cosim.configuration import at_least, between, configuration, field, positive
+from cosim.configuration import at_least, between, configuration, field, for_each, positive
+from cosim.draws import uniforms
 from cosim.learning.network.submodels import proportional_counts
 from cosim.queueing.discipline import Queue
 from cosim.servers.end import Counted
@@ -271,13 +272,10 @@ class Listed(cosim.Devices):
 class Halting(cosim.TrainingTime):
     """Halts for a while, now and then."""
 
-    def draw(self, rng, num):
-        """10 ms for half of the jobs."""
-        return np.where(rng.random(num) < 0.5, 0.01, 0.0)
-
-    def duration_s(self, planned_s, drawn):
-        """The planned time, and what was drawn."""
-        return planned_s + drawn
+    def training_s(self, sim, clients, job, planned_s):
+        """The planned time, and 10 ms for half of the jobs."""
+        drawn = sim.of_clients(clients, "training time", uniforms, job.number)
+        return planned_s + np.where(drawn < 0.5, 0.01, 0.0)
 
 
 class Largest(cosim.Codec):
@@ -303,10 +301,11 @@ class Largest(cosim.Codec):
 class Layered(cosim.Cycles):
     """Cycles by the samples and the operations, twice as many for odd clients."""
 
-    def of_client(self, sim, client):
-        """The cost of a client's steps."""
+    @for_each
+    def of_clients(self, sim, client, step):
+        """The cost of a client's step."""
         factor = 1.0 + int(client[-4:]) % 2
-        return lambda step: factor * step.fraction * (1e4 * step.batch_size + step.sample_flops())
+        return factor * step.fraction * (1e4 * step.batch_size + step.sample_flops())
 
 
 @configuration

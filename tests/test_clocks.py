@@ -57,8 +57,8 @@ def assert_same(by_events: Result, on_arrays: Result) -> None:
 
 
 class OwnTimes:
-    def draw(self, rng, num):
-        return np.full(num, 2.0)
+    def training_s(self, sim, clients, job, planned_s):
+        return 2.0 * planned_s
 
 
 class Slower(OwnTimes, cosim.AsPlanned):
@@ -66,9 +66,10 @@ class Slower(OwnTimes, cosim.AsPlanned):
 
 
 class OwnCosts:
-    def of_client(self, sim, client):
-        cost = super().of_client(sim, client)
-        return lambda step: (2.0 + by_number(client)[1]) * cost(step)
+    def of_clients(self, sim, clients, step):
+        return (2.0 + np.array([by_number(client)[1] for client in clients])) * super().of_clients(
+            sim, clients, step
+        )
 
 
 class Costlier(OwnCosts, cosim.CyclesPerStep):
@@ -80,16 +81,13 @@ class OwnSteps:
         return 2 * super().of_clients(sim, clients, job, batch_size, step_s)
 
 
-class Twofold(OwnSteps, cosim.SameSteps):
+class Twofold(OwnSteps, cosim.DrawnSteps):
     """Twice as many."""
 
 
 class OwnPlaces:
-    def graph(self, cell_sizes, sim):
-        graph = super().graph(cell_sizes, sim)
-        for *_, link in graph.edges(data=True):
-            link["distance_m"] *= 2.0
-        return graph
+    def distances_m(self, sim, clients):
+        return 2.0 * super().distances_m(sim, clients)
 
 
 class Wide(OwnPlaces, cosim.Topology):
@@ -141,7 +139,7 @@ local_steps = st.one_of(
             cosim.Epochs(num_epochs=2),
             cosim.DrawnSteps(range_of_steps=(1, 6)),
             cosim.StepsInTime(training_s=0.02),
-            Twofold(num_local_steps=2),
+            Twofold(range_of_steps=(1, 3)),
         ]
     ),
 )
@@ -523,7 +521,7 @@ class NightAndDay:
             yield 0.01 * night, 0.01 * night + 0.005
 
 
-class Shift(NightAndDay, cosim.Always):
+class Shift(NightAndDay, cosim.OnOff):
     """Is not there at any time."""
 
 
@@ -623,7 +621,7 @@ SAME = cosim.SameSteps(num_local_steps=2)
     [
         ({"devices": drawn_devices(Slower())}, {"devices": drawn_devices(cosim.AsPlanned())}),
         ({"cycles": Costlier()}, {"cycles": cosim.CyclesPerStep()}),
-        ({"protocol": steps(Twofold(num_local_steps=2))}, {"protocol": steps(SAME)}),
+        ({"protocol": steps(Twofold(range_of_steps=(2,)))}, {"protocol": steps(SAME)}),
         ({"topology": Wide()}, {"topology": cosim.Topology()}),
     ],
 )
@@ -636,12 +634,16 @@ def test_methods_of_mixins_are_asked_on_both_clocks(own, usual):
 
 
 def test_steps_of_a_mixin_are_trained():
-    """Though its base says that all take the same number."""
     own, usual = (
         cosim.run(attrs.evolve(small_system(), protocol=steps(rule)))
-        for rule in (Twofold(num_local_steps=2), cosim.SameSteps(num_local_steps=4))
+        for rule in (Twofold(range_of_steps=(2,)), cosim.SameSteps(num_local_steps=4))
     )
     assert own.evaluations.equals(usual.evaluations)
+
+
+def test_the_same_steps_for_all_and_each_its_own_cannot_be_said_at_once():
+    with pytest.raises(ConfigurationError, match=r"Both has two forms, same .* and numbers \(OwnSteps"):
+        type("Both", (OwnSteps, cosim.SameSteps), {})
 
 
 @pytest.mark.parametrize(
@@ -793,7 +795,7 @@ def test_who_rests_until_all_have_received_is_played_by_events():
 
 
 @configuration
-class Odd(cosim.TrainingTime):
+class Odd(cosim.DrawnTime):
     """One client's number is none that time can take."""
 
     drawn: tuple[str, ...] = ("nan",)

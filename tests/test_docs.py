@@ -128,7 +128,7 @@ import cosim
 import numpy as np
 from cosim.testing import BrokenLaw, check_system, small_system
 
-class Steady(cosim.TrainingTime):
+class Steady(cosim.DrawnTime):
     def draw(self, rng, num):
         return np.full(num, 2.0)
 
@@ -139,7 +139,7 @@ check_system(in_small(Steady()))
 with open("said.txt", "a") as file:
     file.write("checked ")
 
-class Hashed(cosim.TrainingTime):
+class Hashed(cosim.DrawnTime):
     def draw(self, rng, num):
         return np.full(num, 1.0 + hash("text") % 1000 / 1000.0)
 

@@ -698,21 +698,21 @@ def test_a_method_that_is_never_asked_is_caught(method):
 # --- Another process, another day, another seed -------------------------------------------------------------
 
 
-class Hashed(cosim.TrainingTime):
+class Hashed(cosim.DrawnTime):
     """By a text's hash, which is the same for every run of a process."""
 
     def draw(self, rng, num):
         return np.array([1.0 + hash(f"client {number}") % 1000 / 1000.0 for number in range(num)])
 
 
-class Dated(cosim.TrainingTime):
+class Dated(cosim.DrawnTime):
     """By the day."""
 
     def draw(self, rng, num):
         return np.full(num, 1.0 + int(time.time() // 86_400) % 1000 / 1000.0)
 
 
-class DatedOtherwise(cosim.TrainingTime):
+class DatedOtherwise(cosim.DrawnTime):
     def draw(self, rng, num):
         return np.full(num, 1.0 + datetime.datetime.now().timetuple().tm_yday / 1000.0)
 
@@ -774,12 +774,12 @@ def test_what_is_another_in_another_process_is_caught(check):
         check()
 
 
-class SameForAllSeeds(cosim.TrainingTime):
+class SameForAllSeeds(cosim.DrawnTime):
     def draw(self, rng, num):
         return 1.0 + np.random.default_rng(7).random(num)
 
 
-class PythonsOwn(cosim.TrainingTime):
+class PythonsOwn(cosim.DrawnTime):
     def draw(self, rng, num):
         own = random.Random(7)
         return np.array([1.0 + own.random() for _ in range(num)])
@@ -787,8 +787,8 @@ class PythonsOwn(cosim.TrainingTime):
 
 @configuration
 class SeededByNumber(cosim.TransmitPower):
-    def highest_w(self, rng, num):
-        return 0.1 + cosim.Simulation(0).stream("cloud", "powers", 0).random(num)
+    def highest_w(self, sim, clients):
+        return 0.1 + cosim.Simulation(0).stream("cloud", "powers", 0).random(len(clients))
 
 
 class SameWindows(cosim.Presence):
@@ -824,7 +824,7 @@ def test_one_generator_for_all_seeds_is_caught(check):
 
 def test_a_part_that_the_second_process_does_not_find_is_not_tried_there_and_a_warning_says_so(monkeypatch):
     gone = ModuleType("gone")
-    gone.Twice = type("Twice", (cosim.TrainingTime,), {"draw": lambda self, rng, num: np.full(num, 2.0)})
+    gone.Twice = type("Twice", (cosim.DrawnTime,), {"draw": lambda self, rng, num: np.full(num, 2.0)})
     gone.Twice.__module__ = "gone"
     monkeypatch.setitem(sys.modules, "gone", gone)
     with pytest.warns(UserWarning, match=r"the second process is not tried, .*'gone'\. Usual fix: a module"):

@@ -88,7 +88,6 @@ LAWS = {
     "on and off": OnOff(),
     "as one has just left": OnOff(off=cosim.Deterministic(duration_s=0.01), start="off"),
     "two stages": OnOff(on=cosim.HyperExponential(), off=cosim.Erlang()),
-    "always": cosim.Always(),
 }
 
 
@@ -115,18 +114,7 @@ class Backwards(cosim.Presence):
         yield from ((0.0, 2.0), (1.0, 3.0))
 
 
-class Pretending(cosim.Always):
-    """Says that it is always there."""
-
-    is_always = True
-
-    def windows(self, sim, client):
-        yield 0.0, 1.0
-
-
-@pytest.mark.parametrize(
-    ("kind", "law"), [(Shared, "own draws"), (Backwards, "order"), (Pretending, "declared")]
-)
+@pytest.mark.parametrize(("kind", "law"), [(Shared, "own draws"), (Backwards, "order")])
 def test_a_presence_that_breaks_a_law_is_caught(kind: type[cosim.Presence], law: str) -> None:
     with pytest.raises(BrokenLaw, match=f"^{law}"):
         check_presence(kind())

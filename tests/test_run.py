@@ -51,6 +51,7 @@ from cosim.records import DONE, Span
 from cosim.rows.row_groups import RowGroups
 from cosim.servers.cloud import VersionReport
 from cosim.testing import small_system
+from cosim.topology.graph import graph_of
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 
@@ -178,7 +179,7 @@ def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneou
 def draws(system: System) -> dict[str, tuple[float, ...]]:
     """Distance, frequency and gains of every client."""
     _, _, cloud = worlds.built(system)
-    graph = system.topology.graph(system.sizes(), Simulation(system.seed))
+    graph = graph_of(system.topology, system.sizes(), Simulation(system.seed))
     return {
         client.name: (
             graph.edges[edge.name, client.name]["distance_m"],

@@ -13,6 +13,7 @@ from cosim.configuration import ConfigurationError
 from cosim.devices.availability import Availability
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device
+from cosim.draws import Numbers
 from cosim.instants import duration_between
 from cosim.learning.graph.pending import PendingState, PendingUpdate
 from cosim.links.downlink import CellDownlink
@@ -72,6 +73,7 @@ class Client:
         samples_now: Gives the samples that it has at this instant, indices into the training set.
         availability: Whether it is there; None: it always is.
         states: What each node of the run keeps from one training to its next, by name.
+        numbers: What it draws by.
     """
 
     name: str
@@ -82,6 +84,9 @@ class Client:
     samples_now: Callable[[], np.ndarray]
     availability: Availability | None = None
     states: dict[str, PendingState] = attrs.field(factory=dict)
+    numbers: Numbers = attrs.field(
+        init=False, default=attrs.Factory(lambda self: Numbers.of([self.name]), takes_self=True)
+    )
 
     @property
     def cpu(self) -> Cpu:
@@ -176,11 +181,9 @@ class Client:
         """Ask for the learning now, let the time it takes pass."""
         update = assignment.request(sim, self, assignment)
         cpu = self.cpu.at(assignment.frequency_hz)
-        duration_s, law = cpu.duration_s(assignment.cycles), self.device.training_time
-        if not law.is_as_planned:
-            drawn = sim.of_client(self.name, "training time", law.draw, assignment.job.number)
-            duration_s = float(law.duration_s(duration_s, float(drawn)))
-        yield from sim.spend(self.name, "train", duration_s, cpu.power_w, assignment.job.number)
+        planned_s = np.array([cpu.duration_s(assignment.cycles)])
+        lasts_s = self.device.training_time.training_s(sim, self.numbers, assignment.job, planned_s)
+        yield from sim.spend(self.name, "train", lasts_s.item(0), cpu.power_w, assignment.job.number)
         self.keep(update)
         return update
 

@@ -3,17 +3,25 @@
 By the step or by the bits of its mini-batch, whatever the network; a step on a part then costs its share of
 the trained parameters (HIST journal, Section IV-A). Or by the floating-point operations of the training.
 
-A client's cost is asked whenever it is given a job, at that instant and for that job: in an edge round when
-the round begins, else when its own job does. So a cost may follow the clock. What plans or selects asks as
-well, when it plans; what is asked twice at one instant must be the same.
-
-Scope and limitations: a mini-batch counts as full, also where a client has fewer samples left. Operations all
-cost the same, and memory costs nothing. The steps of a job all cost what the first does.
+Clients' costs are asked whenever they are given a job, at that instant and for that job: in an edge round
+when the round begins, else when a client's own job does. So a cost may follow the clock. What plans or
+selects asks as well, when it plans; what is asked twice at one instant must be the same.
 
 Usage::
 
-    cost = CyclesPerBit(cycles_per_bit=(30.0,)).of_client(sim, "client-0000")
-    cost(LocalStep(batch_size=32, fraction=1.0, sample_flops=count))
+    cost = CyclesPerBit(cycles_per_bit=(30.0,))
+    cost.of_clients(sim, clients, LocalStep(batch_size=32, fraction=1.0, sample_flops=count))
+
+    @configuration
+    class EveryThird(Cycles):
+        \"\"\"Twice as many for every third client.\"\"\"
+
+        @for_each
+        def of_clients(self, sim, client, step):
+            return step.fraction * (2e6 if int(client[-4:]) % 3 == 0 else 1e6)
+
+Scope and limitations: a mini-batch counts as full, also where a client has fewer samples left. Operations all
+cost the same, and memory costs nothing. The steps of a job all cost what the first does.
 """
 
 from abc import ABC, abstractmethod
@@ -24,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import (
-    HELPERS,
     ConfigurationError,
     Port,
     at_least,
@@ -32,7 +39,6 @@ from cosim.configuration import (
     field,
     one_or_range,
     positive,
-    stand_for,
 )
 from cosim.configuration.values import in_range
 from cosim.draws import Numbers, uniforms
@@ -53,18 +59,9 @@ class LocalStep(NamedTuple):
     sample_flops: Callable[[], int]
 
 
-StepCost = Callable[[LocalStep], float]
-"""Cycles of a local step of one client."""
-
-StepCosts = Callable[[LocalStep], NDArray[np.float64]]
-"""Those of many, shape (clients,)."""
-
-
 @configuration
 class Cycles(Port, ABC):
     """What a local step costs a client's processor."""
-
-    shortcuts = stand_for(of_clients=("of_client", HELPERS))
 
     @property
     def in_parameters(self) -> bool:
@@ -77,18 +74,12 @@ class Cycles(Port, ABC):
         return f"A local step takes the cycles of {type(self).__name__}."
 
     @abstractmethod
-    def of_client(self, sim: Simulation, client: str) -> StepCost:
-        """What gives the cost of a client's steps, at the instant at which it is asked.
+    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
+        """Cycles of a local step of some clients that they begin at this instant, shape (clients,).
 
-        It is made at most once for each client of a simulation, and asked for every job.
+        Args:
+            clients: Some of the run's, ascending; asynchronous jobs ask for one.
         """
-
-    def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts | None:
-        """The costs of many clients' steps, to the last bit those of `of_client`.
-
-        None: nobody has written them for arrays.
-        """
-        return None
 
 
 @configuration
@@ -111,13 +102,9 @@ class CyclesPerStep(Cycles):
         """What decides the cycles of a local step, in one sentence."""
         return _whatever_the_network(f"{self.step_cycles:g} cycles", "step_cycles")
 
-    def of_client(self, sim: Simulation, client: str) -> StepCost:
-        """The same for everybody."""
-        return lambda step: self.step_cycles * step.fraction
-
-    def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts:
-        """The same for everybody."""
-        return lambda step: np.full(len(clients), self.step_cycles * step.fraction)
+    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
+        """The same for all."""
+        return np.full(len(clients), self.step_cycles * step.fraction)
 
 
 @configuration
@@ -143,17 +130,11 @@ class CyclesPerBit(Cycles):
         per_bit = " to ".join(f"{cycles:g}" for cycles in self.cycles_per_bit)
         return _whatever_the_network(f"{per_bit} cycles for each bit of the mini-batch", "cycles_per_bit")
 
-    def of_client(self, sim: Simulation, client: str) -> StepCost:
-        """By its own draw from the range."""
-        share = sim.of_client(client, "cycles per bit", uniforms)
-        sample_cycles = in_range(self.cycles_per_bit, share) * self.sample_bits
-        return lambda step: sample_cycles * step.batch_size * step.fraction
-
-    def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts:
-        """By everyone's own draw from the range."""
+    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
+        """By each client's own draw from the range."""
         share = sim.of_clients(clients, "cycles per bit", uniforms)
         sample_cycles = in_range(self.cycles_per_bit, share) * self.sample_bits
-        return lambda step: sample_cycles * step.batch_size * step.fraction
+        return sample_cycles * step.batch_size * step.fraction
 
 
 @configuration
@@ -175,24 +156,15 @@ class CyclesPerOperation(Cycles):
             "(cycles.cycles_per_flop)."
         )
 
-    def of_client(self, sim: Simulation, client: str) -> StepCost:
-        """By what the client trains."""
-
-        def cycles(step: LocalStep) -> float:
-            sample_flops = step.sample_flops()
-            if not sample_flops:
-                raise ConfigurationError(
-                    "System.cycles = CyclesPerOperation: System.model has no matrix products or "
-                    "convolutions, so its training would take no time. Usual fix: cycles = CyclesPerStep."
-                )
-            return self.cycles_per_flop * sample_flops * step.batch_size
-
-        return cycles
-
-    def of_clients(self, sim: Simulation, clients: Numbers) -> StepCosts:
-        """By what they train, which costs everybody the same."""
-        cycles = self.of_client(sim, "")
-        return lambda step: np.full(len(clients), cycles(step))
+    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
+        """By what they train, which costs all of them the same."""
+        sample_flops = step.sample_flops()
+        if not sample_flops:
+            raise ConfigurationError(
+                "System.cycles = CyclesPerOperation: System.model has no matrix products or convolutions, so "
+                "its training would take no time. Usual fix: cycles = CyclesPerStep."
+            )
+        return np.full(len(clients), self.cycles_per_flop * sample_flops * step.batch_size)
 
 
 def _whatever_the_network(cycles: str, field_name: str) -> str:

@@ -27,7 +27,7 @@ from cosim.configuration import ConfigurationError, configuration
 from cosim.devices.battery import Battery
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device, DeviceArrays, Devices
-from cosim.devices.presence import Always, Presence
+from cosim.devices.presence import Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.named_files.device_rows import DeviceRows, table_of_devices
 from cosim.names import ClientNames
@@ -58,12 +58,12 @@ class DeviceTable(Devices):
     Attributes:
         file: A csv or Parquet file with a column device and others; it must be given. [no source]
         training_time: How long a job trains.
-        presence: When a client is there.
+        presence: When a client is there; none: always. [no source]
     """
 
     file: str = ""
     training_time: TrainingTime = AsPlanned()
-    presence: Presence = Always()
+    presence: Presence | None = None
 
     def files(self) -> tuple[str, ...]:
         """The table."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, Port, configuration, own_methods, refuse
 from cosim.devices.battery import Battery
 from cosim.devices.cpu import Cpu
-from cosim.devices.presence import Always, Presence
+from cosim.devices.presence import Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.simulation import Simulation
 
@@ -34,7 +34,7 @@ class Device:
         idle_w: Power between its activities, and while it waits for its turn.
         sleep_w: Power while it sleeps.
         sleeps_after_s: How long it idles before it sleeps; None: it never does.
-        presence: When it is there.
+        presence: When it is there; None: always.
         battery: What it takes its energy from; None: it has no end.
         memory_bits: What must hold all that training takes (`cosim.beforehand.memory`); None: unlimited.
         receive_w: Power while it receives, beside the static one.
@@ -46,7 +46,7 @@ class Device:
     idle_w: float = 0.0
     sleep_w: float = 0.0
     sleeps_after_s: float | None = None
-    presence: Presence = attrs.field(factory=Always)
+    presence: Presence | None = None
     battery: Battery | None = None
     memory_bits: float | None = None
     receive_w: float = 0.0
@@ -90,7 +90,7 @@ class DeviceArrays(Sequence[Device]):
         idle_w: Powers between activities, and while waiting for one's turn.
         sleep_w: Powers while sleeping.
         sleeps_after_s: How long each idles before it sleeps; infinite: it never does.
-        presence: When they are there, one kind for all, or one for each.
+        presence: When they are there, one kind for all, or one for each; None: always.
         battery: What they take their energy from, one kind for all, or one for each.
         memory_bits: What must hold all that training takes; infinite: unlimited.
         receive_w: Powers while they receive, beside the static ones.
@@ -105,7 +105,7 @@ class DeviceArrays(Sequence[Device]):
     idle_w: NDArray[np.float64] = _NO_POWER
     sleep_w: NDArray[np.float64] = _NO_POWER
     sleeps_after_s: NDArray[np.float64] = _ENDLESS
-    presence: Presence | Sequence[Presence] = attrs.field(factory=Always)
+    presence: Presence | Sequence[Presence | None] | None = None
     battery: Battery | Sequence[Battery | None] | None = None
     memory_bits: NDArray[np.float64] = _ENDLESS
     receive_w: NDArray[np.float64] = _NO_POWER
@@ -151,14 +151,15 @@ class DeviceArrays(Sequence[Device]):
         return bool(self.idle_w.any() or self.sleep_w.any())
 
     @property
-    def presences(self) -> Sequence[Presence]:
-        """When they are there, one kind for each."""
-        return [self.presence] * len(self) if isinstance(self.presence, Presence) else self.presence
+    def presences(self) -> Sequence[Presence | None]:
+        """When they are there, one for each; None: always."""
+        return self.presence if isinstance(self.presence, Sequence) else [self.presence] * len(self)
 
     @property
-    def kinds_of_presence(self) -> Sequence[Presence]:
-        """All that somebody has, at least once each."""
-        return [self.presence] if isinstance(self.presence, Presence) else self.presence
+    def come_and_go(self) -> Presence | None:
+        """When the first is there that is not always; None: all always are."""
+        kinds = self.presence if isinstance(self.presence, Sequence) else [self.presence]
+        return next((presence for presence in kinds if presence is not None), None)
 
     @property
     def batteries(self) -> Sequence[Battery | None]:
@@ -187,9 +188,7 @@ class DeviceArrays(Sequence[Device]):
         law: Any = self.training_time
         if not isinstance(law, TrainingTime):
             law = law[place]
-        presence: Any = self.presence
-        if not isinstance(presence, Presence):
-            presence = presence[place]
+        presence: Any = self.presence[place] if isinstance(self.presence, Sequence) else self.presence
         battery: Any = self.battery[place] if isinstance(self.battery, Sequence) else self.battery
         cpu = {name: getattr(self, name)[place] for name in _OF_CPU}
         own = {name: getattr(self, name)[place] for name in _OF_DEVICE}

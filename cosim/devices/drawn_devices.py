@@ -13,7 +13,7 @@ from cosim.configuration import ConfigurationError, configuration, field, not_ne
 from cosim.configuration.values import PerGroup, Values, each
 from cosim.devices.battery import Battery
 from cosim.devices.devices import DeviceArrays, Devices
-from cosim.devices.presence import Always, Presence
+from cosim.devices.presence import Presence
 from cosim.devices.training_time import AsPlanned, TrainingTime
 from cosim.devices.transmit_power import SamePower, TransmitPower
 from cosim.draws import Numbers, uniforms
@@ -41,7 +41,7 @@ class DrawnDevices(Devices):
         sleep_w: Power of a device that sleeps. [no source]
         sleeps_after_s: How long a device idles before it sleeps, until its next activity; none: it never
             sleeps. [no source]
-        presence: When a client is there.
+        presence: When a client is there; none: always. [no source]
         battery: What a client takes its energy from; none: it has no end. [no source]
         memory_bits: Memory of a device, which must hold all that training takes; none: unlimited. [no source]
     """
@@ -57,7 +57,7 @@ class DrawnDevices(Devices):
     idle_w: float = field(not_negative, default=0.0)
     sleep_w: float = field(not_negative, default=0.0)
     sleeps_after_s: float | None = field(not_negative, default=None)
-    presence: Presence = Always()
+    presence: Presence | None = None
     battery: Battery | None = None
     memory_bits: float | None = field(positive, default=None)
 
@@ -87,7 +87,7 @@ class DrawnDevices(Devices):
             capacitance_j_per_hz2=self.capacitance_j_per_hz2 * ones,
             lowest_frequency_hz=self.lowest_frequency_hz * ones,
             static_power_w=self.static_power_w * ones,
-            tx_power_w=sim.of_clients(numbers, "transmit power", self.tx_power.highest_w),
+            tx_power_w=self.tx_power.highest_w(sim, numbers),
             training_time=self.training_time,
             idle_w=self.idle_w * ones,
             sleep_w=self.sleep_w * ones,

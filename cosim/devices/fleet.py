@@ -13,7 +13,7 @@ from cosim.devices.devices import DeviceArrays
 from cosim.devices.rest import Rest
 from cosim.devices.training_time import TrainingTime
 from cosim.draws import Numbers
-from cosim.links.uplink import Places
+from cosim.links.uplink import Job, Places
 from cosim.simulation import Simulation
 
 
@@ -82,32 +82,13 @@ class Fleet:
         """Their powers while they receive."""
         return self.devices.receive_w + self.devices.static_power_w
 
-    def training_s(
-        self, sim: Simulation, places: Places, cycles: NDArray[np.float64], job: int
-    ) -> NDArray[np.float64]:
-        """How long each of some trains in a job, shape (participants,)."""
-        planned_s = cycles / self.devices.frequency_hz[places]
+    @cached_property
+    def laws(self) -> Sequence[tuple[TrainingTime, NDArray[np.bool_] | None]]:
+        """Laws of training times, each with the clients that have it, shape (clients,); None: all have."""
         law = self.devices.training_time
-        if not isinstance(law, TrainingTime):
-            return self._by_many_laws(sim, places, planned_s, job)
-        if law.is_as_planned:
-            return planned_s
-        drawn = sim.of_clients(self.numbers, "training time", law.draw, job)[places]
-        if type(law).duration_s is TrainingTime.duration_s:
-            return planned_s * drawn
-        return np.array([law.duration_s(*of) for of in zip(planned_s.tolist(), drawn.tolist(), strict=True)])
-
-    def _by_many_laws(
-        self, sim: Simulation, places: Places, planned_s: NDArray[np.float64], job: int
-    ) -> NDArray[np.float64]:
-        found, numbers = [], np.arange(len(self.names))[places].tolist()
-        for place, own_s in zip(map(int, numbers), planned_s.tolist(), strict=True):
-            law = self.devices[place].training_time
-            if not law.is_as_planned:
-                drawn = sim.of_client(self.names[place], "training time", law.draw, job)
-                own_s = law.duration_s(own_s, float(drawn))
-            found.append(own_s)
-        return np.array(found, dtype=float)
+        if isinstance(law, TrainingTime):
+            return [(law, None)]
+        return [(one, np.array([own == one for own in law])) for one in dict.fromkeys(law)]
 
 
 class Clients(Sequence[Client]):
@@ -138,6 +119,24 @@ class Clients(Sequence[Client]):
     def names(self) -> Sequence[str]:
         """Their names, in this order."""
         return [self.fleet.names[place] for place in map(int, self._order)]
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """What they draw by."""
+        own = self.places
+        return self.fleet.numbers if isinstance(own, slice) else self.fleet.numbers.some(own)
+
+    def training_s(self, sim: Simulation, cycles: NDArray[np.float64], job: Job) -> NDArray[np.float64]:
+        """How long each trains in a job, shape (clients,)."""
+        planned_s = cycles / self.fleet.devices.frequency_hz[self.places]
+        found = np.empty(len(self))
+        for law, have_it in self.fleet.laws:
+            if have_it is None:
+                return law.training_s(sim, self.numbers, job, planned_s)
+            own = np.flatnonzero(have_it[self.places])
+            if len(own):
+                found[own] = law.training_s(sim, self.numbers.some(own), job, planned_s[own])
+        return found
 
     @property
     def cell_places(self) -> NDArray[np.int64]:

@@ -11,17 +11,15 @@ Usage::
         def of_clients(self, sim, clients, job, batch_size, step_s):
             return np.full(len(clients), 1 + job.number)
 
-Scope and limitations: numbers of steps are known when a round begins. Who is asked twice says the same.
+Scope and limitations: numbers of steps are known when a round begins. A rule asked twice says the same.
 
 Validation: tests/devices/test_local_steps.py.
 """
 
-from abc import ABC, abstractmethod
-
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Port, at_least, configuration, field, one_or_range, positive, stand_for
+from cosim.configuration import Port, at_least, configuration, field, one_of, one_or_range, positive
 from cosim.devices.fleet import Clients
 from cosim.links.uplink import Job
 from cosim.simulation import Simulation
@@ -29,27 +27,27 @@ from cosim.units import most_whole
 
 
 @configuration
-class LocalSteps(Port, ABC):
-    """How many steps each client takes in an edge round."""
+class LocalSteps(Port):
+    """How many steps each client takes in an edge round: one number for all, or each its own."""
 
-    shortcuts = stand_for(of_all=("of_clients",))
+    forms = one_of(same=("of_all",), numbers=("of_clients",))
 
     @property
     def of_all(self) -> int | None:
-        """Steps that every client takes in every round; None: they may differ."""
+        """Steps that every client takes in every round; None: each its own."""
         return None
 
-    @abstractmethod
     def of_clients(
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """Steps of some clients of a cell, each at least one, shape (clients,).
+        """Steps of some clients, each at least one, shape (clients,).
 
         Args:
             job: Whose round it is.
             batch_size: Samples in a step.
             step_s: How long a step of each is planned to take, shape (clients,).
         """
+        return np.full(len(clients), self.of_all)
 
 
 @configuration
@@ -66,12 +64,6 @@ class SameSteps(LocalSteps):
     def of_all(self) -> int:
         """That number."""
         return self.num_local_steps
-
-    def of_clients(
-        self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """That number."""
-        return np.full(len(clients), self.num_local_steps)
 
 
 @configuration
@@ -107,7 +99,7 @@ class DrawnSteps(LocalSteps):
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
         """As the client's own number and the job's determine it."""
-        return sim.of_clients(clients.fleet.numbers, "local steps", self.draw, job.number)[clients.places]
+        return sim.of_clients(clients.numbers, "local steps", self.draw, job.number)
 
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.int64]:
         """Steps of so many clients."""

@@ -1,8 +1,7 @@
-"""Presence: the port of when a client is there.
+"""Presence: the port of when a client is there; a device without one always is.
 
 | kind | a client is there |
 |---|---|
-| `Always` | at any time |
 | `OnOff` | for a drawn time, then away for a drawn time, again and again |
 | `PresenceWindows` | in the windows of a table (`presence_windows`) |
 
@@ -25,14 +24,13 @@ from one training to the next, while it is away. Everything with presence is pla
 Validation: scenarios/validate/presence.py, against renewal theory; tests/devices/test_presence.py.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
-from cosim.configuration import ConfigurationError, Port, configuration, stand_for
+from cosim.configuration import ConfigurationError, Port, configuration
 from cosim.devices.availability import Window
 from cosim.instants import LATEST_S
 from cosim.queueing.service import Exponential, ServiceLaw
@@ -48,13 +46,6 @@ _MOST_TOO_SHORT = 10_000
 class Presence(Port, ABC):
     """When a client is there."""
 
-    shortcuts = stand_for(is_always=("windows",))
-
-    @property
-    def is_always(self) -> bool:
-        """Whether it is at any time, so that nothing is asked."""
-        return False
-
     def check(self, clients: Sequence[str]) -> None:
         """Refuse the clients of a run, before the clock starts.
 
@@ -68,20 +59,6 @@ class Presence(Port, ABC):
 
         After the last it never comes back. What it draws, it draws by the client's name.
         """
-
-
-@configuration
-class Always(Presence):
-    """At any time."""
-
-    @property
-    def is_always(self) -> bool:
-        """It is."""
-        return True
-
-    def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
-        """One without end."""
-        yield 0.0, math.inf
 
 
 @configuration

@@ -1,9 +1,15 @@
 """Training time: the port of how long a job trains, where a plan would have it take cycles over frequency.
 
-A law draws a number for every job of every client, independent of the others, and says how long the job lasts
-by it. No plan knows the draws.
+Usage::
 
-Usage: `law.duration_s(planned_s, law.draw(rng, 1)[0])`.
+    @configuration
+    class Interrupted(TrainingTime):
+        \"\"\"Every job is interrupted for a while.\"\"\"
+
+        def training_s(self, sim, clients, job, planned_s):
+            return planned_s + 0.01 * sim.of_clients(clients, "interrupted", uniforms, job.number)
+
+Scope and limitations: no plan knows what a law draws.
 """
 
 import math
@@ -12,50 +18,56 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Port, between, configuration, field, positive, refuse, stand_for
+from cosim.configuration import Port, between, configuration, field, positive, refuse
+from cosim.draws import Numbers
+from cosim.links.uplink import Job
+from cosim.simulation import Simulation
 
 
 @configuration
 class TrainingTime(Port, ABC):
     """How long a job trains."""
 
-    shortcuts = stand_for(is_as_planned=("draw", "duration_s"))
-
-    @property
-    def is_as_planned(self) -> bool:
-        """Whether it is what was planned, so that nothing is asked or drawn."""
-        return False
-
     @abstractmethod
-    def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """Numbers for jobs of so many clients of consecutive numbers, shape (num,)."""
-
-    def duration_s(self, planned_s: float, drawn: float) -> float:
-        """How long a job trains; unless a law knows better, the number drawn is real over planned time.
+    def training_s(
+        self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """How long some clients train in a job, shape (clients,); the same for a client whichever others.
 
         Args:
-            planned_s: Cycles over frequency.
-            drawn: The number of this job.
+            clients: Some of the run's, ascending; asked by events for one.
+            planned_s: Cycles over frequency of each, shape (clients,).
         """
-        return planned_s * drawn
 
 
 @configuration
 class AsPlanned(TrainingTime):
     """Cycles over frequency."""
 
-    @property
-    def is_as_planned(self) -> bool:
-        """It is."""
-        return True
-
-    def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """Ones."""
-        return np.ones(num)
+    def training_s(
+        self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """As planned."""
+        return planned_s
 
 
 @configuration
-class LogNormalTime(TrainingTime):
+class DrawnTime(TrainingTime, ABC):
+    """The planned time, multiplied by a number drawn for each job of each client, all independent."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+        """Real over planned times of so many clients of consecutive numbers, shape (num,)."""
+
+    def training_s(
+        self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """By each client's own draw."""
+        return planned_s * sim.of_clients(clients, "training time", self.draw, job.number)
+
+
+@configuration
+class LogNormalTime(DrawnTime):
     """The planned time multiplied by exp(spread Z) with a standard normal Z; the median is what was planned.
 
     The mean is exp(spread^2 / 2) times as long.
@@ -72,7 +84,7 @@ class LogNormalTime(TrainingTime):
 
 
 @configuration
-class ExponentialTime(TrainingTime):
+class ExponentialTime(DrawnTime):
     """Exponential; the mean is what was planned."""
 
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
@@ -81,7 +93,7 @@ class ExponentialTime(TrainingTime):
 
 
 @configuration
-class HyperExponentialTime(TrainingTime):
+class HyperExponentialTime(DrawnTime):
     """Exponential, now and then of a longer mean, as on a device that is busy; the mean is what was planned.
 
     Attributes:
@@ -106,7 +118,7 @@ class HyperExponentialTime(TrainingTime):
 
 
 @configuration
-class HalfNormalTime(TrainingTime):
+class HalfNormalTime(DrawnTime):
     """The absolute value of a normal of mean 0; the mean is what was planned.
 
     That of |N(0, sigma^2)| is sigma sqrt(2 / pi).

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, between, configuration, field, positive, refuse
+from cosim.draws import Numbers, uniforms
+from cosim.simulation import Simulation
 from cosim.units import dbm_to_w
 
 
@@ -17,11 +19,11 @@ class TransmitPower(Port, ABC):
     """The clients' highest transmit powers."""
 
     @abstractmethod
-    def highest_w(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """Those of so many clients of consecutive numbers, shape (num,).
+    def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
+        """That of each client, shape (clients,).
 
         Args:
-            rng: Draws of these clients' own.
+            clients: All of the run, asked for once.
         """
 
 
@@ -35,9 +37,9 @@ class SamePower(TransmitPower):
 
     power_w: float = field(positive, default=0.2)
 
-    def highest_w(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """That of everybody."""
-        return np.full(num, self.power_w)
+    def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
+        """The same for all."""
+        return np.full(len(clients), self.power_w)
 
 
 @configuration
@@ -57,7 +59,8 @@ class PowerRange(TransmitPower):
             rule = f"lies above highest_dbm = {self.highest_dbm:g}"
             raise refuse("PowerRange", "lowest_dbm", self.lowest_dbm, rule, "swap them")
 
-    def highest_w(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+    def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
         """Draws between the two."""
-        dbm = self.lowest_dbm + (self.highest_dbm - self.lowest_dbm) * rng.random(num)
+        drawn = sim.of_clients(clients, "transmit power", uniforms)
+        dbm = self.lowest_dbm + (self.highest_dbm - self.lowest_dbm) * drawn
         return np.array([dbm_to_w(value) for value in dbm])

@@ -146,7 +146,7 @@ class EdgeTraining(CellTraining):
 
         def planned(clients: Clients, job: Job) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             """Steps, and cycles of a training, of clients that would begin now."""
-            step_cycles = load.step_cycles_of(clients, self.local.batch_size)
+            step_cycles = load.step_cycles(clients.numbers, self.local.batch_size)
             steps = self.steps_of(sim, clients, job, step_cycles)
             return steps, steps * step_cycles + load.coding_cycles
 

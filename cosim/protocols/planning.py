@@ -76,7 +76,7 @@ class Terms:
         plain = Problem(
             cell=np.repeat(np.arange(len(cloud.edges)), [len(edge.clients) for edge in cloud.edges]),
             step_cycles=np.concatenate(
-                [load.step_cycles_of(edge.clients, self.batch_size) for edge in cloud.edges]
+                [load.step_cycles(edge.clients.numbers, self.batch_size) for edge in cloud.edges]
             ),
             min_frequency_hz=np.array([client.cpu.lowest_frequency_hz for client in clients]),
             max_frequency_hz=np.array([client.cpu.frequency_hz for client in clients]),

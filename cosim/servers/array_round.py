@@ -152,7 +152,7 @@ class ArrayRound:
         if received is not None and receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))
         link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s))
-        lasts_s = fleet.training_s(sim, clients.places, cycles, job.number)
+        lasts_s = clients.training_s(sim, cycles, job)
         _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
         _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
         trained_s = instant_after(begin_s, lasts_s)

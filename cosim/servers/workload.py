@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, refuse
 from cosim.devices.client import Client
-from cosim.devices.cycles import Cycles, LocalStep, StepCost, StepCosts
-from cosim.devices.fleet import Clients, Fleet
+from cosim.devices.cycles import Cycles, LocalStep
+from cosim.devices.fleet import Fleet
+from cosim.draws import Numbers
 from cosim.learning.codecs.codec import FLOAT_BITS, Codec
 from cosim.learning.network.submodels import NetworkShape, Part, Shapes
 from cosim.links.model_codec import ModelCodec
@@ -63,42 +64,35 @@ class Load:
     activation_bits: Callable[[], int]
     costs: "Costs"
 
-    def step_cycles(self, client: Client, batch_size: int) -> float:
-        """Cycles of one local step that a client would begin now, on a mini-batch."""
-        return self.costs.of(client.name)(LocalStep(batch_size, self.fraction, self.sample_flops))
-
     def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
-        """Cycles of so many local steps, and of coding what they have made."""
-        return num_steps * self.step_cycles(client, batch_size) + self.coding_cycles
+        """Cycles of so many local steps that a client would begin now, and of coding what they have made."""
+        return num_steps * self.step_cycles(client.numbers, batch_size).item(0) + self.coding_cycles
 
-    def step_cycles_of(self, clients: Clients, batch_size: int) -> NDArray[np.float64]:
-        """Cycles of one local step that many clients would begin now, shape (clients,)."""
+    def step_cycles(self, clients: Numbers, batch_size: int) -> NDArray[np.float64]:
+        """Cycles of one local step on a mini-batch that clients would begin now, shape (clients,)."""
         return self.costs.of_clients(clients, LocalStep(batch_size, self.fraction, self.sample_flops))
 
 
+@attrs.frozen(eq=False)
 class Costs:
-    """What a local step costs each client; what gives it is made once, when it is first wanted."""
+    """What a local step costs each client."""
 
-    def __init__(self, sim: Simulation, cycles: Cycles) -> None:
-        self._sim, self._cycles = sim, cycles
-        self._of_one: dict[str, StepCost] = {}
-        self._of_many: dict[str, StepCosts | None] = {}
+    sim: Simulation
+    cycles: Cycles
 
-    def of(self, client: str) -> StepCost:
-        """That of a client."""
-        found = self._of_one.get(client)
-        if found is None:
-            found = self._of_one[client] = self._cycles.of_client(self._sim, client)
+    def of_clients(self, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
+        """Cycles of a step of some clients, shape (clients,).
+
+        Raises:
+            ConfigurationError: A rule that does not give a number for each.
+        """
+        found = np.asarray(self.cycles.of_clients(self.sim, clients, step), dtype=float)
+        if found.shape != (len(clients),):
+            raise ConfigurationError(
+                f"{type(self.cycles).__name__}.of_clients gives {found!r:.80}: must be a number for each of "
+                f"{len(clients)} clients. Usual fix: @for_each, which writes a rule for one client."
+            )
         return found
-
-    def of_clients(self, clients: Clients, step: LocalStep) -> NDArray[np.float64]:
-        """Cycles of a step of some clients of a cell, shape (clients,)."""
-        fleet = clients.fleet
-        if fleet.edge not in self._of_many:
-            self._of_many[fleet.edge] = self._cycles.of_clients(self._sim, fleet.numbers)
-        if (found := self._of_many[fleet.edge]) is not None:
-            return found(step)[clients.places]
-        return np.array([self.of(name)(step) for name in clients.names])
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -187,7 +181,7 @@ class Workload:
         self.codec.check(self.shape)
         whole = self.of()
         for fleet in fleets:
-            cycles = whole.step_cycles_of(Clients(fleet), 1)
+            cycles = whole.step_cycles(fleet.numbers, 1)
             for place in np.flatnonzero(~((cycles > 0.0) & (cycles < math.inf))).tolist():
                 raise ConfigurationError(
                     f"System.cycles: a local step of {fleet.names[place]} on one sample takes "

@@ -13,7 +13,7 @@ from cosim.devices.cycles import Cycles
 from cosim.devices.devices import Devices
 from cosim.devices.local_steps import LocalSteps
 from cosim.devices.presence import Presence
-from cosim.devices.training_time import TrainingTime
+from cosim.devices.training_time import DrawnTime, TrainingTime
 from cosim.devices.transmit_power import TransmitPower
 from cosim.learning.codecs.codec import Codec
 from cosim.learning.local_training.local_training import LocalTraining
@@ -45,10 +45,11 @@ IN_EVERY_RUN: Mapping[type, tuple[str, ...]] = {
     LocalSteps: ("of_clients",),
     Waiting: ("wait",),
     Devices: ("of_clients",),
-    TrainingTime: ("draw", "duration_s"),
+    TrainingTime: ("training_s",),
+    DrawnTime: ("draw",),
     TransmitPower: ("highest_w",),
     Presence: ("windows",),
-    Cycles: ("of_client",),
+    Cycles: ("of_clients",),
     Uplink: ("links",),
     Downlink: ("links",),
     Sharing: ("bands",),

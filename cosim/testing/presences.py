@@ -1,6 +1,5 @@
 """Presences: the laws of when clients are there, whoever trains what."""
 
-import math
 from collections.abc import Sequence
 from itertools import islice
 
@@ -32,8 +31,6 @@ def check_windows(presence: Presence, clients: Sequence[str], seed: int) -> None
                 )
                 raise broken("order", where, "windows that are not sorted or overlap")
             before_s = to_s
-    if presence.is_always and any(windows != [(0.0, math.inf)] for windows in alone):
-        raise broken("declared", f"is_always, and the windows are {alone[0]}", "an inherited property")
 
 
 def _windows(presence: Presence, sim: Simulation, clients: Sequence[str]) -> list[list[Window]]:

@@ -13,11 +13,12 @@ import attrs
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.devices.cycles import LocalStep
 from cosim.draws import Numbers
-from cosim.names import ClientNames, client_name
+from cosim.names import ClientNames
 from cosim.network import ClockKind
 from cosim.results import Result
 from cosim.running import run
 from cosim.servers.cloud import VersionReport
+from cosim.servers.workload import Costs
 from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.activities import powers_are_the_devices, silent_cells
@@ -53,7 +54,7 @@ def check_system(system: System, network: Any = None) -> None:
     round_trip(system)
     check_names(system)
     check_weights(system)
-    _cycles_of_many(system)
+    _alone_as_among_others(system)
     asked, payloads = Asked(system), Payloads(system)
     with asked.noted():
         with payloads.noted():
@@ -111,18 +112,20 @@ def round_trip(system: System) -> None:
             raise broken("round trip", f"another system comes back from {form}", "an __eq__ of its own")
 
 
-def _cycles_of_many(system: System) -> None:
-    """Check that the cycles of many clients are the same as each client's."""
-    sim, numbers = Simulation(system.seed), Numbers.of(ClientNames(0, system.num_clients))
-    costs = system.cycles.of_clients(sim, numbers)
-    if costs is None:
-        return
+def _alone_as_among_others(system: System) -> None:
+    """Check that cycles of many clients are those of each asked for alone.
+
+    Raises:
+        BrokenLaw: A client's hang on the others.
+    """
+    everyone = Numbers.of(ClientNames(0, system.num_clients))
+    costs = Costs(Simulation(system.seed), system.cycles)
     for step in (LocalStep(10, 1.0, lambda: 1000), LocalStep(3, 0.5, lambda: 500)):
-        for number, cycles in enumerate(costs(step).tolist()):
-            alone = system.cycles.of_client(sim, client_name(number))(step)
-            if alone != cycles:
-                where = f"a step of {client_name(number)} takes {cycles} cycles by of_clients"
-                raise broken("both clocks", f"{where}, {alone} by of_client", ON_ARRAYS)
+        among = costs.of_clients(everyone, step).tolist()
+        for client, own in zip(everyone, among, strict=True):
+            if (alone := costs.of_clients(Numbers.of([client]), step).item()) != own:
+                where = f"a step of {client} takes {own} cycles among others, {alone} alone"
+                raise broken("own cycles", where, "a rule that reads how many clients it is asked for")
 
 
 def _keeps_laws(result: Result) -> None:

@@ -3,15 +3,12 @@
 Scope and limitations: distances only; the graph draws the direction in which a client stands from its site.
 """
 
-from collections.abc import Sequence
-from itertools import accumulate, pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, refuse
+from cosim.draws import Numbers
 from cosim.named_files.device_rows import table_of_devices
-from cosim.names import ClientNames
 from cosim.simulation import Simulation
 from cosim.topology.topology import Topology
 
@@ -36,9 +33,8 @@ class TableTopology(Topology):
         """The table."""
         return (self.file,)
 
-    def distances_m(self, cell_sizes: Sequence[int], sim: Simulation) -> list[NDArray[np.float64]]:
-        """Everybody's own."""
+    def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
+        """Each client's own."""
         rows = table_of_devices(TableTopology, self.file)
         rows.check("distance_m", rows.values("distance_m") == 0.0, "is not above 0", "check the column")
-        own = rows.by_client(ClientNames(0, sum(cell_sizes)), rows.values("distance_m"))
-        return [own[first:last] for first, last in pairwise(accumulate(cell_sizes, initial=0))]
+        return rows.by_client(clients, rows.values("distance_m"))

@@ -29,15 +29,18 @@ from cosim import (
     evolve,
     run,
 )
-from cosim.configuration import configuration
+from cosim.configuration import configuration, for_each
 from cosim.devices.cycles import LocalStep
-from cosim.draws import uniforms
+from cosim.draws import Numbers, uniforms
+from cosim.names import ClientNames
 from cosim.testing import small_system
+
+FIRST = Numbers.of(["client-0000"])
 
 
 def of_step(rule: Cycles, batch_size: int = 320, fraction: float = 1.0, flops: int = 1000) -> float:
     step = LocalStep(batch_size, fraction, lambda: flops)
-    return rule.of_client(Simulation(seed=1), "client-0000")(step)
+    return rule.of_clients(Simulation(seed=1), FIRST, step).item()
 
 
 def test_a_step_takes_what_it_is_given_and_a_part_its_share():
@@ -64,7 +67,7 @@ def test_operations_are_counted_only_where_they_cost():
         raise AssertionError("counted")
 
     for rule in (CyclesPerStep(), CyclesPerBit()):
-        assert rule.of_client(Simulation(seed=1), "a")(LocalStep(1, 1.0, counted)) > 0.0
+        assert rule.of_clients(Simulation(seed=1), FIRST, LocalStep(1, 1.0, counted)) > 0.0
 
 
 def test_training_without_operations_is_refused():
@@ -75,16 +78,19 @@ def test_training_without_operations_is_refused():
 def test_cycles_per_bit_are_each_clients_own():
     sim = Simulation(seed=1)
     step = LocalStep(1, 1.0, lambda: 0)
-    drawn = [CyclesPerBit().of_client(sim, f"client-{number:04d}")(step) / 1408 for number in range(200)]
-    assert 25.0 <= min(drawn) < 26.0
-    assert 39.0 < max(drawn) <= 40.0
+    drawn = CyclesPerBit().of_clients(sim, Numbers.of(ClientNames(0, 300)), step) / 1408
+    assert 25.0 <= drawn.min() < 26.0
+    assert 39.0 < drawn.max() <= 40.0
+    some = Numbers.of(ClientNames(0, 300)).some(np.array([3, 255, 256, 299]))
+    assert list(some) == ["client-0003", "client-0255", "client-0256", "client-0299"]
+    assert (CyclesPerBit().of_clients(sim, some, step) / 1408).tolist() == drawn[[3, 255, 256, 299]].tolist()
 
 
 def test_cycles_per_bit_leave_frequencies_alone():
     """Each has a draw of its own."""
     sim, again = Simulation(seed=1), Simulation(seed=1)
     (device,) = DrawnDevices().of_clients(sim, (1,))
-    per_bit = CyclesPerBit(sample_bits=1).of_client(sim, "client-0000")(LocalStep(1, 1.0, lambda: 0))
+    per_bit = CyclesPerBit(sample_bits=1).of_clients(sim, FIRST, LocalStep(1, 1.0, lambda: 0)).item()
     first = again.of_client("client-0000", "frequency", uniforms)
     second = again.of_client("client-0000", "cycles per bit", uniforms)
     assert device.cpu.frequency_hz == pytest.approx(2e9 + 2e9 * first, rel=1e-12)
@@ -97,8 +103,9 @@ ON_A_SUBMODEL = "on a submodel it takes the submodel's share of the trained para
 class Own(Cycles):
     """A user's rule, by what it is given."""
 
-    def of_client(self, sim, client):
-        return lambda step: {"client-0003": 0.0}.get(client, 1e6)
+    @for_each
+    def of_clients(self, sim, client, step):
+        return {"client-0003": 0.0}.get(client, 1e6)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +157,19 @@ def test_a_step_without_cycles_is_refused_before_the_clock_starts():
         run(evolve(small_system(), cycles=Own(), evaluation=Never()))
 
 
+class OneForAll(Cycles):
+    """Forgets that there are many."""
+
+    def of_clients(self, sim, clients, step):
+        return 1e6
+
+
+def test_one_number_for_many_clients_is_refused():
+    rule = r"OneForAll\.of_clients gives .*must be a number for each of \d+ clients.*@for_each"
+    with pytest.raises(ConfigurationError, match=rule):
+        run(evolve(small_system(), cycles=OneForAll(), evaluation=Never()))
+
+
 # --- When they are asked ------------------------------------------------------------------------------------
 
 
@@ -159,9 +179,10 @@ class Warming(Cycles):
 
     per_s: float = 1e8
 
-    def of_client(self, sim, client):
+    @for_each
+    def of_clients(self, sim, client, step):
         """By the clock."""
-        return lambda step: self.at(sim.now_s)
+        return self.at(sim.now_s)
 
     def at(self, now_s):
         """Of a step at an instant."""
@@ -172,9 +193,9 @@ class Warming(Cycles):
 class WarmingOnArrays(Warming):
     """The same for many."""
 
-    def of_clients(self, sim, clients):
+    def of_clients(self, sim, clients, step):
         """By the clock."""
-        return lambda step: np.full(len(clients), self.at(sim.now_s))
+        return np.full(len(clients), self.at(sim.now_s))
 
 
 HZ = 1e9

@@ -20,8 +20,10 @@ from cosim import (
     TableTopology,
 )
 from cosim.configuration import check_reloads, from_dict, to_dict
-from cosim.names import client_name, edge_name
+from cosim.draws import Numbers
+from cosim.names import ClientNames, client_name, edge_name
 from cosim.simulation import Simulation
+from cosim.topology.graph import graph_of
 
 HEADER = "device,frequency_hz,capacitance_j_per_hz2,tx_power_w,static_power_w,distance_m,snr_db,maker"
 ROWS = (
@@ -57,8 +59,8 @@ def test_everybody_has_its_row(table):
         )
         assert device.tx_power_w == number / 10
     topology = TableTopology(file=table(*ROWS))
-    assert [found.tolist() for found in topology.distances_m((2, 1), sim)] == [[100.0, 200.0], [300.0]]
-    graph = topology.graph((2, 1), sim)
+    assert topology.distances_m(sim, Numbers.of(ClientNames(0, 3))).tolist() == [100.0, 200.0, 300.0]
+    graph = graph_of(topology, (2, 1), sim)
     for client, edge in enumerate([0, 0, 1]):
         (x, y), site = (graph.nodes[name]["position_m"] for name in (client_name(client), edge_name(edge)))
         distance_m = graph.edges[edge_name(edge), client_name(client)]["distance_m"]

@@ -18,6 +18,9 @@ from cosim import (
     Never,
     TrainingTime,
 )
+from cosim.draws import Numbers
+from cosim.links.uplink import Job
+from cosim.names import ClientNames
 from cosim.testing import small_system
 
 PLANNED_S = 3.0
@@ -47,8 +50,9 @@ WRONG = {
 
 def drawn(law: TrainingTime, count: int = 100_000) -> np.ndarray:
     """In planned times."""
-    rng = np.random.default_rng(1)
-    return np.array([law.duration_s(PLANNED_S, x) for x in law.draw(rng, count)]) / PLANNED_S
+    clients = Numbers.of(ClientNames(0, count))
+    planned_s = np.full(count, PLANNED_S)
+    return law.training_s(cosim.Simulation(1), clients, Job(1, 0, 0), planned_s) / PLANNED_S
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -74,11 +78,8 @@ def test_the_mean_is_what_was_planned_where_a_law_says_so(name):
     assert not mean_is(times, 1.05 * factor)
 
 
-def test_as_planned_draws_nothing():
-    rng = np.random.default_rng(1)
-    assert AsPlanned().draw(rng, 3).tolist() == [1.0] * 3
-    assert AsPlanned().duration_s(PLANNED_S, 1.0) == PLANNED_S
-    assert rng.random() == np.random.default_rng(1).random()
+def test_as_planned_is_as_planned():
+    assert drawn(AsPlanned(), 3).tolist() == [1.0] * 3
 
 
 def test_the_two_that_are_exponential_are_called_so():
@@ -90,8 +91,8 @@ def test_the_two_that_are_exponential_are_called_so():
 class Doubled(AsPlanned):
     """A user's law, below ours."""
 
-    def duration_s(self, planned_s, drawn):
-        return 2.0 * planned_s * drawn
+    def training_s(self, sim, clients, job, planned_s):
+        return 2.0 * planned_s
 
 
 def trained_s(law: TrainingTime) -> dict[tuple[str, int], float]:

@@ -3,25 +3,32 @@
 import numpy as np
 import pytest
 
-from cosim import ConfigurationError, PowerRange, SamePower
+from cosim import ConfigurationError, PowerRange, SamePower, Simulation
+from cosim.draws import Numbers
+from cosim.names import ClientNames
+
+CLIENTS = Numbers.of(ClientNames(0, 2))
 
 
-class Drawn:
-    """A generator of one number."""
+class Drawn(Simulation):
+    """Draws one number for all."""
 
     def __init__(self, number: float) -> None:
-        self.random = lambda num: np.full(num, number)
+        self._number = number
+
+    def of_clients(self, clients, purpose, draw, *index):
+        return np.full(len(clients), self._number)
 
 
 def test_one_power_is_everybodys():
-    assert SamePower(power_w=0.3).highest_w(np.random.default_rng(1), 2).tolist() == [0.3, 0.3]
+    assert SamePower(power_w=0.3).highest_w(Simulation(1), CLIENTS).tolist() == [0.3, 0.3]
 
 
 @pytest.mark.parametrize(("number", "power_w"), [(0.0, 0.1), (0.5, 10.0**-0.5), (1.0, 1.0)])
 def test_a_range_is_uniform_in_dbm(number, power_w):
     """20 to 30 dBm are 0.1 to 1 W, and 25 dBm in the middle."""
     powers = PowerRange(lowest_dbm=20.0, highest_dbm=30.0)
-    assert powers.highest_w(Drawn(number), 2) == pytest.approx([power_w, power_w], rel=1e-12)
+    assert powers.highest_w(Drawn(number), CLIENTS) == pytest.approx([power_w, power_w], rel=1e-12)
 
 
 def test_a_swapped_range_is_refused():

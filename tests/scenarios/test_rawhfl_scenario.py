@@ -38,6 +38,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.network import nodes_of
 from cosim.servers.cloud import Cloud
+from cosim.topology.graph import graph_of
 from scenarios import rawhfl
 from scenarios.command_line import main, playing
 from scenarios.command_line.console import console
@@ -166,7 +167,7 @@ def test_devices_and_places_are_drawn_from_the_papers_ranges() -> None:
     system = rawhfl.system()
     cloud = built(system)
     clients, load = [client for edge in cloud.edges for client in edge.clients], cloud.workload.of()
-    graph = system.topology.graph(system.sizes(), Simulation(system.seed))
+    graph = graph_of(system.topology, system.sizes(), Simulation(system.seed))
     drawn = {
         "cycles per bit": ([load.step_cycles(client, 320) / (320 * 1408) for client in clients], 25.0, 40.0),
         "GHz": ([client.cpu.frequency_hz / 1e9 for client in clients], 1.2, 2.0),
