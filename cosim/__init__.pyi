@@ -71,12 +71,13 @@ from cosim.learning.tasks.metric import Answers, Metric
 from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1, PersonalAccuracy
 from cosim.learning.tasks.next_token import NextToken
 from cosim.learning.tasks.task import Classification, Regression, Task
-from cosim.links.downlink import CellDownlink, Downlink, Instantaneous
+from cosim.links.instantaneous import Instantaneous
+from cosim.links.link import CellLink, KnownLink, Link
 from cosim.links.model_codec import BFloat16Model, Float16Model, ModelCodec
 from cosim.links.traces.dealing import Dealing, Dealt, InTurns, OwnTraces
 from cosim.links.traces.past_end import HoldLast, PastEnd, RefusePastEnd, RepeatTrace
-from cosim.links.traces.rate_trace import RateTrace, TracedDownlink, TracedUplink
-from cosim.links.uplink import KnownLink, Link, SteadyUpload, SteadyUploads, Uplink, Upload, Uploads
+from cosim.links.traces.rate_trace import RateTrace, TracedLink
+from cosim.links.upload import SteadyUpload, SteadyUploads, Upload, Uploads
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.asynchronous_training import AsynchronousTraining
 from cosim.protocols.cell_training import CellTraining
@@ -154,8 +155,8 @@ __all__ = [
     "Broadcast",
     "ByRound",
     "BySamples",
-    "CellDownlink",
     "CellIid",
+    "CellLink",
     "CellTraffic",
     "CellTraining",
     "Cells",
@@ -192,7 +193,6 @@ __all__ = [
     "Dirichlet",
     "Discipline",
     "Dispatched",
-    "Downlink",
     "DrawnDevices",
     "DrawnSteps",
     "DrawnTime",
@@ -347,8 +347,7 @@ __all__ = [
     "TopK",
     "Topology",
     "TorchFunction",
-    "TracedDownlink",
-    "TracedUplink",
+    "TracedLink",
     "Traffic",
     "TrafficCsv",
     "Trainers",
@@ -358,7 +357,6 @@ __all__ = [
     "Unconstrained",
     "Unicast",
     "Uniform",
-    "Uplink",
     "Upload",
     "UploadDeadline",
     "Uploads",

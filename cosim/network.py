@@ -25,8 +25,7 @@ from cosim.global_generators import seeded
 from cosim.learning.graph.pending import PendingState
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.own_models import OwnModels
-from cosim.links.downlink import CellDownlink
-from cosim.links.uplink import ByEvents, Cell, Job, Link
+from cosim.links.link import ByEvents, Cell, CellLink, Job
 from cosim.names import CLOUD, ClientNames, client_name, edge_name
 from cosim.servers.array_round import downloads_of
 from cosim.servers.cloud import Cloud, VersionReport
@@ -96,9 +95,9 @@ def nodes_of(
             sim._trace,
             charges,
         )
-    links, downlinks = system.uplink.links(sim, cells), system.downlink.links(sim, cells)
-    _check_number(system.uplink, "links", "links", len(links), "cells", len(cells))
-    _check_number(system.downlink, "links", "links", len(downlinks), "cells", len(cells))
+    links, downlinks = system.uplink.of_cells(sim, cells), system.downlink.of_cells(sim, cells)
+    _check_number(system.uplink, "of_cells", "links", len(links), "cells", len(cells))
+    _check_number(system.downlink, "of_cells", "links", len(downlinks), "cells", len(cells))
     edges, states = [], {}
     rounds = RoundClock(learns=system.evaluation.learns)
     availabilities = _availabilities(sim, devices, {} if rests is None else rests.charges)
@@ -211,8 +210,7 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
         waits = edge.downlink is not None and edge.receives_first and not edge.downlink.ends_together
         if waits and edge.clients.fleet.rest is not None:
             return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
-        tx_power_w = edge.clients.fleet.devices.tx_power_w
-        uploads = edge.link.uploads(nobody, nothing, payload, tx_power_w, job)
+        uploads = edge.link.uploads(nobody, nothing, payload, job)
         if uploads is None:
             return _named(system, "uplink", edge.link.by_events())
         if waiting.upload_s is not None and not uploads.stand_alone:
@@ -238,8 +236,8 @@ def _client(
     first: int,
     devices: DeviceArrays,
     there: Sequence[Availability] | None,
-    link: Link,
-    downlink: CellDownlink,
+    link: CellLink,
+    downlink: CellLink,
     held: Held,
     states: dict[str, PendingState],
     place: int,

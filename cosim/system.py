@@ -32,8 +32,9 @@ from cosim.devices.drawn_devices import DrawnDevices
 from cosim.learning.codecs.codec import Codec, Uncompressed
 from cosim.learning.schedules.schedule import check_schedules
 from cosim.learning.tasks.task import Task
-from cosim.links.downlink import Downlink, Instantaneous
-from cosim.links.uplink import Uplink
+from cosim.links.fitting import check_links
+from cosim.links.instantaneous import Instantaneous
+from cosim.links.link import Link
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.radio.radio import Radio
@@ -89,8 +90,8 @@ class System:
     devices: Devices = DrawnDevices()
     cycles: Cycles = CyclesPerStep()
     codec: Codec = Uncompressed()
-    downlink: Downlink = Instantaneous()
-    uplink: Uplink = Radio()
+    downlink: Link = Instantaneous()
+    uplink: Link = Radio()
     protocol: Protocol = Hist()
     end: End = AfterRounds()
     evaluation: EvaluationTimes = EveryVersions()
@@ -110,6 +111,7 @@ class System:
             object.__setattr__(self, name, value)
         check_schedules(self)
         check_asks(self)
+        check_links(self)
         check_fit(self)
 
     def __repr__(self) -> str:

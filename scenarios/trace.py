@@ -24,7 +24,7 @@ from cosim import (
     Result,
     Sgd,
     System,
-    TracedUplink,
+    TracedLink,
 )
 from cosim.devices.local_steps import SameSteps
 
@@ -38,7 +38,7 @@ def system() -> System:
         num_clients=12,
         model="relu-64-32-10",
         data=Digits(),
-        uplink=TracedUplink(trace=WALK),
+        uplink=TracedLink(trace=WALK),
         protocol=HFedAvg(
             training=EdgeTraining(
                 num_edge_rounds=2,

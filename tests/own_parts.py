@@ -55,10 +55,10 @@ class Nobody(cosim.SomeClients):
         return ()
 
 
-class Constant(cosim.Uplink):
+class Constant(cosim.Link):
     """A way of one rate for everybody."""
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         """The link of each cell."""
         return [ConstantLink(sim, 1e5) for _ in cells]
 
@@ -66,18 +66,18 @@ class Constant(cosim.Uplink):
 class Calm(cosim.PublicNetwork):
     """A network without a queue."""
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         """The link of each cell."""
         return [ConstantLink(sim, 2e5) for _ in cells]
 
 
-class ConstantLink(cosim.Link):
+class ConstantLink(cosim.CellLink):
     """Sends at one rate."""
 
     def __init__(self, sim, rate_bps):
         self.sim, self.rate_bps = sim, rate_bps
 
-    def open(self, client, payload, tx_power_w, job):
+    def open(self, client, payload, job, tx_power_w=None):
         """Begin."""
         return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
 
@@ -309,42 +309,42 @@ class Layered(cosim.Cycles):
 
 
 @configuration
-class CableDown(cosim.Downlink):
+class CableDown(cosim.Link):
     """A cable to each client."""
 
     rate_bps: float = field(positive, default=1e6)
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         """The downlink of each cell."""
         return [CableDownLink(sim, self.rate_bps) for _ in cells]
 
 
-class CableDownLink(cosim.CellDownlink):
+class CableDownLink(cosim.CellLink):
     """Delivers at one rate."""
 
     def __init__(self, sim, rate_bps):
         self.sim, self.rate_bps = sim, rate_bps
 
-    def open(self, client, payload, job):
+    def open(self, client, payload, job, tx_power_w=None):
         """Begin."""
         return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
 
 
-class Broadcast(cosim.Downlink):
+class Broadcast(cosim.Link):
     """One download for all clients of a cell that want the same."""
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         """The downlink of each cell."""
         return [BroadcastLink(sim) for _ in cells]
 
 
-class BroadcastLink(cosim.CellDownlink):
+class BroadcastLink(cosim.CellLink):
     """At 1 Mbit/s, once for each job."""
 
     def __init__(self, sim):
         self.sim, self.begun = sim, {}
 
-    def open(self, client, payload, job):
+    def open(self, client, payload, job, tx_power_w=None):
         """Listen to what the first has begun."""
         if job not in self.begun:
             self.begun = {job: cosim.SteadyUpload(self.sim, payload.bits, 1e6)}

@@ -22,7 +22,6 @@ from cosim.configuration import ConfigurationError, configuration
 from cosim.draws import Numbers, normals
 from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
-from cosim.radio.downlink.unicast import UnicastLink
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.link_budget import BudgetedCellSnr
 from cosim.radio.radio import RadioLink
@@ -466,8 +465,8 @@ class SunsetSnr(BudgetedCellSnr):
 class Shadowed(cosim.Radio):
     """Links with channels of their own."""
 
-    def links(self, sim, cells):
-        links = super().links(sim, cells)
+    def of_cells(self, sim, cells):
+        links = super().of_cells(sim, cells)
         for link in links:
             link.__class__ = ShadowedLink
         return links
@@ -488,23 +487,23 @@ class Hourly(cosim.EveryEdgeRound):
 class TwiceDown(cosim.Unicast):
     """Downloads of every bit twice."""
 
-    def links(self, sim, cells):
-        links = super().links(sim, cells)
+    def of_cells(self, sim, cells):
+        links = super().of_cells(sim, cells)
         for link in links:
             link.__class__ = TwiceDownLink
         return links
 
 
-class TwiceDownLink(UnicastLink):
-    def open(self, client, payload, job):
-        return super().open(client, payload._replace(bits=2 * payload.bits), job)
+class TwiceDownLink(RadioLink):
+    def open(self, client, payload, job, tx_power_w=None):
+        return super().open(client, payload._replace(bits=2 * payload.bits), job, tx_power_w)
 
 
 class OwnFactors(cosim.Radio):
     """Errors of gains of its own."""
 
-    def links(self, sim, cells):
-        links = super().links(sim, cells)
+    def of_cells(self, sim, cells):
+        links = super().of_cells(sim, cells)
         for link in links:
             link._errors.__class__ = HalfErrors
         return links
@@ -756,23 +755,23 @@ def test_many_draw_what_each_draws():
     assert drawn.tolist() == [sim.of_client(name, "luck", normals, 4) for name in names]
 
 
-class Cable(cosim.Uplink):
+class Cable(cosim.Link):
     """The example of docs/parts.md: a cable to each client, which knows when uploads end."""
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         return [CableLink(sim) for _ in cells]
 
 
-class CableLink(cosim.Link):
+class CableLink(cosim.CellLink):
     rate_bps = 1e5
 
     def __init__(self, sim):
         self.sim = sim
 
-    def open(self, client, payload, tx_power_w, job):
+    def open(self, client, payload, job, tx_power_w=None):
         return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
 
-    def uploads(self, places, begins_s, payload, tx_power_w, job):
+    def uploads(self, places, begins_s, payload, job, tx_power_w=None):
         return cosim.SteadyUploads(begins_s, payload.bits, np.full_like(begins_s, self.rate_bps))
 
 
@@ -839,7 +838,7 @@ def one_cell(**parts) -> cosim.System:
 class Backwards(Cable):
     """A cable whose uploads end before they begin."""
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         link = CableLink(sim)
         link.rate_bps = -1e5
         return [link]

@@ -24,10 +24,10 @@ from cosim.checkpoint import Checkpoint
 from cosim.rows.tables import TABLES
 from cosim.testing import (
     check_data,
+    check_link,
     check_local_training,
     check_protocol,
     check_selection,
-    check_uplink,
     small_system,
 )
 
@@ -88,8 +88,8 @@ SMALL = small_system()
 CONTRACTS: dict[str, tuple[Callable[..., None], Sequence[object]]] = {
     "protocol": (check_protocol, [lakeside.Cyclic(training=SMALL.protocol.training)]),
     "selection": (check_selection, [lakeside.Turns(num_participants=2)]),
-    "uplink": (check_uplink, [lakeside.Relay()]),
-    "service law": (check_uplink, [cosim.PublicNetwork(service=lakeside.Gamma())]),
+    "uplink": (check_link, [lakeside.Relay()]),
+    "service law": (check_link, [cosim.PublicNetwork(service=lakeside.Gamma())]),
     "local training": (check_local_training, [lakeside.KeptMomentum(batch_size=4)]),
     "data and network": (check_data, [lakeside.Bars(), lakeside.system()]),
 }

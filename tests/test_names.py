@@ -6,7 +6,7 @@ import pytest
 
 import cosim
 from cosim.draws import BLOCK, normals, uniforms
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.names import by_number, client_name
 from cosim.testing import small_system
 

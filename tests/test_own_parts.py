@@ -298,7 +298,7 @@ NO_UPLINKS = ("os:system", "own_parts:ConstantLink", "own_parts:Noise", "cosim.r
 
 @pytest.mark.parametrize("kind", NO_UPLINKS)
 def test_a_kind_that_is_no_such_part_is_refused(kind):
-    with pytest.raises(ConfigurationError, match="'kind' must be one of PublicNetwork, Radio, TracedUplink"):
+    with pytest.raises(ConfigurationError, match="'kind' must be one of PublicNetwork, Radio, TracedLink"):
         from_dict(cosim.System, {"uplink": {"kind": kind}})
 
 
@@ -509,10 +509,10 @@ def test_an_uplink_without_a_link_for_each_cell_is_refused():
     class Short(own_parts.Constant):
         """Forgets a cell."""
 
-        def links(self, sim, cells):
-            return super().links(sim, cells)[1:]
+        def of_cells(self, sim, cells):
+            return super().of_cells(sim, cells)[1:]
 
-    with pytest.raises(ConfigurationError, match=r"Short.links gives 1 links for 2 cells"):
+    with pytest.raises(ConfigurationError, match=r"Short.of_cells gives 1 links for 2 cells"):
         run(attrs.evolve(BASE, uplink=Short()))
 
 

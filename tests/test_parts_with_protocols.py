@@ -91,11 +91,11 @@ def rates(folder: Path, system: cosim.System) -> cosim.RateTrace:
 
 
 def traced_up(system: cosim.System, folder: Path) -> cosim.System:
-    return attrs.evolve(system, uplink=cosim.TracedUplink(trace=rates(folder, system)))
+    return attrs.evolve(system, uplink=cosim.TracedLink(trace=rates(folder, system)))
 
 
 def traced_down(system: cosim.System, folder: Path) -> cosim.System:
-    return attrs.evolve(system, downlink=cosim.TracedDownlink(trace=rates(folder, system)))
+    return attrs.evolve(system, downlink=cosim.TracedLink(trace=rates(folder, system)))
 
 
 def traced_gains(system: cosim.System, folder: Path) -> cosim.System:
@@ -162,8 +162,8 @@ SHOWS = {
 }
 """What of a part must be seen in a run."""
 SAY_TO_PLANS = {
-    "TracedUplink": "asks for rates and gains beforehand, and of a TracedLink none are known",
-    "TracedDownlink": "System.downlink = TracedDownlink: .* plans how long jobs take, and no plan knows",
+    "TracedUplink": "asks for rates and gains beforehand, and of a TracedCellLink none are known",
+    "TracedDownlink": "System.downlink = TracedLink: .* plans how long jobs take, and no plan knows",
     "SlottedAloha": "Radio.sharing = 'SlottedAloha': .* plans how long uploads take, .* nobody knows",
 }
 """How parts refuse protocols that plan."""

@@ -28,20 +28,19 @@ from cosim.radio.sharing.shares import FixedBand
 from cosim.testing import (
     BrokenLaw,
     check_codec,
-    check_downlink,
+    check_link,
     check_local_training,
     check_presence,
     check_protocol,
     check_selection,
     check_system,
-    check_uplink,
     second_process,
     small_system,
 )
 from cosim.testing.activities import silent_cells
 from cosim.testing.codes import check_code
+from cosim.testing.links import check_carried
 from cosim.testing.names import check_names_of
-from cosim.testing.uploads import check_uploads
 
 SMALL = small_system()
 TRAINING = SMALL.protocol.training
@@ -62,34 +61,34 @@ def in_training(**parts: Any) -> Callable[[], None]:
 
 
 def in_radio(**parts: Any) -> Callable[[], None]:
-    return lambda: check_uplink(cosim.Radio(**parts))
+    return lambda: check_link(cosim.Radio(**parts))
 
 
 # --- Fast on one clock only ---------------------------------------------------------------------------------
 
 
-class Cable(cosim.Uplink):
+class Cable(cosim.Link):
     """A cable to each client, written for arrays too; a subclass has a link that is wrong."""
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         return [type(self).link(sim) for _ in cells]
 
-    class link(cosim.Link):
+    class link(cosim.CellLink):
         rate_bps = 1e6
 
         def __init__(self, sim):
             self.sim = sim
 
-        def open(self, client, payload, tx_power_w, job):
+        def open(self, client, payload, job, tx_power_w=None):
             return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
 
-        def uploads(self, places, begins_s, payload, tx_power_w, job):
+        def uploads(self, places, begins_s, payload, job, tx_power_w=None):
             return cosim.SteadyUploads(begins_s, payload.bits, np.full_like(begins_s, self.rate_bps))
 
 
 class FastUploads(Cable):
     class link(Cable.link):
-        def uploads(self, places, begins_s, payload, tx_power_w, job):
+        def uploads(self, places, begins_s, payload, job, tx_power_w=None):
             return cosim.SteadyUploads(begins_s, payload.bits, np.full_like(begins_s, 2.0 * self.rate_bps))
 
 
@@ -102,17 +101,17 @@ class ForgottenBits(Cable):
     """Only what is cut differs, so without a deadline nothing does."""
 
     class link(Cable.link):
-        def uploads(self, places, begins_s, payload, tx_power_w, job):
+        def uploads(self, places, begins_s, payload, job, tx_power_w=None):
             return Forgotten(begins_s, payload.bits, np.full_like(begins_s, self.rate_bps))
 
 
 class FastDown(own_parts.CableDown):
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         return [FastDownLink(sim, self.rate_bps) for _ in cells]
 
 
 class FastDownLink(own_parts.CableDownLink):
-    def downloads(self, places, begins_s, payload, job):
+    def uploads(self, places, begins_s, payload, job, tx_power_w=None):
         return cosim.SteadyUploads(begins_s, payload.bits, np.full_like(begins_s, 2.0 * self.rate_bps))
 
 
@@ -156,9 +155,9 @@ class WideBand(FixedBand):
 
 
 ON_ONE_CLOCK = {
-    "uploads": lambda: check_uplink(FastUploads()),
-    "bits of a cut upload": lambda: check_uplink(ForgottenBits()),
-    "downloads": lambda: check_downlink(FastDown()),
+    "uploads": lambda: check_link(FastUploads()),
+    "bits of a cut upload": lambda: check_link(ForgottenBits()),
+    "downloads": lambda: check_link(FastDown()),
     "cycles": in_small(cycles=HalfCycles()),
     "gains": in_radio(fading=LoudArrays()),
     "mean SNR": in_radio(link=Near()),
@@ -173,25 +172,26 @@ def test_a_part_that_is_another_on_arrays_is_caught(check):
 
 
 def test_a_part_that_says_the_same_on_arrays_keeps_the_laws():
-    check_uplink(Cable())
+    check_link(Cable())
 
 
 # --- Bits and times of links --------------------------------------------------------------------------------
 
 
-class Ways(cosim.Uplink):
+class Ways(cosim.Link):
     """One way to each edge server, of this kind."""
 
     link: ClassVar[type]
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         return [type(self).link(sim) for _ in cells]
 
 
-class DownWays(cosim.Downlink):
+class DownWays(cosim.Link):
+    directions = ("down",)
     link: ClassVar[type]
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         return [type(self).link(sim) for _ in cells]
 
 
@@ -213,14 +213,14 @@ class Line:
 
 
 class Queued(Ways):
-    class link(Line, cosim.Link):
-        def open(self, client, payload, tx_power_w, job):
+    class link(Line, cosim.CellLink):
+        def open(self, client, payload, job, tx_power_w=None):
             return self.in_turn(payload.bits)
 
 
 class QueuedDown(DownWays):
-    class link(Line, cosim.CellDownlink):
-        def open(self, client, payload, job):
+    class link(Line, cosim.CellLink):
+        def open(self, client, payload, job, tx_power_w=None):
             return self.in_turn(payload.bits)
 
 
@@ -233,10 +233,10 @@ class Granted(Ways):
 
 class Half(Ways):
     class link(Cable.link):
-        def open(self, client, payload, tx_power_w, job):
+        def open(self, client, payload, job, tx_power_w=None):
             return cosim.SteadyUpload(self.sim, payload.bits / 2, self.rate_bps)
 
-        def uploads(self, places, begins_s, payload, tx_power_w, job):
+        def uploads(self, places, begins_s, payload, job, tx_power_w=None):
             return cosim.SteadyUploads(begins_s, payload.bits / 2, np.full_like(begins_s, self.rate_bps))
 
 
@@ -245,7 +245,7 @@ class HalfDown(DownWays):
         def __init__(self, sim):
             super().__init__(sim, 1e6)
 
-        def open(self, client, payload, job):
+        def open(self, client, payload, job, tx_power_w=None):
             return cosim.SteadyUpload(self.sim, payload.bits / 2, self.rate_bps)
 
 
@@ -280,11 +280,11 @@ class KnownBand(FixedBand):
 
 
 LINKS = {
-    "queue billed as sending": (lambda: check_uplink(Queued()), "^sending: .* beside two others"),
-    "queue billed as receiving": (lambda: check_downlink(QueuedDown()), "^receiving: .* beside another"),
-    "half of the bits": (lambda: check_uplink(Half()), "^bits: 16000.0 of 32000.0 bits are left"),
+    "queue billed as sending": (lambda: check_link(Queued()), "^sending: .* beside two others"),
+    "queue billed as receiving": (lambda: check_link(QueuedDown()), "^receiving: .* beside two others"),
+    "half of the bits": (lambda: check_link(Half()), "^bits: 16000.0 of 32000.0 bits are left"),
     "half of the bits in a band": (in_radio(sharing=HalfBand()), "^bits: 16000.0 of 32000.0 bits"),
-    "half of the bits down": (lambda: check_downlink(HalfDown()), "^bits: 16000.0 of 32000 bits are left"),
+    "half of the bits down": (lambda: check_link(HalfDown()), "^bits: 16000.0 of 32000.0 bits are left"),
     "known in ms": (in_radio(sharing=Known()), "^known: an upload alone takes 0.001 times as long"),
     "known by a fifth": (in_radio(sharing=Known(factor=1.25)), "^known: an upload alone takes 0.8 times"),
     "known in ms, with errors": (in_radio(sharing=Known(), csi_error_db=3.0), "^known: "),
@@ -311,7 +311,7 @@ def test_a_link_that_is_not_what_it_says_is_caught(check, law):
     ids=["granted", "gain errors", "fades", "shared queue", "random access"],
 )
 def test_links_that_wait_or_know_with_errors_keep_the_laws(uplink):
-    check_uploads(uplink)
+    check_carried(uplink)
 
 
 # --- What arrives -------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ CODES = {
     "all through": lambda: check_codec(Thin()),
     "all through, twice as large": lambda: check_codec(Through(bits_per_value=0.5)),
     "rounded to 8 bits": lambda: check_codec(Rounded(bits_per_value=4.0)),
-    "a model": lambda: check_downlink(cosim.Broadcast(model_codec=ThinModel())),
+    "a model": lambda: check_link(cosim.Broadcast(model_codec=ThinModel())),
 }
 
 
@@ -557,7 +557,7 @@ NAMES = {
     "method": (lambda: server_of(Weigth()), "Weigth.weigths overrides nothing, and weights is asked"),
     "what a class says": (lambda: server_of(KeepState()), "keep_state overrides nothing, and keeps_state is"),
     "field": (lambda: check_local_training(Learing()), "learing_rate overrides nothing, and learning_rate"),
-    "of a link": (lambda: check_uplink(Singular()), "link.upload overrides nothing, and uploads is asked"),
+    "of a link": (lambda: check_link(Singular()), "link.upload overrides nothing, and uploads is asked"),
 }
 
 

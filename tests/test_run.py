@@ -46,7 +46,7 @@ from cosim import (
 )
 from cosim.configuration import from_dict, to_dict
 from cosim.devices.local_steps import SameSteps
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.records import DONE, Span
 from cosim.rows.row_groups import RowGroups
 from cosim.servers.cloud import VersionReport

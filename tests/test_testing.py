@@ -9,19 +9,19 @@ from torch import nn
 
 import cosim
 from cosim.configuration import configuration
-from cosim.links.uplink import Link, SteadyUpload, Uplink
+from cosim.links.link import CellLink, Link
+from cosim.links.upload import SteadyUpload
 from cosim.protocols.protocol import Protocol
 from cosim.records import Round
 from cosim.testing import (
     BrokenLaw,
     check_codec,
     check_data,
-    check_downlink,
+    check_link,
     check_local_training,
     check_protocol,
     check_system,
     check_task,
-    check_uplink,
     small_system,
 )
 
@@ -53,8 +53,8 @@ UPLINKS = {
 
 
 @pytest.mark.parametrize("uplink", UPLINKS.values(), ids=UPLINKS)
-def test_our_uplinks_keep_the_laws(uplink: Uplink) -> None:
-    check_uplink(uplink)
+def test_our_uplinks_keep_the_laws(uplink: Link) -> None:
+    check_link(uplink)
 
 
 SPLITS = (
@@ -86,8 +86,8 @@ DOWNLINKS = [
 
 
 @pytest.mark.parametrize("downlink", DOWNLINKS, ids=str)
-def test_downlinks_keep_the_laws(downlink: cosim.Downlink) -> None:
-    check_downlink(downlink)
+def test_downlinks_keep_the_laws(downlink: cosim.Link) -> None:
+    check_link(downlink)
 
 
 @pytest.mark.parametrize(
@@ -254,20 +254,20 @@ def test_a_protocol_that_breaks_a_law_is_caught(kind: type[Protocol]) -> None:
         check_protocol(kind(training=TRAINING))
 
 
-class Cable(Uplink):
+class Cable(Link):
     """A cable to each edge server, which breaks a law of uploads."""
 
     upload = SteadyUpload
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         return [CableLink(sim, type(self).upload) for _ in cells]
 
 
-class CableLink(Link):
+class CableLink(CellLink):
     def __init__(self, sim, upload):
         self.sim, self.upload = sim, upload
 
-    def open(self, client, payload, tx_power_w, job):
+    def open(self, client, payload, job, tx_power_w=None):
         return self.upload(self.sim, payload.bits, 1e6)
 
 
@@ -311,18 +311,18 @@ UPLOADS = {
 def test_an_uplink_that_breaks_a_law_is_caught(upload: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cable, "upload", upload)
     if UPLOADS[upload] is None:
-        check_uplink(Cable())
+        check_link(Cable())
         return
     with pytest.raises(BrokenLaw, match=UPLOADS[upload]):
-        check_uplink(Cable())
+        check_link(Cable())
 
 
-class Down(cosim.Downlink):
+class Down(cosim.Link):
     """A downlink that breaks a law."""
 
     link = own_parts.CableDownLink
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         return [type(self).link(sim, 1e6) for _ in cells]
 
 
@@ -333,19 +333,19 @@ def never(download: cosim.Upload, sim: cosim.Simulation) -> cosim.Upload:
 
 
 class FasterDown(own_parts.CableDownLink):
-    def open(self, client, payload, job):
+    def open(self, client, payload, job, tx_power_w=None):
         return cosim.SteadyUpload(self.sim, payload.bits, payload.bits**2)
 
 
 class LostDown(own_parts.CableDownLink):
-    def open(self, client, payload, job):
+    def open(self, client, payload, job, tx_power_w=None):
         return never(super().open(client, payload, job), self.sim)
 
 
 class LeakyDown(own_parts.CableDownLink):
     """Forgets what had come when it is cut."""
 
-    def open(self, client, payload, job):
+    def open(self, client, payload, job, tx_power_w=None):
         download = super().open(client, payload, job)
         download.close = lambda: setattr(download, "_bits", 2 * payload.bits)
         return download
@@ -356,7 +356,7 @@ class StuckDown(own_parts.CableDownLink):
 
     line = None
 
-    def open(self, client, payload, job):
+    def open(self, client, payload, job, tx_power_w=None):
         if self.line is not None and not self.line.processed:
             return never(super().open(client, payload, job), self.sim)
         download = super().open(client, payload, job)
@@ -365,7 +365,7 @@ class StuckDown(own_parts.CableDownLink):
 
 
 class SuddenDown(own_parts.CableDownLink):
-    def open(self, client, payload, job):
+    def open(self, client, payload, job, tx_power_w=None):
         return None
 
 
@@ -374,7 +374,7 @@ DOWNLOADS = {
     FasterDown: "more bits: ",
     LostDown: "whole: ",
     LeakyDown: "bits: ",
-    StuckDown: "cut: ",
+    StuckDown: "beside: ",
     SuddenDown: "declared: takes_time is True",
 }
 
@@ -383,10 +383,10 @@ DOWNLOADS = {
 def test_a_downlink_that_breaks_a_law_is_caught(link: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Down, "link", link)
     if DOWNLOADS[link] is None:
-        check_downlink(Down())
+        check_link(Down())
         return
     with pytest.raises(BrokenLaw, match=DOWNLOADS[link]):
-        check_downlink(Down())
+        check_link(Down())
 
 
 class Shrinking(cosim.Uncompressed):

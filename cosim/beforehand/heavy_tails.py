@@ -6,7 +6,7 @@ for the slowest of finitely many. Over M antennas of Rayleigh fading g is Gamma(
 0, and E[g^-k] is finite for k < M: with one antenna uploads have no mean, with two no variance. A rule of
 waiting that gives up, an end at a time, and channels that change within uploads bound or mend it.
 
-Scope and limitations: asks fading (`Fading.finite_moments`) and uplink (`Uplink.finite_moments`); a part that
+Scope and limitations: asks fading (`Fading.finite_moments`) and uplink (`Link.finite_moments`); a part that
 does not say counts as harmless.
 
 Validation: tests/beforehand/test_heavy_tails.py, by integrals.

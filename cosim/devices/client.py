@@ -16,9 +16,9 @@ from cosim.devices.devices import Device
 from cosim.draws import Numbers
 from cosim.instants import duration_between
 from cosim.learning.graph.pending import PendingState, PendingUpdate
-from cosim.links.downlink import CellDownlink
+from cosim.links.link import CellLink, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Job, Link, Upload
+from cosim.links.upload import Upload
 from cosim.names import codec_of, personal_of
 from cosim.records import DONE, DOWN, UP, Fate, Transfer
 from cosim.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of
@@ -79,8 +79,8 @@ class Client:
     name: str
     edge: str
     device: Device
-    downlink: CellDownlink
-    link: Link
+    downlink: CellLink
+    link: CellLink
     samples_now: Callable[[], np.ndarray]
     availability: Availability | None = None
     states: dict[str, PendingState] = attrs.field(factory=dict)
@@ -204,7 +204,7 @@ class Client:
         """
         tx_power_w = self.tx_power_w if assignment.tx_power_w is None else assignment.tx_power_w
         send_w = tx_power_w + self.cpu.static_power_w
-        upload = self.link.open(self.name, assignment.payload, tx_power_w, assignment.job)
+        upload = self.link.open(self.name, assignment.payload, assignment.job, tx_power_w)
         return (yield from self._carry(sim, upload, assignment, UP, send_w, most_j))
 
     def _carry(

@@ -13,7 +13,7 @@ from cosim.devices.devices import DeviceArrays
 from cosim.devices.rest import Rest
 from cosim.devices.training_time import TrainingTime
 from cosim.draws import Numbers
-from cosim.links.uplink import Job, Places
+from cosim.links.link import Job, Places
 from cosim.simulation import Simulation
 
 

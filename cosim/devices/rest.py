@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from cosim.devices.charge import Charge
 from cosim.devices.devices import DeviceArrays
 from cosim.instants import instant_after
-from cosim.links.uplink import Places
+from cosim.links.link import Places
 from cosim.names import by_number
 from cosim.records import DONE, REST, Span
 from cosim.rows.trace import Trace

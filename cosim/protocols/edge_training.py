@@ -22,7 +22,7 @@ from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.learning.network.submodels import Part
 from cosim.learning.server_updates.server_update import Mean, ServerUpdate
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.protocols.cell_training import CellTraining
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import Everyone, Selection

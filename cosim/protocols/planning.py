@@ -29,7 +29,7 @@ from cosim.configuration import ConfigurationError
 from cosim.configuration.values import in_range
 from cosim.devices.client import Client
 from cosim.draws import uniforms
-from cosim.links.uplink import Job, KnownLink
+from cosim.links.link import Job, KnownLink
 from cosim.records import Allotment
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer

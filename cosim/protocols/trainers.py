@@ -7,6 +7,7 @@ Scope and limitations: a model, and an update, takes the backhaul's time between
 job as of a cell's; updates do not queue there.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
@@ -14,7 +15,7 @@ from cosim.configuration import Port, at_least, configuration, field, lasting, s
 from cosim.devices.client import Assignment, Client
 from cosim.instants import instant_after
 from cosim.learning.local_training.local_training import LocalTraining, Sgd
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.records import NO_ROUND
@@ -134,9 +135,9 @@ class Clients(Trainers):
     def _ready(self, edge: EdgeServer, starts: Starts) -> Sequence[Client]:
         """The clients of a cell, whose band is shared by those who may send at the same time."""
         num_at_once = starts.most_at_once(len(edge.clients))
-        edge.link.begin_round(num_at_once, float("inf"))
+        edge.link.begin_round(num_at_once, math.inf)
         if edge.downlink is not None:
-            edge.downlink.begin_round(num_at_once)
+            edge.downlink.begin_round(num_at_once, math.inf)
         return edge.clients
 
     def _through(

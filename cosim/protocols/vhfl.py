@@ -29,7 +29,7 @@ from cosim.devices.client import Assignment, Client
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.vertical import VerticalSgd
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
 from cosim.servers.waiting import WaitForAll, Waiting

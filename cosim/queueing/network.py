@@ -12,8 +12,8 @@ or been given up, so waiting in the queue costs it as well.
 Usage::
 
     network = PublicNetwork(arrival_rate_per_s=2.0, service=HyperExponential(weights=(0.3, 0.7)))
-    (link,) = network.links(sim, [cell])
-    upload = link.open("client-0001", payload, tx_power_w=0.2, job=Job(1, 0, 0))
+    (link,) = network.of_cells(sim, [cell])
+    upload = link.open("client-0001", payload, Job(1, 0, 0), 0.2)
 
 Source: Wan et al., "How global observation works in federated learning" (VHFL), Sections II-A and IV.
 """
@@ -23,19 +23,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative
+from cosim.links.link import Cell, CellLink, Job, Link
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job, Link, Uplink, Upload
+from cosim.links.upload import Upload
 from cosim.queueing.discipline import Discipline, FirstComeFirstServed
 from cosim.queueing.message import Message
 from cosim.queueing.paths import OwnPaths, Paths
 from cosim.queueing.service import HyperExponential, ServiceLaw
 from cosim.queueing.start import Start, StationaryStart
 from cosim.queueing.station import Station
+from cosim.records import UP
 from cosim.simulation import Event, Simulation
 
 
 @configuration
-class PublicNetwork(Uplink):
+class PublicNetwork(Link):
     """The network that the clients share with the public.
 
     Attributes:
@@ -50,6 +52,7 @@ class PublicNetwork(Uplink):
             Section IV: none]
     """
 
+    directions: ClassVar[tuple[str, ...]] = (UP,)
     arrival_rate_per_s: float = field(not_negative, default=2.0)
     service: ServiceLaw = HyperExponential()
     paths: Paths = OwnPaths()
@@ -74,10 +77,9 @@ class PublicNetwork(Uplink):
 
     def fit(self, system: Any) -> None:
         """Refuse a start that does not go with the order of service."""
-        super().fit(system)
         self.start.check_order("PublicNetwork", in_line=self.num_servers == 1 and self.discipline.in_order)
 
-    def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
+    def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
         """Build the stations, and the link of each cell.
 
         Raises:
@@ -131,7 +133,7 @@ class QueuedUpload(Upload):
         return self._bits * num_left / self._message.num_packets
 
 
-class QueueLink(Link):
+class QueueLink(CellLink):
     """The ways of a cell's clients through queues.
 
     Args:
@@ -144,7 +146,7 @@ class QueueLink(Link):
     def __init__(self, stations: Mapping[str, Station], packet_bits: int | None) -> None:
         self._stations, self._packet_bits = stations, packet_bits
 
-    def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> QueuedUpload:
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> QueuedUpload:
         """Put a message into the client's queue; power and job change nothing, as a queue knows none."""
         num_packets = 1 if self._packet_bits is None else max(1, int(-(-payload.bits // self._packet_bits)))
         return QueuedUpload(payload.bits, self._stations[client].send(client, num_packets))

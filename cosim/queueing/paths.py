@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from cosim.configuration import Port, configuration
-from cosim.links.uplink import Cell
+from cosim.links.link import Cell
 
 
 @configuration

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import HELPERS, Port, at_least, configuration, field, stand_for
 from cosim.draws import Numbers
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.radio.redrawn import Block, EveryGlobalRound, Redrawn
 from cosim.simulation import Simulation
 

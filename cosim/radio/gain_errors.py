@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.draws import Draw, Numbers, normals, uniforms
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.simulation import Simulation
 
 

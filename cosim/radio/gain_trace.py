@@ -36,9 +36,9 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
 from cosim.instants import LATEST_S
+from cosim.links.link import Job
 from cosim.links.traces.course import Course
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
-from cosim.links.uplink import Job
 from cosim.named_files.checked_rows import named_file, unreadable
 from cosim.names import by_number
 from cosim.radio.fading import BlockFading, Fading

@@ -10,6 +10,7 @@ Scope and limitations: cells do not disturb each other. The downlink is a part o
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field, overrides, passed_over, refuse
 from cosim.draws import Numbers
+from cosim.links.link import ByEvents, Cell, CellLink, Job, KnownLink, Link, Places
 from cosim.links.payload import Payload
-from cosim.links.uplink import ByEvents, Cell, Job, KnownLink, Link, Places, Uplink, Upload, Uploads
+from cosim.links.upload import Upload, Uploads
 from cosim.radio.channel import Channel, bps_per_hz, no_snr
 from cosim.radio.fading import BlockFading, Fading, GainsByJob, Rayleigh
 from cosim.radio.gain_errors import GainErrors
@@ -26,11 +28,12 @@ from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Propagation
 from cosim.radio.sharing.band import Band, Rates, Sharing
 from cosim.radio.sharing.shares import FixedShares
+from cosim.records import UP
 from cosim.simulation import Simulation
 
 
 @configuration
-class Radio(Uplink):
+class Radio(Link):
     """An uplink over the air.
 
     Attributes:
@@ -42,6 +45,7 @@ class Radio(Uplink):
         outage_probability: How often nothing of an upload gets through, redrawn every edge round. [no source]
     """
 
+    directions: ClassVar[tuple[str, ...]] = (UP,)
     sharing: Sharing = FixedShares()
     link: Propagation = GivenSnr()
     fading: Fading = Rayleigh()
@@ -76,7 +80,7 @@ class Radio(Uplink):
         """Where the clients of a cell share its band so."""
         return self.sharing.adds_up
 
-    def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[RadioLink]":
+    def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[RadioLink]":
         """The link of each cell."""
         self.fading.check([client for cell in cells for client in cell.clients])
         errors = GainErrors(sim, self.csi_error_db, self.outage_probability)
@@ -94,24 +98,25 @@ def links_of(
 ) -> "list[RadioLink]":
     """The link of each cell, with the draws of a simulation for its fading."""
     return [
-        RadioLink(sim, cell.clients, band, snr, fading, errors)
+        RadioLink(sim, cell, band, snr, fading, errors)
         for cell, band, snr in zip(cells, bands, snrs, strict=True)
     ]
 
 
-class RadioLink(Link, KnownLink):
+class RadioLink(CellLink, KnownLink):
     """What the clients of one cell send over: a band, and a channel each."""
 
     def __init__(
         self,
         sim: Simulation,
-        clients: Sequence[str],
+        cell: Cell,
         band: Band,
         mean_snr: CellSnr,
         fading: Fading,
         errors: GainErrors,
     ) -> None:
-        self._sim, self._clients, self._fading = sim, clients, fading
+        self._sim, self._clients, self._fading = sim, cell.clients, fading
+        self._powers_w = cell.tx_power_w
         self._channels: dict[str, BlockFading] = {}
         self._on_arrays: bool | None = None
         self._band, self._mean_snr, self._errors = band, mean_snr, errors
@@ -160,12 +165,14 @@ class RadioLink(Link, KnownLink):
         channel = self.known_channel(client, tx_power_w, job)
         return self._band.upload_s(channel, payload, channel.fading.block(job), num_clients)
 
-    def begin_round(self, num_clients: int, ends_s: float) -> None:
+    def begin_round(self, num_clients: int, ends_s: float, places: Places | None = None) -> None:
         """Tell the band."""
         self._band.begin_round(num_clients, ends_s)
 
-    def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> Upload:
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         """Begin an upload in the fading block of this instant."""
+        if tx_power_w is None:
+            tx_power_w = self._powers_w.item(self._place[client])
         block = self._fading_at(client).block(job)
         return self._band.open(client, self.channel(client, tx_power_w, job), payload, block)
 
@@ -182,10 +189,11 @@ class RadioLink(Link, KnownLink):
         places: Places,
         begins_s: NDArray[np.float64],
         payload: Payload,
-        tx_power_w: NDArray[np.float64],
         job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
         """As the band knows them, where fading and mean SNR follow from the job."""
+        tx_power_w = self._powers_w if tx_power_w is None else tx_power_w
         if not self._is_on_arrays(tx_power_w, job):
             return None
 
@@ -194,15 +202,11 @@ class RadioLink(Link, KnownLink):
 
         return self._band.uploads(begins_s, payload, Rates(rates_bps, self._mean_snr.is_flat))
 
-    def snrs(self, places: Places, tx_power_w: NDArray[np.float64], job: Job) -> NDArray[np.float64] | None:
-        """SNR of some clients in the whole band, shape (participants,); None: not known as arrays.
-
-        Args:
-            tx_power_w: Power of each client of the cell, shape (clients,).
-        """
-        if passed_over(self) or not self._is_on_arrays(tx_power_w, job):
+    def snrs(self, places: Places, job: Job) -> NDArray[np.float64] | None:
+        """SNR of some clients in the whole band, shape (participants,); None: not known as arrays."""
+        if passed_over(self) or not self._is_on_arrays(self._powers_w, job):
             return None
-        return self._snrs(places, tx_power_w, self._band.share_hz(1), job)
+        return self._snrs(places, self._powers_w, self._band.share_hz(1), job)
 
     def by_events(self) -> ByEvents:
         """Because of the link itself, or of what it is made of."""

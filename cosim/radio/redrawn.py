@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 
 from cosim.configuration import Port, at_least, configuration, field, stand_for
 from cosim.instants import num_periods
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.records import NO_ROUND
 
 Block = tuple[int, ...]

@@ -20,8 +20,8 @@ from cosim.configuration import ConfigurationError
 from cosim.devices.client import Client
 from cosim.devices.fleet import Clients
 from cosim.learning.graph.pending import PendingModel
+from cosim.links.link import Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Job
 from cosim.names import by_number
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer

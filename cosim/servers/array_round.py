@@ -1,6 +1,6 @@
 """Array round: an edge round played as arrays, bit for bit as its events would have it.
 
-Where the links know their downloads and uploads as arrays (`CellDownlink.downloads`, `Link.uploads`) and the
+Where the links know their downloads and uploads as arrays (`CellLink.uploads`) and the
 rule of waiting is numbers, an edge round is a recurrence: a download ends where its link says, training
 cycles / frequency later, an upload where its link says or where it is given up, and clients that have not
 ended with the round are cut. The instants and products are those of `Client` and `Simulation.spend`, in their
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from cosim.devices.client import Assignment
 from cosim.devices.fleet import Clients
 from cosim.instants import deadline_after, instant_after
-from cosim.links.downlink import CellDownlink
+from cosim.links.link import CellLink, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Job, Link, Uploads
+from cosim.links.upload import Uploads
 from cosim.servers.rested import Rested
 from cosim.servers.waiting import Waiting
 from cosim.simulation import Simulation, impossible
@@ -129,7 +129,7 @@ class ArrayRound:
     def begun(
         cls,
         sim: Simulation,
-        link: Link,
+        link: CellLink,
         clients: Clients,
         work: Assignment,
         cycles: NDArray[np.float64],
@@ -151,12 +151,12 @@ class ArrayRound:
         clock_s, begin_s = now_s, now_s if received is None else received.ends_s
         if received is not None and receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))
-        link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s))
+        link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s), clients.places)
         lasts_s = clients.training_s(sim, cycles, job)
         _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
         _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
         trained_s = instant_after(begin_s, lasts_s)
-        uploads = link.uploads(clients.places, trained_s, work.payload, fleet.devices.tx_power_w, job)
+        uploads = link.uploads(clients.places, trained_s, work.payload, job)
         if uploads is None:
             return None
         _check_order(clients, "send", trained_s, uploads)
@@ -202,12 +202,12 @@ class ArrayRound:
 
 
 def downloads_of(
-    downlink: CellDownlink, now_s: float, clients: Clients, payload: Payload, job: Job
+    downlink: CellLink, now_s: float, clients: Clients, payload: Payload, job: Job
 ) -> Uploads | None:
     """Downloads of an edge round that begins now, as arrays; None: it must be played by events."""
-    downlink.begin_round(len(clients), clients.places)
+    downlink.begin_round(len(clients), math.inf, clients.places)
     opens_s = np.full(len(clients), now_s)
-    downloads = downlink.downloads(clients.places, opens_s, payload, job)
+    downloads = downlink.uploads(clients.places, opens_s, payload, job)
     if downloads is not None:
         _check_order(clients, "receive", opens_s, downloads)
     return downloads

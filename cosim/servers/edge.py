@@ -16,8 +16,7 @@ from cosim.learning.graph.combinations import noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.schedules.schedule import in_round
 from cosim.learning.server_updates.server_update import ServerUpdate
-from cosim.links.downlink import CellDownlink
-from cosim.links.uplink import Job, Link
+from cosim.links.link import CellLink, Job
 from cosim.records import Round
 from cosim.servers.array_round import ArrayRound, downloads_of
 from cosim.servers.past_round import PastRound
@@ -65,10 +64,10 @@ class EdgeServer(Server):
     """
 
     clients: Clients
-    link: Link
+    link: CellLink
     backhaul: Topology
     rounds: RoundClock
-    downlink: CellDownlink | None = None
+    downlink: CellLink | None = None
     receives_first: bool = False
     _past: list[PastRound] = attrs.field(factory=list, init=False)
 
@@ -119,9 +118,10 @@ class EdgeServer(Server):
         who = Clients.of(self.clients.fleet, [client for client, _ in assignments])
         received = sim.barrier(len(assignments)) if self.receives_first else None
         if received is None:
-            self.link.begin_round(len(assignments), deadline_after(start_s, waiting.most_s))
+            ends_s = deadline_after(start_s, waiting.most_s)
+            self.link.begin_round(len(assignments), ends_s, who.places)
         if self.downlink is not None:
-            self.downlink.begin_round(len(assignments), who.places)
+            self.downlink.begin_round(len(assignments), math.inf, who.places)
         if waiting.upload_s is not None:
             assignments = [
                 (client, attrs.evolve(assignment, upload_deadline_s=waiting.upload_s))
@@ -131,7 +131,7 @@ class EdgeServer(Server):
             {client.name: client.local_round(sim, assignment, received) for client, assignment in assignments}
         )
         with sim._trace.open_round(start_s):
-            outcomes = yield from jobs.under(self._waited(sim, waiting, jobs, received))
+            outcomes = yield from jobs.under(self._waited(sim, waiting, who, jobs, received))
             if not isinstance(outcomes, list) or len(outcomes) != len(jobs):
                 raise ConfigurationError(
                     f"{type(waiting).__name__}.wait returned {outcomes!r:.80}: must be what became of each "
@@ -152,12 +152,18 @@ class EdgeServer(Server):
         return outcomes
 
     def _waited(
-        self, sim: Simulation, waiting: Waiting, jobs: SideBySide, received: Barrier | None
+        self,
+        sim: Simulation,
+        waiting: Waiting,
+        participants: Clients,
+        jobs: SideBySide,
+        received: Barrier | None,
     ) -> Process:
         """Wait as a rule has it, from when all have received where they do so first."""
         if received is not None:
             yield received.opens
-            self.link.begin_round(len(jobs), deadline_after(sim.now_s, waiting.most_s))
+            ends_s = deadline_after(sim.now_s, waiting.most_s)
+            self.link.begin_round(len(jobs), ends_s, participants.places)
         waited = process_of(waiting.wait(sim, self, jobs), f"{type(waiting).__name__}.wait")
         return (yield from self._at_least(sim, waiting.least_s, waited))
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.devices.fleet import Clients
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 
 
 class PastRound(NamedTuple):

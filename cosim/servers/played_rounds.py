@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cosim.devices.fleet import Clients
 from cosim.devices.rest import Stretch
-from cosim.links.uplink import Uploads
+from cosim.links.upload import Uploads
 from cosim.records import DONE, DOWN, UP, Fate, Row, Span, Tally, Transfer
 from cosim.rows.trace import Columns, Trace, Words
 from cosim.servers.array_round import GIVEN_UP, ArrayRound

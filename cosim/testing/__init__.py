@@ -7,8 +7,7 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 |---|---|
 | `check_system` | a whole system, whatever it is made of: all the laws of runs |
 | `check_protocol` | a protocol, in a small system; what it reports of weights is what it has used |
-| `check_uplink` | an uplink: uploads whole and cut, alone and beside others; what is known beforehand |
-| `check_downlink` | a downlink: downloads whole and cut, alone and beside others; its model codec |
+| `check_link` | a link, each way: whole and cut, alone and beside others; what is known beforehand |
 | `check_local_training` | a training rule: no update depends on which clients are trained beside its own |
 | `check_network` | a network: its own samples and weights are all it depends on; trains as by torch alone |
 | `check_task` | a task: its loss is a mean, its sums add up over slices of a data set |
@@ -62,13 +61,12 @@ from cosim.testing.networks import check_network
 from cosim.testing.parts import (
     check_codec,
     check_data,
-    check_downlink,
+    check_link,
     check_local_training,
     check_presence,
     check_protocol,
     check_selection,
     check_task,
-    check_uplink,
 )
 from cosim.testing.runs import check_system
 from cosim.testing.systems import small_system
@@ -77,7 +75,7 @@ __all__ = [
     "BrokenLaw",
     "check_codec",
     "check_data",
-    "check_downlink",
+    "check_link",
     "check_local_training",
     "check_network",
     "check_presence",
@@ -85,6 +83,5 @@ __all__ = [
     "check_selection",
     "check_system",
     "check_task",
-    "check_uplink",
     "small_system",
 ]

@@ -19,9 +19,8 @@ from cosim.learning.codecs.codec import Codec
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.learning.tasks.task import Task
-from cosim.links.downlink import Downlink
+from cosim.links.link import Link
 from cosim.links.model_codec import ModelCodec
-from cosim.links.uplink import Uplink
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.protocol import Protocol
@@ -50,8 +49,7 @@ IN_EVERY_RUN: Mapping[type, tuple[str, ...]] = {
     TransmitPower: ("highest_w",),
     Presence: ("windows",),
     Cycles: ("of_clients",),
-    Uplink: ("links",),
-    Downlink: ("links",),
+    Link: ("of_cells",),
     Sharing: ("bands",),
     Propagation: ("of_cells",),
     Fading: ("of",),

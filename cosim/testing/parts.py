@@ -13,8 +13,7 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.tasks.task import Task
-from cosim.links.downlink import Downlink
-from cosim.links.uplink import Uplink
+from cosim.links.link import Link
 from cosim.names import client_name
 from cosim.protocols.protocol import Protocol
 from cosim.run_network import network_of
@@ -23,12 +22,11 @@ from cosim.simulation import Simulation
 from cosim.system import System
 from cosim.testing.codes import check_code, check_model_code
 from cosim.testing.contract import contract
-from cosim.testing.downloads import check_downloads
 from cosim.testing.laws import broken
+from cosim.testing.links import check_carried
 from cosim.testing.presences import check_windows
 from cosim.testing.runs import check_in_small, check_system
 from cosim.testing.systems import quiet_system
-from cosim.testing.uploads import check_uploads
 
 
 @contract
@@ -49,27 +47,19 @@ def check_protocol(protocol: Protocol, system: System | None = None, network: An
 
 
 @contract
-def check_uplink(uplink: Uplink) -> None:
-    """Check the laws of uploads, and of runs with an uplink where all arrive and where a deadline cuts some.
+def check_link(link: Link) -> None:
+    """Check the laws of uploads and downloads, and of runs with a link in each direction that it has.
+
+    Runs are without a deadline, and with one that cuts some.
 
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    check_uploads(uplink)
-    check_in_small(uplink=uplink)
-
-
-@contract
-def check_downlink(downlink: Downlink) -> None:
-    """Check the laws of downloads, and of runs with a downlink, without a deadline and with one.
-
-    Raises:
-        BrokenLaw: The first law that is broken.
-    """
-    check_downloads(downlink)
-    if downlink.model_codec is not None:
-        check_model_code(downlink.model_codec)
-    check_in_small(downlink=downlink)
+    check_carried(link)
+    if link.model_codec is not None:
+        check_model_code(link.model_codec)
+    for direction in link.directions:
+        check_in_small(**{f"{direction}link": link})
 
 
 @contract

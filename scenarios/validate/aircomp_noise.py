@@ -31,7 +31,7 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import Sgd
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.network import nodes_of
 from cosim.radio.radio import RadioLink
 from cosim.servers.cloud import Cloud

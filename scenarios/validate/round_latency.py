@@ -22,7 +22,7 @@ from cosim.configuration import at_least, configuration, field, not_empty, not_n
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.network import nodes_of
 from cosim.radio.radio import RadioLink
 from cosim.servers.cloud import Cloud

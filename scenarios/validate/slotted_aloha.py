@@ -22,8 +22,8 @@ import cosim
 from analysis.closed_forms.slotted_aloha import SlottedAlohaLaw
 from analysis.intervals.statistics import familywise, mean_interval
 from cosim.configuration import at_least, configuration, field, not_negative, positive
+from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job
 from cosim.simulation import Process
 from scenarios.command_line.console import console
 
@@ -83,10 +83,10 @@ def simulate(law: SlottedAlohaLaw, num_packets: float, end_s: float, seed: int) 
     radio = cosim.Radio(sharing=sharing, link=given, fading=cosim.NoFading())
     names = tuple(f"client-{number:04d}" for number in range(law.num_clients))
     cell = Cell("edge-00", names, np.ones(law.num_clients), np.ones(law.num_clients))
-    (link,) = radio.links(sim, [cell])
+    (link,) = radio.of_cells(sim, [cell])
     packet_bits = SLOT_S * BAND_HZ / law.num_channels
     bits = num_packets * packet_bits
-    uploads = [link.open(name, Payload(1, bits), 1.0, Job(1, 0, 0)) for name in names]
+    uploads = [link.open(name, Payload(1, bits), Job(1, 0, 0), 1.0) for name in names]
 
     def awaited() -> Process:
         for upload in uploads:

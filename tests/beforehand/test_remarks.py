@@ -13,12 +13,12 @@ SYSTEM = small_system()
 
 
 @configuration
-class Cable(cosim.Uplink):
+class Cable(cosim.Link):
     """A part of a user's with a rate."""
 
     rate_bps: float = 1e7
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         """None."""
         return []
 
@@ -26,7 +26,7 @@ class Cable(cosim.Uplink):
 def traced(folder, text: str) -> cosim.System:
     file = folder / "street.csv"
     file.write_text("time_s,device,rate_bps\n" + text)
-    return evolve(SYSTEM, uplink=cosim.TracedUplink(trace=RateTrace(file=str(file))))
+    return evolve(SYSTEM, uplink=cosim.TracedLink(trace=RateTrace(file=str(file))))
 
 
 def test_usual_numbers_are_not_remarked_on(tmp_path):

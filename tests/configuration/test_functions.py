@@ -180,7 +180,7 @@ TRIES = {
     "metric of a property": ({"task": {"kind": "Classification", "metrics": ["witness:lazy.part"]}}, None),
     "scenario": ({}, "witness:system"),
     "scenario's report": ({}, "witness:no_such"),
-    "file": ({"uplink": {"kind": "TracedUplink", "trace": {"file": "witness:lazy.part.csv"}}}, None),
+    "file": ({"uplink": {"kind": "TracedLink", "trace": {"file": "witness:lazy.part.csv"}}}, None),
 }
 
 

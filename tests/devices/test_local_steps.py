@@ -7,7 +7,7 @@ import worlds
 
 import cosim
 from cosim import ConfigurationError, DrawnSteps, Epochs, HFedAvg, Never, SameSteps, StepsInTime
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 from cosim.testing import check_protocol, small_system

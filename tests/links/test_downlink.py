@@ -8,8 +8,8 @@ import cosim
 from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
 from cosim.devices.client import Assignment, Client
 from cosim.devices.cycles import CyclesPerOperation
+from cosim.links.link import Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Job
 from cosim.simulation import Dropped
 from cosim.testing import small_system
 
@@ -90,14 +90,14 @@ def job(
     """Receives for 2 s at 0.5 W, trains for 4 s at 0.6 W, and sends for 1 s at 0.7 W."""
     closed_s: list[float] = []
 
-    class Link(cosim.CellDownlink):
-        def open(self, client, payload, job):
+    class Link(cosim.CellLink):
+        def open(self, client, payload, job, tx_power_w=None):
             download = Counted(sim, payload.bits, 10.0)
             download.closed_s = closed_s
             return download
 
-    class Up(cosim.Link):
-        def open(self, client, payload, tx_power_w, job):
+    class Up(cosim.CellLink):
+        def open(self, client, payload, job, tx_power_w=None):
             return cosim.SteadyUpload(sim, payload.bits, 10.0)
 
     cpu = cosim.Cpu(frequency_hz=1e9, capacitance_j_per_hz2=2e-28, static_power_w=0.5)
@@ -182,8 +182,8 @@ def test_a_downlink_without_a_link_for_each_cell_is_refused():
     class Short(own_parts.CableDown):
         """Forgets a cell."""
 
-        def links(self, sim, cells):
-            return super().links(sim, cells)[1:]
+        def of_cells(self, sim, cells):
+            return super().of_cells(sim, cells)[1:]
 
-    with pytest.raises(ConfigurationError, match=r"Short.links gives 1 links for 2 cells"):
+    with pytest.raises(ConfigurationError, match=r"Short.of_cells gives 1 links for 2 cells"):
         timed(attrs.evolve(small_system(), downlink=Short(), cycles=CyclesPerOperation()))

@@ -7,7 +7,7 @@ import torch
 
 import cosim
 from cosim import ConfigurationError, Never, run
-from cosim.testing import check_downlink, check_system, small_system
+from cosim.testing import check_link, check_system, small_system
 
 NUM_VALUES = 12 * 8 + 8 * 4
 DOWN = cosim.Broadcast(bandwidth_hz=2e5, model_codec=cosim.BFloat16Model())
@@ -116,7 +116,7 @@ def test_what_is_mixed_in_has_been_rounded(cells):
 
 
 def test_the_downlink_keeps_its_contract():
-    check_downlink(DOWN)
+    check_link(DOWN)
 
 
 def test_what_is_no_model_is_not_rounded():

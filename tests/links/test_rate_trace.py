@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim import ConfigurationError, HoldLast, InTurns, Never, RateTrace, RefusePastEnd, RepeatTrace
+from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job
 from cosim.named_files.sources import sources_of
 from cosim.simulation import Simulation
-from cosim.testing import check_downlink, check_system, check_uplink, small_system
+from cosim.testing import check_link, check_system, small_system
 
 JOB = Job(1, 0, 0)
 
@@ -41,17 +41,17 @@ def written(folder: Path, frame: pd.DataFrame, name: str = "rates.csv") -> str:
     return str(path)
 
 
-def uplink(file: str, **changes: object) -> cosim.TracedUplink:
-    return cosim.TracedUplink(trace=RateTrace(file=file, **{"past_end": RepeatTrace()} | changes))
+def uplink(file: str, **changes: object) -> cosim.TracedLink:
+    return cosim.TracedLink(trace=RateTrace(file=file, **{"past_end": RepeatTrace()} | changes))
 
 
-def link_of(up: cosim.Uplink, num_clients: int, sim: Simulation):
+def link_of(up: cosim.Link, num_clients: int, sim: Simulation):
     clients = tuple(f"client-{number:04d}" for number in range(num_clients))
     cell = Cell("edge-00", clients, np.full(num_clients, 100.0), np.full(num_clients, 0.2))
-    return up.links(sim, [cell])[0]
+    return up.of_cells(sim, [cell])[0]
 
 
-def ends_s(up: cosim.Uplink, num_clients: int, bits: float, start_s: float = 0.0, seed: int = 1) -> list:
+def ends_s(up: cosim.Link, num_clients: int, bits: float, start_s: float = 0.0, seed: int = 1) -> list:
     """When uploads that all begin at an instant have arrived."""
     sim, ended = Simulation(seed=seed), {}
     link = link_of(up, num_clients, sim)
@@ -59,7 +59,7 @@ def ends_s(up: cosim.Uplink, num_clients: int, bits: float, start_s: float = 0.0
     def sent(number: int):
         if start_s:
             yield sim.timer(start_s)
-        upload = link.open(f"client-{number:04d}", Payload(1, bits), 0.2, JOB)
+        upload = link.open(f"client-{number:04d}", Payload(1, bits), JOB, 0.2)
         yield upload.done
         upload.close()
         ended[number] = sim.now_s
@@ -101,7 +101,7 @@ def test_a_closed_upload_needs_its_trace_no_more(tmp_path):
     link = link_of(uplink(written(tmp_path, TWO), past_end=RefusePastEnd()), 2, sim)
 
     def process():
-        upload = link.open("client-0000", Payload(1, 1e6), 0.2, JOB)
+        upload = link.open("client-0000", Payload(1, 1e6), JOB, 0.2)
         yield sim.timer(2.5)
         upload.close()
         yield sim.timer(100.0)
@@ -115,7 +115,7 @@ def test_downloads_take_what_uploads_take(tmp_path):
     sim = Simulation(seed=1)
     clients = ("client-0000", "client-0001")
     cell = Cell("edge-00", clients, np.full(2, 100.0), np.full(2, 0.2))
-    (link,) = cosim.TracedDownlink(trace=trace).links(sim, [cell])
+    (link,) = cosim.TracedLink(trace=trace).of_cells(sim, [cell])
 
     def process():
         download = link.open("client-0001", Payload(1, 150.0), JOB)
@@ -194,7 +194,7 @@ def test_a_fault_of_a_file_is_one_sentence_before_the_clock_starts(frame, said, 
 
 
 def test_faults_that_are_no_rows(tmp_path):
-    def told(up: cosim.Uplink, said: str, num_clients: int = 1) -> None:
+    def told(up: cosim.Link, said: str, num_clients: int = 1) -> None:
         with pytest.raises(ConfigurationError, match=said):
             link_of(up, num_clients, Simulation(seed=1))
 
@@ -215,7 +215,7 @@ def test_a_plan_that_asks_for_a_rate_is_refused(tmp_path):
     selection = cosim.ProportionalFair(num_participants=2)
     training = attrs.evolve(small_system().protocol.training, selection=selection)
     system = attrs.evolve(small_system(), uplink=up, protocol=cosim.HFedAvg(training=training))
-    with pytest.raises(ConfigurationError, match="of a TracedLink none are known"):
+    with pytest.raises(ConfigurationError, match="of a TracedCellLink none are known"):
         cosim.run(attrs.evolve(system, evaluation=Never()))
 
 
@@ -224,10 +224,8 @@ def test_a_plan_that_asks_for_a_rate_is_refused(tmp_path):
 
 def test_the_contracts(tmp_path):
     file = written(tmp_path, steps(5, 50, 0.01))
-    check_uplink(uplink(file, dealing=InTurns(largest_offset_s=0.2)))
-    check_downlink(
-        cosim.TracedDownlink(trace=RateTrace(file=file, dealing=InTurns(), past_end=RepeatTrace()))
-    )
+    check_link(uplink(file, dealing=InTurns(largest_offset_s=0.2)))
+    check_link(cosim.TracedLink(trace=RateTrace(file=file, dealing=InTurns(), past_end=RepeatTrace())))
 
 
 @pytest.mark.parametrize(
@@ -245,8 +243,8 @@ def test_protocols_run_over_traces_up_and_down(protocol, tmp_path):
     trace = RateTrace(file=written(tmp_path, steps(5, 50, 0.01)), past_end=RepeatTrace())
     system = attrs.evolve(
         small_system(plays_rounds=protocol.plays_rounds),
-        uplink=cosim.TracedUplink(trace=trace),
-        downlink=cosim.TracedDownlink(trace=trace),
+        uplink=cosim.TracedLink(trace=trace),
+        downlink=cosim.TracedLink(trace=trace),
         protocol=protocol,
     )
     check_system(system)
@@ -277,7 +275,7 @@ def test_a_run_knows_its_file_again(tmp_path):
     system = attrs.evolve(small_system(), uplink=uplink(file))
     (source,) = sources_of(system).items()
     assert source[0] == file
-    assert source[1]["of"] == ["TracedUplink"]
+    assert source[1]["of"] == ["TracedLink"]
 
     def stop(report) -> None:
         if report.version == 1:
@@ -287,7 +285,7 @@ def test_a_run_knows_its_file_again(tmp_path):
         cosim.run(system, out=tmp_path / "run", listener=stop)
     written(tmp_path, steps(5, 50, 0.01, seed=2))
     with pytest.raises(
-        ConfigurationError, match=r"began with another file \(which TracedUplink reads\): .*rates"
+        ConfigurationError, match=r"began with another file \(which TracedLink reads\): .*rates"
     ):
         cosim.run(system, out=tmp_path / "run", resume=True)
     written(tmp_path, steps(5, 50, 0.01))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cosim import (
+    CellLink,
     ConfigurationError,
     Deterministic,
     FixedShares,
@@ -19,10 +20,9 @@ from cosim import (
     Simulation,
     SteadyUpload,
     Uncompressed,
-    Uplink,
 )
 from cosim.configuration import configuration
-from cosim.links.uplink import Cell, Job
+from cosim.links.link import Cell, Job
 from cosim.radio.channel import Channel
 from cosim.radio.fading import StillChannel
 from cosim.radio.propagation.given_snr import FlatSnr
@@ -33,23 +33,23 @@ CELL = Cell("edge-00", CLIENTS, np.full(3, 100.0), np.full(3, 0.2))
 
 
 @configuration
-class Steady(Uplink):
+class Steady(Link):
     """1 Mbit/s for everybody, or another rate, after 5 ms."""
 
     rate_bps: float = 1e6
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         """The link of each cell."""
         return [SteadyLink(sim, self.rate_bps) for _ in cells]
 
 
-class SteadyLink(Link):
+class SteadyLink(CellLink):
     """Sends at a rate."""
 
     def __init__(self, sim, rate_bps):
         self.sim, self.rate_bps = sim, rate_bps
 
-    def open(self, client, payload, tx_power_w, job):
+    def open(self, client, payload, job, tx_power_w=None):
         """Begin."""
         return SteadyUpload(self.sim, payload.bits, self.rate_bps, wait_s=5e-3)
 
@@ -68,14 +68,14 @@ UPLINKS = {
 }
 
 
-def play(uplink: Uplink, deadline_s: float | None) -> tuple[Simulation, dict[str, float], dict[str, float]]:
+def play(uplink: Link, deadline_s: float | None) -> tuple[Simulation, dict[str, float], dict[str, float]]:
     """All send at once and are cut at the deadline; bits left at the end, and what `done` had become."""
     sim, left_bits, done = Simulation(1), {}, {}
-    (link,) = uplink.links(sim, [CELL])
+    (link,) = uplink.of_cells(sim, [CELL])
     link.begin_round(len(CLIENTS), np.inf)
 
     def send(client):
-        upload = link.open(client, Uncompressed().payload(NUM_VALUES), 0.2, Job(1, 0, 0))
+        upload = link.open(client, Uncompressed().payload(NUM_VALUES), Job(1, 0, 0), 0.2)
         try:
             if upload.granted is not None:
                 yield from sim.spend(client, "wait", upload.granted)
@@ -137,7 +137,7 @@ def test_at_a_rate_of_0_nothing_arrives():
 @pytest.mark.parametrize("name", ["fixed", "over the air"])
 def test_what_is_known_beforehand_is_how_long_it_takes(name):
     sim = Simulation(1)
-    known = UPLINKS[name].links(sim, [CELL])[0].known_to("a test")
+    known = UPLINKS[name].of_cells(sim, [CELL])[0].known_to("a test")
     payload = Uncompressed().payload(NUM_VALUES)
     took_s = play(UPLINKS[name], None)[0].now_s
     assert known.num_at_once is None
@@ -147,7 +147,7 @@ def test_what_is_known_beforehand_is_how_long_it_takes(name):
 
 @pytest.mark.parametrize("name", ["steady", "queues"])
 def test_who_asks_where_nothing_is_known_is_refused_in_one_sentence(name):
-    (link,) = UPLINKS[name].links(Simulation(1), [CELL])
+    (link,) = UPLINKS[name].of_cells(Simulation(1), [CELL])
     with pytest.raises(ConfigurationError, match=r"a rule: asks for rates .* of a \w+Link none .*Usual fix:"):
         link.known_to("a rule")
 
@@ -155,6 +155,6 @@ def test_who_asks_where_nothing_is_known_is_refused_in_one_sentence(name):
 def test_only_sums_have_noise_on_their_mean():
     powers_w = dict.fromkeys(CLIENTS, 0.2)
     for name, uplink in UPLINKS.items():
-        (link,) = uplink.links(Simulation(1), [CELL])
+        (link,) = uplink.of_cells(Simulation(1), [CELL])
         assert (link.deviation_of_mean(powers_w, Job(1, 0, 0)) is not None) == uplink.adds_up
         assert uplink.adds_up == (name == "over the air")

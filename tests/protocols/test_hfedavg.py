@@ -20,7 +20,7 @@ from cosim import (
 from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.rows.trace import Trace
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation

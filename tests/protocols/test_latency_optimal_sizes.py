@@ -33,7 +33,7 @@ from cosim import (
     Topology,
     evolve,
 )
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.rows.trace import Trace
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation

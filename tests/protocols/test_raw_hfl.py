@@ -49,7 +49,7 @@ from cosim import (
 from cosim.devices.local_steps import SameSteps
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.network import nodes_of
 from cosim.rows.trace import Trace
 from cosim.servers.cloud import Cloud

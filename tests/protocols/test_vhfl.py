@@ -43,7 +43,7 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.vertical import VerticalSgd
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.network import nodes_of
 from cosim.rows.trace import Trace
 from cosim.simulation import Simulation

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosim.configuration import ConfigurationError, configuration, from_dict, to_dict
+from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.queueing.discipline import (
@@ -240,9 +240,9 @@ def test_a_network_hands_its_stations_what_it_is_told():
     assert from_dict(PublicNetwork, to_dict(network)) == network
     assert network.loses_updates
     sim, zeros = Simulation(seed=1), np.zeros(2)
-    (link,) = network.links(sim, [Cell("edge-00", ("a", "b"), zeros, zeros)])
+    (link,) = network.of_cells(sim, [Cell("edge-00", ("a", "b"), zeros, zeros)])
     whole, cut = (
-        link.open(*upload, 0.2, Job(1, 0, 0)) for upload in (("a", Payload(1, 200)), ("b", Payload(1, 500)))
+        link.open(*upload, Job(1, 0, 0), 0.2) for upload in (("a", Payload(1, 200)), ("b", Payload(1, 500)))
     )
     sim.run(sim.spend("observer", "watch", 10.0))
     assert whole.done.processed

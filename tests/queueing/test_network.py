@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError, from_dict, to_dict
+from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job
 from cosim.queueing.network import PublicNetwork, QueueLink
 from cosim.queueing.paths import OwnPaths, SharedPath
 from cosim.queueing.service import Deterministic, HyperExponential
@@ -30,7 +30,7 @@ def test_the_load_is_the_publics():
 def link_of(network: PublicNetwork, sim: Simulation, clients: Sequence[str] = CLIENTS) -> QueueLink:
     """The link of a network's only cell."""
     zeros = np.zeros(len(clients))
-    (link,) = network.links(sim, [Cell("edge-00", tuple(clients), zeros, zeros)])
+    (link,) = network.of_cells(sim, [Cell("edge-00", tuple(clients), zeros, zeros)])
     return link
 
 
@@ -40,7 +40,7 @@ def ends_s(network: PublicNetwork, payload_bits: int) -> dict[str, float]:
     link, ended_s = link_of(network, sim), {}
 
     def send(client):
-        upload = link.open(client, Payload(1, payload_bits), 0.2, Job(1, 0, 0))
+        upload = link.open(client, Payload(1, payload_bits), Job(1, 0, 0), 0.2)
         yield from sim.spend(client, "send", upload.done)
         upload.close()
         ended_s[client] = sim.now_s
@@ -72,7 +72,7 @@ def test_what_is_left_is_in_proportion_to_the_packets_that_have_not_left():
     link = link_of(attrs.evolve(empty, packet_bits=300), sim, "a")
 
     def send():
-        upload = link.open("a", Payload(1, 1000), 0.2, Job(1, 0, 0))
+        upload = link.open("a", Payload(1, 1000), Job(1, 0, 0), 0.2)
         left_bits = [upload.bits_left]
         for _ in range(4):
             yield from sim.spend("a", "look", 0.5000001)
@@ -87,11 +87,11 @@ def test_what_is_closed_early_stays_in_the_queue():
     link = link_of(attrs.evolve(empty, packet_bits=100), sim, "a")
 
     def cell():
-        upload = link.open("a", Payload(1, 400), 0.2, Job(1, 0, 0))
+        upload = link.open("a", Payload(1, 400), Job(1, 0, 0), 0.2)
         (lost,) = yield from sim.with_deadline([sim.spend("a", "send", upload.done)], 0.75)
         upload.close()
         left_bits = upload.bits_left
-        yield from sim.spend("a", "send", link.open("a", Payload(1, 100), 0.2, Job(2, 0, 0)).done)
+        yield from sim.spend("a", "send", link.open("a", Payload(1, 100), Job(2, 0, 0), 0.2).done)
         return lost, left_bits, upload.bits_left
 
     assert sim.run(cell()) == (Dropped("deadline"), 300.0, 0.0)
@@ -105,7 +105,7 @@ def test_the_rounds_change_nothing_and_the_names_of_paths_their_draws():
         found_s = []
         for client in "ab":
             before_s = sim.now_s
-            sim.run(sim.spend(client, "send", link.open(client, Payload(1, 1), 0.2, Job(*job)).done))
+            sim.run(sim.spend(client, "send", link.open(client, Payload(1, 1), Job(*job), 0.2).done))
             found_s.append(sim.now_s - before_s)
         return found_s
 
@@ -129,7 +129,7 @@ def test_a_stationary_start_without_a_stationary_state_is_refused(arrivals_per_s
 def test_an_overload_from_empty_is_warned_of_once():
     network = PublicNetwork(arrival_rate_per_s=4.0, start=EmptyStart())
     with pytest.warns(UserWarning, match=r"rho = 1\.25 .*without bound") as caught:
-        network.links(Simulation(seed=1), [])
+        network.of_cells(Simulation(seed=1), [])
     assert len(caught) == 1
     assert caught[0].filename == __file__
 
@@ -137,7 +137,7 @@ def test_an_overload_from_empty_is_warned_of_once():
 def test_a_load_below_1_is_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PublicNetwork(arrival_rate_per_s=3.199, start=EmptyStart()).links(Simulation(seed=1), [])
+        PublicNetwork(arrival_rate_per_s=3.199, start=EmptyStart()).of_cells(Simulation(seed=1), [])
 
 
 @pytest.mark.parametrize(

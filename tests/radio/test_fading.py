@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import FlatSnr

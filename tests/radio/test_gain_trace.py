@@ -10,8 +10,8 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, GainTrace, HoldLast, NoiseOnly, RefusePastEnd, RepeatTrace
+from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job
 from cosim.simulation import Simulation
 from cosim.testing import check_system, small_system
 
@@ -35,12 +35,12 @@ def radio(file: str, **changes: object) -> cosim.Radio:
 def ends_s(uplink: cosim.Radio, bits: list[float], begin_s: float = 0.0) -> list[float]:
     sim = Simulation(seed=1)
     names = tuple(f"client-{number:04d}" for number in range(len(bits)))
-    (link,) = uplink.links(sim, [Cell("edge-00", names, np.ones(len(bits)), np.full(len(bits), POWER_W))])
+    (link,) = uplink.of_cells(sim, [Cell("edge-00", names, np.ones(len(bits)), np.full(len(bits), POWER_W))])
 
     def sent(name: str, own_bits: float):
         if begin_s:
             yield sim.timer(begin_s)
-        upload = link.open(name, Payload(1, own_bits), POWER_W, JOB)
+        upload = link.open(name, Payload(1, own_bits), JOB, POWER_W)
         yield upload.done
         return sim.now_s
 

@@ -25,7 +25,7 @@ from cosim import (
     Simulation,
     Uncompressed,
 )
-from cosim.links.uplink import Cell, Job
+from cosim.links.link import Cell, Job
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.propagation.link_budget import Budget
 
@@ -49,7 +49,7 @@ def at(radio, snr_db):
 def channel_in(sim, radio, distance_m=100.0, client="client-0000", tx_power_w=0.2):
     """The channel of the only client of a cell, in the first round, at its highest power."""
     cell = Cell("edge-00", (client,), np.array([distance_m]), np.array([tx_power_w]))
-    (link,) = radio.links(sim, [cell])
+    (link,) = radio.of_cells(sim, [cell])
     return link.channel(client, tx_power_w, Job(1, 0, 0))
 
 

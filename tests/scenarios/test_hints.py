@@ -74,7 +74,7 @@ def test_options_by_words_of_other_programs(option, hint, capsys):
         ("--over protocol.kind=Hist,Hits", 'protocol.kind = "Hits": no design can have it.'),
         ("--over lr=0.1,0.2", "lr: there is no such field. Did you mean learning_rate?"),
         (
-            "--design A:uplink.kind=TracedUplink;uplink.trace.file=no.csv --design B:",
+            "--design A:uplink.kind=TracedLink;uplink.trace.file=no.csv --design B:",
             "no file 'no.csv'",
         ),
         ("--design A:bandwith_hz=2e6 --design B:", "there is no such field. Did you mean bandwidth_hz?"),

@@ -10,12 +10,12 @@ from cosim import (
     HFedAvg,
     Hist,
     LatencyOptimal,
+    Link,
     RawHfl,
     Selection,
     Sgd,
     System,
     Unconstrained,
-    Uplink,
     evolve,
 )
 from cosim.configuration import configuration, from_dict
@@ -33,7 +33,7 @@ class Misspelt(Selection):
 
 
 @configuration
-class Mute(Uplink):
+class Mute(Link):
     """No method at all."""
 
 
@@ -80,7 +80,7 @@ def test_without_such_options_nothing_changes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--uplink.kind", "X"], "must be one of PublicNetwork, Radio, TracedUplink"),
+        (["--uplink.kind", "X"], "must be one of PublicNetwork, Radio, TracedLink"),
         (["--seed.kind", "X"], "--seed.kind: System has no part 'seed'"),
         (["--nothing.at.all.kind", "X"], "System has no part 'nothing'"),
         (
@@ -107,5 +107,5 @@ def test_a_class_of_ones_own_that_misspells_a_method_is_told_which_it_lacks():
         f"--selection.kind: {__name__}:Misspelt: lacks participants, which every Selection has. It has "
         "participant. Usual fix: a method participants(self, sim, edge, coming)."
     )
-    with pytest.raises(ConfigurationError, match="Mute: lacks links, which every Uplink has"):
+    with pytest.raises(ConfigurationError, match="Mute: lacks of_cells, which every Link has"):
         from_dict(System, {"uplink": {"kind": f"{__name__}:Mute"}})

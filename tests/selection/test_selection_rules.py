@@ -27,7 +27,7 @@ from cosim import (
 )
 from cosim.configuration import configuration, from_dict, parts_of, to_dict
 from cosim.devices.fleet import Clients
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.selection.deadlines import one_by_one
 from cosim.selection.selection import drawn
 from cosim.servers.past_round import PastRound

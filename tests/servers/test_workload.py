@@ -9,8 +9,8 @@ from cosim import ConfigurationError, CyclesPerOperation, CyclesPerStep, Never, 
 from cosim.devices.client import Assignment
 from cosim.learning.network.submodels import Part
 from cosim.learning.nothing_learned import NothingLearned
+from cosim.links.link import Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Job
 from cosim.network import nodes_of
 from cosim.run_network import network_of
 from cosim.servers.cloud import Cloud

@@ -115,7 +115,7 @@ def test_a_kind_may_need_a_value_that_is_changed_with_it():
         ),
         ({"protocol.kind": ("HFedAvg", "Hits")}, 'protocol.kind = "Hits": no design can have it'),
         ({"num_cells": None}, "num_cells = null: no design can have it. .* must be a whole number"),
-        ({"uplink.kind": "TracedUplink", "uplink.trace.file": "no.csv"}, "there is no file 'no.csv'"),
+        ({"uplink.kind": "TracedLink", "uplink.trace.file": "no.csv"}, "there is no file 'no.csv'"),
     ],
 )
 def test_a_grid_that_cannot_be_is_refused_before_anything_is_written(grid, message, tmp_path):

@@ -11,9 +11,9 @@ ask for one are refused. Uploads are played on arrays too.
 Usage::
 
     trace = RateTrace(file="drive.csv", past_end=RepeatTrace())
-    system = System(uplink=TracedUplink(trace=trace), downlink=TracedDownlink(trace=trace))
+    system = System(uplink=TracedLink(trace=trace), downlink=TracedLink(trace=trace))
 
-Records written: those of every uplink and downlink.
+Records written: those of every link.
 
 Validation: tests/links/test_course.py, tests/links/test_rate_trace.py.
 """
@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
 from cosim.instants import instant_after
-from cosim.links.downlink import CellDownlink, Downlink
+from cosim.links.link import Cell, CellLink, Job, Link, Places
 from cosim.links.payload import Payload
 from cosim.links.traces.course import Course, Rate
 from cosim.links.traces.dealing import Dealing, OwnTraces
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.links.traces.table import read, remarks_on
-from cosim.links.uplink import Cell, Job, Link, Places, Uplink, Upload, Uploads
+from cosim.links.upload import Upload, Uploads
 from cosim.named_files.checked_rows import named_file
 from cosim.simulation import Event, Simulation
 
@@ -145,8 +145,8 @@ class TracedUploads(Uploads):
 
 
 @configuration
-class TracedUplink(Uplink):
-    """An uplink whose rates follow traces.
+class TracedLink(Link):
+    """A link whose rates follow traces.
 
     Attributes:
         trace: The rates.
@@ -162,19 +162,19 @@ class TracedUplink(Uplink):
         """Those on the rates."""
         return self.trace.remarks()
 
-    def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedLink]":
+    def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedCellLink]":
         """The link of each cell."""
         rates = self.trace.of_clients(sim, [client for cell in cells for client in cell.clients])
-        return [TracedLink(sim, cell.clients, rates) for cell in cells]
+        return [TracedCellLink(sim, cell.clients, rates) for cell in cells]
 
 
-class TracedLink(Link):
-    """What the clients of a cell send over."""
+class TracedCellLink(CellLink):
+    """What the clients of a cell send over, or receive."""
 
     def __init__(self, sim: Simulation, clients: Sequence[str], rates: Mapping[str, TracedRate]) -> None:
         self._sim, self._clients, self._rates = sim, clients, rates
 
-    def open(self, client: str, payload: Payload, tx_power_w: float, job: Job) -> TracedUpload:
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> TracedUpload:
         """Begin an upload; power and job change nothing."""
         return TracedUpload(self._sim, self._rates[client], payload.bits)
 
@@ -183,62 +183,11 @@ class TracedLink(Link):
         places: Places,
         begins_s: NDArray[np.float64],
         payload: Payload,
-        tx_power_w: NDArray[np.float64],
         job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
         """Each by itself; by events where a trace would be over, which then is an error if it comes to it."""
-        return _uploads(self._clients, self._rates, places, begins_s, payload)
-
-
-@configuration
-class TracedDownlink(Downlink):
-    """A downlink whose rates follow traces.
-
-    Attributes:
-        trace: The rates.
-    """
-
-    trace: RateTrace = RateTrace()
-
-    def files(self) -> tuple[str, ...]:
-        """That of the rates."""
-        return (self.trace.file,)
-
-    def remarks(self) -> tuple[str, ...]:
-        """Those on the rates."""
-        return self.trace.remarks()
-
-    def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedCellDownlink]":
-        """The downlink of each cell."""
-        rates = self.trace.of_clients(sim, [client for cell in cells for client in cell.clients])
-        return [TracedCellDownlink(sim, cell.clients, rates) for cell in cells]
-
-
-class TracedCellDownlink(CellDownlink):
-    """What the clients of a cell receive over."""
-
-    def __init__(self, sim: Simulation, clients: Sequence[str], rates: Mapping[str, TracedRate]) -> None:
-        self._sim, self._clients, self._rates = sim, clients, rates
-
-    def open(self, client: str, payload: Payload, job: Job) -> TracedUpload:
-        """Begin a download; the job changes nothing."""
-        return TracedUpload(self._sim, self._rates[client], payload.bits)
-
-    def downloads(
-        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
-    ) -> Uploads | None:
-        """Each by itself; by events where a trace would be over, as uploads are."""
-        return _uploads(self._clients, self._rates, places, begins_s, payload)
-
-
-def _uploads(
-    clients: Sequence[str],
-    rates: Mapping[str, TracedRate],
-    places: Places,
-    begins_s: NDArray[np.float64],
-    payload: Payload,
-) -> Uploads | None:
-    """Those of some places; None where a trace would be over before one has ended."""
-    order = np.arange(len(clients))[places]
-    uploads = TracedUploads(begins_s, payload.bits, [rates[clients[int(place)]] for place in order])
-    return uploads if np.isfinite(uploads.ends_s).all() else None
+        order = np.arange(len(self._clients))[places]
+        rates = [self._rates[self._clients[int(place)]] for place in order]
+        uploads = TracedUploads(begins_s, payload.bits, rates)
+        return uploads if np.isfinite(uploads.ends_s).all() else None

@@ -14,25 +14,26 @@ not counted.
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, positive, refuse
-from cosim.links.downlink import Downlink
+from cosim.links.link import Cell, Job, Link
 from cosim.links.model_codec import ModelCodec
-from cosim.links.uplink import Cell, Job
 from cosim.radio.fading import Fading, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import FlatSnr, GivenSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Factors, Propagation
 from cosim.radio.radio import RadioLink, links_of
 from cosim.radio.sharing.band import Sharing
+from cosim.records import DOWN
 from cosim.simulation import Simulation
 
 
 @configuration
-class BaseStation(Downlink, ABC):
+class BaseStation(Link, ABC):
     """Base of the downlinks over the air.
 
     Attributes:
@@ -46,6 +47,7 @@ class BaseStation(Downlink, ABC):
             downloads; else all have received before the round's clock starts. [no source]
     """
 
+    directions: ClassVar[tuple[str, ...]] = (DOWN,)
     link: Propagation = GivenSnr()
     fading: Fading = Rayleigh()
     tx_power_w: float | None = field(positive, default=None)

@@ -17,15 +17,15 @@ Validation: `cosim validate broadcast-latency`, tests/radio/downlink/test_broadc
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration, field, passed_over, positive, refuse
-from cosim.links.downlink import CellDownlink
+from cosim.links.link import ByEvents, Cell, CellLink, Job, Places
 from cosim.links.payload import Payload
-from cosim.links.uplink import ByEvents, Cell, Job, Places, SteadyUpload, SteadyUploads
+from cosim.links.upload import SteadyUpload, SteadyUploads
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.downlink.base_station import BaseStation
 from cosim.radio.radio import RadioLink
@@ -41,6 +41,7 @@ class Broadcast(BaseStation):
         bandwidth_hz: Downlink band of one cell. [no source]
     """
 
+    sends_one_for_all: ClassVar[bool] = True
     bandwidth_hz: float = field(positive, default=20e6)
 
     def __attrs_post_init__(self) -> None:
@@ -50,19 +51,7 @@ class Broadcast(BaseStation):
             fix = "redrawn = EveryEdgeRound, or downlink = Unicast"
             raise refuse("Broadcast", "fading", type(self.fading).__name__, rule, fix)
 
-    def fit(self, system: Any) -> None:
-        """Refuse protocols whose clients do not want the same at the same time."""
-        kind, protocol = type(self).__name__, type(system.protocol).__name__
-        why = None
-        if not system.protocol.plays_edge_rounds:
-            why = f"{protocol} gives clients their jobs one by one, so there is no one to broadcast to"
-        elif not system.protocol.sends_all_the_same:
-            why = f"{protocol} sends each client something of its own"
-        if why is not None:
-            raise ConfigurationError(f"System.downlink = {kind}: {why}. Usual fix: downlink = Unicast.")
-        super().fit(system)
-
-    def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[BroadcastLink]":
+    def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[BroadcastLink]":
         """That of each cell."""
         band = FixedShares(bandwidth_hz=self.bandwidth_hz)
         return [
@@ -71,7 +60,7 @@ class Broadcast(BaseStation):
         ]
 
 
-class BroadcastLink(CellDownlink):
+class BroadcastLink(CellLink):
     """What the clients of one cell listen to.
 
     Args:
@@ -92,7 +81,6 @@ class BroadcastLink(CellDownlink):
     ) -> None:
         self._sim, self._clients, self._link = sim, clients, link
         self._bandwidth_hz, self._power_w, self._num_antennas = bandwidth_hz, power_w, num_antennas
-        self._powers_w = np.full(len(clients), power_w)
         self._places: Places | None = None
         self._sent: tuple[Payload, Job, float] | None = None
 
@@ -100,11 +88,11 @@ class BroadcastLink(CellDownlink):
         """As the radio link says."""
         return super().by_events() if passed_over(self) else self._link.by_events()
 
-    def begin_round(self, num_clients: int, places: Places | None = None) -> None:
+    def begin_round(self, num_clients: int, ends_s: float, places: Places | None = None) -> None:
         """Listen, all of these."""
         self._places, self._sent = places, None
 
-    def open(self, client: str, payload: Payload, job: Job) -> SteadyUpload:
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> SteadyUpload:
         """Listen to what the first who opens begins."""
         wanted = payload, job, self._sim.now_s
         if self._sent is None and self._places is not None:
@@ -117,18 +105,23 @@ class BroadcastLink(CellDownlink):
             )
         return self._broadcast
 
-    def downloads(
-        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+    def uploads(
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
     ) -> SteadyUploads | None:
         """One rate for all, where channels follow from the job."""
-        if self._link.snrs(places, self._powers_w, job) is None:
+        if self._link.snrs(places, job) is None:
             return None
         rate_bps = self.rate_bps(places, job) if len(begins_s) else 1.0
         return SteadyUploads(begins_s, int(payload.bits), np.full(len(begins_s), rate_bps))
 
     def rate_bps(self, places: Places, job: Job) -> float:
         """The slowest's rate, of at least one."""
-        snr = self._link.snrs(places, self._powers_w, job)
+        snr = self._link.snrs(places, job)
         if snr is None:
             names = [self._clients[place] for place in map(int, np.arange(len(self._clients))[places])]
             each = [self._link.snr_per_w(name, self._bandwidth_hz, job) for name in names]

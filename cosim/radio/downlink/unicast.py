@@ -13,16 +13,10 @@ retransmissions are those of an uplink: none.
 Validation: tests/radio/downlink/test_unicast.py.
 """
 
-import math
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cosim.configuration import configuration, passed_over, refuse
-from cosim.links.downlink import CellDownlink
-from cosim.links.payload import Payload
-from cosim.links.uplink import ByEvents, Cell, Job, Places, Upload, Uploads
+from cosim.configuration import configuration, refuse
+from cosim.links.link import Cell
 from cosim.radio.downlink.base_station import BaseStation
 from cosim.radio.radio import RadioLink
 from cosim.radio.sharing.band import Sharing
@@ -46,38 +40,6 @@ class Unicast(BaseStation):
             rule = "a model does not come as a sum"
             raise refuse("Unicast", "sharing", type(self.sharing).__name__, rule, "FixedShares")
 
-    def links(self, sim: Simulation, cells: Sequence[Cell]) -> "list[UnicastLink]":
-        """That of each cell."""
-        return [
-            UnicastLink(link, np.full(len(cell.clients), self.power_w))
-            for cell, link in zip(cells, self.radio_links(sim, cells, self.sharing), strict=True)
-        ]
-
-
-class UnicastLink(CellDownlink):
-    """What the clients of one cell receive over: a radio link, the other way.
-
-    Args:
-        powers_w: What the edge server sends to each with, shape (clients,); the same to all.
-    """
-
-    def __init__(self, link: RadioLink, powers_w: NDArray[np.float64]) -> None:
-        self._link, self._powers_w = link, powers_w
-
-    def by_events(self) -> ByEvents:
-        """As the radio link says."""
-        return super().by_events() if passed_over(self) else self._link.by_events()
-
-    def begin_round(self, num_clients: int, places: Places | None = None) -> None:
-        """Tell the band."""
-        self._link.begin_round(num_clients, math.inf)
-
-    def open(self, client: str, payload: Payload, job: Job) -> Upload:
-        """Receive in the fading block of this instant."""
-        return self._link.open(client, payload, self._powers_w.item(0), job)
-
-    def downloads(
-        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
-    ) -> Uploads | None:
-        """As the band knows them."""
-        return self._link.uploads(places, begins_s, payload, self._powers_w, job)
+    def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> list[RadioLink]:
+        """That of each cell: a radio link the other way, with the power of the edge server."""
+        return self.radio_links(sim, cells, self.sharing)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field
 from cosim.configuration.values import PerGroup, Values, each
-from cosim.links.uplink import Cell, Job
+from cosim.links.link import Cell, Job
 from cosim.radio.propagation.mean_snr import CellSnr, Factors, MeanSnr, Propagation
 from cosim.simulation import Simulation
 from cosim.units import db_to_linear

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field, refuse
 from cosim.draws import Numbers
-from cosim.links.uplink import Cell, Job
+from cosim.links.link import Cell, Job
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.mean_snr import CellSnr, Factors, MeanSnr, Propagation
 from cosim.radio.redrawn import Block, Redrawn

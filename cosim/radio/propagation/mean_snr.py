@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import HELPERS, Port, Shortcuts, configuration, stand_for
-from cosim.links.uplink import Cell, Job
+from cosim.links.link import Cell, Job
 from cosim.simulation import Simulation
 
 Factors = float | NDArray[np.float64]

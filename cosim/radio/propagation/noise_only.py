@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cosim.configuration import between, configuration, field
-from cosim.links.uplink import Cell
+from cosim.links.link import Cell
 from cosim.radio.propagation.link_budget import BudgetedCellSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Propagation
 from cosim.simulation import Simulation

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import HELPERS, Port, Shortcuts, configuration, stand_for
 from cosim.links.payload import Payload
-from cosim.links.uplink import Upload, Uploads
+from cosim.links.upload import Upload, Uploads
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.simulation import Simulation
@@ -62,11 +62,11 @@ class Band(Shortcuts, ABC):
         """Begin an upload in a fading block, which may end before the upload; its rate may be 0."""
 
     def uploads(self, begins_s: NDArray[np.float64], payload: Payload, rates: "Rates") -> Uploads | None:
-        """Uploads of the edge round that has begun, as `Link.uploads`; None: it is played by events."""
+        """Uploads of the edge round that has begun, as `CellLink.uploads`; None: it is played by events."""
         return None
 
     def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float] | None:
-        """Noise on the mean of what some clients have sent, as `Link.deviation_of_mean`.
+        """Noise on the mean of what some clients have sent, as `CellLink.deviation_of_mean`.
 
         Args:
             vectors: Gives their channel vectors, each times the amplitude of its power over the noise, shape

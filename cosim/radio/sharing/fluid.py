@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.instants import instant_after
-from cosim.links.uplink import Uploads
+from cosim.links.upload import Uploads
 
 Rates = Callable[[float], NDArray[np.float64]]
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from cosim.configuration import configuration, field, positive
 from cosim.instants import instant_after
 from cosim.links.payload import Payload
-from cosim.links.uplink import Upload, Uploads
+from cosim.links.upload import Upload, Uploads
 from cosim.names import by_number
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block

@@ -40,7 +40,7 @@ from cosim.configuration import (
 from cosim.draws import uniforms
 from cosim.instants import instant_after, num_periods
 from cosim.links.payload import Payload
-from cosim.links.uplink import Upload
+from cosim.links.upload import Upload
 from cosim.names import by_number
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block

@@ -11,8 +11,8 @@ import cosim
 from analysis.closed_forms.delays.processor_sharing import ProcessorSharing
 from analysis.closed_forms.delays.started_together import StartedTogether
 from analysis.closed_forms.pollaczek_khinchine import PollaczekKhinchine
+from cosim.links.link import Cell, CellLink, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job, Link
 from cosim.names import ClientNames, client_name
 from cosim.simulation import Event, Process, Simulation
 from cosim.units import linear_to_db
@@ -32,13 +32,15 @@ SIZES = {
 SHARED = ProcessorSharing(arrival_rate_per_s=2.0, mean_alone_s=0.25)
 
 
-def link_of(sim: Simulation, sharing: cosim.Sharing, snrs: tuple[float, ...], fading: cosim.Fading) -> Link:
+def link_of(
+    sim: Simulation, sharing: cosim.Sharing, snrs: tuple[float, ...], fading: cosim.Fading
+) -> CellLink:
     """What clients of these mean SNRs send over, in one cell."""
     given = cosim.GivenSnr(snr_db=cosim.PerClient(values=tuple(map(linear_to_db, snrs))))
     radio = cosim.Radio(sharing=sharing, link=given, fading=fading)
     num = len(snrs)
     cell = Cell("edge-00", ClientNames(0, num), np.full(num, 100.0), np.full(num, POWER_W))
-    return radio.links(sim, [cell])[0]
+    return radio.of_cells(sim, [cell])[0]
 
 
 @attrs.frozen(kw_only=True)
@@ -114,7 +116,7 @@ class SharedBand(Law):
             if number is None:
                 return
             starts_s[number], bits = sim.now_s, alone_s[number] * BANDWIDTH_HZ
-            upload = link.open(client_name(number), Payload(bits / 32.0, bits), POWER_W, Job(0, 0, 0))
+            upload = link.open(client_name(number), Payload(bits / 32.0, bits), Job(0, 0, 0), POWER_W)
 
             def end(_done: Event) -> None:
                 ends_s[number] = sim.now_s
@@ -176,7 +178,7 @@ class Together(Law):
 
         def send(number: int) -> Process:
             payload = Payload(self.payload_bits / 32.0, self.payload_bits)
-            upload = link.open(client_name(number), payload, POWER_W, Job(0, 0, 0))
+            upload = link.open(client_name(number), payload, Job(0, 0, 0), POWER_W)
             yield from sim.spend(client_name(number), "send", upload.done)
             ends_s[number] = sim.now_s
 

@@ -10,8 +10,8 @@ import numpy as np
 import cosim
 from analysis.closed_forms.delays.faded_upload import FadedUpload
 from analysis.closed_forms.delays.success_counts import SuccessCounts
+from cosim.links.link import Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Job
 from cosim.names import client_name
 from cosim.simulation import Dropped, Process, Simulation
 from scenarios.validate.delays.bands import POWER_W, link_of
@@ -204,7 +204,7 @@ class Retransmissions(Law):
         attempts, times_s = np.zeros(num_messages), np.zeros(num_messages)
 
         def attempt(number: int) -> Process:
-            upload = link.open(client_name(0), payload, POWER_W, Job(0, 0, number))
+            upload = link.open(client_name(0), payload, Job(0, 0, number), POWER_W)
             try:
                 yield from sim.spend(client_name(0), "send", upload.done)
             finally:

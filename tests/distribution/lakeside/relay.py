@@ -6,7 +6,7 @@ from lakeside.service import Gamma
 
 
 @configuration
-class Relay(cosim.Uplink):
+class Relay(cosim.Link):
     """A relay in every cell.
 
     Attributes:
@@ -17,18 +17,18 @@ class Relay(cosim.Uplink):
     handling: cosim.ServiceLaw = Gamma()
     rate_bps: float = field(positive, default=1e5)
 
-    def links(self, sim, cells):
+    def of_cells(self, sim, cells):
         """The relay of each cell."""
         return [RelayLink(sim, self) for _ in cells]
 
 
-class RelayLink(cosim.Link):
+class RelayLink(cosim.CellLink):
     """The relay of a cell."""
 
     def __init__(self, sim, relay):
         self.sim, self.relay = sim, relay
 
-    def open(self, client, payload, tx_power_w, job):
+    def open(self, client, payload, job, tx_power_w=None):
         """Begin; the wait of a job is drawn by its number."""
         (wait_s,) = self.relay.handling.draw(self.sim.stream(client, "relay", job.number), 1)
         return cosim.SteadyUpload(self.sim, payload.bits, self.relay.rate_bps, wait_s=float(wait_s))

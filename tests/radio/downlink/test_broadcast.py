@@ -8,8 +8,8 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, Never, Simulation, run
+from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job
 from cosim.testing import small_system
 
 BITS = 32 * (12 * 8 + 8 * 4)
@@ -98,10 +98,10 @@ def test_who_leaves_does_not_shorten_it():
     sim = Simulation(seed=1)
     names = tuple(f"client-{number:04d}" for number in range(3))
     cell = Cell("edge-00", names, np.ones(3), np.ones(3))
-    link = attrs.evolve(STILL, link=cosim.GivenSnr(snr_db=cosim.PerClient(values=CELLS[0]))).links(
+    link = attrs.evolve(STILL, link=cosim.GivenSnr(snr_db=cosim.PerClient(values=CELLS[0]))).of_cells(
         sim, [cell]
     )[0]
-    link.begin_round(3, np.arange(3))
+    link.begin_round(3, math.inf, np.arange(3))
 
     def process():
         fast, slow, third = (link.open(name, Payload(128, BITS), Job(1, 0, 0)) for name in names)

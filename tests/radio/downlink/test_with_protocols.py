@@ -53,7 +53,7 @@ DOWNLINKS = {
 }
 
 
-def refusal(name: str, downlink: cosim.Downlink) -> str | None:
+def refusal(name: str, downlink: cosim.Link) -> str | None:
     """What the downlink says; None: it runs."""
     if isinstance(downlink, cosim.Broadcast):
         if name in ONE_BY_ONE:

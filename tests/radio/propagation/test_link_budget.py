@@ -19,7 +19,7 @@ from cosim import (
     Rayleigh,
     Simulation,
 )
-from cosim.links.uplink import Cell, Job
+from cosim.links.link import Cell, Job
 from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.propagation.link_budget import Budget
 from cosim.radio.radio import RadioLink
@@ -45,7 +45,7 @@ def link_of(
 ) -> RadioLink:
     """The link of the only cell."""
     cell = Cell(edge, clients, distance_m, np.full(len(clients), tx_power_w))
-    return radio.links(Simulation(seed), [cell])[0]
+    return radio.of_cells(Simulation(seed), [cell])[0]
 
 
 def gains(radio: Radio, rounds, clients=CLIENTS, **where) -> list[list[float]]:

@@ -35,7 +35,7 @@ from cosim import (
 )
 from cosim.devices.local_steps import SameSteps
 from cosim.learning.learner import Learner
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.network import nodes_of
 from cosim.radio.fading import _gaussian
 from cosim.radio.sharing import reception as room

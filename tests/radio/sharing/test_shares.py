@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cosim.links.link import Job as Round
 from cosim.links.payload import Payload
-from cosim.links.uplink import Job as Round
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.propagation.given_snr import FlatSnr

@@ -7,10 +7,10 @@ import pytest
 import cosim
 from cosim import ConfigurationError, Never, SlottedAloha
 from cosim.draws import uniforms
+from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
-from cosim.links.uplink import Cell, Job
 from cosim.simulation import Simulation
-from cosim.testing import check_system, check_uplink, small_system
+from cosim.testing import check_link, check_system, small_system
 
 SLOT_S, BAND_HZ = 1e-3, 1e6
 JOB = Job(1, 0, 0)
@@ -29,14 +29,14 @@ def radio(**changes: object) -> cosim.Radio:
 def link_of(uplink: cosim.Radio, num_clients: int, sim: Simulation):
     names = tuple(f"client-{number:04d}" for number in range(num_clients))
     cell = Cell("edge-00", names, np.full(num_clients, 100.0), np.full(num_clients, 0.2))
-    return uplink.links(sim, [cell])[0], names
+    return uplink.of_cells(sim, [cell])[0], names
 
 
 def sent(sim, link, client, bits, begin_s=0.0):
     """The slots in which a client begins to send, and when it has arrived."""
     if begin_s:
         yield sim.timer(begin_s)
-    upload, slots = link.open(client, Payload(1, bits), 0.2, JOB), []
+    upload, slots = link.open(client, Payload(1, bits), JOB, 0.2), []
     while True:
         yield upload.granted
         slots.append(sim.now_s / SLOT_S)
@@ -101,13 +101,13 @@ def test_a_cut_packet_has_not_been_sent():
     link, (client,) = link_of(radio(transmit_probability=1.0), 1, sim)
 
     def process():
-        upload = link.open(client, Payload(1, 5000.0), 0.2, JOB)
+        upload = link.open(client, Payload(1, 5000.0), JOB, 0.2)
         yield sim.timer(2.5 * SLOT_S)
         upload.close()
         left = upload.bits_left
         yield sim.timer(1.0)
         assert not upload.done.triggered
-        again = link.open(client, Payload(1, 1000.0), 0.2, JOB)
+        again = link.open(client, Payload(1, 1000.0), JOB, 0.2)
         yield again.done
         return left
 
@@ -145,7 +145,7 @@ def test_sending_takes_power_in_its_slots_only():
 
 
 def test_the_contract_and_every_protocol():
-    check_uplink(radio(bandwidth_hz=1e7, num_channels=2))
+    check_link(radio(bandwidth_hz=1e7, num_channels=2))
     for protocol in (cosim.Hist(training=small_system().protocol.training), cosim.FedBuff()):
         small = small_system(plays_rounds=protocol.plays_rounds)
         check_system(attrs.evolve(small, protocol=protocol, uplink=radio(bandwidth_hz=1e7)))

@@ -1,0 +1,263 @@
+"""Link: the port of the ways between clients and their edge servers, of updates up and of models down.
+
+A `Link` gives each cell a `CellLink`, and a system has one in each direction. A client opens an upload on it,
+waits without power until the upload is granted, sends until it is done, and closes it, also where a deadline
+cuts it off. A download is an upload that goes the other way: the client receives.
+What is known of a link beforehand is an object of its own, which planners and selection rules ask.
+
+Scope and limitations: a client that sends takes its transmit and its static power, one that receives its
+receiving and its static power; what servers take is not counted. No plan knows how long a download takes, so
+protocols that plan are refused where it counts.
+
+Usage::
+
+    @configuration
+    class Cable(Link):
+        \"\"\"A cable from each client to its edge server.
+
+        Attributes:
+            rate_bps: Rate of a cable. [no source]
+        \"\"\"
+
+        rate_bps: float = field(positive, default=1e6)
+
+        def of_cells(self, sim, cells):
+            return [CableLink(sim, self.rate_bps) for _ in cells]
+
+    class CableLink(CellLink):
+        def __init__(self, sim, rate_bps):
+            self.sim, self.rate_bps = sim, rate_bps
+
+        def open(self, client, payload, job, tx_power_w=None):
+            return SteadyUpload(self.sim, payload.bits, self.rate_bps)
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import (
+    HELPERS,
+    ConfigurationError,
+    Port,
+    Shortcuts,
+    configuration,
+    passed_over,
+    stand_for,
+)
+from cosim.links.model_codec import ModelCodec
+from cosim.links.payload import Payload
+from cosim.links.upload import Upload, Uploads
+from cosim.records import DOWN, UP
+from cosim.simulation import Simulation
+
+Places = NDArray[np.int64] | slice
+"""Which clients of a cell."""
+
+
+class Job(NamedTuple):
+    """What a client is asked to do once.
+
+    Attributes:
+        global_round: From 1; `NO_ROUND` where it belongs to none, as the edge round.
+        number: Of the edge rounds since the start, from 0, or of the client's own jobs.
+    """
+
+    global_round: int
+    edge_round: int
+    number: int
+
+    @classmethod
+    def of_round(cls, global_round: int, edge_round: int, num_edge_rounds: int) -> "Job":
+        """Everybody's in an edge round; global rounds are counted from 1, edge rounds from 0."""
+        return cls(global_round, edge_round, (global_round - 1) * num_edge_rounds + edge_round)
+
+
+class Cell(NamedTuple):
+    """A cell as a link sees it; arrays have shape (clients,).
+
+    Attributes:
+        edge: Name of its edge server.
+        clients: Names of its clients, in their order.
+        distance_m: Distances of the clients to the edge server.
+        tx_power_w: Their highest transmit powers.
+    """
+
+    edge: str
+    clients: Sequence[str]
+    distance_m: NDArray[np.float64]
+    tx_power_w: NDArray[np.float64]
+
+
+class ByEvents(NamedTuple):
+    """Why a link is played by events.
+
+    Attributes:
+        field: The field of its part that has no arrays; None: the part as a whole.
+        method: The method, as Class.method, for which arrays do not stand; None: there are none.
+    """
+
+    field: str | None
+    method: str | None
+
+
+class KnownLink(ABC):
+    """What is known of a cell's link at an instant, before anything is sent.
+
+    Attributes:
+        num_at_once: Clients that may send at the same time, while others wait; None: all.
+    """
+
+    num_at_once: int | None = None
+
+    @abstractmethod
+    def share_hz(self, num_clients: int) -> float:
+        """The bandwidth that each of so many clients can count on in an edge round."""
+
+    @abstractmethod
+    def snr_per_w(self, client: str, bandwidth_hz: float, job: Job) -> float:
+        """SNR of a client that sends at 1 W in a bandwidth."""
+
+    @abstractmethod
+    def upload_s(self, client: str, payload: Payload, tx_power_w: float, num_clients: int, job: Job) -> float:
+        """How long an upload takes, once it is granted, where so many clients take part."""
+
+
+class CellLink(Shortcuts, ABC):
+    """What the clients of a cell send over, or receive.
+
+    Attributes:
+        sends_while_queued: True if clients send, at their power, while what they have sent waits behind that
+            of others. Else an upload that waits has an event `granted`.
+        ends_together: True if the uploads of an edge round end at the same instant.
+    """
+
+    sends_while_queued: ClassVar[bool] = False
+    ends_together: ClassVar[bool] = False
+
+    shortcuts = stand_for(uploads=("open", HELPERS))
+
+    @property
+    def known(self) -> KnownLink | None:
+        """What is known of it beforehand; None: nothing."""
+        return None
+
+    def known_to(self, asker: str) -> KnownLink:
+        """What is known of it, for a part that needs it.
+
+        Raises:
+            ConfigurationError: Nothing is known of it.
+        """
+        if self.known is None:
+            raise ConfigurationError(
+                f"{asker}: asks for rates and gains beforehand, and of a {type(self).__name__} none are "
+                "known. Usual fix: System.uplink = Radio with FixedShares, or a part that goes without."
+            )
+        return self.known
+
+    def begin_round(self, num_clients: int, ends_s: float, places: Places | None = None) -> None:
+        """Take note of an edge round of so many clients that begins now and ends by then.
+
+        Args:
+            places: The participants' among the clients of the cell, ascending; None: any so many at a time,
+                for protocols without edge rounds.
+        """
+
+    def by_events(self) -> ByEvents:
+        """Why `uploads` knows no arrays."""
+        return ByEvents(None, passed_over(self))
+
+    @abstractmethod
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload | None:
+        """Begin an upload at this instant; None: all of it is there.
+
+        Args:
+            tx_power_w: Transmit power; None: the client's highest, or in a downlink the edge server's.
+        """
+
+    def uploads(
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
+    ) -> Uploads | None:
+        """The uploads of the edge round that has begun, as arrays, where their ends follow from their begins.
+
+        To the last bit those of `open`, if none is closed before it is done but all at once at the end of the
+        round. None: the round is played by events.
+
+        Args:
+            places: The participants' among the clients of the cell, ascending.
+            begins_s: When each would open its upload, shape (participants,), none before this instant.
+            tx_power_w: Of each client of the cell, shape (clients,); None as in `open`.
+        """
+        return None
+
+    def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
+        """Noise on the mean of what these clients have sent, in the accumulated gradients.
+
+        Args:
+            powers_w: Client -> its highest transmit power.
+
+        Returns:
+            Finds the standard deviation for each parameter, when the mean is read; None: updates arrive one
+            by one and free of noise.
+        """
+        return None
+
+
+@configuration
+class Link(Port, ABC):
+    """The way between clients and their edge servers, in one direction.
+
+    Attributes:
+        directions: In which it can be used: up, for updates, or down, for models; a class says so.
+        sends_one_for_all: True if all clients of an edge round receive the same transmission; then protocols
+            that send each its own, or at a time of its own, are refused.
+    """
+
+    directions: ClassVar[tuple[str, ...]] = (UP, DOWN)
+    sends_one_for_all: ClassVar[bool] = False
+
+    @property
+    def takes_time(self) -> bool:
+        """False if everything arrives at once."""
+        return True
+
+    @property
+    def loses_updates(self) -> bool:
+        """True if some uploads never end; then a protocol that waits for all is refused."""
+        return False
+
+    @property
+    def adds_up(self) -> bool:
+        """True if only the mean of a cell's updates arrives; then a protocol that wants each is refused."""
+        return False
+
+    @property
+    def finite_moments(self) -> float:
+        """How many moments of the time of an upload are finite (`cosim.beforehand.heavy_tails`)."""
+        return math.inf
+
+    @property
+    def model_codec(self) -> ModelCodec | None:
+        """What models are on their way down; None: they arrive as they are, with bits by `System.codec`."""
+        return None
+
+    @property
+    def counts_in_round(self) -> bool:
+        """True if an edge round's deadline, its first so many and energy budgets count the downloads.
+
+        Else all participants have received before the round's clock starts, and each waits for the others.
+        """
+        return True
+
+    @abstractmethod
+    def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellLink]:
+        """The link of each cell, in their order; asked once for a simulation."""
