@@ -298,7 +298,10 @@ NO_UPLINKS = ("os:system", "own_parts:ConstantLink", "own_parts:Noise", "cosim.r
 
 @pytest.mark.parametrize("kind", NO_UPLINKS)
 def test_a_kind_that_is_no_such_part_is_refused(kind):
-    with pytest.raises(ConfigurationError, match="'kind' must be one of PublicNetwork, Radio, TracedLink"):
+    with pytest.raises(
+        ConfigurationError,
+        match="'kind' must be one of Broadcast, Instantaneous, PublicNetwork, Radio, TracedLink, Unicast",
+    ):
         from_dict(cosim.System, {"uplink": {"kind": kind}})
 
 

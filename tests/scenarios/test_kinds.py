@@ -80,7 +80,10 @@ def test_without_such_options_nothing_changes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--uplink.kind", "X"], "must be one of PublicNetwork, Radio, TracedLink"),
+        (
+            ["--uplink.kind", "X"],
+            "must be one of Broadcast, Instantaneous, PublicNetwork, Radio, TracedLink, Unicast",
+        ),
         (["--seed.kind", "X"], "--seed.kind: System has no part 'seed'"),
         (["--nothing.at.all.kind", "X"], "System has no part 'nothing'"),
         (
