@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import Port, between, configuration, field, positive, refuse
 from cosim.draws import Numbers
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.simulation import Simulation
 
 

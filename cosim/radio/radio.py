@@ -4,7 +4,7 @@ The clients of a cell share its band (`sharing`) over channels with a mean SNR (
 fading (`fading`). Plans know the channels, but for errors of the gains (`gain_errors`).
 
 Scope and limitations: cells do not disturb each other. The downlink is a part of its own
-(`cosim.links.downlink`).
+(`System.downlink`).
 """
 
 import math

@@ -147,7 +147,7 @@ class ArrayRound:
             received: What each receives first (`downloads_of`); None: models are there at once.
             receives_first: Whether all have received before the round's clock starts.
         """
-        fleet, now_s, job = clients.fleet, sim.now_s, work.job
+        now_s, job = sim.now_s, work.job
         clock_s, begin_s = now_s, now_s if received is None else received.ends_s
         if received is not None and receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))

@@ -19,7 +19,7 @@ from cosim import (
     TrainingTime,
 )
 from cosim.draws import Numbers
-from cosim.links.uplink import Job
+from cosim.links.link import Job
 from cosim.names import ClientNames
 from cosim.testing import small_system
 
