@@ -81,11 +81,14 @@ class Numbers(Sequence[str]):
 
     def some(self, which: NDArray[np.int64]) -> "Numbers":
         """Those at some places of this order."""
-        own = self.places
-        places = (np.arange(own.start, own.stop) if isinstance(own, slice) else own)[which]
+        own, names = self.places, SomeNames(self.names, which)
+        places = own.start + which if isinstance(own, slice) else own[which]
+        first, last = (int(places.min()) // BLOCK, int(places.max()) // BLOCK) if len(places) else (0, 0)
+        if last - first <= len(places):
+            return Numbers(names, self.kind, self.blocks[first : last + 1], places - first * BLOCK)
         used, of_own = np.unique(places // BLOCK, return_inverse=True)
-        blocks = tuple(self.blocks[place] for place in used.tolist()) or self.blocks[:1]
-        return Numbers(SomeNames(self.names, which), self.kind, blocks, of_own * BLOCK + places % BLOCK)
+        blocks = tuple(self.blocks[place] for place in used.tolist())
+        return Numbers(names, self.kind, blocks, of_own * BLOCK + places % BLOCK)
 
 
 class Draws:

@@ -1,7 +1,7 @@
 """Network: the nodes of a system, on a clock."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -15,17 +15,16 @@ from cosim.configuration import ConfigurationError, Port, form_of, parts_of, pas
 from cosim.data.dataset import Dataset
 from cosim.devices.availability import Availability, Cause, Windows
 from cosim.devices.charge import Charge
-from cosim.devices.client import Client
+from cosim.devices.client import Route
 from cosim.devices.devices import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence
 from cosim.devices.rest import Rest, Rests
 from cosim.draws import Numbers
 from cosim.global_generators import seeded
-from cosim.learning.graph.pending import PendingState
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.own_models import OwnModels
-from cosim.links.link import ByEvents, Cell, CellLink, Job
+from cosim.links.link import ByEvents, Cell, Job
 from cosim.names import CLOUD, ClientNames, client_name, edge_name
 from cosim.servers.array_round import downloads_of
 from cosim.servers.cloud import Cloud, VersionReport
@@ -39,10 +38,6 @@ from cosim.topology.topology import Topology
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
-
-
-Held = Callable[[], Sequence[Callable[[], NDArray[np.int64]]]]
-"""Gives what tells each client's samples at an instant."""
 
 
 def nodes_of(
@@ -99,19 +94,20 @@ def nodes_of(
     _check_number(system.uplink, "of_cells", "links", len(links), "cells", len(cells))
     _check_number(system.downlink, "of_cells", "links", len(downlinks), "cells", len(cells))
     edges, states = [], {}
+    fleet = Fleet(
+        devices,
+        lambda number: held()[number](),
+        states,
+        _availabilities(sim, devices, {} if rests is None else rests.charges),
+        None if rests is None else rests.rest,
+    )
     rounds = RoundClock(learns=system.evaluation.learns)
-    availabilities = _availabilities(sim, devices, {} if rests is None else rests.charges)
     for cell, first, link, downlink in zip(cells, firsts, links, downlinks, strict=False):
-        own = slice(first, first + len(cell.clients))
-        there = None if availabilities is None else availabilities[own]
-        make = partial(_client, cell, first, devices, there, link, downlink, held, states)
-        fleet = Fleet(cell.edge, cell.clients, devices[own], there, make, rests and rests.rest[own])
         edges.append(
             EdgeServer(
                 name=cell.edge,
-                clients=Clients(fleet),
-                link=link,
-                downlink=downlink if system.downlink.takes_time else None,
+                route=Route(cell.edge, link, downlink if system.downlink.takes_time else None),
+                clients=Clients(fleet, slice(first, first + len(cell.clients))),
                 receives_first=not system.downlink.counts_in_round,
                 backhaul=system.topology,
                 states=states,
@@ -121,6 +117,7 @@ def nodes_of(
         )
     cloud = Cloud(
         edges=tuple(edges),
+        fleet=fleet,
         learner=learner,
         shape=learner.shape,
         end=system.end,
@@ -143,7 +140,7 @@ def nodes_of(
         known=known,
         states=states,
     )
-    cloud.workload.check(edge.clients.fleet for edge in edges)
+    cloud.workload.check(fleet.names)
     system.protocol.check(cloud)
     if system.evaluation.learns:
         headline = learner.task.headline_of(data())
@@ -170,7 +167,8 @@ def nodes_of(
                 rows_of_a_job=rows_of_a_job(system, rests),
             )
             if rests is not None:
-                rests.written_by, rounds.played.cells = rounds.played, [edge.clients for edge in edges]
+                rests.written_by = rounds.played
+                rounds.played.cells = {edge.name: edge.clients for edge in edges}
     return cloud
 
 
@@ -193,26 +191,25 @@ def needs_events(system: System, cloud: Cloud) -> str | None:
     """The part that has not said how it is played on arrays; None: all have."""
     if not system.protocol.plays_common_rounds:
         return f"System.protocol = {type(system.protocol).__name__}"
-    for edge in cloud.edges:
-        if (presence := edge.clients.fleet.devices.come_and_go) is not None:
-            return f"{type(presence).__name__}, the presence of clients,"
-        if edge.clients.fleet.devices.have_batteries:
-            return f"{type(system.devices).__name__}.battery"
+    if (presence := cloud.fleet.devices.come_and_go) is not None:
+        return f"{type(presence).__name__}, the presence of clients,"
+    if cloud.fleet.devices.have_batteries:
+        return f"{type(system.devices).__name__}.battery"
     waiting, payload = system.protocol.waiting, cloud.workload.of().upload
     nobody, nothing, job = np.empty(0, dtype=np.int64), np.empty(0), Job(1, 0, 0)
     if form_of(waiting) == "events":
         return f"{type(waiting).__name__}, the rule of waiting,"
+    none = Clients(cloud.fleet, nobody)
     for edge in cloud.edges:
-        if edge.downlink is not None and (
-            downloads_of(edge.downlink, 0.0, Clients(edge.clients.fleet, nobody), payload, job) is None
-        ):
-            return _named(system, "downlink", edge.downlink.by_events())
-        waits = edge.downlink is not None and edge.receives_first and not edge.downlink.ends_together
-        if waits and edge.clients.fleet.rest is not None:
+        uplink, downlink = edge.route.uplink, edge.route.downlink
+        if downlink is not None and downloads_of(downlink, 0.0, nobody, none, payload, job) is None:
+            return _named(system, "downlink", downlink.by_events())
+        waits = downlink is not None and edge.receives_first and not downlink.ends_together
+        if waits and cloud.fleet.rest is not None:
             return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
-        uploads = edge.link.uploads(nobody, nothing, payload, job)
+        uploads = uplink.uploads(nobody, nothing, payload, job)
         if uploads is None:
-            return _named(system, "uplink", edge.link.by_events())
+            return _named(system, "uplink", uplink.by_events())
         if waiting.upload_s is not None and not uploads.stand_alone:
             return f"System.uplink = {type(system.uplink).__name__}, where uploads are given up,"
     return None
@@ -229,30 +226,6 @@ def _named(system: System, way: str, why: ByEvents) -> str:
 
 def _by_method(part: Port, method: str | None) -> str:
     return type(part).__name__ + ("" if method is None else f" ({method})")
-
-
-def _client(
-    cell: Cell,
-    first: int,
-    devices: DeviceArrays,
-    there: Sequence[Availability] | None,
-    link: CellLink,
-    downlink: CellLink,
-    held: Held,
-    states: dict[str, PendingState],
-    place: int,
-) -> Client:
-    """The client at a place of a cell, whose first has this number."""
-    return Client(
-        name=cell.clients[place],
-        edge=cell.edge,
-        device=devices[first + place],
-        downlink=downlink,
-        link=link,
-        samples_now=lambda: held()[first + place](),
-        availability=None if there is None or there[place].is_always else there[place],
-        states=states,
-    )
 
 
 def _charges(sim: Simulation, devices: DeviceArrays) -> dict[str, Charge]:

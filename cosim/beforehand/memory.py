@@ -57,13 +57,14 @@ def check_memory(system: Any, cloud: Cloud) -> None:
     Raises:
         ConfigurationError: Who, what is needed, what there is, and the usual fix.
     """
-    if all(np.isinf(edge.clients.fleet.devices.memory_bits).all() for edge in cloud.edges):
+    memory_bits = cloud.fleet.devices.memory_bits
+    if np.isinf(memory_bits).all():
         return
     for edge, load in zip(cloud.edges, system.protocol.loads(cloud), strict=True):
-        fleet, needed = edge.clients.fleet, TrainingMemory.of(system, load)
-        for place in np.flatnonzero(fleet.devices.memory_bits < sum(needed)).tolist():
+        own_bits, needed = memory_bits[edge.clients.which], TrainingMemory.of(system, load)
+        for place in np.flatnonzero(own_bits < sum(needed)).tolist():
             raise ConfigurationError(
-                f"{fleet.names[place]} has {fleet.devices.memory_bits[place]:.4g} bits of memory, and "
+                f"{edge.clients.names[place]} has {own_bits[place]:.4g} bits of memory, and "
                 f"training takes {sum(needed):.4g}: {needed.model_bits:.4g} for weights and gradients, "
                 f"{needed.state_bits:.4g} for the state of its rules, {needed.activation_bits:.4g} for the "
                 "activations of a mini-batch. Usual fix: a smaller batch_size or model, or more "

@@ -4,7 +4,7 @@ What it learns is asked for at an instant and computed when somebody reads it (`
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -19,7 +19,7 @@ from cosim.learning.graph.pending import PendingState, PendingUpdate
 from cosim.links.link import CellLink, Job
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
-from cosim.names import codec_of, personal_of
+from cosim.names import client_name, codec_of, personal_of
 from cosim.records import DONE, DOWN, UP, Fate, Transfer
 from cosim.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of
 from cosim.units import ENERGY_ROUNDING
@@ -33,11 +33,26 @@ def _whole_bits(_assignment: Any, attribute: Any, payload: Payload) -> None:
         )
 
 
+class Route(NamedTuple):
+    """The way of a job's bits between clients and their edge server.
+
+    Attributes:
+        edge: Name of the edge server.
+        uplink: What they send over.
+        downlink: What they receive over; None: models are with them at once.
+    """
+
+    edge: str
+    uplink: CellLink
+    downlink: CellLink | None = None
+
+
 @attrs.frozen(kw_only=True)
 class Assignment:
     """What a client is asked to do in one edge round.
 
     Attributes:
+        route: The way of its bits.
         job: Which one it is.
         request: Makes a client's pending update, as of the instant at which it is called.
         cycles: What the training costs the processor.
@@ -49,6 +64,7 @@ class Assignment:
         energy_budget_j: What the client may spend, after which it stops; None: without limit.
     """
 
+    route: Route
     job: Job
     request: "Request"
     cycles: float
@@ -65,26 +81,25 @@ Request = Callable[[Simulation, "Client", Assignment], PendingUpdate]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Client:
-    """A device, its links and its samples.
+    """A device and its samples.
 
     Attributes:
-        downlink: What it receives over, with the others of its cell.
-        link: What it sends over, with the others of its cell.
+        number: Of all clients of the run, from 0.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
         availability: Whether it is there; None: it always is.
         states: What each node of the run keeps from one training to its next, by name.
-        numbers: What it draws by.
+        alone: It alone, as what gives the numbers of many takes it.
     """
 
-    name: str
-    edge: str
+    number: int
     device: Device
-    downlink: CellLink
-    link: CellLink
     samples_now: Callable[[], np.ndarray]
     availability: Availability | None = None
     states: dict[str, PendingState] = attrs.field(factory=dict)
-    numbers: Numbers = attrs.field(
+    name: str = attrs.field(
+        init=False, default=attrs.Factory(lambda self: client_name(self.number), takes_self=True)
+    )
+    alone: Numbers = attrs.field(
         init=False, default=attrs.Factory(lambda self: Numbers.of([self.name]), takes_self=True)
     )
 
@@ -135,7 +150,9 @@ class Client:
         became = outcome.reason if isinstance(outcome, Dropped) else DONE
         global_round, edge_round, number = assignment.job
         sim._trace.fates.append(
-            Fate(self.name, self.edge, number, global_round, edge_round, start_s, sim.now_s, became)
+            Fate(
+                self.name, assignment.route.edge, number, global_round, edge_round, start_s, sim.now_s, became
+            )
         )
         return outcome
 
@@ -172,7 +189,8 @@ class Client:
         Returns:
             What is left of the energy, or `Dropped`.
         """
-        download = self.downlink.open(self.name, assignment.download, assignment.job)
+        downlink = assignment.route.downlink
+        download = None if downlink is None else downlink.open(self.name, assignment.download, assignment.job)
         if download is None:
             return most_j
         return (yield from self._carry(sim, download, assignment, DOWN, self.receive_w, most_j))
@@ -182,7 +200,7 @@ class Client:
         update = assignment.request(sim, self, assignment)
         cpu = self.cpu.at(assignment.frequency_hz)
         planned_s = np.array([cpu.duration_s(assignment.cycles)])
-        lasts_s = self.device.training_time.training_s(sim, self.numbers, assignment.job, planned_s)
+        lasts_s = self.device.training_time.training_s(sim, self.alone, assignment.job, planned_s)
         yield from sim.spend(self.name, "train", lasts_s.item(0), cpu.power_w, assignment.job.number)
         self.keep(update)
         return update
@@ -204,7 +222,8 @@ class Client:
         """
         tx_power_w = self.tx_power_w if assignment.tx_power_w is None else assignment.tx_power_w
         send_w = tx_power_w + self.cpu.static_power_w
-        upload = self.link.open(self.name, assignment.payload, assignment.job, tx_power_w)
+        uplink = assignment.route.uplink
+        upload = uplink.open(self.name, assignment.payload, assignment.job, tx_power_w)
         return (yield from self._carry(sim, upload, assignment, UP, send_w, most_j))
 
     def _carry(
@@ -230,7 +249,7 @@ class Client:
             sim._trace.transfers.append(
                 Transfer(
                     self.name,
-                    self.edge,
+                    assignment.route.edge,
                     global_round,
                     edge_round,
                     start_s,

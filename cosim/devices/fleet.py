@@ -1,7 +1,12 @@
-"""Fleet: the clients of a cell, as arrays in their order, and one by one when somebody asks."""
+"""Fleet: all clients of a run, as arrays by their numbers, and one by one when asked for.
+
+`Clients` is the one view of it: some clients, by their numbers in the run. What has one element for each
+client of a run is indexed by `Clients.which`; what has one for each client of a cell, as its links have, by
+`Clients.places_in`.
+"""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import overload
 
 import numpy as np
@@ -13,73 +18,66 @@ from cosim.devices.devices import DeviceArrays
 from cosim.devices.rest import Rest
 from cosim.devices.training_time import TrainingTime
 from cosim.draws import Numbers
+from cosim.learning.graph.pending import PendingState
 from cosim.links.link import Job, Places
+from cosim.names import ClientNames
 from cosim.simulation import Simulation
 
 
 class Fleet:
-    """The clients of a cell.
+    """All clients of a run.
 
     Args:
-        edge: Name of its edge server.
-        names: In the order of their numbers.
-        make: Gives the client at a place of this order.
-        rest: Theirs between their activities; None: they take no power then.
-
-    Attributes:
-        availabilities: Whether each is there, in this order; None: all always are.
+        devices: Of each client, in the order of their numbers.
+        samples_now: Gives the samples of a client at this instant, by its number.
+        states: What each node of the run keeps from one training to its next, by name.
+        availabilities: Whether each is there; None: all always are.
+        rest: Of all; None: devices take no power between their activities.
     """
 
     def __init__(
         self,
-        edge: str,
-        names: Sequence[str],
         devices: DeviceArrays,
-        availabilities: Sequence[Availability] | None,
-        make: Callable[[int], Client],
+        samples_now: Callable[[int], NDArray[np.int64]],
+        states: dict[str, PendingState],
+        availabilities: Sequence[Availability] | None = None,
         rest: Rest | None = None,
     ) -> None:
-        self.edge, self.names, self.devices, self.rest = edge, names, devices, rest
-        self.availabilities = availabilities
-        self._make = make
+        self.names, self.devices = Numbers.of(ClientNames(0, len(devices))), devices
+        self.availabilities, self.rest = availabilities, rest
+        self._samples_now, self._states = samples_now, states
         self._made: dict[int, Client] = {}
 
-    def client(self, place: int) -> Client:
-        """The client at a place."""
-        found = self._made.get(place)
+    def client(self, number: int) -> Client:
+        """The client of a number."""
+        found = self._made.get(number)
         if found is None:
-            found = self._made[place] = self._make(place)
+            found = self._made[number] = self._client(number)
         return found
 
-    def are_there(self) -> NDArray[np.bool_]:
-        """Who is there at this instant, shape (clients,)."""
-        if self.availabilities is None:
-            return np.ones(len(self.names), dtype=bool)
-        return np.array([one.is_there for one in self.availabilities], dtype=bool)
-
-    @cached_property
-    def numbers(self) -> Numbers:
-        """What they draw by."""
-        return Numbers.of(self.names)
-
-    @cached_property
-    def place_of(self) -> dict[str, int]:
-        """Name -> place."""
-        return {name: place for place, name in enumerate(self.names)}
+    def _client(self, number: int) -> Client:
+        there = None if self.availabilities is None else self.availabilities[number]
+        return Client(
+            number=number,
+            device=self.devices[number],
+            samples_now=partial(self._samples_now, number),
+            availability=None if there is None or there.is_always else there,
+            states=self._states,
+        )
 
     @cached_property
     def train_w(self) -> NDArray[np.float64]:
-        """Their powers while they train."""
+        """Power of each while it trains, shape (clients of the run,)."""
         return self.devices.train_w
 
     @cached_property
     def send_w(self) -> NDArray[np.float64]:
-        """Their powers while they send."""
+        """Power of each while it sends, shape (clients of the run,)."""
         return self.devices.tx_power_w + self.devices.static_power_w
 
     @cached_property
     def receive_w(self) -> NDArray[np.float64]:
-        """Their powers while they receive."""
+        """Power of each while it receives, shape (clients of the run,)."""
         return self.devices.receive_w + self.devices.static_power_w
 
     @cached_property
@@ -92,16 +90,18 @@ class Fleet:
 
 
 class Clients(Sequence[Client]):
-    """Some clients of a cell, in the order of their numbers.
+    """Some clients of a run, in the order of their numbers.
 
     Args:
-        places: Theirs in the fleet, ascending; None: everybody.
+        which: Their numbers, ascending, or as a slice with both ends.
     """
 
-    def __init__(self, fleet: Fleet, places: NDArray[np.int64] | None = None) -> None:
-        self.fleet = fleet
-        self.places: Places = slice(None) if places is None else places
-        self._order = range(len(fleet.names)) if places is None else places
+    __slots__ = ("_names", "_order", "fleet", "which")
+
+    def __init__(self, fleet: Fleet, which: NDArray[np.int64] | slice) -> None:
+        self.fleet, self.which = fleet, which
+        self._order = range(which.start, which.stop) if isinstance(which, slice) else which
+        self._names: Numbers | None = None
 
     def __len__(self) -> int:
         return len(self._order)
@@ -116,48 +116,63 @@ class Clients(Sequence[Client]):
         return self.fleet.client(int(self._order[place]))
 
     @property
-    def names(self) -> Sequence[str]:
-        """Their names, in this order."""
-        return [self.fleet.names[place] for place in map(int, self._order)]
-
-    @cached_property
-    def numbers(self) -> Numbers:
-        """What they draw by."""
-        own = self.places
-        return self.fleet.numbers if isinstance(own, slice) else self.fleet.numbers.some(own)
-
-    def training_s(self, sim: Simulation, cycles: NDArray[np.float64], job: Job) -> NDArray[np.float64]:
-        """How long each trains in a job, shape (clients,)."""
-        planned_s = cycles / self.fleet.devices.frequency_hz[self.places]
-        found = np.empty(len(self))
-        for law, have_it in self.fleet.laws:
-            if have_it is None:
-                return law.training_s(sim, self.numbers, job, planned_s)
-            own = np.flatnonzero(have_it[self.places])
-            if len(own):
-                found[own] = law.training_s(sim, self.numbers.some(own), job, planned_s[own])
-        return found
+    def names(self) -> Numbers:
+        """Their names, by which they draw, too."""
+        if self._names is None:
+            which = self.which
+            if isinstance(which, slice):
+                self._names = Numbers.of(ClientNames(which.start, len(self)))
+            else:
+                self._names = self.fleet.names.some(which)
+        return self._names
 
     @property
-    def cell_places(self) -> NDArray[np.int64]:
-        """Theirs in the fleet, ascending, shape (clients,)."""
-        return np.arange(len(self.fleet.names))[self.places]
+    def numbers(self) -> NDArray[np.int64]:
+        """Their numbers, ascending, shape (clients,)."""
+        return np.asarray(self._order)
+
+    def places_in(self, others: "Clients") -> Places:
+        """Where they are among others, all of them there: indexes what has one element for each of those."""
+        if self.which is others.which:
+            return slice(None)
+        if isinstance(others.which, slice):
+            return self.numbers - others.which.start
+        return np.searchsorted(others.which, self.numbers)
+
+    @property
+    def are_there(self) -> NDArray[np.bool_]:
+        """Whether each is there at this instant, shape (clients,)."""
+        if (there := self.fleet.availabilities) is None:
+            return np.ones(len(self), dtype=bool)
+        return np.array([there[number].is_there for number in map(int, self._order)], dtype=bool)
 
     @property
     def present(self) -> "Clients":
-        """Those of them who are there at this instant."""
+        """Those of them that are there at this instant."""
         if self.fleet.availabilities is None:
             return self
-        own, there = self.cell_places, self.fleet.are_there()
-        return self if there[own].all() else Clients(self.fleet, own[there[own]])
+        there = self.are_there
+        return self if there.all() else Clients(self.fleet, self.numbers[there])
 
     def some(self, chosen: NDArray[np.int64]) -> "Clients":
         """Those at these places among them, each once, in any order."""
-        return Clients(self.fleet, np.sort(self.cell_places[chosen]))
+        return Clients(self.fleet, np.sort(self.numbers[chosen]))
 
     @classmethod
     def of(cls, fleet: Fleet, clients: Sequence[Client]) -> "Clients":
-        """Those that somebody has chosen, in the order of their numbers."""
+        """Those of a sequence, which has the order of their numbers."""
         if isinstance(clients, Clients):
             return clients
-        return cls(fleet, np.array([fleet.place_of[client.name] for client in clients], dtype=np.int64))
+        return cls(fleet, np.array([client.number for client in clients], dtype=np.int64))
+
+    def training_s(self, sim: Simulation, cycles: NDArray[np.float64], job: Job) -> NDArray[np.float64]:
+        """How long each trains in a job, shape (clients,)."""
+        planned_s = cycles / self.fleet.devices.frequency_hz[self.which]
+        found = np.empty(len(self))
+        for law, have_it in self.fleet.laws:
+            if have_it is None:
+                return law.training_s(sim, self.names, job, planned_s)
+            own = np.flatnonzero(have_it[self.which])
+            if len(own):
+                found[own] = law.training_s(sim, self.names.some(own), job, planned_s[own])
+        return found

@@ -99,7 +99,7 @@ class DrawnSteps(LocalSteps):
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
         """As the client's own number and the job's determine it."""
-        return sim.of_clients(clients.numbers, "local steps", self.draw, job.number)
+        return sim.of_clients(clients.names, "local steps", self.draw, job.number)
 
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.int64]:
         """Steps of so many clients."""

@@ -79,7 +79,7 @@ class AtRest(NamedTuple):
 
 @attrs.frozen(eq=False)
 class Rest:
-    """The rest of the clients of a run, or of one of its cells; arrays of shape (clients,).
+    """The rest of the clients of a run; arrays of shape (clients,).
 
     Attributes:
         since_s: When each has ended its last activity, 0 before its first; infinite while it is at work.
@@ -101,11 +101,6 @@ class Rest:
         """
         num = len(devices)
         return cls(devices, np.zeros(num), np.zeros(num, dtype=bool), np.zeros(num) if counts else None)
-
-    def __getitem__(self, cell: slice) -> "Rest":
-        """That of a cell, which goes on with the run's."""
-        taken_j = None if self.taken_j is None else self.taken_j[cell]
-        return Rest(self.devices[cell], self.since_s[cell], self.is_idled[cell], taken_j)
 
     def begin(self, places: Places, now_s: float) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Let activities of some begin; returns since when each has rested, and whose idling is written."""

@@ -23,6 +23,7 @@ from cosim.learning.local_training.local_training import LocalTraining, Sgd
 from cosim.learning.network.submodels import Part
 from cosim.learning.server_updates.server_update import Mean, ServerUpdate
 from cosim.links.link import Job
+from cosim.names import by_number
 from cosim.protocols.cell_training import CellTraining
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import Everyone, Selection
@@ -94,7 +95,7 @@ class EdgeTraining(CellTraining):
         Raises:
             ConfigurationError: A rule that gives others than whole numbers from 1.
         """
-        step_s = step_cycles / clients.fleet.devices.frequency_hz[clients.places]
+        step_s = step_cycles / clients.fleet.devices.frequency_hz[clients.which]
         found = np.asarray(self.steps.of_clients(sim, clients, job, self.local.batch_size, step_s))
         if found.shape != step_s.shape or found.dtype.kind not in "iu" or found.min(initial=1) < 1:
             raise ConfigurationError(
@@ -118,7 +119,7 @@ class EdgeTraining(CellTraining):
             raise refuse(type(self), "steps", type(self.steps).__name__, rule, "SameSteps")
         num_clients = self.selection.most(len(edge.clients))
         job = Job.of_round(global_round, 0, self.num_edge_rounds)
-        link = edge.link.known_to(type(self).__name__)
+        link = edge.route.uplink.known_to(type(self).__name__)
         slowest_s = 0.0
         for client in edge.clients:
             cycles = load.cycles(client, num_steps, self.local.batch_size)
@@ -146,7 +147,7 @@ class EdgeTraining(CellTraining):
 
         def planned(clients: Clients, job: Job) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             """Steps, and cycles of a training, of clients that would begin now."""
-            step_cycles = load.step_cycles(clients.numbers, self.local.batch_size)
+            step_cycles = load.step_cycles(clients.names, self.local.batch_size)
             steps = self.steps_of(sim, clients, job, step_cycles)
             return steps, steps * step_cycles + load.coding_cycles
 
@@ -168,7 +169,12 @@ class EdgeTraining(CellTraining):
             steps, cycles = planned(participants, job)
             request = cloud.request(model, self._of_each(participants, steps), self.local)
             work = Assignment(
-                job=job, request=request, cycles=0.0, download=load.download, payload=load.upload
+                route=edge.route,
+                job=job,
+                request=request,
+                cycles=0.0,
+                download=load.download,
+                payload=load.upload,
             )
             too_few = max(0, self.selection.most(len(edge.clients)) - len(present))
             updates = yield from edge.common_round(
@@ -189,9 +195,6 @@ class EdgeTraining(CellTraining):
 
     def _of_each(self, clients: Clients, steps: NDArray[np.int64]) -> int | Callable[[str], int]:
         """Steps of all, or what gives those of a client by its name."""
-        of_all, fleet = self.steps.of_all, clients.fleet
-        if of_all is not None:
+        if (of_all := self.steps.of_all) is not None:
             return of_all
-        by_place = np.zeros(len(fleet.names), dtype=np.int64)
-        by_place[clients.places] = steps
-        return lambda name: by_place.item(fleet.place_of[name])
+        return lambda name: steps.item(np.searchsorted(clients.numbers, by_number(name)[1]))

@@ -76,7 +76,7 @@ class Terms:
         plain = Problem(
             cell=np.repeat(np.arange(len(cloud.edges)), [len(edge.clients) for edge in cloud.edges]),
             step_cycles=np.concatenate(
-                [load.step_cycles(edge.clients.numbers, self.batch_size) for edge in cloud.edges]
+                [load.step_cycles(edge.clients.names, self.batch_size) for edge in cloud.edges]
             ),
             min_frequency_hz=np.array([client.cpu.lowest_frequency_hz for client in clients]),
             max_frequency_hz=np.array([client.cpu.frequency_hz for client in clients]),
@@ -110,7 +110,7 @@ class Terms:
 
 def known_link(cloud: Cloud, edge: EdgeServer | None = None) -> KnownLink:
     """What a plan knows of the link of a cell; of None: of the first, since in bandwidth all are alike."""
-    return (edge or cloud.edges[0]).link.known_to("a plan")
+    return (edge or cloud.edges[0]).route.uplink.known_to("a plan")
 
 
 def _common(clients: Sequence[Client], name: str) -> float:
@@ -134,7 +134,6 @@ class Planner:
     def __init__(self, sim: Simulation, cloud: Cloud, terms: Terms) -> None:
         self._sim, self._cloud, self._terms = sim, cloud, terms
         self._clients = [client for edge in cloud.edges for client in edge.clients]
-        self._place = {client.name: place for place, client in enumerate(self._clients)}
         shares = [sim.of_client(client.name, "energy budget", uniforms) for client in self._clients]
         self._fixed = attrs.evolve(
             terms.problem(cloud),
@@ -148,7 +147,7 @@ class Planner:
     def shares(self, edge: EdgeServer, job: Job) -> list[Share]:
         """What the clients of a cell that are selected for an edge round are to do, by name."""
         plan = self._plan(job)
-        places = [self._place[client.name] for client in edge.clients]
+        places = [client.number for client in edge.clients]
         return [
             Share(
                 self._clients[place],
@@ -167,13 +166,13 @@ class Planner:
 
     def success_probability(self, client: Client) -> float:
         """Estimate of how often a client's planned update arrives."""
-        place = self._place[client.name]
-        return float((self._num_arrived[place] + 1) / (self._num_planned[place] + 1))
+        number = client.number
+        return float((self._num_arrived[number] + 1) / (self._num_planned[number] + 1))
 
     def count(self, client: Client, arrived: bool) -> None:
         """Take note of what became of a planned update."""
-        self._num_planned[self._place[client.name]] += 1
-        self._num_arrived[self._place[client.name]] += arrived
+        self._num_planned[client.number] += 1
+        self._num_arrived[client.number] += arrived
 
     def _plan(self, job: Job) -> Plan:
         """The plan of an edge round, made when the first cell asks for it."""
@@ -181,7 +180,7 @@ class Planner:
             last = next(reversed(self._plans.values()), None)
             if job.edge_round == 0:
                 self._plans.clear()  # all cells have ended the last global round
-            there = np.concatenate([edge.clients.fleet.are_there() for edge in self._cloud.edges])
+            there = np.concatenate([edge.clients.are_there for edge in self._cloud.edges])
             problem = attrs.evolve(
                 self._terms.problem(self._cloud),  # anew, for a step costs what it costs now
                 energy_budget_j=self._fixed.energy_budget_j,
@@ -202,9 +201,7 @@ class Planner:
             plan.duration_s(problem).tolist(),
             plan.energy_j(problem).tolist(),
         )
-        for client, *values in zip(self._clients, *columns, strict=True):
-            self._sim._trace.record(
-                Allotment(
-                    client.name, client.edge, job.global_round, job.edge_round, self._sim.now_s, *values
-                )
-            )
+        edges = [edge.name for edge in self._cloud.edges for _ in edge.clients]
+        rounds = job.global_round, job.edge_round
+        for client, edge, *values in zip(self._clients, edges, *columns, strict=True):
+            self._sim._trace.record(Allotment(client.name, edge, *rounds, self._sim.now_s, *values))

@@ -143,7 +143,7 @@ class RawHfl(Protocol):
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
             shares, model = planner.shares(edge, job), cloud.sent_down(model)
             assignments = [
-                (share.client, self.assignment(cloud, share, model, load, job)) for share in shares
+                (share.client, self.assignment(cloud, edge, share, model, load, job)) for share in shares
             ]
             outcomes = yield from edge.edge_round(
                 sim, assignments, self.waiting, job, num_wanted=planner.num_wanted(edge)
@@ -164,6 +164,7 @@ class RawHfl(Protocol):
     def assignment(
         self,
         cloud: Cloud,
+        edge: EdgeServer,
         share: Share,
         model: PendingModel,
         load: Load,
@@ -171,6 +172,7 @@ class RawHfl(Protocol):
     ) -> Assignment:
         """What one client does in an edge round."""
         return Assignment(
+            route=edge.route,
             job=job,
             request=cloud.request(model, share.num_steps, self.local_round),
             cycles=load.cycles(share.client, share.num_steps, self.local_round.batch_size),

@@ -124,7 +124,7 @@ class Clients(Trainers):
         """The clients of a cell, as their own server has them."""
 
         def play(client: Client) -> Callable[[Simulation, Flight], Process]:
-            return lambda sim, flight: self._job(sim, cloud, client, flight, global_round())
+            return lambda sim, flight: self._job(sim, cloud, edge, client, flight, global_round())
 
         clients = self._ready(edge, starts)
         return [
@@ -135,9 +135,9 @@ class Clients(Trainers):
     def _ready(self, edge: EdgeServer, starts: Starts) -> Sequence[Client]:
         """The clients of a cell, whose band is shared by those who may send at the same time."""
         num_at_once = starts.most_at_once(len(edge.clients))
-        edge.link.begin_round(num_at_once, math.inf)
-        if edge.downlink is not None:
-            edge.downlink.begin_round(num_at_once, math.inf)
+        edge.route.uplink.begin_round(num_at_once, math.inf)
+        if edge.route.downlink is not None:
+            edge.route.downlink.begin_round(num_at_once, math.inf)
         return edge.clients
 
     def _through(
@@ -148,7 +148,7 @@ class Clients(Trainers):
 
         def play(sim: Simulation, flight: Flight) -> Process:
             yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.model.bits))
-            update = yield from self._job(sim, cloud, client, flight, NO_ROUND)
+            update = yield from self._job(sim, cloud, edge, client, flight, NO_ROUND)
             if not isinstance(update, Dropped):
                 yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.upload.bits))
             return update
@@ -156,13 +156,20 @@ class Clients(Trainers):
         return play
 
     def _job(
-        self, sim: Simulation, cloud: Cloud, client: Client, flight: Flight, global_round: int
+        self,
+        sim: Simulation,
+        cloud: Cloud,
+        edge: EdgeServer,
+        client: Client,
+        flight: Flight,
+        global_round: int,
     ) -> Process:
         """What a client does between its edge server's download and upload."""
         load, flight.start = cloud.workload.of(), cloud.sent_down(flight.start)
         return client.local_round(
             sim,
             Assignment(
+                route=edge.route,
                 job=Job(global_round, NO_ROUND, flight.number),
                 request=cloud.request(flight.start, self.num_local_steps, self.local),
                 cycles=load.cycles(client, self.num_local_steps, self.local.batch_size),

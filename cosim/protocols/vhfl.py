@@ -32,6 +32,7 @@ from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.links.link import Job
 from cosim.protocols.protocol import Protocol
 from cosim.servers.cloud import Cloud
+from cosim.servers.edge import EdgeServer
 from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.servers.workload import Load
 from cosim.simulation import Dropped, Process, Simulation
@@ -108,7 +109,7 @@ class Vhfl(Protocol):
         senders = server.participants(sim, self.num_senders)
         num_wanted = len(server.clients) if self.num_senders is None else self.num_senders
         job = Job.of_round(number, 0, 1)
-        assignments = [(client, self.assignment(cloud, client, model, job)) for client in senders]
+        assignments = [(client, self.assignment(cloud, server, client, model, job)) for client in senders]
         outcomes = yield from server.edge_round(sim, assignments, self.waiting, job, num_wanted=num_wanted)
         return self.moved(model, outcomes)
 
@@ -119,12 +120,15 @@ class Vhfl(Protocol):
             return model
         return mean(updates, weights=[len(update.samples) for update in updates])
 
-    def assignment(self, cloud: Cloud, client: Client, model: PendingModel, job: Job) -> Assignment:
+    def assignment(
+        self, cloud: Cloud, server: EdgeServer, client: Client, model: PendingModel, job: Job
+    ) -> Assignment:
         """What one client does in a global round."""
         num_samples = len(client.samples)
         num_steps = self.local.num_steps(num_samples, self.num_local_epochs)
         load = cloud.workload.of_clients_part(num_samples)
         return Assignment(
+            route=server.route,
             job=job,
             request=cloud.request(model, num_steps, self.local),
             cycles=load.cycles(client, num_steps, self.local.batch_size),

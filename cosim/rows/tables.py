@@ -166,7 +166,7 @@ def _in_strings(column: Words) -> "pd.api.extensions.ExtensionArray":
 def _strings(column: Words) -> "pa.Array":
     import pyarrow as pa
 
-    return pa.array(column.words, pa.large_string()).take(pa.array(column.codes))
+    return pa.array(list(column.words), pa.large_string()).take(pa.array(column.codes))
 
 
 def dtype_of(column: "pd.Series[Any]") -> str:

@@ -22,7 +22,6 @@ from cosim.devices.fleet import Clients
 from cosim.learning.graph.pending import PendingModel
 from cosim.links.link import Job
 from cosim.links.payload import Payload
-from cosim.names import by_number
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from cosim.servers.past_round import PastRound
@@ -61,7 +60,7 @@ class ComingRound:
     def training_s(self, clients: Sequence[Client]) -> NDArray[np.float64]:
         """How long each is planned to train at its highest frequency, shape (clients,)."""
         own = Clients.of(self.edge.clients.fleet, clients)
-        return self.cycles_of(own) / own.fleet.devices.frequency_hz[own.places]
+        return self.cycles_of(own) / own.fleet.devices.frequency_hz[own.which]
 
     def losses(self, clients: Iterable[Client]) -> NDArray[np.float64]:
         """Mean loss of the model on the training samples of each client, shape (clients,).
@@ -86,7 +85,7 @@ class ComingRound:
         Raises:
             ConfigurationError: An uplink of which nothing is known.
         """
-        clients, link = tuple(clients), self.edge.link.known_to("ComingRound.known_snr")
+        clients, link = tuple(clients), self.edge.route.uplink.known_to("ComingRound.known_snr")
         share_hz = link.share_hz(max(1, len(clients)))
         return np.array(
             [client.tx_power_w * link.snr_per_w(client.name, share_hz, self.job) for client in clients]
@@ -103,7 +102,7 @@ class ComingRound:
         Raises:
             ConfigurationError: An uplink of which nothing is known.
         """
-        clients, link = tuple(clients), self.edge.link.known_to("ComingRound.upload_s")
+        clients, link = tuple(clients), self.edge.route.uplink.known_to("ComingRound.upload_s")
         num = len(clients) if among is None else among
         return np.array(
             [link.upload_s(client.name, self.payload, client.tx_power_w, num, self.job) for client in clients]
@@ -147,7 +146,7 @@ class ComingRound:
                 "nobody would ever be chosen. Usual fix: choose somebody, or wait in the rule "
                 "(yield from sim.spend(edge.name, 'idle', 1.0))."
             )
-        ordered = Clients.of(edge.clients.fleet, sorted(found, key=lambda client: by_number(client.name)))
+        ordered = Clients.of(edge.clients.fleet, sorted(found, key=lambda client: client.number))
         return self._there(ordered, rule, waited=sim.now_s > asked_s)
 
     def _there(self, chosen: Clients, rule: str, *, waited: bool) -> Clients:

@@ -47,7 +47,7 @@ class RoundRobin(SomeClients):
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """Those whose turn it is."""
         first, clients = edge.kept.get(self, 0), coming.clients
-        turns = (clients.cell_places - first) % len(edge.clients)
+        turns = (clients.numbers - first) % len(clients.fleet.names)
         chosen = np.argsort(turns)[: self.num_participants]
-        edge.kept[self] = int(clients.cell_places[chosen[-1]]) + 1
+        edge.kept[self] = clients[int(chosen[-1])].number + 1
         return clients.some(chosen)

@@ -96,17 +96,17 @@ class Oort(SomeClients):
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """A draw; asks those drawn for their samples and losses."""
         memory = edge.kept.setdefault(self, Memory.of(len(edge.clients), self.wanted_s))
-        self._observe(memory, coming)
-        chosen = Clients(edge.clients.fleet, np.sort(self._choice(sim, edge, coming, memory)))
-        memory.asked[chosen.places] = coming.num_samples(chosen) * coming.losses(chosen)
+        self._observe(memory, edge, coming)
+        chosen = edge.clients.some(self._choice(sim, edge, coming, memory))
+        memory.asked[chosen.places_in(edge.clients)] = coming.num_samples(chosen) * coming.losses(chosen)
         return chosen
 
-    def _observe(self, memory: Memory, coming: ComingRound) -> None:
+    def _observe(self, memory: Memory, edge: EdgeServer, coming: ComingRound) -> None:
         """Take note of who arrived last, and let the pacer look."""
         last = coming.last
         if last is None:
             return
-        who = last.places[last.arrived]
+        who = _places(last.clients, edge)[last.arrived]
         memory.utility[who] = memory.asked[who]
         memory.duration_s[who] = last.durations_s[last.arrived]
         memory.arrived.append(math.fsum(memory.asked[who]))
@@ -124,7 +124,7 @@ class Oort(SomeClients):
         rng = sim.stream(edge.name, "participants", coming.job.number)
         now = len(memory.arrived) + 1
         is_new = np.isnan(memory.utility)
-        there = coming.clients.cell_places
+        there = _places(coming.clients, edge)
         known, unknown = there[~is_new[there]], there[is_new[there]]
         num = min(self.num_participants, len(there))
         share = max(self.least_exploration, self.exploration * self.exploration_decay ** (now - 1))
@@ -136,6 +136,11 @@ class Oort(SomeClients):
         if num_best:
             least = CUT_OFF * np.sort(worth)[-num_best]
             best = known[drawn(rng, np.where(worth >= least, worth, 0.0), num_best)]
-        speeds = 1.0 / coming.training_s(Clients(edge.clients.fleet, unknown))
+        speeds = 1.0 / coming.training_s(edge.clients.some(unknown))
         new = unknown[drawn(rng, speeds, num_new)]
         return np.concatenate([best, new])
+
+
+def _places(clients: Clients, edge: EdgeServer) -> NDArray[np.int64]:
+    """Where they are among the clients of a cell, shape (clients,)."""
+    return np.arange(len(edge.clients))[clients.places_in(edge.clients)]

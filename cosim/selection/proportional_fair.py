@@ -38,7 +38,7 @@ class ProportionalFair(SomeClients):
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """The best now, for them; asks for the channel of every client."""
         clients, num = coming.clients, len(edge.clients)
-        snr, own = coming.known_snr(clients), clients.cell_places
+        snr, own = coming.known_snr(clients), clients.places_in(edge.clients)
         known = edge.kept.setdefault(self, _Known(np.zeros(num), np.zeros(num, dtype=np.int64)))
         known.num_rounds[own] += 1
         known.mean[own] += (snr - known.mean[own]) / known.num_rounds[own]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cosim.devices.client import Assignment
 from cosim.devices.fleet import Clients
 from cosim.instants import deadline_after, instant_after
-from cosim.links.link import CellLink, Job
+from cosim.links.link import CellLink, Job, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Uploads
 from cosim.servers.rested import Rested
@@ -78,6 +78,7 @@ class ArrayRound:
     Attributes:
         clients: Who takes part.
         clock_s: When its clock starts, from which the rule of waiting counts.
+        edge: Name of their edge server.
         download_bits: Of a download.
         upload_bits: Of an upload.
         received: What each would receive first; None: models are there at once.
@@ -94,6 +95,7 @@ class ArrayRound:
         "clients",
         "clock_s",
         "download_bits",
+        "edge",
         "ending",
         "gives_up_s",
         "job",
@@ -120,6 +122,7 @@ class ArrayRound:
         rested: Rested | None,
     ) -> None:
         self.clients, self.job, self.rested = clients, work.job, rested
+        self.edge = work.route.edge
         self.download_bits, self.upload_bits = int(work.download.bits), int(work.payload.bits)
         self.start_s, self.clock_s, self.received, self.begins_s = start_s, clock_s, received, begins_s
         self.trained_s, self.uploads, self.gives_up_s = trained_s, uploads, gives_up_s
@@ -129,7 +132,7 @@ class ArrayRound:
     def begun(
         cls,
         sim: Simulation,
-        link: CellLink,
+        places: Places,
         clients: Clients,
         work: Assignment,
         cycles: NDArray[np.float64],
@@ -141,22 +144,22 @@ class ArrayRound:
         """An edge round that begins now; None: it must be played by events.
 
         Args:
-            link: Whose round begins.
+            places: Of the participants among the clients of the cell.
             work: What each is assigned, but for its cycles.
             cycles: Of each participant.
             received: What each receives first (`downloads_of`); None: models are there at once.
             receives_first: Whether all have received before the round's clock starts.
         """
-        now_s, job = sim.now_s, work.job
+        link, now_s, job = work.route.uplink, sim.now_s, work.job
         clock_s, begin_s = now_s, now_s if received is None else received.ends_s
         if received is not None and receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))
-        link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s), clients.places)
+        link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s), places)
         lasts_s = clients.training_s(sim, cycles, job)
         _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
         _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
         trained_s = instant_after(begin_s, lasts_s)
-        uploads = link.uploads(clients.places, trained_s, work.payload, job)
+        uploads = link.uploads(places, trained_s, work.payload, job)
         if uploads is None:
             return None
         _check_order(clients, "send", trained_s, uploads)
@@ -193,7 +196,7 @@ class ArrayRound:
     def let_rest(self) -> None:
         """Let the rest of those begin who have ended, or were cut with the round."""
         if (rest := self.clients.fleet.rest) is not None:
-            rest.since_s[self.clients.places] = self.ends_s
+            rest.since_s[self.clients.which] = self.ends_s
 
     @property
     def has_trained(self) -> NDArray[np.bool_]:
@@ -202,12 +205,16 @@ class ArrayRound:
 
 
 def downloads_of(
-    downlink: CellLink, now_s: float, clients: Clients, payload: Payload, job: Job
+    downlink: CellLink, now_s: float, places: Places, clients: Clients, payload: Payload, job: Job
 ) -> Uploads | None:
-    """Downloads of an edge round that begins now, as arrays; None: it must be played by events."""
-    downlink.begin_round(len(clients), math.inf, clients.places)
+    """Downloads of an edge round that begins now, as arrays; None: it must be played by events.
+
+    Args:
+        places: Of the participants among the clients of the cell.
+    """
+    downlink.begin_round(len(clients), math.inf, places)
     opens_s = np.full(len(clients), now_s)
-    downloads = downlink.uploads(clients.places, opens_s, payload, job)
+    downloads = downlink.uploads(places, opens_s, payload, job)
     if downloads is not None:
         _check_order(clients, "receive", opens_s, downloads)
     return downloads

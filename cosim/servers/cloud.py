@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
 from cosim.devices.client import Assignment, Client, Request
+from cosim.devices.fleet import Fleet
 from cosim.journal import Journal
 from cosim.learning.graph.combinations import ReceivedModel
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
@@ -74,6 +75,7 @@ class Cloud(Server):
     """The cloud server: its cells, the learner, and when the global model is evaluated.
 
     Attributes:
+        fleet: The clients of all cells.
         workload: What training and carrying a part of the model takes.
         own_models: What clients have in place of tensors of the global model.
         known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
@@ -82,6 +84,7 @@ class Cloud(Server):
     """
 
     edges: tuple[EdgeServer, ...]
+    fleet: Fleet
     learner: "Learner"
     shape: NetworkShape
     end: End

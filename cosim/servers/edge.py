@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.devices.client import Assignment, Client
+from cosim.devices.client import Assignment, Client, Route
 from cosim.devices.fleet import Clients
 from cosim.instants import deadline_after
 from cosim.learning.graph.combinations import noisy_mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.schedules.schedule import in_round
 from cosim.learning.server_updates.server_update import ServerUpdate
-from cosim.links.link import CellLink, Job
+from cosim.links.link import Job
+from cosim.names import by_number
 from cosim.records import Round
 from cosim.servers.array_round import ArrayRound, downloads_of
 from cosim.servers.past_round import PastRound
@@ -56,18 +57,16 @@ class EdgeServer(Server):
     """The server of one cell.
 
     Attributes:
-        clients: In the order of their numbers.
-        link: What they send over.
+        route: Between it and its clients.
+        clients: Those whom the links of the route know by their places, in the order of their numbers.
         rounds: How edge rounds are played; one for all cells of a run.
-        downlink: What they receive over; None: models are with them at once.
         receives_first: Whether all participants have received before a round's clock starts.
     """
 
+    route: Route
     clients: Clients
-    link: CellLink
     backhaul: Topology
     rounds: RoundClock
-    downlink: CellLink | None = None
     receives_first: bool = False
     _past: list[PastRound] = attrs.field(factory=list, init=False)
 
@@ -79,7 +78,7 @@ class EdgeServer(Server):
     def gathered(self, sim: Simulation) -> Process:
         """The clients that are there; where nobody is, waits for the next who comes."""
         while not (present := self.clients.present):
-            changes = [one.change() for one in self.clients.fleet.availabilities or ()]
+            changes = [one.availability.change() for one in self.clients if one.availability is not None]
             yield from sim.spend(self.name, "gather", sim.any_of(changes))
         return present
 
@@ -116,12 +115,13 @@ class EdgeServer(Server):
         """
         start_s, num_present = sim.now_s, len(self.clients.present)
         who = Clients.of(self.clients.fleet, [client for client, _ in assignments])
+        places = who.places_in(self.clients)
         received = sim.barrier(len(assignments)) if self.receives_first else None
         if received is None:
             ends_s = deadline_after(start_s, waiting.most_s)
-            self.link.begin_round(len(assignments), ends_s, who.places)
-        if self.downlink is not None:
-            self.downlink.begin_round(len(assignments), math.inf, who.places)
+            self.route.uplink.begin_round(len(assignments), ends_s, places)
+        if self.route.downlink is not None:
+            self.route.downlink.begin_round(len(assignments), math.inf, places)
         if waiting.upload_s is not None:
             assignments = [
                 (client, attrs.evolve(assignment, upload_deadline_s=waiting.upload_s))
@@ -162,8 +162,8 @@ class EdgeServer(Server):
         """Wait as a rule has it, from when all have received where they do so first."""
         if received is not None:
             yield received.opens
-            ends_s = deadline_after(sim.now_s, waiting.most_s)
-            self.link.begin_round(len(jobs), ends_s, participants.places)
+            ends_s, places = deadline_after(sim.now_s, waiting.most_s), participants.places_in(self.clients)
+            self.route.uplink.begin_round(len(jobs), ends_s, places)
         waited = process_of(waiting.wait(sim, self, jobs), f"{type(waiting).__name__}.wait")
         return (yield from self._at_least(sim, waiting.least_s, waited))
 
@@ -235,14 +235,14 @@ class EdgeServer(Server):
         waiting: Waiting,
     ) -> ArrayRound | None:
         """A round that begins now; None: it is played by events."""
-        received = None
-        if self.downlink is not None:
-            received = downloads_of(self.downlink, sim.now_s, participants, work.download, work.job)
+        received, downlink, places = None, work.route.downlink, participants.places_in(self.clients)
+        if downlink is not None:
+            received = downloads_of(downlink, sim.now_s, places, participants, work.download, work.job)
             if received is None:
                 return None
         return ArrayRound.begun(
             sim,
-            self.link,
+            places,
             participants,
             work,
             cycles,
@@ -323,10 +323,10 @@ class EdgeServer(Server):
         job: Job,
     ) -> PendingModel:
         """The mean of updates, with noise where only their mean arrives."""
-        fleet = self.clients.fleet
-        places = sorted({fleet.place_of[update.client] for update in updates})
-        powers_w = {fleet.names[place]: fleet.devices.tx_power_w.item(place) for place in places}
-        deviation = self.link.deviation_of_mean(powers_w, job)
+        powers = self.clients.fleet.devices.tx_power_w
+        senders = sorted({update.client for update in updates}, key=by_number)
+        powers_w = {client: powers.item(by_number(client)[1]) for client in senders}
+        deviation = self.route.uplink.deviation_of_mean(powers_w, job)
         if deviation is None:
             return in_round(rule, model.round).mean_of(model, updates)
         rate = updates[0].training.learning_rate

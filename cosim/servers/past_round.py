@@ -27,11 +27,6 @@ class PastRound(NamedTuple):
     arrived: NDArray[np.bool_]
 
     @property
-    def places(self) -> NDArray[np.int64]:
-        """Theirs in the cell."""
-        return self.clients.cell_places
-
-    @property
     def durations_s(self) -> NDArray[np.float64]:
         """How long each was at work; of who was cut, until then."""
         return self.ends_s - self.start_s

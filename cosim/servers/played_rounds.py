@@ -5,7 +5,7 @@ its end, so that memory grows with rounds and not with clients.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ class PlayedRounds:
         rows_of_a_job: Rows that a local round of a client, and its rest before, write.
 
     Attributes:
-        cells: The clients of each cell, where devices take power at rest.
+        cells: The clients of each cell, by its edge server, where devices take power at rest.
     """
 
     def __init__(self, trace: Trace, *, keeps_rows: bool, rows_of_a_job: int) -> None:
@@ -39,7 +39,7 @@ class PlayedRounds:
         self._rounds: list[ArrayRound] = []
         self._num_jobs, self._forgotten_s = 0, -math.inf
         self._rested: list[Rested] = []
-        self.cells: Sequence[Clients] = ()
+        self.cells: Mapping[str, Clients] = {}
         trace.many = self
 
     def begin(self, played: ArrayRound) -> None:
@@ -57,19 +57,19 @@ class PlayedRounds:
 
     def close(self, now_s: float) -> None:
         """Keep the rest of everybody until the end of a run, where devices take power at rest."""
-        for clients in self.cells:
+        for edge, clients in self.cells.items():
             rested = Rested.begun(clients, now_s)
             assert rested is not None
             if self.keeps_rows:
                 self._rested.append(rested)
             else:
-                self._trace.record(rested.tally())
+                self._trace.record(rested.tally(edge))
 
     def fall_asleep(self, until_s: float) -> None:
         """Keep the idling of those who fell asleep by then, and are still at rest."""
-        if self.keeps_rows:
-            asleep = [Rested.fallen_asleep(clients, until_s) for clients in self.cells]
-            self._rested += [of for of in asleep if len(of.since_s)]
+        fleet = next(iter(self.cells.values())).fleet
+        if self.keeps_rows and len((asleep := Rested.fallen_asleep(fleet, until_s)).since_s):
+            self._rested.append(asleep)
 
     @property
     def num_rows(self) -> int:
@@ -82,8 +82,7 @@ class PlayedRounds:
         rested = [of for of in self._rested if from_s <= of.until_s]
         found = _columns(rounds) if rounds else {}
         if rested:
-            sizes = [len(of.since_s) for of in rested]
-            clients, _ = _names([of.clients for of in rested], sizes)
+            clients = _names([of.clients for of in rested])
             at_work = [found[Span]] if Span in found else []
             found[Span] = _stacked(at_work + spans_of(rested, clients))
         for kind, columns in found.items():
@@ -102,7 +101,7 @@ class PlayedRounds:
 
 
 def _tally(played: ArrayRound, now_s: float) -> Tally:
-    fleet, places, job = played.clients.fleet, played.clients.places, played.job
+    fleet, which, job = played.clients.fleet, played.clients.which, played.job
     (end_s, counts, _), trained_s, ends_s = played.ending, played.trained_s, played.uploads.ends_s
     closes_s = played.closes_s
     granted_s = trained_s if played.uploads.granted_s is None else played.uploads.granted_s
@@ -119,7 +118,7 @@ def _tally(played: ArrayRound, now_s: float) -> Tally:
         float(upload_s[math.ceil(q * num_arrived) - 1]) if num_arrived else math.nan for q in QUANTILES
     )
     return Tally(
-        fleet.edge,
+        played.edge,
         job.global_round,
         job.edge_round,
         played.start_s,
@@ -132,9 +131,9 @@ def _tally(played: ArrayRound, now_s: float) -> Tally:
         send_s.sum(),
         idle.lasts_s.sum(),
         sleep.lasts_s.sum(),
-        (fleet.train_w[places] * train_s).sum(),
-        (fleet.devices.idle_w[places] * wait_s).sum(),
-        (fleet.send_w[places] * send_s).sum(),
+        (fleet.train_w[which] * train_s).sum(),
+        (fleet.devices.idle_w[which] * wait_s).sum(),
+        (fleet.send_w[which] * send_s).sum(),
         idle.energy_j.sum(),
         sleep.energy_j.sum(),
         num_sent * played.upload_bits,
@@ -157,7 +156,7 @@ def _received(played: ArrayRound) -> tuple[float, float, float]:
     fleet, downloads, end_s = played.clients.fleet, played.received, played.ending.end_s
     granted_s = played.start_s if downloads.granted_s is None else np.minimum(downloads.granted_s, end_s)
     receive_s = np.minimum(downloads.ends_s, end_s) - granted_s
-    received_j = fleet.receive_w[played.clients.places] * receive_s
+    received_j = fleet.receive_w[played.clients.which] * receive_s
     bits = played.download_bits - downloads.bits_left(end_s)
     return float(receive_s.sum()), float(received_j.sum()), float(bits.sum())
 
@@ -175,11 +174,12 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
     start_s, end_s = each([of.start_s for of in rounds]), each([of.ending.end_s for of in rounds])
     begins_s = all_of([of.begins_s for of in rounds])
     trained_s, ends_s = all_of([of.trained_s for of in rounds]), all_of([of.uploads.ends_s for of in rounds])
-    train_w = all_of([of.clients.fleet.train_w[of.clients.places] for of in rounds])
-    send_w = all_of([of.clients.fleet.send_w[of.clients.places] for of in rounds])
-    idle_w = all_of([of.clients.fleet.devices.idle_w[of.clients.places] for of in rounds])
+    train_w = all_of([of.clients.fleet.train_w[of.clients.which] for of in rounds])
+    send_w = all_of([of.clients.fleet.send_w[of.clients.which] for of in rounds])
+    idle_w = all_of([of.clients.fleet.devices.idle_w[of.clients.which] for of in rounds])
     number = each([of.job.number for of in rounds])
-    clients, edges = _names([of.clients for of in rounds], sizes)
+    clients = _names([of.clients for of in rounds])
+    edges = list(dict.fromkeys(of.edge for of in rounds))
     words = [*dict.fromkeys([DONE, GIVEN_UP, *(of.ending.reason for of in rounds)])]
     reason = each([words.index(of.ending.reason) for of in rounds])
     closes_s, up_reason = end_s, reason
@@ -190,7 +190,7 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
         up_reason = np.where(gives_up_s <= end_s, words.index(GIVEN_UP), reason)
     shared = {
         "client": clients,
-        "edge": edges,
+        "edge": Words(edges, each([edges.index(of.edge) for of in rounds])),
         "global_round": each([of.job.global_round for of in rounds]),
         "edge_round": each([of.job.edge_round for of in rounds]),
         "job": number,
@@ -237,7 +237,7 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
     downloads = [of.received for of in rounds if of.received is not None]
     if downloads:
         received_s = all_of([way.ends_s for way in downloads])
-        receive_w = all_of([of.clients.fleet.receive_w[of.clients.places] for of in rounds])
+        receive_w = all_of([of.clients.fleet.receive_w[of.clients.which] for of in rounds])
         down_bits = [of.download_bits for of in rounds]
         transfers.append(carried(start_s, downloads, down_bits, DOWN, ended_s, end_s))
         waited_s = _granted_s(downloads, start_s)
@@ -274,15 +274,9 @@ def _granted_s(ways: Sequence[Uploads], opens_s: NDArray[np.float64]) -> NDArray
     )
 
 
-def _names(of: Sequence[Clients], sizes: Sequence[int]) -> tuple[Words, Words]:
-    """Client and edge server of each row."""
-    fleets = list({id(clients.fleet): clients.fleet for clients in of}.values())
-    firsts = dict(zip(map(id, fleets), np.cumsum([0, *(len(fleet.names) for fleet in fleets)]), strict=False))
-    which = {id(fleet): number for number, fleet in enumerate(fleets)}
-    places = [firsts[id(c.fleet)] + np.arange(len(c.fleet.names))[c.places] for c in of]
-    names = Words([name for fleet in fleets for name in fleet.names], np.concatenate(places))
-    edges = np.repeat([which[id(clients.fleet)] for clients in of], sizes)
-    return names, Words([fleet.edge for fleet in fleets], edges)
+def _names(of: Sequence[Clients]) -> Words:
+    """Client of each row."""
+    return Words(of[0].fleet.names, np.concatenate([clients.numbers for clients in of]))
 
 
 def _stacked(parts: Sequence[Columns]) -> Columns:

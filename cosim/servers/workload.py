@@ -13,7 +13,7 @@ Usage::
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, refuse
 from cosim.devices.client import Client
 from cosim.devices.cycles import Cycles, LocalStep
-from cosim.devices.fleet import Fleet
 from cosim.draws import Numbers
 from cosim.learning.codecs.codec import FLOAT_BITS, Codec
 from cosim.learning.network.submodels import NetworkShape, Part, Shapes
@@ -66,7 +65,7 @@ class Load:
 
     def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
         """Cycles of so many local steps that a client would begin now, and of coding what they have made."""
-        return num_steps * self.step_cycles(client.numbers, batch_size).item(0) + self.coding_cycles
+        return num_steps * self.step_cycles(client.alone, batch_size).item(0) + self.coding_cycles
 
     def step_cycles(self, clients: Numbers, batch_size: int) -> NDArray[np.float64]:
         """Cycles of one local step on a mini-batch that clients would begin now, shape (clients,)."""
@@ -172,22 +171,20 @@ class Workload:
         unit = (num_cut / num_units, num_cut_values / num_units)
         return self._planned(*uncut), self._planned(*unit)
 
-    def check(self, fleets: Iterable[Fleet]) -> None:
+    def check(self, clients: Numbers) -> None:
         """Refuse steps that take no cycles, and a network that cannot be coded, before the clock starts.
 
         Raises:
             ConfigurationError: Somebody's, or the network's, and the usual fix.
         """
         self.codec.check(self.shape)
-        whole = self.of()
-        for fleet in fleets:
-            cycles = whole.step_cycles(fleet.numbers, 1)
-            for place in np.flatnonzero(~((cycles > 0.0) & (cycles < math.inf))).tolist():
-                raise ConfigurationError(
-                    f"System.cycles: a local step of {fleet.names[place]} on one sample takes "
-                    f"{cycles[place]:g} cycles, and must take a finite number above 0. Usual fix: another "
-                    "rule or value."
-                )
+        cycles = self.of().step_cycles(clients, 1)
+        for place in np.flatnonzero(~((cycles > 0.0) & (cycles < math.inf))).tolist():
+            raise ConfigurationError(
+                f"System.cycles: a local step of {clients[place]} on one sample takes "
+                f"{cycles[place]:g} cycles, and must take a finite number above 0. Usual fix: another "
+                "rule or value."
+            )
 
     def _load(
         self,

@@ -92,9 +92,11 @@ def predict(
         parts = protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
         cells = []
         for edge, part in zip(cloud.edges, parts, strict=True):
-            assert isinstance(edge.link, RadioLink)
+            assert isinstance(edge.route.uplink, RadioLink)
             job = Job.of_round(global_round, 0, protocol.training.num_edge_rounds)
-            channels = [edge.link.channel(client.name, client.tx_power_w, job) for client in edge.clients]
+            channels = [
+                edge.route.uplink.channel(client.name, client.tx_power_w, job) for client in edge.clients
+            ]
             gains = [channel.fading.gain((global_round,)) for channel in channels]
             snrs = [channel.mean_snr.snr_in(BANDWIDTH_HZ) for channel in channels]
             cells.append(

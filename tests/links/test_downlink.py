@@ -6,7 +6,7 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
-from cosim.devices.client import Assignment, Client
+from cosim.devices.client import Assignment, Client, Route
 from cosim.devices.cycles import CyclesPerOperation
 from cosim.links.link import Job
 from cosim.links.payload import Payload
@@ -102,11 +102,8 @@ def job(
 
     cpu = cosim.Cpu(frequency_hz=1e9, capacitance_j_per_hz2=2e-28, static_power_w=0.5)
     client = Client(
-        name="a",
-        edge="e",
+        number=0,
         device=cosim.Device(cpu=cpu, tx_power_w=0.2),
-        downlink=Link(),
-        link=Up(),
         samples_now=lambda: None,
     )
 
@@ -114,6 +111,7 @@ def job(
         training, codec, own = type("Rule", (), {"keeps_state": False}), None, None
 
     assignment = Assignment(
+        route=Route("e", Up(), Link()),
         job=Job(1, 0, 0),
         request=lambda *asked: Update(),
         cycles=4e9,

@@ -180,7 +180,9 @@ def test_devices_and_places_are_drawn_from_the_papers_ranges() -> None:
         assert high - 0.25 * (high - low) < max(values) <= high, name
         error = (high - low) / math.sqrt(12 * 48)
         assert np.mean(values) == pytest.approx((low + high) / 2.0, abs=4.0 * error), name
-    distances_m = [graph.edges[client.edge, client.name]["distance_m"] for client in clients]
+    distances_m = [
+        graph.edges[edge.name, client.name]["distance_m"] for edge in cloud.edges for client in edge.clients
+    ]
     assert 300.0 < max(distances_m) <= 400.0
 
 

@@ -54,7 +54,7 @@ class Told:
 
         def of(name: str):
             def answer(clients, **_):
-                places = np.arange(NUM_CLIENTS)[Clients.of(self.edge.clients.fleet, clients).places]
+                places = Clients.of(self.edge.clients.fleet, clients).numbers
                 self.asked.append((name, places.tolist()))
                 return np.array(known[name], dtype=float)[places]
 
@@ -68,7 +68,7 @@ class Told:
         clients = self.rule.participants(self.sim, self.edge, coming)
         self.chosen, self.job = clients, job
         self.round += 1
-        return np.arange(NUM_CLIENTS)[clients.places].tolist()
+        return clients.numbers.tolist()
 
     def end(self, durations_s: list[float], arrived: list[bool]) -> None:
         """What became of those that were chosen last."""
@@ -138,13 +138,13 @@ class SharedBand:
 def test_fedcs_side_by_side_is_the_most_that_fit(round_s, expected):
     """Training 3, 1, 3, 0.5, 9, 9 s, n uploads n s: one ends at 1.5, two at 3, three at 6, four at 7."""
     train_s, rule = np.array([3.0, 1.0, 3.0, 0.5, 9.0, 9.0]), FedCs(round_s=round_s)
-    edge = SimpleNamespace(link=SimpleNamespace(known_to=lambda asker: SharedBand))
+    edge = SimpleNamespace(route=SimpleNamespace(uplink=SimpleNamespace(known_to=lambda asker: SharedBand)))
     coming = SimpleNamespace(
         clients=worlds.built(SYSTEM)[2].edges[0].clients,
         training_s=lambda clients: train_s,
         upload_s=lambda clients, among: np.full(len(clients), float(among)),
     )
-    assert rule.participants(Simulation(1), edge, coming).places.tolist() == expected  # type: ignore[arg-type]
+    assert rule.participants(Simulation(1), edge, coming).numbers.tolist() == expected  # type: ignore[arg-type]
 
 
 def test_feasible_ones_are_drawn():
@@ -364,5 +364,5 @@ def test_who_ends_with_the_deadline_is_in_time(train_s, upload_s, round_s):
         training_s=lambda clients: all_s,
         upload_s=lambda clients, among: np.array(uploads_s),
     )
-    edge = SimpleNamespace(link=SimpleNamespace(known_to=lambda asker: SharedBand))
-    assert FedCs(round_s=round_s).participants(Simulation(1), edge, coming).places.tolist() == [0, 2, 4]
+    edge = SimpleNamespace(route=SimpleNamespace(uplink=SimpleNamespace(known_to=lambda asker: SharedBand)))
+    assert FedCs(round_s=round_s).participants(Simulation(1), edge, coming).numbers.tolist() == [0, 2, 4]

@@ -94,7 +94,7 @@ def test_bits_are_rounded_up_once_for_a_payload_and_not_for_a_plan():
 
 
 def test_a_payload_of_a_fraction_of_a_bit_is_refused():
-    asked = {"job": Job(1, 0, 0), "request": None, "cycles": 1.0, "download": Payload(1, 32)}
+    asked = {"route": None, "job": Job(1, 0, 0), "request": None, "cycles": 1.0, "download": Payload(1, 32)}
     assert Assignment(**asked, payload=Payload(1, 32.0)).payload.bits == 32
     with pytest.raises(ConfigurationError, match=r"Assignment.payload has 10.5 bits: must be a whole number"):
         Assignment(**asked, payload=Payload(1, 10.5))

@@ -273,7 +273,7 @@ def test_power_and_path_loss_of_a_budget_are_spread_over_the_band():
     for edge in cloud.edges:
         heard = []
         for client in edge.clients:
-            mean_snr = edge.link.known_channel(client.name, client.tx_power_w, Job(1, 0, 0)).mean_snr
+            mean_snr = edge.route.uplink.known_channel(client.name, client.tx_power_w, Job(1, 0, 0)).mean_snr
             number = int(client.name.removeprefix("client-"))
             snr = mean_snr.received_w / (noise_w_per_hz * 1e6)
             heard.append(snr * weakest_gain(base, range(number, number + 1)))
