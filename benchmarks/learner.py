@@ -35,7 +35,7 @@ from cosim.learning.graph.cohorts import WORKING_SETS, cohorts
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.programs.sgd_steps import mini_batches
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE, LEARNING_RATE = 60, 20, 50, 0.01

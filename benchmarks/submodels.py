@@ -30,7 +30,7 @@ from cosim.data.dataset import Dataset
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.programs.sgd_steps import mini_batches
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE, LEARNING_RATE, COHORT = 16, 3, 50, 0.01, 8

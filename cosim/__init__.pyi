@@ -55,9 +55,10 @@ from cosim.learning.codecs.majority_vote import MajorityVote
 from cosim.learning.codecs.qsgd import Qsgd
 from cosim.learning.codecs.signs import Signs
 from cosim.learning.codecs.sparse import RandomK, TopK
-from cosim.learning.local_training.local_training import LocalTraining, Proximal, Sgd
+from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.optimisers import Adam, Momentum
 from cosim.learning.local_training.scaffold import Scaffold
+from cosim.learning.local_training.sgd import Proximal, Sgd
 from cosim.learning.local_training.torch_function import TorchFunction
 from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.schedules.by_round import ByRound

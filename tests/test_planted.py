@@ -612,7 +612,7 @@ class TrainMixin:
                 values *= 0.9
 
 
-class Shrunk(TrainMixin, cosim.Sgd):
+class Shrunk(TrainMixin, cosim.LocalTraining):
     pass
 
 

@@ -29,6 +29,7 @@ from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpda
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import WeightedSum, Weights
 from cosim.learning.own_networks import OwnNetworks
+from cosim.learning.programs.of_rule import program_of
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.workers import Workers, one_torch_thread
 from cosim.names import by_number
@@ -115,7 +116,7 @@ class Resolver:
             return (level.needs[update].place, by_number(update.client), update.key)
 
         def shared(update: PendingUpdate) -> Hashable:
-            return update.training.program().shared(update, data)
+            return program_of(update.training).shared(update, data)
 
         data = self._training_set
         by_program = cohorts(level.needs, data.num_features, self.working_set, shared, order)
@@ -135,7 +136,7 @@ class Resolver:
             weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}
             for update in untrained:
                 self._training_set.check(update)
-            program = untrained[0].training.program()
+            program = program_of(untrained[0].training)
             network = self._networks.of_this_thread().train()
             states = program.train(network, weights_C, self._training_set, untrained)
         trained = _Trained(sum(update.num_steps for update in untrained), defaultdict(WeightedSum), [], [])

@@ -19,7 +19,8 @@ from cosim.devices.client import Assignment
 from cosim.devices.fleet import Clients
 from cosim.devices.local_steps import LocalSteps, SameSteps
 from cosim.learning.graph.pending import PendingModel
-from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.submodels import Part
 from cosim.learning.server_updates.server_update import Mean, ServerUpdate
 from cosim.links.link import Job

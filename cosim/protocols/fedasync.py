@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from cosim.configuration import between, configuration, field, positive
 from cosim.learning.graph.combinations import mixed
 from cosim.learning.graph.pending import PendingModel
-from cosim.learning.local_training.local_training import Proximal
+from cosim.learning.local_training.sgd import Proximal
 from cosim.learning.schedules.schedule import Rate
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.trainers import Clients, Trainers

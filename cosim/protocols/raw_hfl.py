@@ -37,7 +37,8 @@ from cosim.configuration import (
 from cosim.devices.client import Assignment
 from cosim.learning.graph.combinations import accumulate, mean_of_models
 from cosim.learning.graph.pending import PendingModel
-from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.sgd import Sgd
 from cosim.links.link import Job
 from cosim.protocols.planning import Planner, Share, Terms
 from cosim.protocols.protocol import Protocol

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from cosim.configuration import Port, at_least, configuration, field, lasting, stand_for
 from cosim.devices.client import Assignment, Client
 from cosim.instants import instant_after
-from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.sgd import Sgd
 from cosim.links.link import Job
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining

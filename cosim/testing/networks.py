@@ -10,7 +10,7 @@ from cosim.data.data import Data
 from cosim.data.dataset import Dataset
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.tasks.task import Task
 from cosim.run_network import network_of
 from cosim.simulation import Simulation

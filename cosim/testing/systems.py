@@ -14,7 +14,7 @@ from cosim.configuration.values import PerClient
 from cosim.data.synthetic import Synthetic
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import SameSteps
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.network import ClockKind
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg

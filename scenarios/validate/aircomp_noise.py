@@ -30,7 +30,7 @@ from cosim.configuration import at_least, configuration, field, not_negative
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.links.link import Job
 from cosim.network import nodes_of
 from cosim.radio.radio import RadioLink

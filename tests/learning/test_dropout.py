@@ -17,7 +17,7 @@ from cosim.data.dataset import Dataset
 from cosim.learning.graph.combinations import mean, mean_of_models, submodel
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
 from cosim.learning.network.submodels import NetworkShape, draw_parts
 from cosim.learning.probe.manner import manner_of

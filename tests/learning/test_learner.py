@@ -18,7 +18,7 @@ from cosim.learning.graph.combinations import accumulate, assemble, mean, mean_o
 from cosim.learning.graph.levels import levels
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.submodels import draw_parts, even_counts
 from cosim.learning.programs import sgd
 from cosim.learning.programs.sgd_steps import mini_batches

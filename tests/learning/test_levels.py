@@ -19,7 +19,7 @@ from cosim.learning.graph.combinations import accumulate, assemble, mean, mean_o
 from cosim.learning.graph.levels import levels
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.network.weights import Weights
 from cosim.learning.programs import sgd

@@ -15,7 +15,8 @@ from cosim.data.synthetic import Synthetic
 from cosim.learning.graph.combinations import assemble, mean, submodel
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.submodels import draw_parts, even_counts
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.workers import one_torch_thread
@@ -40,8 +41,8 @@ class FedProx(LocalTraining):
             optimizer.step()
 
 
-class Noisy(Sgd):
-    """A subclass without fields of a rule that has a program: its own function counts."""
+class Noisy(LocalTraining):
+    """A subclass without fields."""
 
     def train(self, client):
         """Draws from the client's generator."""
@@ -229,8 +230,8 @@ def test_a_generator_without_a_seed_is_found_and_one_of_a_key_is_not():
 
 def test_a_rule_that_trains_nothing_is_refused():
     learner = Learner(models.build("mlp-12-9-4"), DATA)
-    for rule in (LocalTraining(), Undecided()):
-        with pytest.raises(ConfigurationError, match=r"without `train` and `program`"):
-            rule.check(learner)
+    for rule in (LocalTraining, Undecided):
+        with pytest.raises(ConfigurationError, match=r"gives none of the forms.*write train or program"):
+            rule()
     for rule in (Sgd(), FedProx(), Noisy()):
         rule.check(learner)

@@ -8,7 +8,7 @@ from ordinary_networks import NETWORKS, NUM_TRAINING, TASKS
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.workers import one_torch_thread

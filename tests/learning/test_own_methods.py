@@ -14,7 +14,8 @@ from cosim.data.synthetic import Synthetic
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.programs.sgd import SgdProgram
 from cosim.learning.programs.steps import SgdStep
 from cosim.learning.server_updates.server_update import ServerUpdate
@@ -41,12 +42,8 @@ class TrainsNothing:
         return None
 
 
-class Idle(TrainsNothing, Sgd):
+class Idle(TrainsNothing, LocalTraining):
     """Leaves the network alone."""
-
-
-class IdleMomentum(TrainsNothing, cosim.Momentum):
-    """Likewise."""
 
 
 class NoGradient:
@@ -85,7 +82,6 @@ def updates(learner: Learner, training: LocalTraining) -> list[PendingUpdate]:
     [
         (Indifferent(), Sgd(batch_size=3)),
         (None, Idle(batch_size=3)),
-        (None, IdleMomentum()),
         (None, Still(batch_size=3)),
     ],
 )
@@ -97,6 +93,14 @@ def test_what_a_mixin_overrides_is_what_trains(task, training):
     moved = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
     usual = moved.weights(mean(updates(moved, Sgd(batch_size=3))))
     assert any((before[name] != usual[name]).any() for name in before)
+
+
+@pytest.mark.parametrize("kind", [Sgd, cosim.Proximal, cosim.Momentum, cosim.Adam, cosim.Scaffold])
+def test_a_rule_that_trains_one_by_one_and_together_cannot_be_made(kind):
+    with pytest.raises(
+        ConfigurationError, match=r"two forms, one_by_one \(TrainsNothing\.train\) and together"
+    ):
+        type("Both", (TrainsNothing, kind), {})
 
 
 def test_a_loss_of_a_mixin_is_no_cross_entropy():

@@ -6,7 +6,7 @@ import pytest
 from cosim.configuration import ConfigurationError
 from cosim.learning.graph.combinations import accumulate, assemble, mean, mean_of_models
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.submodels import Part
 
 GOOD = {

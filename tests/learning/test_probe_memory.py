@@ -16,7 +16,7 @@ from cosim.data.dataset import Dataset
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 
 X = np.random.default_rng(1).standard_normal((40, 6), np.float32)
 DATA = Dataset.of("rows", (X[:30], np.arange(30) % 3), (X[30:], np.arange(10) % 3))

@@ -16,9 +16,10 @@ from cosim.learning.graph.cohorts import WORKING_SETS, cohorts
 from cosim.learning.graph.combinations import accumulate, mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.programs import recurring_rows
+from cosim.learning.programs.of_rule import program_of
 from cosim.learning.programs.recurring_rows import draws, train_on_rows
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.programs.steps import SgdStep
@@ -163,7 +164,7 @@ def test_steps_do_not_part_clients_but_rows_far_apart_and_rates_do():
     ]
 
     def shared(update: PendingUpdate) -> Hashable:
-        return update.training.program().shared(update, data)
+        return program_of(update.training).shared(update, data)
 
     working_set = WORKING_SETS["cpu"]._replace(num_cohorts=1)
     assert [len(c) for c in cohorts([*alike, *others], 12, working_set, shared)] == [8, 1, 1, 1]

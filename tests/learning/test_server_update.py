@@ -15,7 +15,7 @@ from cosim.data.synthetic import Synthetic
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.server_updates.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.testing import small_system
 

@@ -20,7 +20,8 @@ from cosim.data.synthetic import Synthetic
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.workers import one_torch_thread
 from cosim.servers.cloud import VersionReport

@@ -17,7 +17,8 @@ from cosim.configuration import ConfigurationError, configuration
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
-from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.probe.task import TAKEN

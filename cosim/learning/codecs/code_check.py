@@ -8,7 +8,7 @@ from torch import Tensor
 from cosim.learning.codecs.codec import Codec
 from cosim.learning.codecs.transmission import transmitted
 from cosim.learning.graph.pending import PendingUpdate, StoredModel
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.links.model_codec import ModelCodec
 
 

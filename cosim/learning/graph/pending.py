@@ -25,15 +25,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import refuse
-from cosim.learning.codecs.codec import Codec
-from cosim.learning.local_training.local_training import LocalTraining
+from cosim.configuration import Port, refuse
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.schedules.schedule import in_round
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from cosim.learning.codecs.codec import Codec
+    from cosim.learning.local_training.local_training import LocalTraining
     from cosim.learning.network.weights import Weights
 
 
@@ -154,7 +154,7 @@ def _own_indices(samples: Any) -> NDArray[np.int64]:
     return array
 
 
-def _in_its_round(rule: LocalTraining, update: Any) -> LocalTraining:
+def _in_its_round(rule: "LocalTraining", update: Any) -> "LocalTraining":
     return in_round(rule, update.round)
 
 
@@ -183,10 +183,10 @@ class PendingUpdate:
     samples: NDArray[np.int64] = attrs.field(converter=_own_indices)
     num_steps: int
     round: int = attrs.field(default=attrs.Factory(lambda self: self.start.round, takes_self=True))
-    training: LocalTraining = attrs.field(converter=attrs.Converter(_in_its_round, takes_self=True))
+    training: "LocalTraining" = attrs.field(converter=attrs.Converter(_in_its_round, takes_self=True))
     key: int
     state: PendingState | None = None
-    codec: Codec | None = None
+    codec: "Codec | None" = None
     codec_state: PendingState | None = None
     own: PendingState | None = None
     left: NextState = attrs.field(factory=NextState, init=False)
@@ -230,7 +230,7 @@ class PendingUpdate:
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:
             raise refuse(type(self), "num_steps", self.num_steps, "must be a whole number of at least 1")
-        if not isinstance(self.training, LocalTraining):
+        if not isinstance(self.training, Port):
             raise refuse(type(self), "training", self.training, "must be a local training", "Sgd()")
         _check_key(type(self), self.key)
 

@@ -1,8 +1,13 @@
 """Local training: what a client computes from a start, its samples and a key.
 
-A rule is a configuration class and part of every update that is trained by it. One of your own is a class
-with a method `train`, a plain torch function that the learner calls client by client, on its threads
-(`programs/client_by_client.py` says what it is given)::
+A rule is a configuration class and part of every update that is trained by it.
+
+Asked: `train`, a plain torch function that the learner calls client by client, on its threads; or `program`,
+which trains many clients together (`programs/program.py`), where speed matters.
+
+Given: `ClientView`, below.
+
+Usage::
 
     @configuration
     class Pulled(LocalTraining):
@@ -34,17 +39,12 @@ A rule may let other tensors travel beside the model, both ways (`companions`, b
 finds them in `client.companions`, zero at first, and what they hold at the end arrives with the update. The
 server takes their mean, or what `received` makes of it.
 
-Where speed matters a rule has a method `program` instead, and its program trains many clients together
-(`programs/program.py`). Of two such methods the one of the more derived class counts, that of a mixin too.
-
 Scope and limitations: the number of steps belongs to the update, not to the rule; a step has the same number
 of samples at every client. No rule imports torch before it trains.
 """
 
-import math
-from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cosim.configuration import (
     ConfigurationError,
@@ -52,7 +52,7 @@ from cosim.configuration import (
     at_least,
     configuration,
     field,
-    not_negative,
+    one_of,
     positive,
     refuse,
     stand_for,
@@ -61,12 +61,12 @@ from cosim.learning.network.submodels import NetworkShape, Shapes
 from cosim.learning.schedules.schedule import Rate
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import torch
+    from torch import Tensor, nn
 
     from cosim.learning.graph.pending import PendingModel
-    from cosim.learning.learner import Learner
     from cosim.learning.network.weights import Weights
-    from cosim.learning.programs.client_by_client import ClientView
+    from cosim.learning.probe.manner import Manner
     from cosim.learning.programs.program import Program
 
 
@@ -81,7 +81,8 @@ class LocalTraining(Port):
         keeps_what_arrived: Whether it is only where the update has arrived; a class says so.
     """
 
-    shortcuts = stand_for(program=("train",), num_gradients=("train", "program"))
+    forms = one_of(one_by_one=("train",), together=("program",))
+    shortcuts = stand_for(num_gradients=("train", "program"))
     keeps_state: ClassVar[bool] = False
     keeps_what_arrived: ClassVar[bool] = False
 
@@ -97,11 +98,14 @@ class LocalTraining(Port):
         """Train one client: the values that its network has at the end come out; returns what it keeps."""
         raise NotImplementedError
 
-    def program(self) -> "Program":
-        """How updates are trained: each by `train`, unless a class knows better."""
-        from cosim.learning.programs.client_by_client import ClientByClient
+    @property
+    def train_names(self) -> tuple[str, str]:
+        """What `train` is called in messages, and what it draws from."""
+        return f"{type(self).__name__}.train", "client.generator"
 
-        return ClientByClient(f"{type(self).__name__}.train", "client.generator")
+    def program(self) -> "Program":
+        """How many clients are trained together, in place of `train`."""
+        raise NotImplementedError
 
     def num_gradients(self, num_steps: int) -> float | None:
         """The number of gradients that the steps from w to y add up to; None: unknown, and `FedNova` refuses.
@@ -162,77 +166,95 @@ class LocalTraining(Port):
             rule = f"{kind} moves weights by a common step, and {own} sends something else beside them"
             raise refuse("System", "codec", kind, rule, "Qsgd, or plain Sgd")
 
-    def check(self, learner: "Learner") -> None:
+    def check(self, learner: "Trainable") -> None:
         """Refuse a network that this rule cannot train, before the clock starts."""
         kind = type(self)
-        if kind.program is LocalTraining.program and kind.train is LocalTraining.train:
-            raise ConfigurationError(
-                f"{kind.__name__}: a local training without `train` and `program` trains nothing. Usual fix: "
-                "a method train(self, client)."
-            )
         if self.batch_size == 1 and learner.shape.statistics:
             raise ConfigurationError(
                 f"{kind.__name__}.batch_size = 1: System.model has normalisation layers, and one sample has "
                 "no variance. Usual fix: at least 2."
             )
-        if kind.program is LocalTraining.program:
+        if self.form == "one_by_one":
             learner.try_rule(self)
 
 
-@configuration
-class Sgd(LocalTraining):
-    """Plain SGD.
-
-    Mini-batches are cut from random permutations of the samples laid back to back, so every batch is full:
-    the batch that crosses the end of an epoch takes the rest from the next.
+class ClientView(Protocol):
+    """What `train` is given of one client.
 
     Attributes:
-        batch_size: Samples in a mini-batch. [authors' public code]
-        learning_rate: Step size; the authors' public code has 0.01. [no source]
-        weight_decay: What half the squared length of the parameters weighs in the loss; 0: nothing. [HIST
-            journal, eq. 5: none]
+        name: Of the client.
+        network: Its own copy, in training mode, with the values of the start; what it holds at the end comes
+            out.
+        round: In which it trains, from 1 (`cosim.learning.schedules.schedule`).
+        num_steps: Local steps that are asked for, and paid for in simulated time.
+        companions: Name -> values that travel beside the model; what they hold at the end arrives.
     """
 
-    weight_decay: Rate = field(not_negative, default=0.0)
+    name: str
+    network: "nn.Module"
+    round: int
+    num_steps: int
+    companions: "Weights"
 
-    def num_gradients(self, num_steps: int) -> float | None:
-        """Each once; weight decay is part of the loss."""
-        return num_steps
+    def loss(self, outputs: "Tensor", targets: "Tensor", /) -> "Tensor":
+        """Mean loss of a batch."""
+        ...
 
-    def program(self) -> "Program":
-        """Many clients in one program."""
-        from cosim.learning.programs.sgd import SgdProgram
-        from cosim.learning.programs.steps import SgdStep
+    @property
+    def start(self) -> "Weights":
+        """Tensor name -> its values before training, its own copies."""
+        ...
 
-        return SgdProgram(partial(SgdStep, rate=self.learning_rate, decay=self.weight_decay))
+    @property
+    def generator(self) -> "torch.Generator":
+        """The source of what else is drawn; it follows from the update's key."""
+        ...
+
+    @property
+    def state(self) -> "Weights":
+        """Name -> what the client has kept from its last training, its own copies; empty at first."""
+        ...
+
+    def samples(self) -> "tuple[Tensor, Tensor]":
+        """Features and classes or targets of all samples that the client has."""
+        ...
+
+    def batches(self, num_steps: int, batch_size: int) -> "Batches":
+        """Features and classes or targets of mini-batches: those of plain SGD, the same each time."""
+        ...
 
 
-@configuration
-class Proximal(Sgd):
-    """SGD on the loss plus mu / 2 times the squared distance of the weights to their start.
-
-    Mini-batches are those of plain SGD. The term's gradient mu (w - w_start) is taken at the weights before
-    the step, as the loss's.
+class Batches(Protocol):
+    """Mini-batches, gone through once: they are the steps that a client pays for in simulated time.
 
     Attributes:
-        mu: Weight of the distance; 0: plain SGD. [FedAsync, Section 6: 0.005]
+        num_taken: So far.
     """
 
-    mu: Rate = field(not_negative, default=0.005)
+    num_taken: int
 
-    def training_values(self, num_parameters: int, num_values: int) -> int:
-        """Where it started."""
-        return num_parameters if self.mu else 0
+    def __iter__(self) -> "Iterator[tuple[Tensor, Tensor]]": ...
 
-    def num_gradients(self, num_steps: int) -> float | None:
-        """a_k = (1 - eta mu)^(n - k). [Wang et al., arXiv 2007.07481]"""
-        kept = 1.0 - self.learning_rate * self.mu
-        return math.fsum(kept**k for k in range(num_steps)) if kept >= 0.0 else None
+    def __len__(self) -> int: ...
 
-    def program(self) -> "Program":
-        """Many clients in one program."""
-        from cosim.learning.programs.sgd import SgdProgram
-        from cosim.learning.programs.steps import SgdStep
 
-        knobs = {"rate": self.learning_rate, "decay": self.weight_decay, "pull": self.mu}
-        return SgdProgram(partial(SgdStep, **knobs))
+class Trainable(Protocol):
+    """What `check` is given of the network that is to be trained.
+
+    Attributes:
+        shape: Parameter names and shapes, groups of units, what moves while it is trained.
+        dropout: Names of the layers that drop something in training.
+        manner: Whether clients can be trained together, and why not; None: nothing is trained.
+    """
+
+    shape: NetworkShape
+    dropout: "tuple[str, ...]"
+    manner: "Manner | None"
+
+    def try_rule(self, rule: LocalTraining) -> None:
+        """Let a rule with a train function of its own train once, on copies.
+
+        Raises:
+            ConfigurationError: It does what no rule may do.
+        """
+        ...

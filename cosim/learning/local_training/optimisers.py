@@ -17,7 +17,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cosim.configuration import between, configuration, field, not_negative, positive
-from cosim.learning.local_training.local_training import LocalTraining, Sgd
+from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.schedules.schedule import Rate
 

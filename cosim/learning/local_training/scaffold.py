@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from cosim.configuration import configuration
 from cosim.learning.graph.companions import CompanionsHeldBack
 from cosim.learning.graph.pending import PendingModel
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.submodels import NetworkShape, Shapes
 
 if TYPE_CHECKING:

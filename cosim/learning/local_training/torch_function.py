@@ -42,16 +42,13 @@ import attrs
 
 from cosim.configuration import ConfigurationError, configuration, field, loaded, own_function, refuse
 from cosim.configuration.rules import shown
-from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.local_training import ClientView, LocalTraining, Trainable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from torch import Tensor
 
-    from cosim.learning.learner import Learner
-    from cosim.learning.programs.client_by_client import ClientView
-    from cosim.learning.programs.program import Program
 
 MAY_ASK = ("round", "learning_rate")
 """Parameters that a function may have beside the four."""
@@ -82,9 +79,8 @@ class TorchFunction(LocalTraining):
             fix = f"a parameter learning_rate of {self.function}, or leave it out"
             raise refuse(type(self), "learning_rate", self.learning_rate, rule, fix)
 
-    def check(self, learner: "Learner") -> None:
+    def check(self, learner: Trainable) -> None:
         """Refuse a name that means no function of four arguments, before the clock starts."""
-        super().check(learner)
         found = self._called()
         try:
             inspect.signature(found).bind("network", "batches", "state", "rng", **self._asked())
@@ -93,7 +89,7 @@ class TorchFunction(LocalTraining):
                 f"{type(self).__name__}.function = {shown(self.function)}: {error}. Usual fix: "
                 f"{found.__name__}(network, batches, state, rng), and {' or '.join(MAY_ASK)} where it asks."
             ) from None
-        learner.try_rule(self)
+        super().check(learner)
 
     @property
     def _is_loaded(self) -> bool:
@@ -118,7 +114,7 @@ class TorchFunction(LocalTraining):
             )
         return found  # type: ignore[return-value]
 
-    def train(self, client: "ClientView") -> "Mapping[str, Tensor] | None":
+    def train(self, client: ClientView) -> "Mapping[str, Tensor] | None":
         """Call it."""
         batches = client.batches(client.num_steps, self.batch_size)
         asked = self._asked(client.round)
@@ -130,16 +126,7 @@ class TorchFunction(LocalTraining):
             )
         return state
 
-    def program(self) -> "Program":
-        """Client by client, by the function's name."""
-        from cosim.learning.programs.client_by_client import ClientByClient
-
-        return ClientByClient(self.function, "rng")
-
-
-def _parameters(function: "Callable[..., Any]") -> "Collection[str]":
-    """The names of its parameters; none, of a function that does not tell them."""
-    try:
-        return inspect.signature(function).parameters
-    except ValueError:
-        return ()
+    @property
+    def train_names(self) -> tuple[str, str]:
+        """The function's name, and its parameter."""
+        return self.function, "rng"

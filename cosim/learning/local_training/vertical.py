@@ -7,11 +7,10 @@ epochs of the client's samples.
 from typing import TYPE_CHECKING
 
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
-from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.local_training.local_training import LocalTraining, Trainable
 from cosim.learning.schedules.schedule import Rate
 
 if TYPE_CHECKING:
-    from cosim.learning.learner import Learner
     from cosim.learning.programs.program import Program
 
 
@@ -35,9 +34,9 @@ class VerticalSgd(LocalTraining):
         """Many clients in one program."""
         from cosim.learning.programs.vertical import VerticalProgram
 
-        return VerticalProgram()
+        return VerticalProgram(self.central_learning_rate)
 
-    def check(self, learner: "Learner") -> None:
+    def check(self, learner: Trainable) -> None:
         """Refuse a network that this rule cannot train, before the clock starts."""
         super().check(learner)
         if learner.shape.moving:

@@ -22,7 +22,7 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.global_generators import alone
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.local_training.local_training import Sgd
+from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import own_weights

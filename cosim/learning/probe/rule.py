@@ -17,6 +17,7 @@ from cosim.learning.graph.pending import PendingUpdate, StoredModel
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import own_weights
+from cosim.learning.programs.of_rule import program_of
 from cosim.learning.training_set import TrainingSet
 from cosim.names import client_name
 
@@ -47,7 +48,7 @@ def check_rule(rule: LocalTraining, network: nn.Module, shape: NetworkShape, dat
     }
     weights_C = {name: values.clone()[None] for name, values in (beside | start).items()}
     try:
-        update.training.program().train(network, weights_C, data, [update])
+        program_of(update.training).train(network, weights_C, data, [update])
     except ConfigurationError:
         raise
     except Exception:  # maybe of so few samples; the run has those that there are

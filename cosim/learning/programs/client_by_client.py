@@ -1,8 +1,8 @@
 """Client by client: a rule's own torch function, called for one update after the other on each thread.
 
-Every update is a cohort of its own. The function gets a `ClientView`, and the values that its network has at
-the end are what comes out. Of a rule that keeps a state it returns the next one. Gradients are switched on;
-the network is in training mode.
+Every update is a cohort of its own. The function gets a `ClientView` (which is on the page of
+`cosim.learning.local_training.local_training`), and the values that its network has at the end are what comes
+out. Of a rule that keeps a state it returns the next one. Gradients are switched on.
 
 Randomness: dropout layers draw from the update's key (`cosim.learning.network.dropout`), mini-batches as
 well, and what the function draws itself it draws from `client.generator`; draws from generators that all
@@ -30,23 +30,7 @@ from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.training_set import TrainingSet
 
 
-class ClientView:
-    """What a rule's function is given of one client.
-
-    Args:
-        update: What is asked for.
-        network: The client's own.
-        data: Where its samples are.
-
-    Attributes:
-        name: Of the client.
-        network: Its own copy, with the values of the start; what it holds at the end comes out.
-        round: In which it trains, from 1; what that is, `schedules/schedule.py` says.
-        num_steps: Local steps that are asked for, and paid for in simulated time.
-        companions: Name -> values that travel beside the model; what they hold at the end arrives.
-        loss: Mean loss of a batch, from outputs and targets.
-    """
-
+class _Client:
     def __init__(
         self, update: PendingUpdate, network: nn.Module, data: TrainingSet, companions: Weights
     ) -> None:
@@ -56,45 +40,30 @@ class ClientView:
 
     @cached_property
     def start(self) -> Weights:
-        """Tensor name -> its values before training, its own copies."""
         begun = self._update.begun
         return {name: values.clone() for name, values in begun.items() if name not in self.companions}
 
     @cached_property
     def generator(self) -> torch.Generator:
-        """The source of what else is drawn; it follows from the update's key."""
         return generator(self._update.key, "local training", self._data.x_ND.device)
 
     @cached_property
     def state(self) -> Weights:
-        """Name -> what the client has kept from its last training, its own copies; empty at first."""
         kept = self._update.state
         return {} if kept is None else {name: values.clone() for name, values in kept.settled.items()}
 
     def samples(self) -> tuple[Tensor, Tensor]:
-        """Features and classes or targets of all samples that the client has."""
         return self._data.labelled(self._update.samples)
 
-    def batches(self, num_steps: int, batch_size: int) -> "Batches":
-        """Features and classes or targets of mini-batches: those of plain SGD, the same each time."""
+    def batches(self, num_steps: int, batch_size: int) -> "_Batches":
         with (
             asked_for_randomness()
         ):  # by generators that are made of keys, which is nothing of the function's
             batches = mini_batches(self._update.samples, num_steps, batch_size, self._update.key)
-        return Batches(self._data, torch.from_numpy(batches).to(self._data.x_ND.device))
+        return _Batches(self._data, torch.from_numpy(batches).to(self._data.x_ND.device))
 
 
-class Batches(Iterator[tuple[Tensor, Tensor]]):
-    """Mini-batches, gone through once: they are the steps that a client pays for in simulated time.
-
-    Args:
-        data: What the samples are numbers of.
-        samples_SB: Of each mini-batch.
-
-    Attributes:
-        num_taken: So far.
-    """
-
+class _Batches(Iterator[tuple[Tensor, Tensor]]):
     def __init__(self, data: TrainingSet, samples_SB: Tensor) -> None:
         self._data, self._samples_SB = data, samples_SB
         self.num_taken, self._is_over = 0, False
@@ -102,7 +71,7 @@ class Batches(Iterator[tuple[Tensor, Tensor]]):
     def __len__(self) -> int:
         return len(self._samples_SB)
 
-    def __iter__(self) -> "Batches":
+    def __iter__(self) -> "_Batches":
         """Itself; refuses a second pass, which would find nothing."""
         if self._is_over:
             raise ConfigurationError(
@@ -163,7 +132,7 @@ class ClientByClient:
         companions = {
             name: values_C[0].clone() for name, values_C in weights_C.items() if name not in tensors
         }
-        rule, view = update.training, ClientView(update, own, data, dict(companions))
+        rule, view = update.training, _Client(update, own, data, dict(companions))
         with torch.enable_grad(), keyed_dropout(own, update.key), asked_for_randomness() as asked:
             state = kept_copies(self._function, rule.keeps_state, rule.train(view))
         self._check_constants(network, own, tensors, data, update)

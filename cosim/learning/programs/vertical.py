@@ -32,14 +32,20 @@ from torch.func import functional_call, grad, vmap
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.network.submodels import CENTRAL, LOCAL
 from cosim.learning.network.weights import Weights
 from cosim.learning.training_set import TrainingSet
 
 
 class VerticalProgram:
-    """Local epochs of many clients, each with the central part's gradient from its samples."""
+    """Local epochs of many clients, each with the central part's gradient from its samples.
+
+    Args:
+        central_rate: Step size of the central part.
+    """
+
+    def __init__(self, central_rate: float) -> None:
+        self._central_rate = central_rate
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
         """Epochs and samples."""
@@ -54,7 +60,7 @@ class VerticalProgram:
                 f"client {cohort[0].client!r} trains vertically on a data set without train_y, but central "
                 "gradients belong to single samples. Usual fix: give train_y."
             )
-        train_vertically(network, weights_C, data.x_ND, data.y_N, cohort, data.loss)
+        train_vertically(network, weights_C, data.x_ND, data.y_N, cohort, data.loss, self._central_rate)
         return ()
 
 
@@ -86,6 +92,7 @@ def train_vertically(
     y_N: Tensor,
     cohort: Sequence[PendingUpdate],
     loss: Callable[[Tensor, Tensor], Tensor],
+    central_rate: float,
 ) -> None:
     """Local epochs of all clients of a cohort, in place on their weights.
 
@@ -96,11 +103,11 @@ def train_vertically(
         y_N: Their targets.
         cohort: Updates of one rule, with as many samples and whole epochs.
         loss: Mean loss of a batch, from outputs and targets.
+        central_rate: Step size of the central part.
     """
     device = x_ND.device
     samples_CM = torch.from_numpy(np.stack([update.samples for update in cohort])).to(device)
     rule, num_samples = cohort[0].training, samples_CM.shape[1]
-    assert isinstance(rule, VerticalSgd)
     num_epochs = whole_epochs(cohort[0])
     orders = [epoch_orders(num_samples, num_epochs, update.key) for update in cohort]
     orders_CEM = torch.from_numpy(np.stack(orders)).to(device)
@@ -142,7 +149,7 @@ def train_vertically(
             return (functional_call(central, weights, (x_MG,)) * noted_MU).sum()
 
         for name, gradient_C in vmap(grad(through))(central_C, x_CMG, noted_CMU).items():
-            central_C[name].sub_(gradient_C, alpha=rule.central_learning_rate)
+            central_C[name].sub_(gradient_C, alpha=central_rate)
 
 
 def part_of(weights: Weights, prefix: str) -> Weights:

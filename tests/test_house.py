@@ -1,0 +1,25 @@
+"""The house: no files of cosim that import each other in a circle, type-only imports aside."""
+
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+House = runpy.run_path(str(ROOT / "benchmarks" / "house.py"))["House"]
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert House(ROOT).circles() == []
+
+
+def test_a_circle_is_found_over_other_files_and_in_functions(tmp_path):
+    (tmp_path / "cosim").mkdir()
+    for name, text in {
+        "__init__": "",
+        "one": "from cosim.two import a",
+        "two": "def a():\n    import cosim.three",
+        "three": "from cosim import one",
+        "types": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from cosim.user import a",
+        "user": "from cosim.types import b",
+    }.items():
+        (tmp_path / "cosim" / f"{name}.py").write_text(text)
+    assert House(tmp_path).circles() == [["cosim.one", "cosim.three", "cosim.two"]]
