@@ -176,8 +176,8 @@ class House:
             for method in node.body:
                 if isinstance(method, ast.FunctionDef) and (value := _only_returned(method)) is not None:
                     of = value.func if isinstance(value, ast.Call) else value
-                    is_same = isinstance(of, ast.Attribute) and of.attr == method.name
-                    if is_same and ast.unparse(of.value).startswith("self."):
+                    text = ast.unparse(of)
+                    if text.startswith("self.") and text.count(".") > 1 and text.endswith(f".{method.name}"):
                         found.append(f"{cls}.{method.name}")
         return found
 

@@ -16,8 +16,8 @@ from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
+from cosim.learning.programs.descents import SgdStep
 from cosim.learning.programs.sgd import SgdProgram
-from cosim.learning.programs.steps import SgdStep
 from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.testing import small_system
 
@@ -47,7 +47,7 @@ class Idle(TrainsNothing, LocalTraining):
 
 
 class NoGradient:
-    def by_gradient(self, name, values_C, gradient_C, divisor=1.0):
+    def by_gradient(self, name, values_C, gradient):
         """Stay."""
 
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 import models
+from cosim.learning.programs.descents import SgdStep
 from cosim.learning.programs.sgd_steps import (
     mini_batches,
     relu_layers_of,
     train_by_autograd,
     train_relu_layers,
 )
-from cosim.learning.programs.steps import SgdStep
 
 X_ND = torch.randn(200, 12, generator=torch.Generator().manual_seed(1))
 Y_N = torch.randint(0, 4, (200,), generator=torch.Generator().manual_seed(2))

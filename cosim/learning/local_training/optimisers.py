@@ -65,8 +65,8 @@ class Momentum(Sgd):
         """Many clients in one program."""
         if self.momentum == 0.0:
             return super().program()
+        from cosim.learning.programs.descents import MomentumStep
         from cosim.learning.programs.sgd import SgdProgram
-        from cosim.learning.programs.steps import MomentumStep
 
         return SgdProgram(
             partial(
@@ -111,8 +111,8 @@ class Adam(LocalTraining):
 
     def program(self) -> "Program":
         """Many clients in one program."""
+        from cosim.learning.programs.descents import AdamStep
         from cosim.learning.programs.sgd import SgdProgram
-        from cosim.learning.programs.steps import AdamStep
 
         return SgdProgram(
             partial(

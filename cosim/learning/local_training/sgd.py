@@ -39,8 +39,8 @@ class Sgd(LocalTraining):
 
     def program(self) -> "Program":
         """Many clients in one program."""
+        from cosim.learning.programs.descents import SgdStep
         from cosim.learning.programs.sgd import SgdProgram
-        from cosim.learning.programs.steps import SgdStep
 
         return SgdProgram(partial(SgdStep, rate=self.learning_rate, decay=self.weight_decay))
 
@@ -69,8 +69,8 @@ class Proximal(Sgd):
 
     def program(self) -> "Program":
         """Many clients in one program."""
+        from cosim.learning.programs.descents import SgdStep
         from cosim.learning.programs.sgd import SgdProgram
-        from cosim.learning.programs.steps import SgdStep
 
         knobs = {"rate": self.learning_rate, "decay": self.weight_decay, "pull": self.mu}
         return SgdProgram(partial(SgdStep, **knobs))

@@ -31,7 +31,7 @@ from cosim.learning.probe.kept import close, largest
 from cosim.learning.probe.memory import moved
 from cosim.learning.probe.outputs import told
 from cosim.learning.programs.sgd import SgdProgram
-from cosim.learning.programs.steps import Step
+from cosim.learning.programs.steps import Gradient, Step
 from cosim.learning.tasks.task import Task
 from cosim.learning.training_set import TrainingSet
 
@@ -120,8 +120,8 @@ class _Noted(Step):
         super().__init__({})
         self.gradients: dict[str, list[Tensor]] = {}
 
-    def by_gradient(self, name: str, values_C: Tensor, gradient_C: Tensor, divisor: float = 1.0) -> None:
-        self.gradients.setdefault(name, []).append(gradient_C / divisor)
+    def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
+        self.gradients.setdefault(name, []).append(gradient.values_C.clone())
 
     def of_first(self, num_clients: int) -> "_Noted":
         return self

@@ -134,7 +134,7 @@ class ClientByClient:
         }
         rule, view = update.training, _Client(update, own, data, dict(companions))
         with torch.enable_grad(), keyed_dropout(own, update.key), asked_for_randomness() as asked:
-            state = kept_copies(self._function, rule.keeps_state, rule.train(view))
+            state = kept_copies(self._function, rule.keeps_state, rule.train(view))  # pyright: ignore[reportArgumentType]
         self._check_constants(network, own, tensors, data, update)
         arriving = tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
         return state, arriving, bool(asked)

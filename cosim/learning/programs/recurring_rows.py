@@ -44,7 +44,7 @@ from cosim.learning.programs.sgd_steps import (
     mini_batches,
     relu_layers_of,
 )
-from cosim.learning.programs.steps import Begin, Step
+from cosim.learning.programs.steps import Begin, Gradient, Step
 
 ROWS_APART = 4
 """Clients train together when their numbers of rows, over this and rounded up, are equal: a matrix product
@@ -222,4 +222,4 @@ def _train_by_autograd(
         found = gradients(parameters_C, stretch.x_CRD, stretch.outputs_CP, samples_CP)
         step.begin()
         for name, gradient_C in found.items():
-            step.by_gradient(name, parameters_C[name], gradient_C, batch_size)
+            step.by_gradient(name, parameters_C[name], Gradient(gradient_C, batch_size))

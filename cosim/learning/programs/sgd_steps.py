@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from cosim.learning.network.weights import Weights, in_own_types
-from cosim.learning.programs.steps import Step
+from cosim.learning.programs.steps import Gradient, Product, Step
 
 ReluLayers = Sequence[tuple[str, str | None]]
 """What a network declares: the names of every layer's weight, shape (outputs, inputs), and bias, or None."""
@@ -102,7 +102,7 @@ def train_by_autograd(
         gradients_C, moved_C = gradients(parameters_C, moved_C, x_CBD, y_CB)
         step.begin()
         for name, gradient_C in gradients_C.items():
-            step.by_gradient(name, parameters_C[name], gradient_C)
+            step.by_gradient(name, parameters_C[name], Gradient(gradient_C))
     for name, values_C in moved_C.items():
         buffers_C[name].copy_(values_C)
 
@@ -137,7 +137,8 @@ def train_alone(
                     leaf.data = parameters_C[name][0].copy_(leaf)
             step.begin()
             for (name, values_C), gradient in zip(parameters_C.items(), gradients, strict=True):
-                step.by_gradient(name, values_C, gradient.to_dense()[None])  # rows of a table are sparse
+                dense = gradient.to_dense()  # rows of a table are sparse
+                step.by_gradient(name, values_C, Gradient(dense[None]))
     for name, values in moved.items():
         buffers_C[name][0].copy_(values)
 
@@ -211,9 +212,9 @@ def descend(
     for depth in range(len(layers) - 1, -1, -1):
         weight, weight_COI, bias, bias_CO = layers[depth]
         error_CBI = torch.bmm(error_CBO, weight_COI) if depth > 0 else None
-        step.by_product(weight, weight_COI, error_CBO.mT, inputs[depth], batch_size)
+        step.by_gradient(weight, weight_COI, Product(error_CBO.mT, inputs[depth], batch_size))
         if bias is not None and bias_CO is not None:
-            step.by_gradient(bias, bias_CO, error_CBO.sum(1), batch_size)
+            step.by_gradient(bias, bias_CO, Gradient(error_CBO.sum(1), batch_size))
         if error_CBI is not None:
             error_CBO = torch.ops.aten.threshold_backward(error_CBI, inputs[depth], 0)
 

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.weights import Weights
-from cosim.learning.programs.steps import SgdStep, kept, kept_name
+from cosim.learning.programs.descents import SgdStep
+from cosim.learning.programs.steps import Gradient, kept, kept_name
 
 
 class VariateStep(SgdStep):
@@ -44,19 +45,9 @@ class VariateStep(SgdStep):
         self._starts_C = {name: values_C.clone() for name, values_C in sent_C.items()}
         self._server_C = companions_C
 
-    def by_gradient(self, name: str, values_C: Tensor, gradient_C: Tensor, divisor: float = 1.0) -> None:
+    def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
         """The corrected step."""
-        super().by_gradient(name, values_C, gradient_C, divisor)
-        self._corrected(name, values_C)
-
-    def by_product(
-        self, name: str, values_C: Tensor, left_C: Tensor, right_C: Tensor, divisor: float
-    ) -> None:
-        """The corrected step."""
-        super().by_product(name, values_C, left_C, right_C, divisor)
-        self._corrected(name, values_C)
-
-    def _corrected(self, name: str, values_C: Tensor) -> None:
+        super().by_gradient(name, values_C, gradient)
         if name in self.beside_C["drift"]:  # what a client keeps to itself has no variate
             values_C.add_(self.beside_C["drift"][name])
 
