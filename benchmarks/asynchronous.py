@@ -24,6 +24,7 @@ import numpy as np
 
 import cosim
 import models
+from cosim.beforehand.clock import HowPlayed
 from cosim.learning.learner import Learner
 from cosim.network import nodes_of
 from cosim.protocols.protocol import Protocol
@@ -94,7 +95,7 @@ def played(
         if way == "loop":
             learner.compute(report.model)
 
-    cloud = nodes_of(system, sim, learner, data, hear, clock="auto")
+    cloud = nodes_of(system, sim, learner, data, hear, how=HowPlayed("auto"))
     begin_s = time.perf_counter()
     sim.run(system.protocol.play(sim, cloud))
     assert learner.num_local_steps == NUM_STEPS * num_updates

@@ -1,4 +1,7 @@
-"""Network: the nodes of a system, on a clock."""
+"""Network: the nodes of a system, on a clock.
+
+They are made from the ground up: devices, links, the clock that plays their rounds, edge servers, the cloud.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -8,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.beforehand.clock import BY_EVENTS, HowPlayed, plays_on
 from cosim.beforehand.memory import check_memory
-from cosim.beforehand.needs import ClockKind, RecordsKind, clock_by_size, keeps_rows, rows_of_a_job
+from cosim.beforehand.needs import keeps_rows, rows_of_a_job
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError, Port, form_of, parts_of, passed_over
+from cosim.configuration import ConfigurationError, Port, parts_of
 from cosim.data.dataset import Dataset
 from cosim.devices.availability import Availability, Cause, Windows
 from cosim.devices.charge import Charge
@@ -24,9 +28,8 @@ from cosim.draws import Numbers
 from cosim.global_generators import seeded
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.own_models import OwnModels
-from cosim.links.link import ByEvents, Cell, Job
+from cosim.links.link import Cell
 from cosim.names import CLOUD, ClientNames, client_name, edge_name
-from cosim.servers.array_round import downloads_of
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer, RoundClock
 from cosim.servers.played_rounds import PlayedRounds
@@ -47,20 +50,68 @@ def nodes_of(
     data: Callable[[], Dataset],
     listener: Callable[[VersionReport], None],
     known: Checkpoint | None = None,
-    clock: ClockKind = "events",
-    records: RecordsKind = "all",
+    how: HowPlayed = BY_EVENTS,
 ) -> Cloud:
     """The nodes of a system on a clock; with a checkpoint, of a run that goes on from there.
 
     Args:
         data: Gives the data set, read before the clock starts where something is learned.
-        clock: Whether edge rounds are played by events or on arrays; auto: by the size of the run, and by
-            events where a part wants them.
-        records: Whether rows of clients are kept, or of edge rounds only, which wants arrays.
 
     Raises:
-        ConfigurationError: Parts that do not fit together.
+        ConfigurationError: Parts that do not fit together, or do not go with how the run is to be played.
     """
+    fleet = _fleet(system, sim, data)
+    cells = _cells(system, sim, fleet)
+    workload = _workload(system, sim, learner)
+    rounds = _rounds(system, sim, cells, workload, how)
+    edges = tuple(
+        EdgeServer(
+            name=route.edge,
+            route=route,
+            clients=clients,
+            receives_first=not system.downlink.counts_in_round,
+            backhaul=system.topology,
+            states=fleet.states,
+            kept=Kept(parts_of(system)),
+            rounds=rounds,
+        )
+        for route, clients in cells
+    )
+    own = [part for part in parts_of(system) if isinstance(part, LocalTraining) and part.keeps_tensors]
+    cloud = Cloud(
+        edges=edges,
+        fleet=fleet,
+        learner=learner,
+        shape=learner.shape,
+        end=system.end,
+        workload=workload,
+        own_models=OwnModels(shape=learner.shape, rules=own),
+        evaluation=system.evaluation,
+        listener=listener,
+        known=known,
+        states=fleet.states,
+    )
+    _check(system, cloud, data)
+    return cloud
+
+
+def _check(system: System, cloud: Cloud, data: Callable[[], Dataset]) -> None:
+    """Refuse nodes that do not fit together.
+
+    Raises:
+        ConfigurationError: What does not fit, and the usual fix.
+    """
+    cloud.workload.check(cloud.fleet.names)
+    system.protocol.check(cloud)
+    if system.evaluation.learns:
+        headline = cloud.learner.task.headline_of(data())
+        assert headline is not None
+        system.end.check(headline)
+    check_memory(system, cloud)
+
+
+def _fleet(system: System, sim: Simulation, data: Callable[[], Dataset]) -> Fleet:
+    """The clients of all cells, with their samples, and what they do between their jobs."""
     sizes = system.sizes()
 
     @cache
@@ -71,161 +122,68 @@ def nodes_of(
 
     if system.evaluation.learns or system.data.outline is None:
         held()
-    devices = system.devices.of_clients(sim, sizes)
-    _check_number(system.devices, "of_clients", "devices", len(devices), "clients", system.num_clients)
-    sim.num_nodes = len(devices)
-    devices, firsts = DeviceArrays.of(devices), [0, *accumulate(sizes)]
-    cells = [
-        Cell(edge_name(cell), ClientNames(first, size), distance_m, devices.tx_power_w[first : first + size])
-        for cell, (first, size, distance_m) in enumerate(
-            zip(firsts, sizes, _distances_m(system.topology, sizes, sim), strict=False)
-        )
-    ]
+    found = system.devices.of_clients(sim, sizes)
+    _check_number(system.devices, "of_clients", "devices", len(found), "clients", system.num_clients)
+    devices, sim.num_nodes = DeviceArrays.of(found), len(found)
     rests = None
     if devices.takes_power_at_rest or devices.have_batteries:
-        charges = _charges(sim, devices)
-        rests = sim.rests = Rests(
-            Rest.of(devices, counts=system.evaluation.learns),
-            ClientNames(0, len(devices)),
-            sim._trace,
-            charges,
-        )
-    links, downlinks = system.uplink.of_cells(sim, cells), system.downlink.of_cells(sim, cells)
-    _check_number(system.uplink, "of_cells", "links", len(links), "cells", len(cells))
-    _check_number(system.downlink, "of_cells", "links", len(downlinks), "cells", len(cells))
-    edges, states = [], {}
-    fleet = Fleet(
-        devices,
-        lambda number: held()[number](),
-        states,
-        _availabilities(sim, devices, {} if rests is None else rests.charges),
-        None if rests is None else rests.rest,
-    )
-    rounds = RoundClock(learns=system.evaluation.learns)
-    for cell, first, link, downlink in zip(cells, firsts, links, downlinks, strict=False):
-        edges.append(
-            EdgeServer(
-                name=cell.edge,
-                route=Route(cell.edge, link, downlink if system.downlink.takes_time else None),
-                clients=Clients(fleet, slice(first, first + len(cell.clients))),
-                receives_first=not system.downlink.counts_in_round,
-                backhaul=system.topology,
-                states=states,
-                kept=Kept(parts_of(system)),
-                rounds=rounds,
-            )
-        )
-    cloud = Cloud(
-        edges=tuple(edges),
-        fleet=fleet,
-        learner=learner,
+        rest, names = Rest.of(devices, counts=system.evaluation.learns), ClientNames(0, len(devices))
+        rests = sim.rests = Rests(rest, names, sim._trace, _charges(sim, devices))
+    there = _availabilities(sim, devices, {} if rests is None else rests.charges)
+    return Fleet(devices, lambda number: held()[number](), there, None if rests is None else rests.rest)
+
+
+def _cells(system: System, sim: Simulation, fleet: Fleet) -> Sequence[tuple[Route, Clients]]:
+    """The links of each cell, and its clients."""
+    sizes = system.sizes()
+    ends = list(accumulate(sizes))
+    clients = [Clients(fleet, slice(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
+    distances_m, tx_power_w = _distances_m(system.topology, sizes, sim), fleet.devices.tx_power_w
+    cells = [
+        Cell(edge_name(cell), own.names, distances_m[cell], tx_power_w[own.which])
+        for cell, own in enumerate(clients)
+    ]
+    uplinks, downlinks = system.uplink.of_cells(sim, cells), system.downlink.of_cells(sim, cells)
+    for part, links in ((system.uplink, uplinks), (system.downlink, downlinks)):
+        _check_number(part, "of_cells", "links", len(links), "cells", len(cells))
+    found = zip(cells, clients, uplinks, downlinks, strict=True)
+    return [
+        (Route(cell.edge, uplink, downlink if system.downlink.takes_time else None), own)
+        for cell, own, uplink, downlink in found
+    ]
+
+
+def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
+    return Workload(
         shape=learner.shape,
-        end=system.end,
-        workload=Workload(
-            shape=learner.shape,
-            flops=learner.flops,
-            codec=system.codec,
-            costs=Costs(sim, system.cycles),
-            in_parameters=system.cycles.in_parameters,
-            model_codec=system.downlink.model_codec,
-        ),
-        own_models=OwnModels(
-            shape=learner.shape,
-            rules=[
-                part for part in parts_of(system) if isinstance(part, LocalTraining) and part.keeps_tensors
-            ],
-        ),
-        evaluation=system.evaluation,
-        listener=listener,
-        known=known,
-        states=states,
+        flops=learner.flops,
+        codec=system.codec,
+        costs=Costs(sim, system.cycles),
+        in_parameters=system.cycles.in_parameters,
+        model_codec=system.downlink.model_codec,
     )
-    cloud.workload.check(fleet.names)
-    system.protocol.check(cloud)
-    if system.evaluation.learns:
-        headline = learner.task.headline_of(data())
-        assert headline is not None
-        system.end.check(headline)
-    check_memory(system, cloud)
-    if clock != "events" or records == "rounds":
-        part = needs_events(system, cloud)
-        if part is not None and clock == "arrays":
-            raise ConfigurationError(
-                f"clock = 'arrays': {part} is played by events only. Usual fix: clock = 'auto'."
-            )
-        if records == "rounds" and (part is not None or clock == "events"):
-            part = "a run" if part is None else part
-            raise ConfigurationError(
-                f"records = 'rounds': {part} is played by events, which keep the rows of all clients. Usual "
-                "fix: records = 'all', or clock = 'auto'."
-            )
-        plays, rounds.why = _by_choice(system, clock, records, part)
-        if plays == "arrays":
-            rounds.played = PlayedRounds(
-                sim._trace,
-                keeps_rows=keeps_rows(records, system, rests),
-                rows_of_a_job=rows_of_a_job(system, rests),
-            )
-            if rests is not None:
-                rests.written_by = rounds.played
-                rounds.played.cells = {edge.name: edge.clients for edge in edges}
-    return cloud
 
 
-def _by_choice(system: System, clock: ClockKind, records: RecordsKind, part: str | None) -> tuple[str, str]:
-    """What plays edge rounds, and why.
-
-    Args:
-        part: The part that needs events; None: none does.
-    """
-    if part is not None:
-        return "events", f"{part} is played by events only"
-    if clock == "arrays":
-        return "arrays", "asked for by clock = 'arrays'"
-    if records == "rounds":
-        return "arrays", "asked for by records = 'rounds'"
-    return clock_by_size(system)
-
-
-def needs_events(system: System, cloud: Cloud) -> str | None:
-    """The part that has not said how it is played on arrays; None: all have."""
-    if not system.protocol.plays_common_rounds:
-        return f"System.protocol = {type(system.protocol).__name__}"
-    if (presence := cloud.fleet.devices.come_and_go) is not None:
-        return f"{type(presence).__name__}, the presence of clients,"
-    if cloud.fleet.devices.have_batteries:
-        return f"{type(system.devices).__name__}.battery"
-    waiting, payload = system.protocol.waiting, cloud.workload.of().upload
-    nobody, nothing, job = np.empty(0, dtype=np.int64), np.empty(0), Job(1, 0, 0)
-    if form_of(waiting) == "events":
-        return f"{type(waiting).__name__}, the rule of waiting,"
-    none = Clients(cloud.fleet, nobody)
-    for edge in cloud.edges:
-        uplink, downlink = edge.route.uplink, edge.route.downlink
-        if downlink is not None and downloads_of(downlink, 0.0, nobody, none, payload, job) is None:
-            return _named(system, "downlink", downlink.by_events())
-        waits = downlink is not None and edge.receives_first and not downlink.ends_together
-        if waits and cloud.fleet.rest is not None:
-            return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
-        uploads = uplink.uploads(nobody, nothing, payload, job)
-        if uploads is None:
-            return _named(system, "uplink", uplink.by_events())
-        if waiting.upload_s is not None and not uploads.stand_alone:
-            return f"System.uplink = {type(system.uplink).__name__}, where uploads are given up,"
-    return None
-
-
-def _named(system: System, way: str, why: ByEvents) -> str:
-    """The uplink or the downlink of a system, or a field of it, and the method because of which."""
-    part = getattr(system, way)
-    if why.field is None or not hasattr(part, why.field):
-        return f"System.{way} = {_by_method(part, why.method)}"
-    own = getattr(part, why.field)
-    return f"System.{way}.{why.field} = {_by_method(own, why.method or passed_over(own))}"
-
-
-def _by_method(part: Port, method: str | None) -> str:
-    return type(part).__name__ + ("" if method is None else f" ({method})")
+def _rounds(
+    system: System,
+    sim: Simulation,
+    cells: Sequence[tuple[Route, Clients]],
+    workload: Workload,
+    how: HowPlayed,
+) -> RoundClock:
+    """What plays the edge rounds of all cells."""
+    plays, why = plays_on(system, cells, workload.of().upload, how)
+    if plays == "events":
+        return RoundClock(learns=system.evaluation.learns, why=why)
+    played = PlayedRounds(
+        sim._trace,
+        keeps_rows=keeps_rows(how.records, system, sim.rests),
+        rows_of_a_job=rows_of_a_job(system, sim.rests),
+        cells={route.edge: clients for route, clients in cells},
+    )
+    if isinstance(sim.rests, Rests):
+        sim.rests.written_by = played
+    return RoundClock(played=played, learns=system.evaluation.learns, why=why)
 
 
 def _charges(sim: Simulation, devices: DeviceArrays) -> dict[str, Charge]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cosim.beforehand.clock import HowPlayed
 from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.beforehand.needs import check_room, kept_values_of, needs_of
 from cosim.checkpoint import Checkpoint
@@ -88,9 +89,8 @@ def prepare(
     writer = _writer(system, sim, learner, config, known, options, while_played)
     needs = _Needs(system, learner, options)
     needs.check_least()
-    cloud = nodes_of(
-        system, sim, learner, samples.dataset, writer.heard, known, options.clock, options.records
-    )
+    how = HowPlayed(options.clock, options.records)
+    cloud = nodes_of(system, sim, learner, samples.dataset, writer.heard, known, how)
     writer.journal = cloud.journal
     origin = provenance(system.seed, options.num_threads, options.device)
     origin |= {"started_with": options.started_with, "sources": sources}

@@ -30,22 +30,25 @@ class Fleet:
     Args:
         devices: Of each client, in the order of their numbers.
         samples_now: Gives the samples of a client at this instant, by its number.
-        states: What each node of the run keeps from one training to its next, by name.
         availabilities: Whether each is there; None: all always are.
         rest: Of all; None: devices take no power between their activities.
+
+    Attributes:
+        names: Of all, by which they draw, too.
+        states: What each node of the run keeps from one training to its next, by name.
     """
 
     def __init__(
         self,
         devices: DeviceArrays,
         samples_now: Callable[[int], NDArray[np.int64]],
-        states: dict[str, PendingState],
         availabilities: Sequence[Availability] | None = None,
         rest: Rest | None = None,
     ) -> None:
         self.names, self.devices = Numbers.of(ClientNames(0, len(devices))), devices
         self.availabilities, self.rest = availabilities, rest
-        self._samples_now, self._states = samples_now, states
+        self.states: dict[str, PendingState] = {}
+        self._samples_now = samples_now
         self._made: dict[int, Client] = {}
 
     def client(self, number: int) -> Client:
@@ -62,7 +65,7 @@ class Fleet:
             device=self.devices[number],
             samples_now=partial(self._samples_now, number),
             availability=None if there is None or there.is_always else there,
-            states=self._states,
+            states=self.states,
         )
 
     @cached_property

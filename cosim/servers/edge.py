@@ -37,7 +37,7 @@ from cosim.simulation import (
 from cosim.topology.topology import Topology
 
 
-@attrs.define
+@attrs.frozen(kw_only=True)
 class RoundClock:
     """How the edge rounds of a run are played.
 

@@ -29,17 +29,17 @@ class PlayedRounds:
     Args:
         keeps_rows: Whether rows of clients are kept; else a `Tally` of each round.
         rows_of_a_job: Rows that a local round of a client, and its rest before, write.
-
-    Attributes:
-        cells: The clients of each cell, by its edge server, where devices take power at rest.
+        cells: The clients of each cell, by its edge server.
     """
 
-    def __init__(self, trace: Trace, *, keeps_rows: bool, rows_of_a_job: int) -> None:
+    def __init__(
+        self, trace: Trace, *, keeps_rows: bool, rows_of_a_job: int, cells: Mapping[str, Clients]
+    ) -> None:
         self._trace, self.keeps_rows, self._rows_of_a_job = trace, keeps_rows, rows_of_a_job
+        self._cells = cells
         self._rounds: list[ArrayRound] = []
         self._num_jobs, self._forgotten_s = 0, -math.inf
         self._rested: list[Rested] = []
-        self.cells: Mapping[str, Clients] = {}
         trace.many = self
 
     def begin(self, played: ArrayRound) -> None:
@@ -57,7 +57,7 @@ class PlayedRounds:
 
     def close(self, now_s: float) -> None:
         """Keep the rest of everybody until the end of a run, where devices take power at rest."""
-        for edge, clients in self.cells.items():
+        for edge, clients in self._cells.items():
             rested = Rested.begun(clients, now_s)
             assert rested is not None
             if self.keeps_rows:
@@ -67,7 +67,7 @@ class PlayedRounds:
 
     def fall_asleep(self, until_s: float) -> None:
         """Keep the idling of those who fell asleep by then, and are still at rest."""
-        fleet = next(iter(self.cells.values())).fleet
+        fleet = next(iter(self._cells.values())).fleet
         if self.keeps_rows and len((asleep := Rested.fallen_asleep(fleet, until_s)).since_s):
             self._rested.append(asleep)
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import attrs
 
+from cosim.beforehand.needs import ClockKind
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.devices.cycles import LocalStep
 from cosim.draws import Numbers
 from cosim.names import ClientNames
-from cosim.network import ClockKind
 from cosim.results import Result
 from cosim.running import run
 from cosim.servers.cloud import VersionReport

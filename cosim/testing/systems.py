@@ -9,13 +9,13 @@ from typing import Any
 
 import attrs
 
+from cosim.beforehand.needs import ClockKind
 from cosim.configuration import ConfigurationError, is_configuration
 from cosim.configuration.values import PerClient
 from cosim.data.synthetic import Synthetic
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import SameSteps
 from cosim.learning.local_training.sgd import Sgd
-from cosim.network import ClockKind
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.radio.downlink.unicast import Unicast

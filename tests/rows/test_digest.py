@@ -12,6 +12,7 @@ from test_clocks import systems
 
 import cosim
 from cosim import ConfigurationError, Simulation
+from cosim.beforehand.clock import HowPlayed
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.network import nodes_of
 from cosim.records import DONE, Allotment, Applied, Fate, Round, Span, Tally, Transfer, Version
@@ -49,7 +50,7 @@ def digests(
 def played(system: cosim.System, sim: Simulation, heard, clock: str = "events") -> None:
     outline = system.data.outline or loaded(system.data)
     learner = NothingLearned(network_of(system), outline, system.task)
-    cloud = nodes_of(system, sim, learner, lambda: loaded(system.data), heard, clock=clock)
+    cloud = nodes_of(system, sim, learner, lambda: loaded(system.data), heard, how=HowPlayed(clock))
     sim.run(_played(sim, system, cloud))
 
 

@@ -16,9 +16,11 @@ import worlds
 import cosim
 import models
 from cosim import Never, Result, Simulation, System, evolve, run
+from cosim.beforehand.clock import HowPlayed
+from cosim.beforehand.needs import ClockKind
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.names import by_number
-from cosim.network import ClockKind, nodes_of
+from cosim.network import nodes_of
 from cosim.records import Span
 from cosim.rows.row_groups import RowGroups
 from cosim.rows.table_file import TableFile
@@ -205,7 +207,9 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
         def count(report: object, sim: Simulation = sim, counts: list[int] = counts) -> None:
             counts.append(sim._trace.num_rows)
 
-        cloud = nodes_of(system, sim, learner, partial(system.data.load, sim, None), count, clock=clock)
+        cloud = nodes_of(
+            system, sim, learner, partial(system.data.load, sim, None), count, how=HowPlayed(clock)
+        )
         RowGroups(sim._trace, system.num_clients, group_rows=30)
         sim.run(system.protocol.play(sim, cloud))
         most[num] = max(counts)

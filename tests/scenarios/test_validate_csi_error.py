@@ -121,7 +121,9 @@ def test_where_the_budget_binds_every_client_has_its_own_tail() -> None:
     for client in cloud.edges[0].clients:
         assert cloud.shape.num_parameters() * 60_000 == payload_bits
         plan, train = plans[client.name], trains[client.name]
-        link = cloud.edges[0].link.known_channel(client.name, plan["tx_power_w"], Job(1, 0, 0)).mean_snr
+        link = (
+            cloud.edges[0].route.uplink.known_channel(client.name, plan["tx_power_w"], Job(1, 0, 0)).mean_snr
+        )
         assert isinstance(link, Budget)
         noise_w = 10.0 ** ((-174.0 + 7.0 - 30.0) / 10.0) * bandwidth_hz
         snr = link.received_w / noise_w

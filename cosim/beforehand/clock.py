@@ -1,0 +1,105 @@
+"""Clock: what plays the edge rounds of a run, events or arrays, and why, before its servers are made."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from cosim.beforehand.needs import ClockKind, RecordsKind, clock_by_size
+from cosim.configuration import ConfigurationError, Port, form_of, passed_over
+from cosim.devices.client import Route
+from cosim.devices.fleet import Clients
+from cosim.links.link import ByEvents, Job
+from cosim.links.payload import Payload
+from cosim.servers.array_round import downloads_of
+from cosim.system import System
+
+
+class HowPlayed(NamedTuple):
+    """How a user wants a run to be played.
+
+    Attributes:
+        clock: Whether edge rounds are played by events or on arrays; auto: by the size of the run, and by
+            events where a part wants them.
+        records: Whether rows of clients are kept, or of edge rounds only, which wants arrays.
+    """
+
+    clock: ClockKind = "events"
+    records: RecordsKind = "all"
+
+
+BY_EVENTS = HowPlayed()
+
+
+def plays_on(
+    system: System, cells: Sequence[tuple[Route, Clients]], payload: Payload, how: HowPlayed
+) -> tuple[Literal["events", "arrays"], str]:
+    """What plays the edge rounds of a system, and why.
+
+    Args:
+        cells: The links of each cell, and its clients.
+        payload: Of an upload.
+
+    Raises:
+        ConfigurationError: A part that does not go with what is wanted.
+    """
+    clock, records = how
+    if clock == "events" and records != "rounds":
+        return "events", "asked for by clock = 'events'"
+    part = _needs_events(system, cells, payload)
+    if part is not None and clock == "arrays":
+        raise ConfigurationError(
+            f"clock = 'arrays': {part} is played by events only. Usual fix: clock = 'auto'."
+        )
+    if records == "rounds" and (part is not None or clock == "events"):
+        raise ConfigurationError(
+            f"records = 'rounds': {part or 'a run'} is played by events, which keep the rows of all clients. "
+            "Usual fix: records = 'all', or clock = 'auto'."
+        )
+    if part is not None:
+        return "events", f"{part} is played by events only"
+    if clock == "arrays":
+        return "arrays", "asked for by clock = 'arrays'"
+    if records == "rounds":
+        return "arrays", "asked for by records = 'rounds'"
+    return clock_by_size(system)
+
+
+def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]], payload: Payload) -> str | None:
+    """The part that has not said how it is played on arrays; None: all have."""
+    fleet = cells[0][1].fleet
+    if not system.protocol.plays_common_rounds:
+        return f"System.protocol = {type(system.protocol).__name__}"
+    if (presence := fleet.devices.come_and_go) is not None:
+        return f"{type(presence).__name__}, the presence of clients,"
+    if fleet.devices.have_batteries:
+        return f"{type(system.devices).__name__}.battery"
+    waiting = system.protocol.waiting
+    nobody, nothing, job = np.empty(0, dtype=np.int64), np.empty(0), Job(1, 0, 0)
+    if form_of(waiting) == "events":
+        return f"{type(waiting).__name__}, the rule of waiting,"
+    none, receives_first = Clients(fleet, nobody), not system.downlink.counts_in_round
+    for (_, uplink, downlink), _ in cells:
+        if downlink is not None and downloads_of(downlink, 0.0, nobody, none, payload, job) is None:
+            return _named(system, "downlink", downlink.by_events())
+        if downlink is not None and receives_first and not downlink.ends_together and fleet.rest is not None:
+            return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
+        uploads = uplink.uploads(nobody, nothing, payload, job)
+        if uploads is None:
+            return _named(system, "uplink", uplink.by_events())
+        if waiting.upload_s is not None and not uploads.stand_alone:
+            return f"System.uplink = {type(system.uplink).__name__}, where uploads are given up,"
+    return None
+
+
+def _named(system: System, way: str, why: ByEvents) -> str:
+    """The uplink or the downlink of a system, or a field of it, and the method because of which."""
+    part = getattr(system, way)
+    if why.field is None or not hasattr(part, why.field):
+        return f"System.{way} = {_by_method(part, why.method)}"
+    own = getattr(part, why.field)
+    return f"System.{way}.{why.field} = {_by_method(own, why.method or passed_over(own))}"
+
+
+def _by_method(part: Port, method: str | None) -> str:
+    return type(part).__name__ + ("" if method is None else f" ({method})")
