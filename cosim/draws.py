@@ -139,8 +139,10 @@ class Draws:
         kind, number = by_number(client)
         return self._kept(of_block, kind, number // BLOCK, *index)[number % BLOCK]
 
-    def rows(self, clients: "Numbers", of_block: OfBlock, *index: Any) -> NDArray[Any]:
-        """The rows of many clients, those of `row`."""
+    def rows(self, clients: "Numbers | str", of_block: OfBlock, *index: Any) -> Any:
+        """The rows of many clients, those of `row`; of a name its row."""
+        if isinstance(clients, str):
+            return self.row(clients, of_block, *index)
         found = [self._kept(of_block, clients.kind, block, *index) for block in clients.blocks]
         return (found[0] if len(found) == 1 else np.concatenate(found))[clients.places]
 

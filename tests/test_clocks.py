@@ -22,9 +22,8 @@ from cosim.configuration import ConfigurationError, configuration
 from cosim.draws import Numbers, normals
 from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
-from cosim.radio.gain_errors import GainErrors
-from cosim.radio.propagation.link_budget import BudgetedCellSnr
 from cosim.radio.radio import RadioLink
+from cosim.radio.redrawn import Redrawn
 from cosim.radio.sharing.redivided import RedividedBand
 from cosim.radio.sharing.shares import FixedBand
 from cosim.results import Result
@@ -446,22 +445,6 @@ class GuardedBand(RedividedBand):
         return 0.9 * super().share_hz(num_clients)
 
 
-class Sunset(cosim.NoiseOnly):
-    """Weaker with time."""
-
-    def of_cells(self, sim, cells):
-        found = []
-        for snr in super().of_cells(sim, cells):
-            snr.__class__, snr.sim = SunsetSnr, sim
-            found.append(snr)
-        return found
-
-
-class SunsetSnr(BudgetedCellSnr):
-    def of(self, client, tx_power_w, job):
-        return super().of(client, tx_power_w, job).scaled(1.0 / (1.0 + self.sim.now_s))
-
-
 class Shadowed(cosim.Radio):
     """Links with channels of their own."""
 
@@ -477,10 +460,10 @@ class ShadowedLink(RadioLink):
         return super().channel(client, 0.1 * tx_power_w, job)
 
 
-class Hourly(cosim.EveryEdgeRound):
+class Hourly(Redrawn):
     """By the time of day."""
 
-    def block(self, job, now_s):
+    def at(self, now_s):
         return (int(now_s / 0.01),)
 
 
@@ -497,21 +480,6 @@ class TwiceDown(cosim.Unicast):
 class TwiceDownLink(RadioLink):
     def open(self, client, payload, job, tx_power_w=None):
         return super().open(client, payload._replace(bits=2 * payload.bits), job, tx_power_w)
-
-
-class OwnFactors(cosim.Radio):
-    """Errors of gains of its own."""
-
-    def of_cells(self, sim, cells):
-        links = super().of_cells(sim, cells)
-        for link in links:
-            link._errors.__class__ = HalfErrors
-        return links
-
-
-class HalfErrors(GainErrors):
-    def factor(self, client, job):
-        return 0.5
 
 
 class NightAndDay:
@@ -549,30 +517,16 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
         (with_uplink(sharing=Twice()), r"System\.uplink\.sharing = Twice \(OpensTwice\.open\)"),
         (with_uplink(sharing=Late()), r"System\.uplink\.sharing = Late \(LateBand\.admit\)"),
         (with_uplink(sharing=Guarded()), r"System\.uplink\.sharing = Guarded \(GuardedBand\.share_hz\)"),
-        (with_uplink(link=Sunset()), r"System\.uplink\.link = Sunset \(SunsetSnr\.of\)"),
-        (with_uplink(fading=HOURLY), r"System\.uplink\.fading = Rayleigh \(Hourly\.block\)"),
-        (
-            with_uplink(link=cosim.LinkBudget(large_scale_redrawn=Hourly())),
-            r"System\.uplink\.link = LinkBudget \(Hourly\.block\)",
-        ),
+        (with_uplink(fading=HOURLY), r"System\.uplink\.fading = Rayleigh"),
         (
             attrs.evolve(small_system(), uplink=Shadowed()),
             r"System\.uplink = Shadowed \(ShadowedLink\.channel\)",
         ),
-        (attrs.evolve(small_system(), uplink=OwnFactors(csi_error_db=1.0)), r"System\.uplink = OwnFactors"),
         (
             with_downlink(cosim.Unicast(sharing=Twice())),
             r"System\.downlink\.sharing = Twice \(OpensTwice\.open\)",
         ),
         (with_downlink(TwiceDown()), r"System\.downlink = TwiceDown \(TwiceDownLink\.open\)"),
-        (
-            with_downlink(cosim.Unicast(link=Sunset(), tx_power_w=1.0)),
-            r"System\.downlink\.link = Sunset \(SunsetSnr\.of\)",
-        ),
-        (
-            with_downlink(cosim.Broadcast(fading=HOURLY)),
-            r"System\.downlink\.fading = Rayleigh \(Hourly\.block\)",
-        ),
         (
             attrs.evolve(small_system(), devices=cosim.DrawnDevices(presence=Shift())),
             "Shift, the presence of clients,",

@@ -22,8 +22,6 @@ from torch import nn
 import cosim
 from cosim.configuration import configuration, field, positive
 from cosim.learning.graph.combinations import mean
-from cosim.radio.propagation.given_snr import FlatSnr
-from cosim.radio.propagation.mean_snr import CellSnr
 from cosim.radio.sharing.shares import FixedBand
 from cosim.testing import (
     BrokenLaw,
@@ -130,20 +128,6 @@ class LoudArrays(cosim.Rayleigh):
 
 
 @configuration
-class Near(cosim.Propagation):
-    def of_cells(self, sim, cells):
-        return [NearCell() for _ in cells]
-
-
-class NearCell(CellSnr):
-    def of(self, client, tx_power_w, job):
-        return FlatSnr(snr=100.0 * tx_power_w)
-
-    def of_all(self, tx_power_w, factor, bandwidth_hz, job):
-        return 400.0 * tx_power_w * factor
-
-
-@configuration
 class WideArrays(cosim.FixedShares):
     def bands(self, sim, num_cells):
         return [WideBand(sim, self.bandwidth_hz) for _ in range(num_cells)]
@@ -160,7 +144,6 @@ ON_ONE_CLOCK = {
     "downloads": lambda: check_link(FastDown()),
     "cycles": in_small(cycles=HalfCycles()),
     "gains": in_radio(fading=LoudArrays()),
-    "mean SNR": in_radio(link=Near()),
     "band": in_radio(sharing=WideArrays(bandwidth_hz=1e6)),
 }
 

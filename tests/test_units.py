@@ -72,7 +72,6 @@ NO_UNIT = {
     "Cosine": {"last", "start"},
     "Dirichlet": {"alpha"},
     "EdgeRoundLatency": {"fraction"},
-    "FlatSnr": {"snr"},
     "HistBound": {
         "cell_dissimilarity",
         "client_dissimilarity",

@@ -6,6 +6,7 @@ Source: rate R = B log2(1 + SNR |h|^2), HIST journal paper, Section IV-A; the ba
 """
 
 import math
+from collections.abc import Callable
 from typing import TypeVar
 
 import attrs
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.instants import instant_after
 from cosim.radio.fading import BlockFading
-from cosim.radio.propagation.mean_snr import MeanSnr
 from cosim.radio.redrawn import Block
 
 LN_2 = math.log(2.0)
@@ -42,23 +42,26 @@ class Channel:
     """One client's uplink channel.
 
     Attributes:
+        mean_snr: Bandwidth -> SNR in it before fading.
+        is_flat: True if that is the same in any bandwidth, so that the rate is in proportion to it.
         client: Its name, for messages.
     """
 
-    mean_snr: MeanSnr
+    mean_snr: Callable[[float], float]
+    is_flat: bool
     fading: BlockFading
     client: str = "a client"
 
     def rate_bps(self, bandwidth_hz: float, block: Block) -> float:
         """Rate in a bandwidth while a fading block lasts."""
-        snr = self.mean_snr.snr_in(bandwidth_hz) * self.fading.gain(block)
+        snr = self.mean_snr(bandwidth_hz) * self.fading.gain(block)
         if not snr >= 0.0:
             raise no_snr(self.client, snr)
         return float(bandwidth_hz * bps_per_hz(snr))
 
     def block_end_s(self, block: Block) -> float:
         """The instant at which a fading block ends by itself; infinity: it does not, or all are as silent."""
-        if self.mean_snr.snr_in(1.0) == 0.0:
+        if self.mean_snr(1.0) == 0.0:
             return math.inf
         end_s = self.fading.end_s(block)
         return end_s if end_s == math.inf else instant_after(0.0, end_s)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from cosim.configuration import HELPERS, Port, at_least, configuration, field, stand_for
 from cosim.draws import Numbers
 from cosim.links.link import Job
-from cosim.radio.redrawn import Block, EveryGlobalRound, Redrawn
+from cosim.radio.redrawn import Block, EveryGlobalRound, Redrawn, block_of
 from cosim.simulation import Simulation
 
 GainsByJob = Callable[[Job], NDArray[np.float64]]
@@ -120,7 +120,7 @@ class Rayleigh(Fading):
     @property
     def within_uploads(self) -> bool:
         """Where its blocks may end so."""
-        return self.redrawn.within_uploads
+        return self.redrawn.form == "course"
 
     @property
     def finite_moments(self) -> float:
@@ -133,10 +133,10 @@ class Rayleigh(Fading):
 
     def gains_by_job(self, sim: Simulation, clients: Sequence[str]) -> GainsByJob | None:
         """Those of all antennas, where a job's number names the block."""
-        if not self.redrawn.is_by_job:
+        if self.redrawn.form == "course":
             return None
         numbers, num_antennas = Numbers.of(clients), self.num_antennas
-        return lambda job: sim.rows(numbers, _gains, num_antennas, *self.redrawn.block(job, sim.now_s))
+        return lambda job: sim.rows(numbers, _gains, num_antennas, *self.redrawn.of_job(job))
 
 
 def _gains(
@@ -179,7 +179,7 @@ class RayleighChannel(BlockFading):
 
     def block(self, job: Job) -> Block:
         """The block that a job meets at this instant."""
-        return self._redrawn.block(job, self._sim.now_s)
+        return block_of(self._redrawn, job, self._sim.now_s)
 
     def end_s(self, block: Block) -> float:
         """When the block ends by itself."""

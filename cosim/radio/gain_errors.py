@@ -1,7 +1,7 @@
 """Gain errors: how far the gain that an upload meets lies from the one that a plan knows.
 
 The known gain times 10^(X / 10), X normal with a spread in dB; and with the probability of an outage nothing
-gets through. Both are drawn anew for every job. No source: ours.
+gets through. Both are drawn for every job. No source: ours.
 """
 
 from typing import Any
@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.draws import Draw, Numbers, normals, uniforms
+from cosim.draws import BLOCK, Draws, Numbers, normals, uniforms
 from cosim.links.link import Job
-from cosim.simulation import Simulation
 
 
 class GainErrors:
@@ -22,29 +21,24 @@ class GainErrors:
         outage_probability: How often nothing of an upload gets through.
     """
 
-    def __init__(self, sim: Simulation, csi_error_db: float, outage_probability: float) -> None:
-        self._sim = sim
-        self._csi_error_db, self._outage_probability = csi_error_db, outage_probability
+    def __init__(self, sim: Draws, csi_error_db: float, outage_probability: float) -> None:
+        self._sim, self._sizes = sim, (csi_error_db, outage_probability)
 
-    def factor(self, client: str, job: Job) -> float:
-        """Real over known gain of a client in a job."""
-        factor = 1.0
-        if self._csi_error_db:
-            factor = 10.0 ** (self._csi_error_db * self._draw(client, "csi error", normals, job) / 10.0)
-        if self._outage_probability:
-            factor *= self._draw(client, "outage", uniforms, job) >= self._outage_probability
-        return factor
+    def factors(self, clients: Numbers | str, job: Job) -> Any:
+        """Real over known gains of some clients in a job, shape (clients,), or of one; 1 where all are."""
+        if not any(self._sizes):
+            return 1.0
+        return self._sim.rows(clients, _factors, *self._sizes, job.number)
 
-    def factors(self, numbers: Numbers, job: Job) -> NDArray[Any] | float:
-        """Those of many clients, to the last bit."""
-        factor: NDArray[Any] | float = 1.0
-        if self._csi_error_db:
-            drawn = self._sim.of_clients(numbers, "csi error", normals, job.number)
-            factor = np.array([10.0 ** (self._csi_error_db * x / 10.0) for x in drawn.tolist()])
-        if self._outage_probability:
-            drawn = self._sim.of_clients(numbers, "outage", uniforms, job.number)
-            factor = factor * (drawn >= self._outage_probability)
-        return factor
 
-    def _draw(self, client: str, purpose: str, draw: Draw, job: Job) -> float:
-        return float(self._sim.of_client(client, purpose, draw, job.number))
+def _factors(
+    sim: Draws, kind: str, block: int, csi_error_db: float, outage_probability: float, job: int
+) -> NDArray[np.float64]:
+    """Those of a block of clients."""
+    found = np.ones(BLOCK)
+    if csi_error_db:
+        drawn = sim.block(kind, block, "csi error", normals, job)
+        found = np.array([10.0 ** (csi_error_db * x / 10.0) for x in drawn.tolist()])
+    if outage_probability:
+        found = found * (sim.block(kind, block, "outage", uniforms, job) >= outage_probability)
+    return found

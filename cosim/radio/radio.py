@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import between, configuration, field, overrides, passed_over, refuse
+from cosim.configuration import between, configuration, field, passed_over, refuse
 from cosim.draws import Numbers
 from cosim.links.link import ByEvents, Cell, CellLink, Job, KnownLink, Link, Places
 from cosim.links.payload import Payload
@@ -118,7 +117,6 @@ class RadioLink(CellLink, KnownLink):
         self._sim, self._clients, self._fading = sim, cell.clients, fading
         self._powers_w = cell.tx_power_w
         self._channels: dict[str, BlockFading] = {}
-        self._on_arrays: bool | None = None
         self._band, self._mean_snr, self._errors = band, mean_snr, errors
         self.num_at_once = band.num_at_once
 
@@ -140,16 +138,20 @@ class RadioLink(CellLink, KnownLink):
 
     def known_channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """What a plan knows of a client's channel."""
-        mean_snr = self._mean_snr.of(self._place[client], tx_power_w, job)
-        return Channel(mean_snr=mean_snr, fading=self._fading_at(client), client=client)
+        return self._channel(client, tx_power_w, 1.0, job)
 
     def channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """What an upload meets."""
-        factor = self._errors.factor(client, job)
-        known = self.known_channel(client, tx_power_w, job)
-        if factor == 1.0:
-            return known
-        return attrs.evolve(known, mean_snr=known.mean_snr.scaled(factor))
+        return self._channel(client, tx_power_w, float(self._errors.factors(client, job)), job)
+
+    def _channel(self, client: str, tx_power_w: float, factor: float, job: Job) -> Channel:
+        place, mean_snr = self._place[client], self._mean_snr
+
+        def snr_in(bandwidth_hz: float) -> float:
+            return float(mean_snr.snr_in(place, tx_power_w, factor, bandwidth_hz, job))
+
+        is_flat = mean_snr.form == "flat"
+        return Channel(mean_snr=snr_in, is_flat=is_flat, fading=self._fading_at(client), client=client)
 
     def share_hz(self, num_clients: int) -> float:
         """The bandwidth that each of so many clients can count on."""
@@ -158,7 +160,7 @@ class RadioLink(CellLink, KnownLink):
     def snr_per_w(self, client: str, bandwidth_hz: float, job: Job) -> float:
         """SNR at 1 W in a bandwidth."""
         channel = self.known_channel(client, 1.0, job)
-        return channel.mean_snr.snr_in(bandwidth_hz) * channel.fading.gain(channel.fading.block(job))
+        return channel.mean_snr(bandwidth_hz) * channel.fading.gain(channel.fading.block(job))
 
     def upload_s(self, client: str, payload: Payload, tx_power_w: float, num_clients: int, job: Job) -> float:
         """How long an upload takes where so many share the band."""
@@ -194,54 +196,37 @@ class RadioLink(CellLink, KnownLink):
     ) -> Uploads | None:
         """As the band knows them, where fading and mean SNR follow from the job."""
         tx_power_w = self._powers_w if tx_power_w is None else tx_power_w
-        if not self._is_on_arrays(tx_power_w, job):
+        if self._gains is None:
             return None
 
         def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:
             return bandwidth_hz * bps_per_hz(self._snrs(places, tx_power_w, bandwidth_hz, job))
 
-        return self._band.uploads(begins_s, payload, Rates(rates_bps, self._mean_snr.is_flat))
+        return self._band.uploads(begins_s, payload, Rates(rates_bps, self._mean_snr.form == "flat"))
 
     def snrs(self, places: Places, job: Job) -> NDArray[np.float64] | None:
         """SNR of some clients in the whole band, shape (participants,); None: not known as arrays."""
-        if passed_over(self) or not self._is_on_arrays(self._powers_w, job):
+        if passed_over(self) or self._gains is None:
             return None
         return self._snrs(places, self._powers_w, self._band.share_hz(1), job)
 
     def by_events(self) -> ByEvents:
         """Because of the link itself, or of what it is made of."""
-        if passed_over(self) or self._has_own_errors:
+        if passed_over(self):
             return super().by_events()
-        if self._on_arrays is not False:
+        if self._gains is not None:
             return ByEvents("sharing", passed_over(self._band))
-        if self._gains is None:
-            return ByEvents("fading", passed_over(self._fading))
-        return ByEvents("link", passed_over(*self._mean_snr.made_of))
-
-    def _is_on_arrays(self, tx_power_w: NDArray[np.float64], job: Job) -> bool:
-        """Whether fading and mean SNR follow from the job, and are written for arrays."""
-        if self._on_arrays is None:
-            self._on_arrays = (
-                not self._has_own_errors
-                and self._gains is not None
-                and not passed_over(*self._mean_snr.made_of)
-                and self._mean_snr.of_all(tx_power_w, 1.0, 1.0, job) is not None
-            )
-        return self._on_arrays
-
-    @property
-    def _has_own_errors(self) -> bool:
-        return not overrides(self._errors, "factors", "factor")
+        return ByEvents("fading", passed_over(self._fading))
 
     def _snrs(
         self, places: Places, tx_power_w: NDArray[np.float64], bandwidth_hz: float, job: Job
     ) -> NDArray[np.float64]:
         """SNR of some clients in a bandwidth, shape (participants,)."""
-        factors = self._errors.factors(self._numbers, job)
-        snr, gains = self._mean_snr.of_all(tx_power_w, factors, bandwidth_hz, job), self._gains
-        assert snr is not None
+        factors, gains = self._errors.factors(self._numbers, job), self._gains
         assert gains is not None
-        found = (snr * gains(job))[places]
+        factors = factors if isinstance(factors, float) else factors[places]
+        snr = self._mean_snr.snr_in(places, tx_power_w[places], factors, bandwidth_hz, job)
+        found = snr * gains(job)[places]
         if np.count_nonzero(fits := found >= 0.0) < len(found):
             wrong = int(fits.argmin())
             place = int(np.arange(len(self._clients))[places][wrong])
@@ -257,5 +242,5 @@ class RadioLink(CellLink, KnownLink):
     def _received(self, client: str, tx_power_w: float, job: Job) -> NDArray[np.complex128]:
         """Channel vector times the amplitude of power over noise, shape (antennas,)."""
         channel = self.known_channel(client, tx_power_w, job)
-        snr = channel.mean_snr.snr_in(self._band.share_hz(1))  # spread over all subcarriers of the band
+        snr = channel.mean_snr(self._band.share_hz(1))  # spread over all subcarriers of the band
         return math.sqrt(snr) * channel.fading.vector(channel.fading.block(job))

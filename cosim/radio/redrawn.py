@@ -1,12 +1,15 @@
 """Redrawn: when what is random about a channel changes.
 
-A channel stays the same within a block and is drawn anew for every block.
+A channel stays the same within a block and is drawn once for every block. A rule has one of two forms:
+`of_job`, the block that a job meets whenever it sends; or `at` and `end_s`, blocks that follow the clock,
+also while a client sends.
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 
-from cosim.configuration import Port, at_least, configuration, field, stand_for
+from cosim.configuration import Port, at_least, configuration, field
+from cosim.configuration.forms import one_of
 from cosim.instants import num_periods
 from cosim.links.link import Job
 from cosim.records import NO_ROUND
@@ -16,26 +19,20 @@ Block = tuple[int, ...]
 
 @configuration
 class Redrawn(Port, ABC):
-    """When a channel is drawn anew."""
+    """When a channel is drawn."""
 
-    shortcuts = stand_for(is_by_job=("block", "end_s", "after"))
+    forms = one_of(numbers=("of_job",), course=("at", "end_s", "after"))
 
-    @property
-    def within_uploads(self) -> bool:
-        """Whether a block may end while somebody sends: where a class says when it ends."""
-        return type(self).end_s is not Redrawn.end_s
+    def of_job(self, job: Job) -> Block:
+        """The block that a job meets: one number or several, which name the draw."""
+        raise NotImplementedError
 
-    @property
-    def is_by_job(self) -> bool:
-        """Whether the job alone says which block it meets, whenever it sends."""
-        return False
-
-    @abstractmethod
-    def block(self, job: Job, now_s: float) -> Block:
-        """The block that a job meets at an instant: one number or several, which name the draw."""
+    def at(self, now_s: float) -> Block:
+        """The block of an instant."""
+        raise NotImplementedError
 
     def end_s(self, block: Block) -> float:
-        """When a block ends by itself; infinity where it changes with the jobs."""
+        """When a block ends by itself."""
         return math.inf
 
     def after(self, block: Block) -> Block:
@@ -47,12 +44,7 @@ class Redrawn(Port, ABC):
 class EveryGlobalRound(Redrawn):
     """In every global round; for jobs that belong to none, in every job."""
 
-    @property
-    def is_by_job(self) -> bool:
-        """It does."""
-        return True
-
-    def block(self, job: Job, now_s: float) -> Block:
+    def of_job(self, job: Job) -> Block:
         """The global round, or the number of the job."""
         return (job.number if job.global_round == NO_ROUND else job.global_round,)
 
@@ -61,19 +53,14 @@ class EveryGlobalRound(Redrawn):
 class EveryEdgeRound(Redrawn):
     """In every edge round; for jobs that belong to none, in every job."""
 
-    @property
-    def is_by_job(self) -> bool:
-        """It does."""
-        return True
-
-    def block(self, job: Job, now_s: float) -> Block:
+    def of_job(self, job: Job) -> Block:
         """The number of the job, which counts edge rounds."""
         return (job.number,)
 
 
 @configuration
 class CoherenceTime(Redrawn):
-    """After every coherence time, counted from the start, also while somebody sends.
+    """After every coherence time, counted from the start, also while a client sends.
 
     Attributes:
         coherence_time_s: Length of a block. [no source]
@@ -81,14 +68,17 @@ class CoherenceTime(Redrawn):
 
     coherence_time_s: float = field(at_least(1e-6), default=0.1)
 
-    def block(self, job: Job, now_s: float) -> Block:
+    def at(self, now_s: float) -> Block:
         """The number of coherence times that have passed."""
         return (num_periods(now_s, self.coherence_time_s),)
 
     def end_s(self, block: Block) -> float:
-        """When the coherence time is over."""
         return (block[0] + 1) * self.coherence_time_s
 
     def after(self, block: Block) -> Block:
-        """The next one."""
         return (block[0] + 1,)
+
+
+def block_of(redrawn: Redrawn, job: Job, now_s: float) -> Block:
+    """The block that a job meets if it sends at an instant."""
+    return redrawn.at(now_s) if redrawn.form == "course" else redrawn.of_job(job)

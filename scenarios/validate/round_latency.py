@@ -98,7 +98,7 @@ def predict(
                 edge.route.uplink.channel(client.name, client.tx_power_w, job) for client in edge.clients
             ]
             gains = [channel.fading.gain((global_round,)) for channel in channels]
-            snrs = [channel.mean_snr.snr_in(BANDWIDTH_HZ) for channel in channels]
+            snrs = [channel.mean_snr(BANDWIDTH_HZ) for channel in channels]
             cells.append(
                 EdgeRoundLatency(
                     num_steps=protocol.training.steps.num_local_steps,

@@ -1,5 +1,6 @@
 """The port of uplinks: a steady upload by arithmetic, what every link keeps to, and who asks in vain."""
 
+import channels
 import numpy as np
 import pytest
 
@@ -23,9 +24,7 @@ from cosim import (
 )
 from cosim.configuration import configuration
 from cosim.links.link import Cell, Job
-from cosim.radio.channel import Channel
 from cosim.radio.fading import StillChannel
-from cosim.radio.propagation.given_snr import FlatSnr
 
 CLIENTS = ("a", "b", "c")
 NUM_VALUES, BITS = 1000, 32_000
@@ -129,7 +128,7 @@ def test_at_a_rate_of_0_nothing_arrives():
     sim, left_bits, done = play(Steady(rate_bps=0.0), 1.0)
     assert (sim.now_s, left_bits) == (1.0, dict.fromkeys(CLIENTS, BITS))
     assert not any(done.values())
-    channel = Channel(mean_snr=FlatSnr(snr=0.0), fading=StillChannel())
+    channel = channels.flat(0.0, StillChannel())
     (band,) = FixedShares(bandwidth_hz=1e6).bands(Simulation(1), 1)
     assert band.upload_s(channel, Uncompressed().payload(NUM_VALUES), (), 1) == np.inf
 

@@ -2,22 +2,25 @@
 
 import math
 
+import channels
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosim.radio.channel import Channel
+import cosim
+from cosim.links.link import Cell, Job
 from cosim.radio.fading import NoFading, Rayleigh
-from cosim.radio.propagation.given_snr import FlatSnr
-from cosim.radio.propagation.link_budget import Budget, LinkBudget
+from cosim.radio.propagation.link_budget import LinkBudget
+from cosim.radio.propagation.noise_only import NoiseOnly
 from cosim.radio.redrawn import CoherenceTime
 from cosim.simulation import Simulation
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 
 
-def channel_of(mean_snr, fading=NoFading()):  # noqa: B008
-    return Channel(mean_snr=mean_snr, fading=fading.of(Simulation(seed=1), "a"))
+def of(fading: cosim.Fading = NoFading()):  # noqa: B008
+    return fading.of(Simulation(seed=1), "a")
 
 
 @pytest.mark.parametrize(
@@ -25,20 +28,18 @@ def channel_of(mean_snr, fading=NoFading()):  # noqa: B008
 )
 def test_rate_by_hand(snr, bits_per_s_per_hz):
     """R = B log2(1 + SNR)."""
-    assert channel_of(FlatSnr(snr=snr)).rate_bps(5e6, (1,)) == pytest.approx(
-        5e6 * bits_per_s_per_hz, **EXACTLY
-    )
+    assert channels.flat(snr, of()).rate_bps(5e6, (1,)) == pytest.approx(5e6 * bits_per_s_per_hz, **EXACTLY)
 
 
 def test_a_channel_in_outage_does_not_change():
     """So nothing happens while nothing is sent, however short coherence times are."""
     fading = Rayleigh(redrawn=CoherenceTime(coherence_time_s=1e-3))
-    assert channel_of(FlatSnr(snr=1.0), fading).block_end_s((4,)) == 5e-3
-    assert channel_of(FlatSnr(snr=1.0).scaled(0.0), fading).block_end_s((4,)) == math.inf
+    assert channels.flat(1.0, of(fading)).block_end_s((4,)) == 5e-3
+    assert channels.flat(0.0, of(fading)).block_end_s((4,)) == math.inf
 
 
 def test_fading_multiplies_the_snr():
-    channel = channel_of(FlatSnr(snr=31.0), fading=Rayleigh(num_antennas=4))
+    channel = channels.flat(31.0, of(Rayleigh(num_antennas=4)))
     gain = channel.fading.gain((3,))
     assert channel.rate_bps(2e6, (3,)) == pytest.approx(2e6 * math.log2(1.0 + 31.0 * gain), **EXACTLY)
 
@@ -47,12 +48,12 @@ def test_fading_multiplies_the_snr():
 def test_a_tiny_snr_still_has_its_rate(snr):
     """log2(1 + x) = (x - x²/2 + ...) / ln 2; adding 1 first would lose it."""
     expected_bps = 1e6 * (snr - snr**2 / 2.0) / math.log(2.0)
-    assert channel_of(FlatSnr(snr=snr)).rate_bps(1e6, (1,)) == pytest.approx(expected_bps, **EXACTLY)
+    assert channels.flat(snr, of()).rate_bps(1e6, (1,)) == pytest.approx(expected_bps, **EXACTLY)
 
 
 @given(bandwidth_hz=st.floats(1.0, 1e10), factor=st.floats(1.0, 1e3))
 def test_a_given_snr_holds_in_any_bandwidth(bandwidth_hz, factor):
-    channel = channel_of(FlatSnr(snr=6.0))
+    channel = channels.flat(6.0, of())
     narrow_bps, wide_bps = (
         channel.rate_bps(width_hz, (1,)) for width_hz in (bandwidth_hz, factor * bandwidth_hz)
     )
@@ -71,11 +72,15 @@ def test_noise_by_hand():
 
 def test_budget_by_hand():
     """30 fW over 0.01 aW/Hz are an SNR of 3 in 1 MHz, 6 in half of it, 1.5 in twice of it."""
-    link = Budget(received_w=3e-14, noise_w_per_hz=1e-20)
+    link = NoiseOnly(noise_dbm_per_hz=-170.0, noise_figure_db=0.0)
+    cell = Cell("edge-00", ("client-0000",), np.array([1e3]), np.array([0.2]))
+    (snrs,) = link.of_cells(Simulation(seed=1), [cell])
     for bandwidth_hz, snr in [(1e6, 3.0), (0.5e6, 6.0), (2e6, 1.5)]:
-        assert link.snr_in(bandwidth_hz) == pytest.approx(snr, **EXACTLY)
+        assert snrs.snr_in(0, 3e-14, 1.0, bandwidth_hz, Job(1, 0, 0)) == pytest.approx(snr, **EXACTLY)
         expected_bps = bandwidth_hz * math.log2(1.0 + snr)
-        assert channel_of(link).rate_bps(bandwidth_hz, (1,)) == pytest.approx(expected_bps, **EXACTLY)
+        assert channels.budget(3e-14, 1e-20, of()).rate_bps(bandwidth_hz, (1,)) == pytest.approx(
+            expected_bps, **EXACTLY
+        )
 
 
 @given(
@@ -84,12 +89,12 @@ def test_budget_by_hand():
     factor=st.floats(1.0, 1e3),
 )
 def test_with_a_budget_more_bandwidth_is_faster_but_less_than_in_proportion(received_w, narrow_hz, factor):
-    channel = channel_of(Budget(received_w=received_w, noise_w_per_hz=10.0**-19.7))
+    channel = channels.budget(received_w, 10.0**-19.7, of())
     narrow_bps, wide_bps = channel.rate_bps(narrow_hz, (1,)), channel.rate_bps(factor * narrow_hz, (1,))
     assert narrow_bps * (1.0 - 1e-12) <= wide_bps <= factor * narrow_bps * (1.0 + 1e-12)
 
 
 def test_without_bound_a_budget_reaches_its_wideband_limit():
     """B log2(1 + P / (N B)) tends to P / (N ln 2)."""
-    channel = channel_of(Budget(received_w=3e-14, noise_w_per_hz=1e-20))
+    channel = channels.budget(3e-14, 1e-20, of())
     assert channel.rate_bps(1e16, (1,)) == pytest.approx(3e6 / math.log(2.0), rel=1e-9)

@@ -2,14 +2,13 @@
 
 import math
 
+import channels
 import numpy as np
 import pytest
 from scipy import stats
 
 from cosim.links.link import Job
-from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading, Rayleigh
-from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
 from cosim.simulation import Simulation
 
@@ -189,7 +188,7 @@ def test_the_order_of_blocks_does_not_matter():
 
 def test_another_bandwidth_moves_no_draw():
     def gain(bandwidth_hz):
-        channel = Channel(mean_snr=FlatSnr(snr=10.0), fading=fading_of(Simulation(seed=1)))
+        channel = channels.flat(10.0, fading_of(Simulation(seed=1)))
         return (2.0 ** (channel.rate_bps(bandwidth_hz, (4,)) / bandwidth_hz) - 1.0) / 10.0
 
     assert gain(1e6) == pytest.approx(gain(7e6), rel=1e-12)

@@ -26,8 +26,6 @@ from cosim import (
     Uncompressed,
 )
 from cosim.links.link import Cell, Job
-from cosim.radio.propagation.given_snr import FlatSnr
-from cosim.radio.propagation.link_budget import Budget
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 STILL = Radio(fading=NoFading())
@@ -60,9 +58,9 @@ def channel_of(radio, distance_m=100.0, client="client-0000", seed=1, tx_power_w
 def test_a_given_snr_by_hand():
     """20 dB are a ratio of 100, whatever distance and highest power."""
     channel = channel_of(at(STILL, 20.0))
-    assert channel.mean_snr == FlatSnr(snr=100.0)
+    assert channel.mean_snr(1e6) == 100.0
     assert channel.rate_bps(1e6, (1,)) == pytest.approx(1e6 * math.log2(101.0), **EXACTLY)
-    assert channel_of(at(STILL, 20.0), distance_m=5.0, tx_power_w=9.0).mean_snr == channel.mean_snr
+    assert channel_of(at(STILL, 20.0), distance_m=5.0, tx_power_w=9.0).mean_snr(1e3) == 100.0
 
 
 def umi_loss_db(distance_m: float, is_los: bool) -> float:
@@ -78,37 +76,36 @@ def test_a_budget_by_hand_where_sight_is_sure():
     received_w = 0.2 * 10.0 ** (-umi_loss_db(15.0, True) / 10.0)
     snr = received_w / (10.0**-19.7 * 5e6)
     channel = channel_of(BUDGET, distance_m=15.0)
-    assert channel.mean_snr.received_w == pytest.approx(received_w, **EXACTLY)
-    assert channel.mean_snr.noise_w_per_hz == pytest.approx(10.0**-19.7, **EXACTLY)
+    assert channel.mean_snr(5e6) == pytest.approx(snr, **EXACTLY)
     assert channel.rate_bps(5e6, (1,)) == pytest.approx(5e6 * math.log2(1.0 + snr), **EXACTLY)
 
 
 def test_a_budget_by_hand_with_and_without_sight():
     losses_db = [umi_loss_db(60.0, is_los) for is_los in (True, False)]
     powers_w = [0.2 * 10.0 ** (-loss_db / 10.0) for loss_db in losses_db]
-    drawn_w = [channel_of(BUDGET, 60.0, client=f"client-{n}").mean_snr.received_w for n in range(40)]
+    in_1_hz = [channel_of(BUDGET, 60.0, client=f"client-{n}").mean_snr(1.0) for n in range(40)]
+    drawn_w = [snr * 10.0**-19.7 for snr in in_1_hz]
     assert all(any(math.isclose(w, p, rel_tol=1e-12) for p in powers_w) for w in drawn_w)
     assert all(any(math.isclose(w, p, rel_tol=1e-12) for w in drawn_w) for p in powers_w)
 
 
 def test_power_and_noise_reach_the_budget():
-    base = channel_of(BUDGET, 60.0).mean_snr
-    loud = channel_of(BUDGET, 60.0, tx_power_w=0.4).mean_snr
+    base = channel_of(BUDGET, 60.0).mean_snr(1e6)
+    loud = channel_of(BUDGET, 60.0, tx_power_w=0.4).mean_snr(1e6)
     noisy_link = attrs.evolve(BUDGET.link, noise_figure_db=17.0)
-    noisy = channel_of(attrs.evolve(BUDGET, link=noisy_link), 60.0).mean_snr
-    assert loud.received_w == pytest.approx(2.0 * base.received_w, **EXACTLY)
-    assert noisy.noise_w_per_hz == pytest.approx(10.0 * base.noise_w_per_hz, **EXACTLY)
-    assert (loud.noise_w_per_hz, noisy.received_w) == (base.noise_w_per_hz, base.received_w)
+    noisy = channel_of(attrs.evolve(BUDGET, link=noisy_link), 60.0).mean_snr(1e6)
+    assert loud == pytest.approx(2.0 * base, **EXACTLY)
+    assert noisy == pytest.approx(0.1 * base, **EXACTLY)
 
 
 def test_a_budget_hangs_on_seed_and_client_alone():
     radio = attrs.evolve(BUDGET, link=LinkBudget(large_scale=LargeScale(environment="umi")))
 
-    def snr(seed=1, client="a", others=(), **changes) -> Budget:
+    def snr(seed=1, client="a", others=(), **changes) -> float:
         sim = Simulation(seed=seed)
         for other in others:
             channel_in(sim, radio, 80.0, client=other)
-        return channel_in(sim, attrs.evolve(radio, **changes), 80.0, client=client).mean_snr
+        return channel_in(sim, attrs.evolve(radio, **changes), 80.0, client=client).mean_snr(1e6)
 
     assert snr() == snr(others=("b", "c")) == snr(sharing=RedividedShares(bandwidth_hz=1e6))
     assert len({snr(), snr(seed=2), snr(client="b")}) == 3

@@ -19,7 +19,6 @@ from analysis.intervals.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
 from cosim.links.link import Job
 from cosim.radio.gain_errors import GainErrors
-from cosim.radio.propagation.link_budget import Budget
 from scenarios.command_line.console import console
 from scenarios.validate import csi_error as validation
 from scenarios.validate.csi_error import Options, Point
@@ -121,12 +120,8 @@ def test_where_the_budget_binds_every_client_has_its_own_tail() -> None:
     for client in cloud.edges[0].clients:
         assert cloud.shape.num_parameters() * 60_000 == payload_bits
         plan, train = plans[client.name], trains[client.name]
-        link = (
-            cloud.edges[0].route.uplink.known_channel(client.name, plan["tx_power_w"], Job(1, 0, 0)).mean_snr
-        )
-        assert isinstance(link, Budget)
-        noise_w = 10.0 ** ((-174.0 + 7.0 - 30.0) / 10.0) * bandwidth_hz
-        snr = link.received_w / noise_w
+        channel = cloud.edges[0].route.uplink.known_channel(client.name, plan["tx_power_w"], Job(1, 0, 0))
+        snr = channel.mean_snr(bandwidth_hz)
         by_deadline_s = 150.0 - (train["end_s"] - train["start_s"])
         by_budget_s = (1.0 - train["energy_j"]) / (plan["tx_power_w"] + 0.02)
         margins_db = [
@@ -148,18 +143,18 @@ def test_where_the_budget_binds_every_client_has_its_own_tail() -> None:
 
 
 def error_of_amplitudes(monkeypatch: Patch) -> None:
-    right = GainErrors.factor
-    monkeypatch.setattr(GainErrors, "factor", lambda self, client, job: right(self, client, job) ** 0.5)
+    right = GainErrors.factors
+    monkeypatch.setattr(GainErrors, "factors", lambda self, clients, job: right(self, clients, job) ** 0.5)
 
 
 def error_drawn_once(monkeypatch: Patch) -> None:
-    right = GainErrors.factor
-    monkeypatch.setattr(GainErrors, "factor", lambda self, client, job: right(self, client, Job(1, 0, 0)))
+    right = GainErrors.factors
+    monkeypatch.setattr(GainErrors, "factors", lambda self, clients, job: right(self, clients, Job(1, 0, 0)))
 
 
 def no_outages(monkeypatch: Patch) -> None:
-    right = GainErrors.factor
-    monkeypatch.setattr(GainErrors, "factor", lambda self, client, job: right(self, client, job) or 1e9)
+    right = GainErrors.factors
+    monkeypatch.setattr(GainErrors, "factors", lambda self, clients, job: right(self, clients, job) or 1e9)
 
 
 def clock_knows_no_budget(monkeypatch: Patch) -> None:

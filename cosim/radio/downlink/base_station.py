@@ -14,18 +14,17 @@ not counted.
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, positive, refuse
 from cosim.links.link import Cell, Job, Link
 from cosim.links.model_codec import ModelCodec
 from cosim.radio.fading import Fading, Rayleigh
 from cosim.radio.gain_errors import GainErrors
-from cosim.radio.propagation.given_snr import FlatSnr, GivenSnr
-from cosim.radio.propagation.mean_snr import CellSnr, Factors, Propagation
+from cosim.radio.propagation.given_snr import GivenSnr
+from cosim.radio.propagation.mean_snr import CellSnr, Each, Of, Propagation
 from cosim.radio.radio import RadioLink, links_of
 from cosim.radio.sharing.band import Sharing
 from cosim.records import DOWN
@@ -89,22 +88,5 @@ class Spread(CellSnr):
     def __init__(self, whole: CellSnr, bandwidth_hz: float) -> None:
         self._whole, self._bandwidth_hz = whole, bandwidth_hz
 
-    @property
-    def is_flat(self) -> bool:
-        """It is."""
-        return True
-
-    @property
-    def made_of(self) -> Sequence[CellSnr]:
-        """With the whole."""
-        return (self, *self._whole.made_of)
-
-    def of(self, client: int, tx_power_w: float, job: Job) -> FlatSnr:
-        """That of a client."""
-        return FlatSnr(snr=self._whole.of(client, tx_power_w, job).snr_in(self._bandwidth_hz))
-
-    def of_all(
-        self, tx_power_w: NDArray[np.float64], factor: Factors, bandwidth_hz: float, job: Job
-    ) -> NDArray[np.float64] | None:
-        """Those of all."""
-        return self._whole.of_all(tx_power_w, factor, self._bandwidth_hz, job)
+    def snr(self, clients: Of, tx_power_w: Each, factor: Each, job: Job) -> Any:
+        return self._whole.snr_in(clients, tx_power_w, factor, self._bandwidth_hz, job)

@@ -10,8 +10,8 @@ Source: RawHFL paper, Sections II-A (large-scale fading dominates) and V-A (3GPP
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +19,7 @@ from cosim.configuration import between, configuration, field, refuse
 from cosim.draws import Numbers
 from cosim.links.link import Cell, Job
 from cosim.radio.propagation.large_scale import LargeScale
-from cosim.radio.propagation.mean_snr import CellSnr, Factors, MeanSnr, Propagation
+from cosim.radio.propagation.mean_snr import CellSnr, Each, Of, Propagation
 from cosim.radio.redrawn import Block, Redrawn
 from cosim.simulation import Simulation
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
@@ -45,7 +45,7 @@ class LinkBudget(Propagation):
 
     def __attrs_post_init__(self) -> None:
         redrawn = self.large_scale_redrawn
-        if redrawn is not None and redrawn.within_uploads:
+        if redrawn is not None and redrawn.form == "course":
             rule = "the path loss of an upload stays while it lasts"
             kind = type(redrawn).__name__
             raise refuse("LinkBudget", "large_scale_redrawn", kind, rule, "EveryEdgeRound, or none for never")
@@ -57,9 +57,7 @@ class LinkBudget(Propagation):
 
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
         """Those of each cell."""
-        redrawn = self.large_scale_redrawn
-        is_by_job = redrawn is None or redrawn.is_by_job
-        return [BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz, is_by_job) for cell in cells]
+        return [BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz) for cell in cells]
 
     def _gain_of(self, sim: Simulation, cell: Cell) -> Callable[[Job], Gains]:
         """Path gains of a cell's clients in a job, shape (clients,)."""
@@ -76,7 +74,7 @@ class LinkBudget(Propagation):
 
         def gain(job: Job) -> Gains:
             nonlocal last
-            block = redrawn.block(job, sim.now_s)
+            block = redrawn.of_job(job)
             if last is None or last[0] != block:
                 last = block, drawn(block)
             return last[1]
@@ -89,40 +87,11 @@ class BudgetedCellSnr(CellSnr):
 
     Args:
         gain_of: Gives the path gains of the clients in a job, shape (clients,).
-        is_by_job: Whether they follow from the job alone.
     """
 
-    def __init__(self, gain_of: Callable[[Job], Gains], noise_w_per_hz: float, is_by_job: bool) -> None:
-        self._gain_of, self._noise_w_per_hz, self._is_by_job = gain_of, noise_w_per_hz, is_by_job
+    def __init__(self, gain_of: Callable[[Job], Gains], noise_w_per_hz: float) -> None:
+        self._gain_of, self._noise_w_per_hz = gain_of, noise_w_per_hz
 
-    def of(self, client: int, tx_power_w: float, job: Job) -> MeanSnr:
-        received_w = tx_power_w * float(self._gain_of(job)[client])
-        return Budget(received_w=received_w, noise_w_per_hz=self._noise_w_per_hz)
-
-    def of_all(
-        self, tx_power_w: NDArray[np.float64], factor: Factors, bandwidth_hz: float, job: Job
-    ) -> NDArray[np.float64] | None:
-        if not self._is_by_job:
-            return None
-        return tx_power_w * self._gain_of(job) * factor / (self._noise_w_per_hz * bandwidth_hz)
-
-
-@attrs.frozen(kw_only=True)
-class Budget(MeanSnr):
-    """A mean SNR by received power and noise.
-
-    Attributes:
-        received_w: Transmit power times path gain.
-        noise_w_per_hz: Thermal noise density times noise figure.
-    """
-
-    received_w: float
-    noise_w_per_hz: float
-
-    def snr_in(self, bandwidth_hz: float) -> float:
-        """Mean SNR in a bandwidth, linear."""
-        return self.received_w / (self.noise_w_per_hz * bandwidth_hz)
-
-    def scaled(self, factor: float) -> "Budget":
-        """The same with a signal so many times as strong."""
-        return Budget(received_w=self.received_w * factor, noise_w_per_hz=self.noise_w_per_hz)
+    def snr_in(self, clients: Of, tx_power_w: Each, factor: Each, bandwidth_hz: float, job: Job) -> Any:
+        received_w = tx_power_w * self._gain_of(job)[clients] * factor
+        return received_w / (self._noise_w_per_hz * bandwidth_hz)

@@ -1,76 +1,63 @@
-"""Mean SNR: the port of what decides how strong a client's signal is before fading."""
+"""Mean SNR: the port of what decides how strong a client's signal is before fading.
+
+Asked: for every cell the SNR of its clients in a job, in one of two forms: `snr`, the same in any bandwidth,
+or `snr_in` a bandwidth. Both work element by element, as arithmetic of numpy does: clients are an index of
+arrays of shape (clients,), and a single client is a number::
+
+    class PowerLawCell(CellSnr):
+        def snr(self, clients, tx_power_w, factor, job):
+            return self.snr_per_w[clients] * tx_power_w * factor
+
+Scope and limitations: an SNR follows from the job, not from the clock. What changes with time is fading.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import HELPERS, Port, Shortcuts, configuration, stand_for
-from cosim.links.link import Cell, Job
+from cosim.configuration import Port, configuration
+from cosim.configuration.forms import Forms, one_of
+from cosim.links.link import Cell, Job, Places
 from cosim.simulation import Simulation
 
-Factors = float | NDArray[np.float64]
+Of = Places | int
+"""Some clients of a cell, as an index of arrays of shape (clients,); one client as a number."""
+Each = float | NDArray[np.float64]
+"""A number for each of some clients, or that of one."""
 
 
-class MeanSnr(Shortcuts, ABC):
-    """The SNR of one client at one transmit power."""
+class CellSnr(Forms):
+    """The mean SNR of the clients of a cell."""
 
-    shortcuts = stand_for(is_flat=("snr_in", "scaled"))
+    forms = one_of(flat=("snr",), by_bandwidth=("snr_in",))
 
-    @property
-    def is_flat(self) -> bool:
-        """Whether it is the same in any bandwidth, so that a rate is in proportion to its share."""
-        return False
-
-    @abstractmethod
-    def snr_in(self, bandwidth_hz: float) -> float:
-        """SNR in a bandwidth, linear."""
-
-    @abstractmethod
-    def scaled(self, factor: float) -> "MeanSnr":
-        """The same with a signal so many times as strong."""
-
-
-class CellSnr(Shortcuts, ABC):
-    """The mean SNR of every client of a cell."""
-
-    shortcuts = stand_for(of_all=("of", HELPERS), is_flat=("of", "of_all"))
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether everybody's is the same in any bandwidth, as those of `of` say one by one."""
-        return False
-
-    @property
-    def made_of(self) -> "Sequence[CellSnr]":
-        """It, and those that it asks."""
-        return (self,)
-
-    @abstractmethod
-    def of(self, client: int, tx_power_w: float, job: Job) -> MeanSnr:
-        """That of the client with this number in its cell."""
-
-    def of_all(
-        self, tx_power_w: NDArray[np.float64], factor: Factors, bandwidth_hz: float, job: Job
-    ) -> NDArray[np.float64] | None:
-        """Those of all clients in a bandwidth, to the last bit; None: nobody has written them for arrays.
+    def snr(self, clients: Of, tx_power_w: Each, factor: Each, job: Job) -> Any:
+        """SNR of some clients in any bandwidth, linear, shape (clients,).
 
         Args:
-            tx_power_w: Power of each, shape (clients,).
-            factor: How many times as strong their signals are, one number or shape (clients,).
+            tx_power_w: Power of each of them.
+            factor: How many times as strong as known beforehand the signal of each is.
         """
-        return None
+        raise NotImplementedError
+
+    def snr_in(self, clients: Of, tx_power_w: Each, factor: Each, bandwidth_hz: float, job: Job) -> Any:
+        """SNR of some clients in a bandwidth, else as `snr`."""
+        return self.snr(clients, tx_power_w, factor, job)
 
 
 @configuration
 class Propagation(Port, ABC):
-    """How a client's mean SNR is found."""
+    """How a client's mean SNR is found.
 
-    @property
-    def follows_power(self) -> bool:
-        """Whether it follows from what a sender's power is, and not from what part of its highest it is."""
-        return True
+    Attributes:
+        follows_power: True if an SNR begins with the power in W of what sends; False if with the fraction of
+            its highest power.
+    """
+
+    follows_power: ClassVar[bool] = True
 
     @abstractmethod
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:

@@ -28,4 +28,4 @@ class NoiseOnly(Propagation):
         """Those of each cell."""
         noise_w_per_hz = dbm_to_w(self.noise_dbm_per_hz) * db_to_linear(self.noise_figure_db)
         gains = [np.ones(len(cell.clients)) for cell in cells]
-        return [BudgetedCellSnr(lambda job, own=own: own, noise_w_per_hz, True) for own in gains]
+        return [BudgetedCellSnr(lambda job, own=own: own, noise_w_per_hz) for own in gains]

@@ -148,7 +148,7 @@ class RedividedBand(Band):
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:
         """Start an upload; its `done` comes when all bits are through."""
         self._advance()
-        if channel.mean_snr.is_flat:
+        if channel.is_flat:
             upload = FlatUpload(client, channel, payload.bits, block, self._sim, self._leave)
             self._flat[client] = upload
             upload.go_on(self._virtual_hz_s)

@@ -268,14 +268,13 @@ def test_power_and_path_loss_of_a_budget_are_spread_over_the_band():
     powers = PowerRange(lowest_dbm=0.0, highest_dbm=20.0)
     base = evolve(base, devices=evolve(base.devices, tx_power=powers))
     _, cloud, _ = play(base)
-    noise_w_per_hz = 10.0 ** ((base.uplink.link.noise_dbm_per_hz - 30.0) / 10.0)
     gains = []
     for edge in cloud.edges:
         heard = []
         for client in edge.clients:
-            mean_snr = edge.route.uplink.known_channel(client.name, client.tx_power_w, Job(1, 0, 0)).mean_snr
+            channel = edge.route.uplink.known_channel(client.name, client.tx_power_w, Job(1, 0, 0))
             number = int(client.name.removeprefix("client-"))
-            snr = mean_snr.received_w / (noise_w_per_hz * 1e6)
+            snr = channel.mean_snr(1.0) / 1e6
             heard.append(snr * weakest_gain(base, range(number, number + 1)))
         gains.append(min(heard))
     scaled_noise(base, gains)

@@ -2,12 +2,12 @@
 
 import math
 
+import channels
 import pytest
 
 from cosim.links.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading
-from cosim.radio.propagation.given_snr import FlatSnr
 from cosim.radio.sharing.resource_blocks import BandOfBlocks
 from cosim.simulation import Dropped, Simulation
 
@@ -18,7 +18,7 @@ RATE_BPS = 2.0 * BLOCK_HZ
 
 
 def channel(sim: Simulation, name: str, snr: float = SNR) -> Channel:
-    return Channel(mean_snr=FlatSnr(snr=snr), fading=NoFading().of(sim, name))
+    return channels.flat(snr, NoFading().of(sim, name))
 
 
 def sender(sim, blocks, name, start_s, bits, log):

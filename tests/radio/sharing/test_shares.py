@@ -3,6 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
+import channels
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,8 +12,6 @@ from cosim.links.link import Job as Round
 from cosim.links.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading, Rayleigh
-from cosim.radio.propagation.given_snr import FlatSnr
-from cosim.radio.propagation.link_budget import Budget
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound
 from cosim.radio.sharing.redivided import RedividedBand
 from cosim.radio.sharing.shares import FixedBand
@@ -56,13 +55,12 @@ class Job(NamedTuple):
 
 def channel_of(sim: Simulation, name: str, job: Job, coherence_time_s: float | None) -> Channel:
     """A budget's SNR is the job's in 1 MHz."""
-    mean_snr = (
-        Budget(received_w=job.snr * 1e-14, noise_w_per_hz=1e-20) if job.is_budget else FlatSnr(snr=job.snr)
-    )
     fading = NoFading()
     if coherence_time_s is not None:
         fading = Rayleigh(num_antennas=2, redrawn=CoherenceTime(coherence_time_s=coherence_time_s))
-    return Channel(mean_snr=mean_snr, fading=fading.of(sim, name))
+    if job.is_budget:
+        return channels.budget(job.snr * 1e-14, 1e-20, fading.of(sim, name))
+    return channels.flat(job.snr, fading.of(sim, name))
 
 
 def play(
@@ -272,7 +270,7 @@ def test_two_fading_uploads_with_redivided_shares_by_hand():
 def test_a_channel_of_rounds_stays_however_long_an_upload_takes():
     sim = Simulation(seed=1)
     fading = Rayleigh(num_antennas=2, redrawn=EveryEdgeRound()).of(sim, "a")
-    channel = Channel(mean_snr=FlatSnr(snr=3.0), fading=fading)
+    channel = channels.flat(3.0, fading)
     band = RedividedBand(sim, 1e6)
     block = channel.fading.block(Round(2, 1, 1))
     upload = band.open("a", channel, Payload(1, 30_000_000), block)
@@ -286,14 +284,14 @@ def test_a_channel_of_rounds_stays_however_long_an_upload_takes():
 def fluid(jobs: dict[str, Job], bandwidth_hz: float, redivided: bool, coherence_time_s: float | None) -> Any:
     """The same without events: from change to change, each sender's bits fall at its rate. Name to Sent."""
     sim = Simulation(seed=1)
-    channels = {name: channel_of(sim, name, job, coherence_time_s) for name, job in jobs.items()}
+    of_each = {name: channel_of(sim, name, job, coherence_time_s) for name, job in jobs.items()}
     left_bits = {name: float(job.bits) for name, job in jobs.items()}
     sent: dict[str, Sent] = {}
     time_s, block = 0.0, 0
     while len(sent) < len(jobs):
         active = [n for n, job in jobs.items() if n not in sent and job.start_s <= time_s]
         share_hz = bandwidth_hz / (max(1, len(active)) if redivided else len(jobs))
-        rates_bps = {n: channels[n].rate_bps(share_hz, (block,)) for n in active}
+        rates_bps = {n: of_each[n].rate_bps(share_hz, (block,)) for n in active}
         ends_s = {n: min(time_s + left_bits[n] / rates_bps[n], jobs[n].cut_s) for n in active}
         starts_s = [job.start_s for n, job in jobs.items() if n not in sent and n not in active]
         fades_s = math.inf if coherence_time_s is None else (block + 1) * coherence_time_s
