@@ -79,6 +79,13 @@ class Numbers(Sequence[str]):
     def __getitem__(self, place: Any) -> Any:
         return self.names[place]
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The number of each, shape (clients,)."""
+        own = self.places
+        places = np.arange(own.start, own.stop) if isinstance(own, slice) else own
+        return np.asarray(self.blocks)[places // BLOCK] * BLOCK + places % BLOCK
+
     def some(self, which: NDArray[np.int64]) -> "Numbers":
         """Those at some places of this order."""
         own, names = self.places, SomeNames(self.names, which)

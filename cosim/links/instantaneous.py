@@ -1,20 +1,20 @@
-"""Instantaneous: a downlink that takes no time."""
+"""Instantaneous: a link that takes no time."""
 
+import math
 from collections.abc import Sequence
-from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import configuration
+from cosim.draws import Numbers
 from cosim.links.link import Cell, CellLink, Job, Link
-from cosim.links.payload import Payload
-from cosim.records import DOWN
 from cosim.simulation import Simulation
 
 
 @configuration
 class Instantaneous(Link):
-    """Models are with the clients at once."""
-
-    directions: ClassVar[tuple[str, ...]] = (DOWN,)
+    """Everything arrives at once."""
 
     @property
     def takes_time(self) -> bool:
@@ -22,10 +22,13 @@ class Instantaneous(Link):
         return False
 
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellLink]:
-        """One that has all there."""
+        """One of rates without limit."""
         return [_AtOnce()] * len(cells)
 
 
 class _AtOnce(CellLink):
-    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> None:
-        """Everything is there."""
+    def rates_bps(
+        self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """Infinite."""
+        return np.full(len(clients), math.inf)

@@ -22,14 +22,14 @@ Usage::
         rate_bps: float = field(positive, default=1e6)
 
         def of_cells(self, sim, cells):
-            return [CableLink(sim, self.rate_bps) for _ in cells]
+            return [CableLink(self.rate_bps) for _ in cells]
 
     class CableLink(CellLink):
-        def __init__(self, sim, rate_bps):
-            self.sim, self.rate_bps = sim, rate_bps
+        def __init__(self, rate_bps):
+            self.rate_bps = rate_bps
 
-        def open(self, client, payload, job, tx_power_w=None):
-            return SteadyUpload(self.sim, payload.bits, self.rate_bps)
+        def rates_bps(self, sim, clients, job, tx_power_w):
+            return np.full(len(clients), self.rate_bps)
 """
 
 import math
@@ -40,15 +40,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import (
-    HELPERS,
-    ConfigurationError,
-    Port,
-    Shortcuts,
-    configuration,
-    passed_over,
-    stand_for,
-)
+from cosim.configuration import ConfigurationError, Forms, Port, configuration, one_of
+from cosim.draws import Numbers
 from cosim.links.model_codec import ModelCodec
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload, Uploads
@@ -127,8 +120,32 @@ class KnownLink(ABC):
         """How long an upload takes, once it is granted, where so many clients take part."""
 
 
-class CellLink(Shortcuts, ABC):
+class Course:
+    """How a client's rate goes on by itself; a link gives one for each client.
+
+    Attributes:
+        over_s: When it is over, and nothing is known of it; infinity: never.
+    """
+
+    over_s: float = math.inf
+
+    def end_s(self, start_s: float, bits: float) -> float:
+        """When so many bits have been carried since an instant; infinity: never, or not before it is over."""
+        raise NotImplementedError
+
+    def bits(self, start_s: float, end_s: float) -> float:
+        """Bits that are carried from one instant to a later one."""
+        raise NotImplementedError
+
+    def refuse(self) -> Exception:
+        """The error of an upload that is not done when it is over."""
+        raise NotImplementedError
+
+
+class CellLink(Forms):
     """What the clients of a cell send over, or receive.
+
+    It is written in one form: `rates_bps`; `course`; or `open`, and the system is played by events.
 
     Attributes:
         sends_while_queued: True if clients send, at their power, while what they have sent waits behind that
@@ -136,10 +153,9 @@ class CellLink(Shortcuts, ABC):
         ends_together: True if the uploads of an edge round end at the same instant.
     """
 
+    forms = one_of(rates=("rates_bps",), course=("course",), shared=("start", "uploads"), events=("open",))
     sends_while_queued: ClassVar[bool] = False
     ends_together: ClassVar[bool] = False
-
-    shortcuts = stand_for(uploads=("open", HELPERS))
 
     @property
     def known(self) -> KnownLink | None:
@@ -159,45 +175,55 @@ class CellLink(Shortcuts, ABC):
             )
         return self.known
 
-    def begin_round(self, num_clients: int, ends_s: float, places: Places | None = None) -> None:
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Take note of an edge round of so many clients that begins now and ends by then.
 
-        Args:
-            places: The participants' among the clients of the cell, ascending; None: any so many at a time,
-                for protocols without edge rounds.
+        For protocols without edge rounds: of so many that may send at the same time.
         """
 
-    def by_events(self) -> ByEvents:
-        """Why `uploads` knows no arrays."""
-        return ByEvents(None, passed_over(self))
-
-    @abstractmethod
-    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload | None:
-        """Begin an upload at this instant; None: all of it is there.
+    def rates_bps(
+        self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """Rate of each client in a job, from the begin to the end of its upload, shape (clients,).
 
         Args:
-            tx_power_w: Transmit power; None: the client's highest, or in a downlink the edge server's.
+            clients: The participants of an edge round, ascending; else one client.
+            tx_power_w: Transmit power of each, shape (clients,); None: they receive.
         """
+        raise NotImplementedError
+
+    def course(self, client: str) -> Course:
+        """How a client's rate goes on by itself."""
+        raise NotImplementedError
+
+    def start(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
+        """Begin an upload that shares the link with others; arguments as `open`."""
+        raise NotImplementedError
 
     def uploads(
-        self,
-        places: Places,
-        begins_s: NDArray[np.float64],
-        payload: Payload,
-        job: Job,
-        tx_power_w: NDArray[np.float64] | None = None,
+        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
     ) -> Uploads | None:
-        """The uploads of the edge round that has begun, as arrays, where their ends follow from their begins.
+        """The uploads of the edge round that has begun, as arrays; to the last bit those of `start`.
 
-        To the last bit those of `open`, if none is closed before it is done but all at once at the end of the
-        round. None: the round is played by events.
+        None: the round is played by events.
 
         Args:
             places: The participants' among the clients of the cell, ascending.
             begins_s: When each would open its upload, shape (participants,), none before this instant.
-            tx_power_w: Of each client of the cell, shape (clients,); None as in `open`.
         """
         return None
+
+    def by_events(self) -> ByEvents:
+        """Why `uploads` knows no arrays."""
+        return ByEvents(None, None)
+
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
+        """Begin an upload at this instant.
+
+        Args:
+            tx_power_w: Transmit power; None: the client receives.
+        """
+        raise NotImplementedError
 
     def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
         """Noise on the mean of what these clients have sent, in the accumulated gradients.

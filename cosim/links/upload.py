@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.instants import instant_after
-from cosim.simulation import Event, Simulation
+from cosim.simulation import Event
 
 
 class Upload(ABC):
@@ -33,30 +32,6 @@ class Upload(ABC):
         """End it, done or not, and free what it holds."""
 
 
-class SteadyUpload(Upload):
-    """An upload at one rate that nothing changes; it never ends where that is 0.
-
-    Args:
-        wait_s: How long the client waits before it sends.
-    """
-
-    def __init__(self, sim: Simulation, bits: float, rate_bps: float, wait_s: float = 0.0) -> None:
-        start_s = instant_after(sim.now_s, wait_s)
-        self.granted = sim.at(start_s) if wait_s > 0.0 else None
-        self.done = sim.event() if rate_bps == 0.0 else sim.at(instant_after(start_s, bits / rate_bps))
-        self._sim, self._bits, self._rate_bps, self._start_s = sim, bits, rate_bps, start_s
-
-    @property
-    def sent_s(self) -> float:
-        """How long it has been sending."""
-        return max(0.0, self._sim.now_s - self._start_s)
-
-    @property
-    def bits_left(self) -> float:
-        """What has not been sent by now."""
-        return 0.0 if self.done.processed else max(0.0, self._bits - self._rate_bps * self.sent_s)
-
-
 class Uploads(ABC):
     """Uploads of an edge round as arrays of shape (participants,).
 
@@ -77,27 +52,3 @@ class Uploads(ABC):
         Args:
             cut_s: When all are closed; where they stand alone also when each is.
         """
-
-
-class SteadyUploads(Uploads):
-    """Uploads that begin at once, each at one rate that nothing changes; infinite where that is 0.
-
-    Args:
-        begins_s: When each begins, shape (participants,).
-        rate_bps: Shape (participants,).
-    """
-
-    stand_alone = True
-
-    def __init__(self, begins_s: NDArray[np.float64], bits: float, rate_bps: NDArray[np.float64]) -> None:
-        self._begins_s, self._bits, self._rate_bps = begins_s, bits, rate_bps
-        if rate_bps.all():
-            self.ends_s = instant_after(begins_s, bits / rate_bps)
-        else:
-            with np.errstate(divide="ignore"):
-                self.ends_s = instant_after(begins_s, bits / rate_bps)
-
-    def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """What has not been sent at that rate."""
-        left = np.maximum(0.0, self._bits - self._rate_bps * (cut_s - self._begins_s))
-        return np.where(self.ends_s <= cut_s, 0.0, np.minimum(left, self._bits))

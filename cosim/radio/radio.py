@@ -15,7 +15,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import between, configuration, field, passed_over, refuse
+from cosim.configuration import (
+    HELPERS,
+    Shortcuts,
+    between,
+    configuration,
+    field,
+    passed_over,
+    refuse,
+    stand_for,
+)
 from cosim.draws import Numbers
 from cosim.links.link import ByEvents, Cell, CellLink, Job, KnownLink, Link, Places
 from cosim.links.payload import Payload
@@ -102,8 +111,10 @@ def links_of(
     ]
 
 
-class RadioLink(CellLink, KnownLink):
+class RadioLink(Shortcuts, CellLink, KnownLink):
     """What the clients of one cell send over: a band, and a channel each."""
+
+    shortcuts = stand_for(uploads=("start", HELPERS))
 
     def __init__(
         self,
@@ -167,11 +178,11 @@ class RadioLink(CellLink, KnownLink):
         channel = self.known_channel(client, tx_power_w, job)
         return self._band.upload_s(channel, payload, channel.fading.block(job), num_clients)
 
-    def begin_round(self, num_clients: int, ends_s: float, places: Places | None = None) -> None:
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Tell the band."""
         self._band.begin_round(num_clients, ends_s)
 
-    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
+    def start(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         """Begin an upload in the fading block of this instant."""
         if tx_power_w is None:
             tx_power_w = self._powers_w.item(self._place[client])
@@ -192,10 +203,9 @@ class RadioLink(CellLink, KnownLink):
         begins_s: NDArray[np.float64],
         payload: Payload,
         job: Job,
-        tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
         """As the band knows them, where fading and mean SNR follow from the job."""
-        tx_power_w = self._powers_w if tx_power_w is None else tx_power_w
+        tx_power_w = self._powers_w
         if self._gains is None:
             return None
 
@@ -213,7 +223,7 @@ class RadioLink(CellLink, KnownLink):
     def by_events(self) -> ByEvents:
         """Because of the link itself, or of what it is made of."""
         if passed_over(self):
-            return super().by_events()
+            return ByEvents(None, passed_over(self))
         if self._gains is not None:
             return ByEvents("sharing", passed_over(self._band))
         return ByEvents("fading", passed_over(self._fading))

@@ -26,16 +26,13 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
-from cosim.instants import instant_after
-from cosim.links.link import Cell, CellLink, Job, Link, Places
-from cosim.links.payload import Payload
+from cosim.links.link import Cell, CellLink, Link
 from cosim.links.traces.course import Course, Rate
 from cosim.links.traces.dealing import Dealing, OwnTraces
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.links.traces.table import read, remarks_on
-from cosim.links.upload import Upload, Uploads
 from cosim.named_files.checked_rows import named_file
-from cosim.simulation import Event, Simulation
+from cosim.simulation import Simulation
 
 
 @configuration
@@ -81,7 +78,7 @@ class RateTrace:
         return remarks_on(shown(path), read(path))
 
 
-class TracedRate(Rate):
+class TracedRate(links.Course):
     """The rate of a client's trace.
 
     Args:
@@ -89,59 +86,20 @@ class TracedRate(Rate):
     """
 
     def __init__(self, where: str, course: Course, rate_bps: NDArray[np.float64]) -> None:
-        super().__init__(course, rate_bps)
-        self._where = where
+        self._where, self._rate = where, Rate(course, rate_bps)
+        self.over_s = course.over_s
 
-    def check(self, now_s: float) -> None:
-        """Refuse to go on where the trace is over."""
-        if now_s >= self.course.over_s:
-            raise over(self._where, self.course.over_s)
+    def end_s(self, start_s: float, bits: float) -> float:
+        """By the integral of the rate."""
+        return self._rate.end_s(start_s, bits)
 
+    def bits(self, start_s: float, end_s: float) -> float:
+        """The integral of the rate."""
+        return self._rate.bits(start_s, end_s)
 
-class TracedUpload(Upload):
-    """An upload, or a download, at the rate of a trace."""
-
-    def __init__(self, sim: Simulation, rate: TracedRate, bits: float) -> None:
-        rate.check(sim.now_s)
-        self._sim, self._rate, self._bits, self._start_s = sim, rate, bits, sim.now_s
-        self._closed_s: float | None = None
-        end_s = rate.end_s(sim.now_s, bits)
-        self.done: Event = sim.event() if end_s == math.inf else sim.at(end_s)
-        if end_s == math.inf and rate.course.over_s < math.inf:
-            sim.at(rate.course.over_s).callbacks.append(self._run_out)  # type: ignore[union-attr]
-
-    @property
-    def bits_left(self) -> float:
-        """Bits that have not been sent by now, or when it was closed."""
-        if self.done.processed:
-            return 0.0
-        until_s = self._sim.now_s if self._closed_s is None else self._closed_s
-        return min(self._bits, max(0.0, self._bits - self._rate.bits(self._start_s, until_s)))
-
-    def close(self) -> None:
-        """Note when it has ended, or been cut."""
-        self._closed_s = self._sim.now_s
-
-    def _run_out(self, event: Event) -> None:
-        if self._closed_s is None:
-            self._rate.check(self._sim.now_s)
-
-
-class TracedUploads(Uploads):
-    """Uploads, or downloads, of an edge round at the rates of traces, shape (participants,)."""
-
-    def __init__(self, begins_s: NDArray[np.float64], bits: float, rates: Sequence[TracedRate]) -> None:
-        self._begins_s, self._bits, self._rates = begins_s, bits, rates
-        each = zip(begins_s.tolist(), rates, strict=True)
-        ends_s = [rate.end_s(begin_s, bits) for begin_s, rate in each]
-        self.ends_s = instant_after(0.0, np.array(ends_s))
-
-    def bits_left(self, cut_s: float) -> NDArray[np.float64]:
-        """What the integral has not reached."""
-        each = zip(self._begins_s.tolist(), self._rates, strict=True)
-        sent = [rate.bits(begin_s, cut_s) if cut_s > begin_s else 0.0 for begin_s, rate in each]
-        left = np.clip(self._bits - np.array(sent), 0.0, self._bits)
-        return np.where(self.ends_s <= cut_s, 0.0, left)
+    def refuse(self) -> ConfigurationError:
+        """The trace is too short."""
+        return over(self._where, self.over_s)
 
 
 @configuration
@@ -165,29 +123,15 @@ class TracedLink(Link):
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedCellLink]":
         """The link of each cell."""
         rates = self.trace.of_clients(sim, [client for cell in cells for client in cell.clients])
-        return [TracedCellLink(sim, cell.clients, rates) for cell in cells]
+        return [TracedCellLink(rates) for _ in cells]
 
 
 class TracedCellLink(CellLink):
     """What the clients of a cell send over, or receive."""
 
-    def __init__(self, sim: Simulation, clients: Sequence[str], rates: Mapping[str, TracedRate]) -> None:
-        self._sim, self._clients, self._rates = sim, clients, rates
+    def __init__(self, rates: Mapping[str, TracedRate]) -> None:
+        self._rates = rates
 
-    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> TracedUpload:
-        """Begin an upload; power and job change nothing."""
-        return TracedUpload(self._sim, self._rates[client], payload.bits)
-
-    def uploads(
-        self,
-        places: Places,
-        begins_s: NDArray[np.float64],
-        payload: Payload,
-        job: Job,
-        tx_power_w: NDArray[np.float64] | None = None,
-    ) -> Uploads | None:
-        """Each by itself; by events where a trace would be over, which then is an error if it comes to it."""
-        order = np.arange(len(self._clients))[places]
-        rates = [self._rates[self._clients[int(place)]] for place in order]
-        uploads = TracedUploads(begins_s, payload.bits, rates)
-        return uploads if np.isfinite(uploads.ends_s).all() else None
+    def course(self, client: str) -> TracedRate:
+        """Its trace."""
+        return self._rates[client]

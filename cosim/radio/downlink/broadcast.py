@@ -22,10 +22,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, configuration, field, passed_over, positive, refuse
-from cosim.links.link import ByEvents, Cell, CellLink, Job, Places
-from cosim.links.payload import Payload
-from cosim.links.upload import SteadyUpload, SteadyUploads
+from cosim.configuration import configuration, field, positive, refuse
+from cosim.draws import Numbers
+from cosim.links.link import Cell, CellLink, Job
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.downlink.base_station import BaseStation
 from cosim.radio.radio import RadioLink
@@ -55,7 +54,7 @@ class Broadcast(BaseStation):
         """That of each cell."""
         band = FixedShares(bandwidth_hz=self.bandwidth_hz)
         return [
-            BroadcastLink(sim, cell.clients, link, self.bandwidth_hz, self.power_w, self.fading.num_antennas)
+            BroadcastLink(cell.clients, link, self.bandwidth_hz, self.power_w, self.fading.num_antennas)
             for cell, link in zip(cells, self.radio_links(sim, cells, band), strict=True)
         ]
 
@@ -71,59 +70,22 @@ class BroadcastLink(CellLink):
     ends_together: ClassVar[bool] = True
 
     def __init__(
-        self,
-        sim: Simulation,
-        clients: Sequence[str],
-        link: RadioLink,
-        bandwidth_hz: float,
-        power_w: float,
-        num_antennas: int,
+        self, clients: Sequence[str], link: RadioLink, bandwidth_hz: float, power_w: float, num_antennas: int
     ) -> None:
-        self._sim, self._clients, self._link = sim, clients, link
-        self._bandwidth_hz, self._power_w, self._num_antennas = bandwidth_hz, power_w, num_antennas
-        self._places: Places | None = None
-        self._sent: tuple[Payload, Job, float] | None = None
+        self._link, self._bandwidth_hz = link, bandwidth_hz
+        self._power_w, self._num_antennas = power_w, num_antennas
+        self._first = Numbers.of(clients[:1]).numbers.item(0)
 
-    def by_events(self) -> ByEvents:
-        """As the radio link says."""
-        return super().by_events() if passed_over(self) else self._link.by_events()
+    def rates_bps(
+        self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """For all that of the slowest."""
+        return np.full(len(clients), self.slowest_bps(clients, job) if len(clients) else 0.0)
 
-    def begin_round(self, num_clients: int, ends_s: float, places: Places | None = None) -> None:
-        """Listen, all of these."""
-        self._places, self._sent = places, None
-
-    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> SteadyUpload:
-        """Listen to what the first who opens begins."""
-        wanted = payload, job, self._sim.now_s
-        if self._sent is None and self._places is not None:
-            self._broadcast = SteadyUpload(self._sim, payload.bits, self.rate_bps(self._places, job))
-            self._sent = wanted
-        if self._sent != wanted:
-            raise ConfigurationError(
-                f"Broadcast: {client} wants what the others of its cell do not get at {self._sim.now_s:g} s. "
-                "Usual fix: a protocol whose edge rounds send all the same, or downlink = Unicast."
-            )
-        return self._broadcast
-
-    def uploads(
-        self,
-        places: Places,
-        begins_s: NDArray[np.float64],
-        payload: Payload,
-        job: Job,
-        tx_power_w: NDArray[np.float64] | None = None,
-    ) -> SteadyUploads | None:
-        """One rate for all, where channels follow from the job."""
-        if self._link.snrs(places, job) is None:
-            return None
-        rate_bps = self.rate_bps(places, job) if len(begins_s) else 1.0
-        return SteadyUploads(begins_s, int(payload.bits), np.full(len(begins_s), rate_bps))
-
-    def rate_bps(self, places: Places, job: Job) -> float:
+    def slowest_bps(self, clients: Numbers, job: Job) -> float:
         """The slowest's rate, of at least one."""
-        snr = self._link.snrs(places, job)
+        snr = self._link.snrs(clients.numbers - self._first, job)
         if snr is None:
-            names = [self._clients[place] for place in map(int, np.arange(len(self._clients))[places])]
-            each = [self._link.snr_per_w(name, self._bandwidth_hz, job) for name in names]
+            each = [self._link.snr_per_w(name, self._bandwidth_hz, job) for name in clients]
             snr = self._power_w * np.array(each)
         return float(self._bandwidth_hz * bps_per_hz(float(snr.min()) / self._num_antennas))

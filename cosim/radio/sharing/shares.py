@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, positive
 from cosim.instants import instant_after
+from cosim.links.carried import SteadyUploads
 from cosim.links.payload import Payload
-from cosim.links.upload import SteadyUploads, Upload
+from cosim.links.upload import Upload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.band import Band, Rates, Sharing

@@ -1,0 +1,23 @@
+"""By events: links with uploads of their own."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.engine.ways.way import Way
+from cosim.links.link import ByEvents, Job, Places
+from cosim.links.payload import Payload
+from cosim.links.upload import Upload
+
+
+class EventsWay(Way):
+    """Each upload as its link begins it."""
+
+    @property
+    def needs_events(self) -> ByEvents:
+        return ByEvents(None, None)
+
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
+        return self.link.open(client, payload, job, tx_power_w)
+
+    def uploads(self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job) -> None:
+        return None

@@ -1,0 +1,82 @@
+"""Way: a link of a cell on both clocks; each form of a link has its own, found by `way_of`."""
+
+import math
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.draws import Numbers
+from cosim.links.link import ByEvents, Cell, CellLink, Job, Places
+from cosim.links.payload import Payload
+from cosim.links.upload import Upload, Uploads
+from cosim.simulation import Simulation
+
+
+class Way(ABC):
+    """How the clients of a cell send over its link, or receive.
+
+    Args:
+        link: The cell's, in one direction.
+        cell: Its clients.
+        tx_power_w: Their transmit powers, shape (clients,); None: they receive.
+
+    Attributes:
+        stand_alone: True if an upload that is closed changes no other, so that each may be given up.
+    """
+
+    stand_alone: ClassVar[bool] = True
+
+    def __init__(
+        self, sim: Simulation, link: CellLink, cell: Cell, tx_power_w: NDArray[np.float64] | None
+    ) -> None:
+        self.link = link
+        self._sim, self._clients, self._tx_power_w = sim, cell.clients, tx_power_w
+
+    @property
+    def needs_events(self) -> ByEvents | None:
+        """Why it is played by events; None: it is played on arrays, too."""
+        return None
+
+    def begin_round(self, num_clients: int, ends_s: float = math.inf, places: Places | None = None) -> None:
+        """Begin an edge round of so many clients now, which ends by then.
+
+        Args:
+            places: The participants' among the clients of the cell, ascending; None: any so many at a time,
+                for protocols without edge rounds.
+        """
+        self.link.begin_round(num_clients, ends_s)
+
+    @abstractmethod
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
+        """Begin an upload at this instant.
+
+        Args:
+            tx_power_w: Transmit power; None: the client receives.
+        """
+
+    @abstractmethod
+    def uploads(
+        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+    ) -> Uploads | None:
+        """The uploads of the edge round that has begun, as arrays, at the highest powers of their clients.
+
+        To the last bit those of `open`. None: this round is played by events.
+
+        Args:
+            places: The participants' among the clients of the cell, ascending.
+            begins_s: When each would open its upload, shape (participants,), none before this instant.
+        """
+
+    @cached_property
+    def _place_of(self) -> dict[str, int]:
+        return {client: place for place, client in enumerate(self._clients)}
+
+    @cached_property
+    def _all(self) -> Numbers:
+        return Numbers.of(self._clients)
+
+    def _some(self, places: Places) -> Numbers:
+        return self._all if isinstance(places, slice) else self._all.some(places)

@@ -1,0 +1,141 @@
+"""Carried: uploads whose rates go on by themselves, one on a clock and those of an edge round as arrays.
+
+Both follow from the same two numbers of a rate: when it has carried so many bits, and how many it has carried
+until an instant.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.instants import instant_after
+from cosim.links.link import Course
+from cosim.links.upload import Upload, Uploads
+from cosim.simulation import Event, Simulation
+
+
+class Carrier(Protocol):
+    """A rate over time, of one client, or of some as arrays of shape (clients,)."""
+
+    def end_s(self, start_s: Any, bits: float) -> Any:
+        """When so many bits have been carried since an instant; infinity: never."""
+
+    def bits(self, start_s: Any, end_s: Any) -> Any:
+        """Bits that are carried from one instant to another, which may be earlier."""
+
+
+class Steady:
+    """Rates that nothing changes.
+
+    Args:
+        rate_bps: Of one client, or shape (clients,).
+    """
+
+    def __init__(self, rate_bps: Any) -> None:
+        self._rate_bps = rate_bps
+
+    def end_s(self, start_s: Any, bits: float) -> Any:
+        """After bits over rate."""
+        if isinstance(self._rate_bps, np.ndarray):
+            if self._rate_bps.all():
+                return instant_after(start_s, bits / self._rate_bps)
+            with np.errstate(divide="ignore"):
+                return instant_after(start_s, bits / self._rate_bps)
+        return instant_after(start_s, bits / self._rate_bps) if self._rate_bps else math.inf
+
+    def bits(self, start_s: Any, end_s: Any) -> Any:
+        """Rate times duration."""
+        with np.errstate(invalid="ignore"):
+            return self._rate_bps * (end_s - start_s)
+
+
+class Courses:
+    """The courses of some clients, shape (clients,)."""
+
+    def __init__(self, courses: Sequence[Course]) -> None:
+        self._courses = courses
+
+    def end_s(self, start_s: NDArray[np.float64], bits: float) -> NDArray[np.float64]:
+        """Of each."""
+        each = zip(self._courses, start_s.tolist(), strict=True)
+        ends_s = [course.end_s(own_s, bits) for course, own_s in each]
+        return instant_after(0.0, np.array(ends_s, dtype=float))
+
+    def bits(self, start_s: NDArray[np.float64], end_s: Any) -> NDArray[np.float64]:
+        """Of each."""
+        each = zip(
+            self._courses, start_s.tolist(), np.broadcast_to(end_s, start_s.shape).tolist(), strict=True
+        )
+        return np.array([one.bits(own_s, last_s) if last_s > own_s else 0.0 for one, own_s, last_s in each])
+
+
+class CarriedUpload(Upload):
+    """An upload at a rate that goes on by itself; it never ends where that stays 0.
+
+    Args:
+        wait_s: How long the client waits before it sends.
+    """
+
+    def __init__(self, sim: Simulation, bits: float, carrier: Carrier, wait_s: float = 0.0) -> None:
+        start_s = instant_after(sim.now_s, wait_s)
+        end_s = carrier.end_s(start_s, bits)
+        self.granted = sim.at(start_s) if wait_s > 0.0 else None
+        self.done: Event = sim.event() if end_s == math.inf else sim.at(end_s)
+        self._sim, self._bits, self._carrier, self._start_s = sim, float(bits), carrier, start_s
+
+    @property
+    def bits_left(self) -> float:
+        """Bits that have not been sent by now."""
+        now_s = self._sim.now_s
+        if self.done.processed:
+            return 0.0
+        if now_s <= self._start_s:
+            return self._bits
+        return min(self._bits, max(0.0, self._bits - self._carrier.bits(self._start_s, now_s)))
+
+
+class SteadyUpload(CarriedUpload):
+    """An upload at one rate that nothing changes; it never ends where that is 0.
+
+    Args:
+        wait_s: How long the client waits before it sends.
+    """
+
+    def __init__(self, sim: Simulation, bits: float, rate_bps: float, wait_s: float = 0.0) -> None:
+        super().__init__(sim, bits, Steady(rate_bps), wait_s)
+
+
+class CarriedUploads(Uploads):
+    """Uploads that begin at once, each at a rate that goes on by itself; infinite where that stays 0.
+
+    Args:
+        begins_s: When each begins, shape (participants,).
+        bits: Of each.
+        carrier: Their rates, shape (participants,).
+    """
+
+    stand_alone: ClassVar[bool] = True
+
+    def __init__(self, begins_s: NDArray[np.float64], bits: float, carrier: Carrier) -> None:
+        self._begins_s, self._bits, self._carrier = begins_s, bits, carrier
+        self.ends_s = carrier.end_s(begins_s, bits)
+
+    def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """What has not been carried."""
+        left = np.clip(self._bits - self._carrier.bits(self._begins_s, cut_s), 0.0, self._bits)
+        return np.where(self.ends_s <= cut_s, 0.0, left)
+
+
+class SteadyUploads(CarriedUploads):
+    """Uploads that begin at once, each at one rate that nothing changes; infinite where that is 0.
+
+    Args:
+        begins_s: When each begins, shape (participants,).
+        rate_bps: Shape (participants,).
+    """
+
+    def __init__(self, begins_s: NDArray[np.float64], bits: float, rate_bps: NDArray[np.float64]) -> None:
+        super().__init__(begins_s, bits, Steady(rate_bps))
