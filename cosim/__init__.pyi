@@ -72,13 +72,14 @@ from cosim.learning.tasks.metric import Answers, Metric
 from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1, PersonalAccuracy
 from cosim.learning.tasks.next_token import NextToken
 from cosim.learning.tasks.task import Classification, Regression, Task
+from cosim.links.carried import SteadyUpload
 from cosim.links.instantaneous import Instantaneous
-from cosim.links.link import CellLink, KnownLink, Link
+from cosim.links.link import CellLink, Course, KnownLink, Link
 from cosim.links.model_codec import BFloat16Model, Float16Model, ModelCodec
 from cosim.links.traces.dealing import Dealing, Dealt, InTurns, OwnTraces
 from cosim.links.traces.past_end import HoldLast, PastEnd, RefusePastEnd, RepeatTrace
 from cosim.links.traces.rate_trace import RateTrace, TracedLink
-from cosim.links.upload import SteadyUpload, SteadyUploads, Upload, Uploads
+from cosim.links.upload import Upload
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.asynchronous_training import AsynchronousTraining
 from cosim.protocols.cell_training import CellTraining
@@ -174,6 +175,7 @@ __all__ = [
     "Constant",
     "ConstantConcurrency",
     "Cosine",
+    "Course",
     "Cpu",
     "Cycles",
     "CyclesPerBit",
@@ -336,7 +338,6 @@ __all__ = [
     "Starts",
     "StationaryStart",
     "SteadyUpload",
-    "SteadyUploads",
     "StepDecay",
     "StepsInTime",
     "SubmodelSizes",
@@ -360,7 +361,6 @@ __all__ = [
     "Uniform",
     "Upload",
     "UploadDeadline",
-    "Uploads",
     "Values",
     "VerticalSgd",
     "Vhfl",

@@ -25,11 +25,13 @@ from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence
 from cosim.devices.rest import Rest, Rests
 from cosim.draws import Numbers
+from cosim.engine.ways.of_link import ways_of
 from cosim.global_generators import seeded
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.own_models import OwnModels
 from cosim.links.link import Cell
 from cosim.names import CLOUD, ClientNames, client_name, edge_name
+from cosim.records import DOWN, UP
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer, RoundClock
 from cosim.servers.played_rounds import PlayedRounds
@@ -143,14 +145,14 @@ def _cells(system: System, sim: Simulation, fleet: Fleet) -> Sequence[tuple[Rout
         Cell(edge_name(cell), own.names, distances_m[cell], tx_power_w[own.which])
         for cell, own in enumerate(clients)
     ]
-    uplinks, downlinks = system.uplink.of_cells(sim, cells), system.downlink.of_cells(sim, cells)
-    for part, links in ((system.uplink, uplinks), (system.downlink, downlinks)):
-        _check_number(part, "of_cells", "links", len(links), "cells", len(cells))
-    found = zip(cells, clients, uplinks, downlinks, strict=True)
-    return [
-        (Route(cell.edge, uplink, downlink if system.downlink.takes_time else None), own)
-        for cell, own, uplink, downlink in found
+    uplinks, downlinks = ways_of(sim, system.uplink, cells, UP), [None] * len(cells)
+    if system.downlink.takes_time:
+        downlinks = ways_of(sim, system.downlink, cells, DOWN)
+    routes = [
+        Route(cell.edge, uplink, downlink)
+        for cell, uplink, downlink in zip(cells, uplinks, downlinks, strict=True)
     ]
+    return list(zip(routes, clients, strict=True))
 
 
 def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
@@ -172,7 +174,7 @@ def _rounds(
     how: HowPlayed,
 ) -> RoundClock:
     """What plays the edge rounds of all cells."""
-    plays, why = plays_on(system, cells, workload.of().upload, how)
+    plays, why = plays_on(system, cells, how)
     if plays == "events":
         return RoundClock(learns=system.evaluation.learns, why=why)
     played = PlayedRounds(

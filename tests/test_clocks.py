@@ -478,8 +478,8 @@ class TwiceDown(cosim.Unicast):
 
 
 class TwiceDownLink(RadioLink):
-    def open(self, client, payload, job, tx_power_w=None):
-        return super().open(client, payload._replace(bits=2 * payload.bits), job, tx_power_w)
+    def start(self, client, payload, job, tx_power_w=None):
+        return super().start(client, payload._replace(bits=2 * payload.bits), job, tx_power_w)
 
 
 class NightAndDay:
@@ -526,7 +526,7 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
             with_downlink(cosim.Unicast(sharing=Twice())),
             r"System\.downlink\.sharing = Twice \(OpensTwice\.open\)",
         ),
-        (with_downlink(TwiceDown()), r"System\.downlink = TwiceDown \(TwiceDownLink\.open\)"),
+        (with_downlink(TwiceDown()), r"System\.downlink = TwiceDown \(TwiceDownLink\.start\)"),
         (
             attrs.evolve(small_system(), devices=cosim.DrawnDevices(presence=Shift())),
             "Shift, the presence of clients,",
@@ -710,23 +710,15 @@ def test_many_draw_what_each_draws():
 
 
 class Cable(cosim.Link):
-    """The example of docs/parts.md: a cable to each client, which knows when uploads end."""
+    """The example of docs/parts.md: a cable to each client."""
 
     def of_cells(self, sim, cells):
-        return [CableLink(sim) for _ in cells]
+        return [CableLink() for _ in cells]
 
 
 class CableLink(cosim.CellLink):
-    rate_bps = 1e5
-
-    def __init__(self, sim):
-        self.sim = sim
-
-    def open(self, client, payload, job, tx_power_w=None):
-        return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
-
-    def uploads(self, places, begins_s, payload, job, tx_power_w=None):
-        return cosim.SteadyUploads(begins_s, payload.bits, np.full_like(begins_s, self.rate_bps))
+    def rates_bps(self, sim, clients, job, tx_power_w):
+        return np.full(len(clients), 1e5)
 
 
 @pytest.mark.parametrize("after_s", [0.0325, 9.0])
@@ -793,9 +785,12 @@ class Backwards(Cable):
     """A cable whose uploads end before they begin."""
 
     def of_cells(self, sim, cells):
-        link = CableLink(sim)
-        link.rate_bps = -1e5
-        return [link]
+        return [BackwardsLink()]
+
+
+class BackwardsLink(CableLink):
+    def rates_bps(self, sim, clients, job, tx_power_w):
+        return -super().rates_bps(sim, clients, job, tx_power_w)
 
 
 WAYS = [(cosim.FixedShares(), "up"), (cosim.RedividedShares(), "down"), (cosim.FixedShares(), "to all")]
@@ -817,7 +812,7 @@ WAYS = [(cosim.FixedShares(), "up"), (cosim.RedividedShares(), "down"), (cosim.F
             for way in WAYS
         ],
         *[(over("0.0", *way), "everybody waits, nothing will ever happen any more") for way in WAYS],
-        (one_cell(uplink=Backwards()), "time passes forwards"),
+        (one_cell(uplink=Backwards()), "BackwardsLink.rates_bps gives .* a rate of 0 or above for each"),
     ],
 )
 def test_what_cannot_happen_is_refused_alike(system, said):

@@ -475,7 +475,7 @@ def test_links_are_known_to_rules_as_they_will_be(monkeypatch):
         for client, upload_s in zip(edge.clients, coming.upload_s(edge.clients), strict=True):
             known[client.name, coming.job.global_round, coming.job.edge_round] = upload_s
         snr = coming.known_snr(edge.clients)
-        share_hz = edge.route.uplink.known.share_hz(len(edge.clients))
+        share_hz = edge.route.uplink.link.known.share_hz(len(edge.clients))
         bits_per_s = share_hz * np.log2(1.0 + snr)
         assert coming.upload_s(edge.clients) == pytest.approx(coming.payload.bits / bits_per_s, rel=1e-9)
         return edge.clients

@@ -22,6 +22,7 @@ from torch import nn
 import cosim
 from cosim.configuration import configuration, field, positive
 from cosim.learning.graph.combinations import mean
+from cosim.links.carried import SteadyUploads
 from cosim.radio.sharing.shares import FixedBand
 from cosim.testing import (
     BrokenLaw,
@@ -66,51 +67,14 @@ def in_radio(**parts: Any) -> Callable[[], None]:
 
 
 class Cable(cosim.Link):
-    """A cable to each client, written for arrays too; a subclass has a link that is wrong."""
+    """A cable to each client; a subclass has a link that is wrong."""
 
     def of_cells(self, sim, cells):
-        return [type(self).link(sim) for _ in cells]
+        return [type(self).link() for _ in cells]
 
     class link(cosim.CellLink):
-        rate_bps = 1e6
-
-        def __init__(self, sim):
-            self.sim = sim
-
-        def open(self, client, payload, job, tx_power_w=None):
-            return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
-
-        def uploads(self, places, begins_s, payload, job, tx_power_w=None):
-            return cosim.SteadyUploads(begins_s, payload.bits, np.full_like(begins_s, self.rate_bps))
-
-
-class FastUploads(Cable):
-    class link(Cable.link):
-        def uploads(self, places, begins_s, payload, job, tx_power_w=None):
-            return cosim.SteadyUploads(begins_s, payload.bits, np.full_like(begins_s, 2.0 * self.rate_bps))
-
-
-class Forgotten(cosim.SteadyUploads):
-    def bits_left(self, cut_s):
-        return np.where(self.ends_s <= cut_s, 0.0, self._bits)
-
-
-class ForgottenBits(Cable):
-    """Only what is cut differs, so without a deadline nothing does."""
-
-    class link(Cable.link):
-        def uploads(self, places, begins_s, payload, job, tx_power_w=None):
-            return Forgotten(begins_s, payload.bits, np.full_like(begins_s, self.rate_bps))
-
-
-class FastDown(own_parts.CableDown):
-    def of_cells(self, sim, cells):
-        return [FastDownLink(sim, self.rate_bps) for _ in cells]
-
-
-class FastDownLink(own_parts.CableDownLink):
-    def uploads(self, places, begins_s, payload, job, tx_power_w=None):
-        return cosim.SteadyUploads(begins_s, payload.bits, np.full_like(begins_s, 2.0 * self.rate_bps))
+        def rates_bps(self, sim, clients, job, tx_power_w):
+            return np.full(len(clients), 1e6)
 
 
 @configuration
@@ -135,13 +99,10 @@ class WideArrays(cosim.FixedShares):
 
 class WideBand(FixedBand):
     def uploads(self, begins_s, payload, rates):
-        return cosim.SteadyUploads(begins_s, int(payload.bits), rates.in_hz(2.0 * self.share_hz(5)))
+        return SteadyUploads(begins_s, int(payload.bits), rates.in_hz(2.0 * self.share_hz(5)))
 
 
 ON_ONE_CLOCK = {
-    "uploads": lambda: check_link(FastUploads()),
-    "bits of a cut upload": lambda: check_link(ForgottenBits()),
-    "downloads": lambda: check_link(FastDown()),
     "cycles": in_small(cycles=HalfCycles()),
     "gains": in_radio(fading=LoudArrays()),
     "band": in_radio(sharing=WideArrays(bandwidth_hz=1e6)),
@@ -215,21 +176,16 @@ class Granted(Ways):
 
 
 class Half(Ways):
-    class link(Cable.link):
-        def open(self, client, payload, job, tx_power_w=None):
-            return cosim.SteadyUpload(self.sim, payload.bits / 2, self.rate_bps)
-
-        def uploads(self, places, begins_s, payload, job, tx_power_w=None):
-            return cosim.SteadyUploads(begins_s, payload.bits / 2, np.full_like(begins_s, self.rate_bps))
-
-
-class HalfDown(DownWays):
-    class link(own_parts.CableDownLink):
+    class link(cosim.CellLink):
         def __init__(self, sim):
-            super().__init__(sim, 1e6)
+            self.sim = sim
 
         def open(self, client, payload, job, tx_power_w=None):
-            return cosim.SteadyUpload(self.sim, payload.bits / 2, self.rate_bps)
+            return cosim.SteadyUpload(self.sim, payload.bits / 2, 1e6)
+
+
+class HalfDown(Half):
+    directions = ("down",)
 
 
 @configuration

@@ -185,7 +185,10 @@ def draws(system: System) -> dict[str, tuple[float, ...]]:
             graph.edges[edge.name, client.name]["distance_m"],
             *graph.nodes[client.name]["position_m"],
             client.cpu.frequency_hz,
-            *(edge.route.uplink.snr_per_w(client.name, 1.0, Job(number, 0, number)) for number in (1, 2, 3)),
+            *(
+                edge.route.uplink.link.snr_per_w(client.name, 1.0, Job(number, 0, number))
+                for number in (1, 2, 3)
+            ),
         )
         for edge in cloud.edges
         for client in edge.clients

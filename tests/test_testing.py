@@ -9,8 +9,8 @@ from torch import nn
 
 import cosim
 from cosim.configuration import configuration
+from cosim.links.carried import SteadyUpload
 from cosim.links.link import CellLink, Link
-from cosim.links.upload import SteadyUpload
 from cosim.protocols.protocol import Protocol
 from cosim.records import Round
 from cosim.testing import (

@@ -3,15 +3,11 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from cosim.beforehand.needs import ClockKind, RecordsKind, clock_by_size
 from cosim.configuration import ConfigurationError, Port, form_of, passed_over
 from cosim.devices.client import Route
 from cosim.devices.fleet import Clients
-from cosim.links.link import ByEvents, Job
-from cosim.links.payload import Payload
-from cosim.servers.array_round import downloads_of
+from cosim.links.link import ByEvents
 from cosim.system import System
 
 
@@ -32,13 +28,12 @@ BY_EVENTS = HowPlayed()
 
 
 def plays_on(
-    system: System, cells: Sequence[tuple[Route, Clients]], payload: Payload, how: HowPlayed
+    system: System, cells: Sequence[tuple[Route, Clients]], how: HowPlayed
 ) -> tuple[Literal["events", "arrays"], str]:
     """What plays the edge rounds of a system, and why.
 
     Args:
         cells: The links of each cell, and its clients.
-        payload: Of an upload.
 
     Raises:
         ConfigurationError: A part that does not go with what is wanted.
@@ -46,7 +41,7 @@ def plays_on(
     clock, records = how
     if clock == "events" and records != "rounds":
         return "events", "asked for by clock = 'events'"
-    part = _needs_events(system, cells, payload)
+    part = _needs_events(system, cells)
     if part is not None and clock == "arrays":
         raise ConfigurationError(
             f"clock = 'arrays': {part} is played by events only. Usual fix: clock = 'auto'."
@@ -65,7 +60,7 @@ def plays_on(
     return clock_by_size(system)
 
 
-def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]], payload: Payload) -> str | None:
+def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]]) -> str | None:
     """The part that has not said how it is played on arrays; None: all have."""
     fleet = cells[0][1].fleet
     if not system.protocol.plays_common_rounds:
@@ -74,20 +69,18 @@ def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]], payloa
         return f"{type(presence).__name__}, the presence of clients,"
     if fleet.devices.have_batteries:
         return f"{type(system.devices).__name__}.battery"
-    waiting = system.protocol.waiting
-    nobody, nothing, job = np.empty(0, dtype=np.int64), np.empty(0), Job(1, 0, 0)
+    waiting, receives_first = system.protocol.waiting, not system.downlink.counts_in_round
     if form_of(waiting) == "events":
         return f"{type(waiting).__name__}, the rule of waiting,"
-    none, receives_first = Clients(fleet, nobody), not system.downlink.counts_in_round
     for (_, uplink, downlink), _ in cells:
-        if downlink is not None and downloads_of(downlink, 0.0, nobody, none, payload, job) is None:
-            return _named(system, "downlink", downlink.by_events())
-        if downlink is not None and receives_first and not downlink.ends_together and fleet.rest is not None:
+        if downlink is not None and downlink.needs_events is not None:
+            return _named(system, "downlink", downlink.needs_events)
+        waits = downlink is not None and receives_first and not downlink.link.ends_together
+        if waits and fleet.rest is not None:
             return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
-        uploads = uplink.uploads(nobody, nothing, payload, job)
-        if uploads is None:
-            return _named(system, "uplink", uplink.by_events())
-        if waiting.upload_s is not None and not uploads.stand_alone:
+        if uplink.needs_events is not None:
+            return _named(system, "uplink", uplink.needs_events)
+        if waiting.upload_s is not None and not uplink.stand_alone:
             return f"System.uplink = {type(system.uplink).__name__}, where uploads are given up,"
     return None
 

@@ -14,9 +14,10 @@ from cosim.devices.availability import Availability
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device
 from cosim.draws import Numbers
+from cosim.engine.ways.way import Way
 from cosim.instants import duration_between
 from cosim.learning.graph.pending import PendingState, PendingUpdate
-from cosim.links.link import CellLink, Job
+from cosim.links.link import Job
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
 from cosim.names import client_name, codec_of, personal_of
@@ -43,8 +44,8 @@ class Route(NamedTuple):
     """
 
     edge: str
-    uplink: CellLink
-    downlink: CellLink | None = None
+    uplink: Way
+    downlink: Way | None = None
 
 
 @attrs.frozen(kw_only=True)

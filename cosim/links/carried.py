@@ -66,9 +66,8 @@ class Courses:
 
     def bits(self, start_s: NDArray[np.float64], end_s: Any) -> NDArray[np.float64]:
         """Of each."""
-        each = zip(
-            self._courses, start_s.tolist(), np.broadcast_to(end_s, start_s.shape).tolist(), strict=True
-        )
+        until_s = np.broadcast_to(end_s, start_s.shape)
+        each = zip(self._courses, start_s.tolist(), until_s.tolist(), strict=True)
         return np.array([one.bits(own_s, last_s) if last_s > own_s else 0.0 for one, own_s, last_s in each])
 
 
@@ -79,6 +78,8 @@ class CarriedUpload(Upload):
         wait_s: How long the client waits before it sends.
     """
 
+    _closed_s: float | None = None
+
     def __init__(self, sim: Simulation, bits: float, carrier: Carrier, wait_s: float = 0.0) -> None:
         start_s = instant_after(sim.now_s, wait_s)
         end_s = carrier.end_s(start_s, bits)
@@ -88,13 +89,17 @@ class CarriedUpload(Upload):
 
     @property
     def bits_left(self) -> float:
-        """Bits that have not been sent by now."""
-        now_s = self._sim.now_s
+        """Bits that have not been sent by now, or when it was closed."""
         if self.done.processed:
             return 0.0
-        if now_s <= self._start_s:
+        until_s = self._sim.now_s if self._closed_s is None else self._closed_s
+        if until_s <= self._start_s:
             return self._bits
-        return min(self._bits, max(0.0, self._bits - self._carrier.bits(self._start_s, now_s)))
+        return min(self._bits, max(0.0, self._bits - self._carrier.bits(self._start_s, until_s)))
+
+    def close(self) -> None:
+        """Note when it has ended, or been cut."""
+        self._closed_s = self._sim.now_s
 
 
 class SteadyUpload(CarriedUpload):

@@ -120,7 +120,7 @@ class EdgeTraining(CellTraining):
             raise refuse(type(self), "steps", type(self.steps).__name__, rule, "SameSteps")
         num_clients = self.selection.most(len(edge.clients))
         job = Job.of_round(global_round, 0, self.num_edge_rounds)
-        link = edge.route.uplink.known_to(type(self).__name__)
+        link = edge.route.uplink.link.known_to(type(self).__name__)
         slowest_s = 0.0
         for client in edge.clients:
             cycles = load.cycles(client, num_steps, self.local.batch_size)

@@ -110,7 +110,7 @@ class Terms:
 
 def known_link(cloud: Cloud, edge: EdgeServer | None = None) -> KnownLink:
     """What a plan knows of the link of a cell; of None: of the first, since in bandwidth all are alike."""
-    return (edge or cloud.edges[0]).route.uplink.known_to("a plan")
+    return (edge or cloud.edges[0]).route.uplink.link.known_to("a plan")
 
 
 def _common(clients: Sequence[Client], name: str) -> float:

@@ -116,7 +116,7 @@ class LatencyOptimal(SubmodelSizes):
                 "LatencyOptimal: plans by parameters, and System.cycles do not follow them. Usual fix: "
                 "cycles = CyclesPerStep, or EqualSizes."
             )
-        if cloud.edges[0].route.uplink.known_to("LatencyOptimal").num_at_once is not None:
+        if cloud.edges[0].route.uplink.link.known_to("LatencyOptimal").num_at_once is not None:
             raise ConfigurationError(
                 "LatencyOptimal: this uplink makes clients wait for each other, and no plan knows how long. "
                 "Usual fix: sharing = FixedShares, or EqualSizes."

@@ -85,7 +85,7 @@ class ComingRound:
         Raises:
             ConfigurationError: An uplink of which nothing is known.
         """
-        clients, link = tuple(clients), self.edge.route.uplink.known_to("ComingRound.known_snr")
+        clients, link = tuple(clients), self.edge.route.uplink.link.known_to("ComingRound.known_snr")
         share_hz = link.share_hz(max(1, len(clients)))
         return np.array(
             [client.tx_power_w * link.snr_per_w(client.name, share_hz, self.job) for client in clients]
@@ -102,7 +102,7 @@ class ComingRound:
         Raises:
             ConfigurationError: An uplink of which nothing is known.
         """
-        clients, link = tuple(clients), self.edge.route.uplink.known_to("ComingRound.upload_s")
+        clients, link = tuple(clients), self.edge.route.uplink.link.known_to("ComingRound.upload_s")
         num = len(clients) if among is None else among
         return np.array(
             [link.upload_s(client.name, self.payload, client.tx_power_w, num, self.job) for client in clients]

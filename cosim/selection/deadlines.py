@@ -39,7 +39,7 @@ class FedCs(Selection):
     def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
         """The most that fit; asks for the channels of every client."""
         clients, train_s = coming.clients, coming.training_s(coming.clients)
-        num_at_once = edge.route.uplink.known_to("FedCs").num_at_once
+        num_at_once = edge.route.uplink.link.known_to("FedCs").num_at_once
         if num_at_once is None:
             return clients.some(self._side_by_side(train_s, coming))
         upload_s = coming.upload_s(clients)

@@ -1,6 +1,6 @@
 """Array round: an edge round played as arrays, bit for bit as its events would have it.
 
-Where the links know their downloads and uploads as arrays (`CellLink.uploads`) and the
+Where the links know their downloads and uploads as arrays (`Way.uploads`) and the
 rule of waiting is numbers, an edge round is a recurrence: a download ends where its link says, training
 cycles / frequency later, an upload where its link says or where it is given up, and clients that have not
 ended with the round are cut. The instants and products are those of `Client` and `Simulation.spend`, in their
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from cosim.devices.client import Assignment
 from cosim.devices.fleet import Clients
+from cosim.engine.ways.way import Way
 from cosim.instants import deadline_after, instant_after
-from cosim.links.link import CellLink, Job, Places
+from cosim.links.link import Job, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Uploads
 from cosim.servers.rested import Rested
@@ -205,7 +206,7 @@ class ArrayRound:
 
 
 def downloads_of(
-    downlink: CellLink, now_s: float, places: Places, clients: Clients, payload: Payload, job: Job
+    downlink: Way, now_s: float, places: Places, clients: Clients, payload: Payload, job: Job
 ) -> Uploads | None:
     """Downloads of an edge round that begins now, as arrays; None: it must be played by events.
 

@@ -326,7 +326,7 @@ class EdgeServer(Server):
         powers = self.clients.fleet.devices.tx_power_w
         senders = sorted({update.client for update in updates}, key=by_number)
         powers_w = {client: powers.item(by_number(client)[1]) for client in senders}
-        deviation = self.route.uplink.deviation_of_mean(powers_w, job)
+        deviation = self.route.uplink.link.deviation_of_mean(powers_w, job)
         if deviation is None:
             return in_round(rule, model.round).mean_of(model, updates)
         rate = updates[0].training.learning_rate

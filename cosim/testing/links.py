@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cosim.links.link import Cell, CellLink, Job, Link
+from cosim.engine.ways.of_link import ways_of
+from cosim.engine.ways.way import Way
+from cosim.links.link import Cell, Job, Link
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
 from cosim.records import UP
@@ -38,7 +40,7 @@ class _Trial:
     """What a link does in one direction with few clients, and with nothing around it."""
 
     def __init__(self, link: Link, direction: str) -> None:
-        self._link = link
+        self._link, self._direction = link, direction
         self._power_w = POWER_W if direction == UP else None
         self._one, self._carrying = (
             ("an upload", "sending") if direction == UP else ("a download", "receiving")
@@ -69,39 +71,39 @@ class _Trial:
                 self._cut(share * ends_s, number)
             self._check_carrying(0.5 * ends_s, number)
 
-    def _of_cell(self, sim: Simulation, num_clients: int) -> tuple[CellLink, tuple[str, ...]]:
+    def _of_cell(self, sim: Simulation, num_clients: int) -> tuple[Way, tuple[str, ...]]:
         names = tuple(f"client-{number:04d}" for number in range(num_clients))
         near_m, power_w = np.full(num_clients, 100.0), np.full(num_clients, POWER_W)
-        link = self._link.of_cells(sim, [Cell("edge-00", names, near_m, power_w)])[0]
-        check_names_of(type(link))
-        _begin(link, num_clients)
-        return link, names
+        cell = Cell("edge-00", names, near_m, power_w)
+        (way,) = ways_of(sim, self._link, [cell], self._direction)
+        check_names_of(type(way.link))
+        _begin(way, num_clients)
+        return way, names
 
-    def _opened(self, link: CellLink, client: str, bits: float, number: int = 0) -> Upload | None:
-        return link.open(client, Payload(bits / 32.0, bits), Job(1, number, number), self._power_w)
+    def _opened(self, way: Way, client: str, bits: float, number: int = 0) -> Upload:
+        return way.open(client, Payload(bits / 32.0, bits), Job(1, number, number), self._power_w)
 
     def _both_arrive(self, number: int) -> bool:
         """Whether the uploads of two clients arrive in a job."""
         sim = Simulation(seed=1)
-        link, clients = self._of_cell(sim, 2)
-        uploads = [self._opened(link, client, BITS, number) for client in clients]
+        way, clients = self._of_cell(sim, 2)
+        uploads = [self._opened(way, client, BITS, number) for client in clients]
         ended = sim.run(sim.with_deadline([_to_its_end(upload) for upload in uploads], LONGEST_S))
         return not any(isinstance(outcome, Dropped) for outcome in ended)
 
     def _whole(self, bits: float) -> float:
         """When an upload alone has arrived; infinite where it never does."""
         sim = Simulation(seed=1)
-        link, (client,) = self._of_cell(sim, 1)
+        way, (client,) = self._of_cell(sim, 1)
 
         def process() -> Process:
-            upload = self._opened(link, client, bits)
-            if upload is not None:
-                check_names_of(type(upload))
-                if upload.bits_left != bits:
-                    where = f"{upload.bits_left} of {bits} bits are left when {self._one} is opened"
-                    raise broken("bits", where, "an upload that is opened with other bits than payload.bits")
+            upload = self._opened(way, client, bits)
+            check_names_of(type(upload))
+            if upload.bits_left != bits:
+                where = f"{upload.bits_left} of {bits} bits are left when {self._one} is opened"
+                raise broken("bits", where, "an upload that is opened with other bits than payload.bits")
             yield from _to_its_end(upload)
-            if upload is not None and upload.bits_left != 0.0:
+            if upload.bits_left != 0.0:
                 where = f"{upload.bits_left} of {bits} bits are left when it is done"
                 raise broken("bits", where, "bits_left that rounds, once `done` has come")
             return sim.now_s
@@ -117,12 +119,12 @@ class _Trial:
         factors = []
         for number in range(NUM_JOBS) if self._power_w is not None else ():
             sim = Simulation(seed=number)
-            link, (client,) = self._of_cell(sim, 1)
-            if link.known is None:
+            way, (client,) = self._of_cell(sim, 1)
+            if way.link.known is None:
                 return
             job, payload = Job(1 + number, 0, number), Payload(NUM_VALUES, BITS)
-            known_s = link.known.upload_s(client, payload, POWER_W, 1, job)
-            upload = link.open(client, payload, job, POWER_W)
+            known_s = way.link.known.upload_s(client, payload, POWER_W, 1, job)
+            upload = way.open(client, payload, job, POWER_W)
             (lasted_s,) = sim.run(sim.with_deadline([_lasts_s(sim, upload)], LONGEST_S))
             if isinstance(lasted_s, float):
                 factors.append(lasted_s / known_s if known_s > 0.0 else math.inf)
@@ -145,13 +147,14 @@ class _Trial:
     def _carried_bits(self, after_s: float, number: int, num_clients: int) -> Sequence[float]:
         """What uploads that are opened together have carried when they are cut, if they need no grant."""
         sim = Simulation(seed=1)
-        link, clients = self._of_cell(sim, num_clients)
+        way, clients = self._of_cell(sim, num_clients)
 
         def process() -> Process:
-            opened = [self._opened(link, client, BITS, number) for client in clients]
-            uploads = [upload for upload in opened if upload is not None]
+            uploads = [self._opened(way, client, BITS, number) for client in clients]
             yield sim.timer(after_s)
-            sending = [upload for upload in uploads if upload.granted is None and not link.sends_while_queued]
+            sending = [
+                upload for upload in uploads if upload.granted is None and not way.link.sends_while_queued
+            ]
             for upload in uploads:
                 upload.close()
             return [BITS - upload.bits_left for upload in sending]
@@ -161,21 +164,20 @@ class _Trial:
     def _cut(self, after_s: float, number: int) -> None:
         """Cut an upload; its neighbour's goes on, and so does the client itself in its next job."""
         sim = Simulation(seed=1)
-        link, (cut, other) = self._of_cell(sim, 2)
+        way, (cut, other) = self._of_cell(sim, 2)
 
         def process() -> Process:
-            first, second = (self._opened(link, client, BITS, number) for client in (cut, other))
+            first, second = (self._opened(way, client, BITS, number) for client in (cut, other))
             left = BITS
             for _ in range(4):
                 if after_s:
                     yield sim.timer(after_s / 4.0)
                 left = _check_left(first, left)
-            if first is not None:
-                first.close()
+            first.close()
             _check_left(first, left)
             yield from _to_its_end(second)
-            _begin(link, 1)
-            yield from _to_its_end(self._opened(link, cut, BITS, number))
+            _begin(way, 1)
+            yield from _to_its_end(self._opened(way, cut, BITS, number))
             return True
 
         (ended,) = sim.run(sim.with_deadline([process()], LONGEST_S))
@@ -184,14 +186,12 @@ class _Trial:
             raise broken("cut", where, "something held that `close` does not free")
 
 
-def _begin(link: CellLink, num_clients: int) -> None:
+def _begin(way: Way, num_clients: int) -> None:
     """Let an edge round of so many of the first clients begin."""
-    link.begin_round(num_clients, math.inf, np.arange(num_clients))
+    way.begin_round(num_clients, math.inf, np.arange(num_clients))
 
 
-def _to_its_end(upload: Upload | None) -> Process:
-    if upload is None:
-        return
+def _to_its_end(upload: Upload) -> Process:
     if upload.granted is not None and not upload.granted.processed:
         yield upload.granted
     if not upload.done.processed:
@@ -199,10 +199,8 @@ def _to_its_end(upload: Upload | None) -> Process:
     upload.close()
 
 
-def _lasts_s(sim: Simulation, upload: Upload | None) -> Process:
+def _lasts_s(sim: Simulation, upload: Upload) -> Process:
     """How long an upload lasts once it is granted."""
-    if upload is None:
-        return 0.0
     if upload.granted is not None:
         yield upload.granted
     granted_s = sim.now_s
@@ -211,10 +209,8 @@ def _lasts_s(sim: Simulation, upload: Upload | None) -> Process:
     return sim.now_s - granted_s
 
 
-def _check_left(upload: Upload | None, before: float) -> float:
+def _check_left(upload: Upload, before: float) -> float:
     """Bits that are left, which never rise."""
-    if upload is None:
-        return before
     left = upload.bits_left
     if not 0.0 <= left <= before:
         where = f"{left} of {BITS} bits are left, and {before} were before"

@@ -131,7 +131,7 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
     }
     assert isinstance(of.protocol, cosim.RawHfl)
     assert isinstance(of.uplink, cosim.Radio)
-    link = cloud.edges[0].route.uplink.known_to("the closed form")
+    link = cloud.edges[0].route.uplink.link.known_to("the closed form")
     bandwidth_hz = link.share_hz(NUM_CLIENTS)
     load, uploads = cloud.workload.of(), []
     for client in cloud.edges[0].clients:

@@ -92,10 +92,10 @@ def predict(
         parts = protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
         cells = []
         for edge, part in zip(cloud.edges, parts, strict=True):
-            assert isinstance(edge.route.uplink, RadioLink)
+            assert isinstance(edge.route.uplink.link, RadioLink)
             job = Job.of_round(global_round, 0, protocol.training.num_edge_rounds)
             channels = [
-                edge.route.uplink.channel(client.name, client.tx_power_w, job) for client in edge.clients
+                edge.route.uplink.link.channel(client.name, client.tx_power_w, job) for client in edge.clients
             ]
             gains = [channel.fading.gain((global_round,)) for channel in channels]
             snrs = [channel.mean_snr(BANDWIDTH_HZ) for channel in channels]

@@ -22,8 +22,10 @@ import cosim
 from analysis.closed_forms.slotted_aloha import SlottedAlohaLaw
 from analysis.intervals.statistics import familywise, mean_interval
 from cosim.configuration import at_least, configuration, field, not_negative, positive
+from cosim.engine.ways.of_link import ways_of
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
+from cosim.records import UP
 from cosim.simulation import Process
 from scenarios.command_line.console import console
 
@@ -83,7 +85,7 @@ def simulate(law: SlottedAlohaLaw, num_packets: float, end_s: float, seed: int) 
     radio = cosim.Radio(sharing=sharing, link=given, fading=cosim.NoFading())
     names = tuple(f"client-{number:04d}" for number in range(law.num_clients))
     cell = Cell("edge-00", names, np.ones(law.num_clients), np.ones(law.num_clients))
-    (link,) = radio.of_cells(sim, [cell])
+    (link,) = ways_of(sim, radio, [cell], UP)
     packet_bits = SLOT_S * BAND_HZ / law.num_channels
     bits = num_packets * packet_bits
     uploads = [link.open(name, Payload(1, bits), Job(1, 0, 0), 1.0) for name in names]

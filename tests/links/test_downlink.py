@@ -1,6 +1,7 @@
 """Downlinks: what a client receives first, by arithmetic, whole and cut, and who cannot wait for it."""
 
 import attrs
+import numpy as np
 import own_parts
 import pytest
 
@@ -8,7 +9,8 @@ import cosim
 from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
 from cosim.devices.client import Assignment, Client, Route
 from cosim.devices.cycles import CyclesPerOperation
-from cosim.links.link import Job
+from cosim.engine.ways.of_link import way_of
+from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
 from cosim.simulation import Dropped
 from cosim.testing import small_system
@@ -84,6 +86,9 @@ class Counted(cosim.SteadyUpload):
         self.closed_s.append(self._sim.now_s)
 
 
+ALONE = Cell("e", ("client-0000",), np.ones(1), np.ones(1))
+
+
 def job(
     sim: Simulation, budget_j: float | None, upload_deadline_s: float | None = None
 ) -> tuple[object, list[float]]:
@@ -111,7 +116,7 @@ def job(
         training, codec, own = type("Rule", (), {"keeps_state": False}), None, None
 
     assignment = Assignment(
-        route=Route("e", Up(), Link()),
+        route=Route("e", way_of(sim, Up(), ALONE, "up"), way_of(sim, Link(), ALONE, "down")),
         job=Job(1, 0, 0),
         request=lambda *asked: Update(),
         cycles=4e9,

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim import ConfigurationError, HoldLast, InTurns, Never, RateTrace, RefusePastEnd, RepeatTrace
+from cosim.engine.ways.of_link import ways_of
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
 from cosim.named_files.sources import sources_of
+from cosim.records import DOWN, UP
 from cosim.simulation import Simulation
 from cosim.testing import check_link, check_system, small_system
 
@@ -48,7 +50,7 @@ def uplink(file: str, **changes: object) -> cosim.TracedLink:
 def link_of(up: cosim.Link, num_clients: int, sim: Simulation):
     clients = tuple(f"client-{number:04d}" for number in range(num_clients))
     cell = Cell("edge-00", clients, np.full(num_clients, 100.0), np.full(num_clients, 0.2))
-    return up.of_cells(sim, [cell])[0]
+    return ways_of(sim, up, [cell], UP)[0]
 
 
 def ends_s(up: cosim.Link, num_clients: int, bits: float, start_s: float = 0.0, seed: int = 1) -> list:
@@ -115,7 +117,7 @@ def test_downloads_take_what_uploads_take(tmp_path):
     sim = Simulation(seed=1)
     clients = ("client-0000", "client-0001")
     cell = Cell("edge-00", clients, np.full(2, 100.0), np.full(2, 0.2))
-    (link,) = cosim.TracedLink(trace=trace).of_cells(sim, [cell])
+    (link,) = ways_of(sim, cosim.TracedLink(trace=trace), [cell], DOWN)
 
     def process():
         download = link.open("client-0001", Payload(1, 150.0), JOB)

@@ -23,10 +23,12 @@ from cosim import (
     Uncompressed,
 )
 from cosim.configuration import configuration
+from cosim.engine.ways.of_link import ways_of
 from cosim.links.link import Cell, Job
 from cosim.radio.fading import StillChannel
+from cosim.records import UP
 
-CLIENTS = ("a", "b", "c")
+CLIENTS = ("client-0000", "client-0001", "client-0002")
 NUM_VALUES, BITS = 1000, 32_000
 CELL = Cell("edge-00", CLIENTS, np.full(3, 100.0), np.full(3, 0.2))
 
@@ -70,8 +72,8 @@ UPLINKS = {
 def play(uplink: Link, deadline_s: float | None) -> tuple[Simulation, dict[str, float], dict[str, float]]:
     """All send at once and are cut at the deadline; bits left at the end, and what `done` had become."""
     sim, left_bits, done = Simulation(1), {}, {}
-    (link,) = uplink.of_cells(sim, [CELL])
-    link.begin_round(len(CLIENTS), np.inf)
+    (link,) = ways_of(sim, uplink, [CELL], UP)
+    link.begin_round(len(CLIENTS))
 
     def send(client):
         upload = link.open(client, Uncompressed().payload(NUM_VALUES), Job(1, 0, 0), 0.2)

@@ -89,7 +89,7 @@ def closed_form_s(system: System, cloud: Cloud, global_round: int, sizes: tuple[
     """Eq. 18, or 38, of such sizes, on the channels of a round."""
     cells = []
     for edge, size in zip(cloud.edges, sizes, strict=True):
-        frequency_hz, snr, known = [], [], edge.route.uplink.known_to("a test")
+        frequency_hz, snr, known = [], [], edge.route.uplink.link.known_to("a test")
         job = Job.of_round(global_round, 0, 2)
         for client in edge.clients:
             frequency_hz.append(client.cpu.frequency_hz)
@@ -186,7 +186,7 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
         times_s = []
         for edge, number in zip(cloud.edges, parameters, strict=True):
             for client in edge.clients:
-                channel = edge.route.uplink.known_channel(client.name, client.tx_power_w, Job(1, 0, 0))
+                channel = edge.route.uplink.link.known_channel(client.name, client.tx_power_w, Job(1, 0, 0))
                 rate_bps = channel.rate_bps(0.5e6, (1,))
                 cycles = H * STEP_CYCLES * number / whole
                 times_s.append(2.0 * (cycles / client.cpu.frequency_hz + 32 * number / rate_bps))

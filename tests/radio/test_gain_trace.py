@@ -10,8 +10,10 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, GainTrace, HoldLast, NoiseOnly, RefusePastEnd, RepeatTrace
+from cosim.engine.ways.of_link import ways_of
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
+from cosim.records import UP
 from cosim.simulation import Simulation
 from cosim.testing import check_system, small_system
 
@@ -35,7 +37,8 @@ def radio(file: str, **changes: object) -> cosim.Radio:
 def ends_s(uplink: cosim.Radio, bits: list[float], begin_s: float = 0.0) -> list[float]:
     sim = Simulation(seed=1)
     names = tuple(f"client-{number:04d}" for number in range(len(bits)))
-    (link,) = uplink.of_cells(sim, [Cell("edge-00", names, np.ones(len(bits)), np.full(len(bits), POWER_W))])
+    cell = Cell("edge-00", names, np.ones(len(bits)), np.full(len(bits), POWER_W))
+    (link,) = ways_of(sim, uplink, [cell], UP)
 
     def sent(name: str, own_bits: float):
         if begin_s:

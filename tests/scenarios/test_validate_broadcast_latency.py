@@ -14,13 +14,13 @@ def test_clock_and_closed_form_agree(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_beam_that_nobody_forms_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    rate_bps = BroadcastLink.rate_bps
+    rates_bps = BroadcastLink.rates_bps
 
-    def with_a_beam(link: BroadcastLink, *where: object) -> float:
+    def with_a_beam(link: BroadcastLink, *where: object) -> object:
         link._num_antennas = 1
-        return rate_bps(link, *where)  # type: ignore[arg-type]
+        return rates_bps(link, *where)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(BroadcastLink, "rate_bps", with_a_beam)
+    monkeypatch.setattr(BroadcastLink, "rates_bps", with_a_beam)
     assert validation.main(SMALL) == 1
 
 

@@ -131,6 +131,9 @@ class SharedBand:
     num_at_once = None
 
 
+SHARED = SimpleNamespace(link=SimpleNamespace(known_to=lambda asker: SharedBand))
+
+
 @pytest.mark.parametrize(
     ("round_s", "expected"),
     [(0.5, [3]), (2.0, [3]), (3.1, [1, 3]), (7.0, [0, 1, 2, 3]), (100.0, list(range(6)))],
@@ -138,7 +141,7 @@ class SharedBand:
 def test_fedcs_side_by_side_is_the_most_that_fit(round_s, expected):
     """Training 3, 1, 3, 0.5, 9, 9 s, n uploads n s: one ends at 1.5, two at 3, three at 6, four at 7."""
     train_s, rule = np.array([3.0, 1.0, 3.0, 0.5, 9.0, 9.0]), FedCs(round_s=round_s)
-    edge = SimpleNamespace(route=SimpleNamespace(uplink=SimpleNamespace(known_to=lambda asker: SharedBand)))
+    edge = SimpleNamespace(route=SimpleNamespace(uplink=SHARED))
     coming = SimpleNamespace(
         clients=worlds.built(SYSTEM)[2].edges[0].clients,
         training_s=lambda clients: train_s,
@@ -364,5 +367,5 @@ def test_who_ends_with_the_deadline_is_in_time(train_s, upload_s, round_s):
         training_s=lambda clients: all_s,
         upload_s=lambda clients, among: np.array(uploads_s),
     )
-    edge = SimpleNamespace(route=SimpleNamespace(uplink=SimpleNamespace(known_to=lambda asker: SharedBand)))
+    edge = SimpleNamespace(route=SimpleNamespace(uplink=SHARED))
     assert FedCs(round_s=round_s).participants(Simulation(1), edge, coming).numbers.tolist() == [0, 2, 4]

@@ -34,13 +34,10 @@ class _CourseUpload(CarriedUpload):
         if sim.now_s >= course.over_s:
             raise course.refuse()
         super().__init__(sim, bits, course)
-        self._course, self._is_closed = course, False
+        self._course = course
         if course.end_s(sim.now_s, bits) == math.inf and course.over_s < math.inf:
             sim.at(course.over_s).callbacks.append(self._run_out)  # type: ignore[union-attr]
 
-    def close(self) -> None:
-        self._is_closed = True
-
     def _run_out(self, _event: Event) -> None:
-        if not self._is_closed:
+        if self._closed_s is None:
             raise self._course.refuse()

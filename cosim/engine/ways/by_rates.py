@@ -35,7 +35,7 @@ class RatesWay(Way):
         )
 
     def _rate_bps(self, place: int, job: Job, tx_power_w: float | None) -> float:
-        """That of a client among the participants, or by itself: with a power of its own, or without rounds."""
+        """That of a client among the participants; by itself with a power of its own, or without rounds."""
         if tx_power_w is None or self._tx_power_w is None or tx_power_w == self._tx_power_w.item(place):
             if self._known is None or self._known[0] != job:
                 rows = np.full(len(self._clients), math.nan)
@@ -59,7 +59,7 @@ class RatesWay(Way):
         found = np.asarray(self.link.rates_bps(self._sim, clients, job, tx_power_w), dtype=float)
         if found.shape != (len(clients),) or not (found >= 0.0).all():
             raise ConfigurationError(
-                f"{type(self.link).__name__}.rates_bps gives {found!r:.80} for {len(clients)} clients: must be "
-                "an array with a rate of 0 or above for each. Usual fix: numbers of numpy, or for_each."
+                f"{type(self.link).__name__}.rates_bps gives {found!r:.80} for {len(clients)} clients: must "
+                "be an array with a rate of 0 or above for each. Usual fix: numbers of numpy, or for_each."
             )
         return found

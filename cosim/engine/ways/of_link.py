@@ -1,13 +1,14 @@
 """Of link: the way of a link, by its form."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from cosim.configuration import ConfigurationError
 from cosim.engine.ways.by_course import CourseWay
 from cosim.engine.ways.by_events import EventsWay
 from cosim.engine.ways.by_rates import RatesWay
 from cosim.engine.ways.shared import SharedWay
 from cosim.engine.ways.way import Way
-from cosim.links.link import Cell, CellLink
+from cosim.links.link import Cell, CellLink, Link
 from cosim.records import UP
 from cosim.simulation import Simulation
 
@@ -18,6 +19,21 @@ WAYS: Mapping[str | None, type[Way]] = {
     "events": EventsWay,
 }
 """Form of a link -> how it is played."""
+
+
+def ways_of(sim: Simulation, link: Link, cells: Sequence[Cell], direction: str) -> list[Way]:
+    """How the clients of each cell send, or receive.
+
+    Raises:
+        ConfigurationError: The link gives another number of links than there are cells.
+    """
+    found = link.of_cells(sim, cells)
+    if len(found) != len(cells):
+        raise ConfigurationError(
+            f"{type(link).__name__}.of_cells gives {len(found)} links for {len(cells)} cells. Usual fix: one "
+            "for each."
+        )
+    return [way_of(sim, own, cell, direction) for own, cell in zip(found, cells, strict=True)]
 
 
 def way_of(sim: Simulation, link: CellLink, cell: Cell, direction: str) -> Way:

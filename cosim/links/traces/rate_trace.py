@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
-from cosim.links.link import Cell, CellLink, Link
-from cosim.links.traces.course import Course, Rate
+from cosim.links.link import Cell, CellLink, Course, Link
+from cosim.links.traces.course import Course as Stamps
+from cosim.links.traces.course import Rate
 from cosim.links.traces.dealing import Dealing, OwnTraces
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.links.traces.table import read, remarks_on
@@ -68,7 +69,7 @@ class RateTrace:
                     f"{where}: ends with a rate of 0, which would hold for ever. Usual fix: past_end = "
                     "RepeatTrace, or a last row above 0."
                 )
-            course = Course(time_s, end_s, repeats=self.past_end.repeats, offset_s=offset_s)
+            course = Stamps(time_s, end_s, repeats=self.past_end.repeats, offset_s=offset_s)
             found[client] = TracedRate(where, course, rate_bps)
         return found
 
@@ -78,14 +79,14 @@ class RateTrace:
         return remarks_on(shown(path), read(path))
 
 
-class TracedRate(links.Course):
+class TracedRate(Course):
     """The rate of a client's trace.
 
     Args:
         where: Which trace it is, for messages.
     """
 
-    def __init__(self, where: str, course: Course, rate_bps: NDArray[np.float64]) -> None:
+    def __init__(self, where: str, course: Stamps, rate_bps: NDArray[np.float64]) -> None:
         self._where, self._rate = where, Rate(course, rate_bps)
         self.over_s = course.over_s
 

@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import configuration, field, positive, refuse
+from cosim.configuration import ConfigurationError, configuration, field, positive, refuse
 from cosim.draws import Numbers
 from cosim.links.link import Cell, CellLink, Job
 from cosim.radio.channel import bps_per_hz
@@ -74,12 +74,21 @@ class BroadcastLink(CellLink):
     ) -> None:
         self._link, self._bandwidth_hz = link, bandwidth_hz
         self._power_w, self._num_antennas = power_w, num_antennas
-        self._first = Numbers.of(clients[:1]).numbers.item(0)
+        self._first, self._num_receivers = Numbers.of(clients[:1]).numbers.item(0), 0
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
+        """Listen, so many."""
+        self._num_receivers = num_clients
 
     def rates_bps(
         self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """For all that of the slowest."""
+        if len(clients) != self._num_receivers:
+            raise ConfigurationError(
+                f"Broadcast: {clients[0]} wants what the others of its cell do not get at {sim.now_s:g} s. "
+                "Usual fix: a protocol whose edge rounds send all the same, or downlink = Unicast."
+            )
         return np.full(len(clients), self.slowest_bps(clients, job) if len(clients) else 0.0)
 
     def slowest_bps(self, clients: Numbers, job: Job) -> float:

@@ -11,9 +11,12 @@ import cosim
 from analysis.closed_forms.delays.processor_sharing import ProcessorSharing
 from analysis.closed_forms.delays.started_together import StartedTogether
 from analysis.closed_forms.pollaczek_khinchine import PollaczekKhinchine
-from cosim.links.link import Cell, CellLink, Job
+from cosim.engine.ways.of_link import ways_of
+from cosim.engine.ways.way import Way
+from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
 from cosim.names import ClientNames, client_name
+from cosim.records import UP
 from cosim.simulation import Event, Process, Simulation
 from cosim.units import linear_to_db
 from scenarios.validate.delays.law import Law, Numbers
@@ -32,15 +35,13 @@ SIZES = {
 SHARED = ProcessorSharing(arrival_rate_per_s=2.0, mean_alone_s=0.25)
 
 
-def link_of(
-    sim: Simulation, sharing: cosim.Sharing, snrs: tuple[float, ...], fading: cosim.Fading
-) -> CellLink:
+def link_of(sim: Simulation, sharing: cosim.Sharing, snrs: tuple[float, ...], fading: cosim.Fading) -> Way:
     """What clients of these mean SNRs send over, in one cell."""
     given = cosim.GivenSnr(snr_db=cosim.PerClient(values=tuple(map(linear_to_db, snrs))))
     radio = cosim.Radio(sharing=sharing, link=given, fading=fading)
     num = len(snrs)
     cell = Cell("edge-00", ClientNames(0, num), np.full(num, 100.0), np.full(num, POWER_W))
-    return radio.of_cells(sim, [cell])[0]
+    return ways_of(sim, radio, [cell], UP)[0]
 
 
 @attrs.frozen(kw_only=True)

@@ -198,7 +198,7 @@ class Retransmissions(Law):
         sim, theory = Simulation(seed), self.theory
         fading = cosim.Rayleigh(num_antennas=theory.num_antennas, redrawn=cosim.EveryEdgeRound())
         link = link_of(sim, cosim.FixedShares(bandwidth_hz=theory.bandwidth_hz), (theory.snr,), fading)
-        link.begin_round(1, math.inf)
+        link.begin_round(1)
         num_messages = int(size * NUM_MESSAGES)
         payload = Payload(theory.payload_bits / 32.0, theory.payload_bits)
         attempts, times_s = np.zeros(num_messages), np.zeros(num_messages)

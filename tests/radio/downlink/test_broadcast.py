@@ -8,8 +8,10 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, Never, Simulation, run
+from cosim.engine.ways.of_link import ways_of
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
+from cosim.records import DOWN
 from cosim.testing import small_system
 
 BITS = 32 * (12 * 8 + 8 * 4)
@@ -98,9 +100,8 @@ def test_who_leaves_does_not_shorten_it():
     sim = Simulation(seed=1)
     names = tuple(f"client-{number:04d}" for number in range(3))
     cell = Cell("edge-00", names, np.ones(3), np.ones(3))
-    link = attrs.evolve(STILL, link=cosim.GivenSnr(snr_db=cosim.PerClient(values=CELLS[0]))).of_cells(
-        sim, [cell]
-    )[0]
+    down = attrs.evolve(STILL, link=cosim.GivenSnr(snr_db=cosim.PerClient(values=CELLS[0])))
+    (link,) = ways_of(sim, down, [cell], DOWN)
     link.begin_round(3, math.inf, np.arange(3))
 
     def process():
@@ -159,15 +160,15 @@ class OneByOne(cosim.EdgeTraining):
     def play(self, sim, cloud, edge, model, part, global_round):
         load = cloud.workload.of(part)
         job = Job(global_round, 0, global_round - 1)
-        yield from edge.clients[0].receive(sim, Assigned(load.download, job))
+        yield from edge.clients[0].receive(sim, Assigned(edge.route, load.download, job))
         return model
 
 
 class Assigned:
     """As much of an assignment as receiving needs."""
 
-    def __init__(self, download, job):
-        self.download, self.job = download, job
+    def __init__(self, route, download, job):
+        self.route, self.download, self.job = route, download, job
 
 
 def test_a_protocol_that_does_not_say_what_it_does_is_told_at_its_first_job():

@@ -272,7 +272,8 @@ def test_power_and_path_loss_of_a_budget_are_spread_over_the_band():
     for edge in cloud.edges:
         heard = []
         for client in edge.clients:
-            channel = edge.route.uplink.known_channel(client.name, client.tx_power_w, Job(1, 0, 0))
+            link = edge.route.uplink.link
+            channel = link.known_channel(client.name, client.tx_power_w, Job(1, 0, 0))
             number = int(client.name.removeprefix("client-"))
             snr = channel.mean_snr(1.0) / 1e6
             heard.append(snr * weakest_gain(base, range(number, number + 1)))

@@ -7,8 +7,10 @@ import pytest
 import cosim
 from cosim import ConfigurationError, Never, SlottedAloha
 from cosim.draws import uniforms
+from cosim.engine.ways.of_link import ways_of
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
+from cosim.records import UP
 from cosim.simulation import Simulation
 from cosim.testing import check_link, check_system, small_system
 
@@ -29,7 +31,7 @@ def radio(**changes: object) -> cosim.Radio:
 def link_of(uplink: cosim.Radio, num_clients: int, sim: Simulation):
     names = tuple(f"client-{number:04d}" for number in range(num_clients))
     cell = Cell("edge-00", names, np.full(num_clients, 100.0), np.full(num_clients, 0.2))
-    return uplink.of_cells(sim, [cell])[0], names
+    return ways_of(sim, uplink, [cell], UP)[0], names
 
 
 def sent(sim, link, client, bits, begin_s=0.0):
@@ -127,7 +129,7 @@ def test_fading_may_change_from_slot_to_slot():
     uplink = attrs.evolve(radio(transmit_probability=1.0), fading=fading)
     sim = Simulation(seed=1)
     link, (client,) = link_of(uplink, 1, sim)
-    channel = link.known_channel(client, 0.2, JOB)
+    channel = link.link.known_channel(client, 0.2, JOB)
     packets = [SLOT_S * channel.rate_bps(BAND_HZ, (slot,)) for slot in range(5)]
     ((slots, ended_s),) = sim.run(sim.together([sent(sim, link, client, sum(packets[:4]) - 1.0)]))
     assert len(set(packets)) == 5
