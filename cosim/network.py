@@ -65,7 +65,7 @@ def nodes_of(
     fleet = _fleet(system, sim, data)
     cells = _cells(system, sim, fleet)
     workload = _workload(system, sim, learner)
-    rounds = _rounds(system, sim, cells, workload, how)
+    rounds = _rounds(system, sim, cells, how)
     edges = tuple(
         EdgeServer(
             name=route.edge,
@@ -170,7 +170,6 @@ def _rounds(
     system: System,
     sim: Simulation,
     cells: Sequence[tuple[Route, Clients]],
-    workload: Workload,
     how: HowPlayed,
 ) -> RoundClock:
     """What plays the edge rounds of all cells."""

@@ -120,7 +120,8 @@ def test_where_the_budget_binds_every_client_has_its_own_tail() -> None:
     for client in cloud.edges[0].clients:
         assert cloud.shape.num_parameters() * 60_000 == payload_bits
         plan, train = plans[client.name], trains[client.name]
-        channel = cloud.edges[0].route.uplink.known_channel(client.name, plan["tx_power_w"], Job(1, 0, 0))
+        uplink = cloud.edges[0].route.uplink.link
+        channel = uplink.known_channel(client.name, plan["tx_power_w"], Job(1, 0, 0))
         snr = channel.mean_snr(bandwidth_hz)
         by_deadline_s = 150.0 - (train["end_s"] - train["start_s"])
         by_budget_s = (1.0 - train["energy_j"]) / (plan["tx_power_w"] + 0.02)
