@@ -93,7 +93,7 @@ class FadingLink(cosim.CellLink):
 
     def course(self, client):
         """Of a client."""
-        return Dying(1e5 * (1.0 + int(client[-1]) / 4.0))
+        return Dying(5e4 * (1.0 + int(client[-1]) / 4.0))
 
 
 class Dying(cosim.Course):

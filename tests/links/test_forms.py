@@ -21,7 +21,7 @@ LINKS = {
 TABLES = ("spans", "transfers", "fates", "rounds")
 
 
-def system_of(name: str, direction: str, after_s: float = 0.07) -> cosim.System:
+def system_of(name: str, direction: str, after_s: float = 0.05) -> cosim.System:
     system = small_system(cosim.Deadline(after_s=after_s))
     return attrs.evolve(system, **{f"{direction}link": LINKS[name]}, evaluation=cosim.Never())
 
@@ -58,7 +58,7 @@ def test_a_study_tells_them_apart(direction, tmp_path):
     runs = Study(system, {f"{direction}link.rate_bps": (1e5, 2e5)}, seeds=1).run(tmp_path, num_workers=1)
     rates = runs[f"field.{direction}link.rate_bps"]
     for rate_bps, time_s in zip(rates, runs["time_s"], strict=True):
-        link = {f"{direction}link": own_links.Rates(rate_bps=rate_bps)}
+        link = {f"{direction}link": own_links.Rates(rate_bps=float(rate_bps))}
         assert time_s == cosim.run(attrs.evolve(system, **link)).summary.time_s
 
 
