@@ -14,12 +14,12 @@ from cosim.devices.availability import Availability
 from cosim.devices.cpu import Cpu
 from cosim.devices.devices import Device
 from cosim.draws import Numbers
-from cosim.engine.ways.way import Way
 from cosim.instants import duration_between
 from cosim.learning.graph.pending import PendingState, PendingUpdate
 from cosim.links.link import Job
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
+from cosim.links.way import Way
 from cosim.names import client_name, codec_of, personal_of
 from cosim.records import DONE, DOWN, UP, Fate, Transfer
 from cosim.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from cosim.devices.client import Assignment
 from cosim.devices.fleet import Clients
-from cosim.engine.ways.way import Way
 from cosim.instants import deadline_after, instant_after
 from cosim.links.link import Job, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Uploads
+from cosim.links.way import Way
 from cosim.servers.rested import Rested
 from cosim.servers.waiting import Waiting
 from cosim.simulation import Simulation, impossible

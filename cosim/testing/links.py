@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from cosim.engine.ways.of_link import ways_of
-from cosim.engine.ways.way import Way
 from cosim.links.link import Cell, Job, Link
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
+from cosim.links.way import Way
 from cosim.records import UP
 from cosim.simulation import Dropped, Process, Simulation
 from cosim.testing.laws import broken

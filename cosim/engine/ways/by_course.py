@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.engine.ways.way import Way
 from cosim.links.carried import CarriedUpload, CarriedUploads, Courses
 from cosim.links.link import Course, Job, Places
 from cosim.links.payload import Payload
+from cosim.links.way import Way
 from cosim.simulation import Event, Simulation
 
 

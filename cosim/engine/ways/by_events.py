@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.engine.ways.way import Way
 from cosim.links.link import ByEvents, Job, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
+from cosim.links.way import Way
 
 
 class EventsWay(Way):

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.engine.ways.way import Way
 from cosim.links.carried import SteadyUpload, SteadyUploads
 from cosim.links.link import Job, Places
 from cosim.links.payload import Payload
+from cosim.links.way import Way
 
 NO_PLACES = np.empty(0, dtype=np.int64)
 

@@ -7,8 +7,8 @@ from cosim.engine.ways.by_course import CourseWay
 from cosim.engine.ways.by_events import EventsWay
 from cosim.engine.ways.by_rates import RatesWay
 from cosim.engine.ways.shared import SharedWay
-from cosim.engine.ways.way import Way
 from cosim.links.link import Cell, CellLink, Link
+from cosim.links.way import Way
 from cosim.records import UP
 from cosim.simulation import Simulation
 

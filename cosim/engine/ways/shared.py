@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.engine.ways.way import Way
 from cosim.links.link import ByEvents, Job, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload, Uploads
+from cosim.links.way import Way
 
 NOBODY, NEVER = np.empty(0, dtype=np.int64), np.empty(0)
 

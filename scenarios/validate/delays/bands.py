@@ -12,9 +12,9 @@ from analysis.closed_forms.delays.processor_sharing import ProcessorSharing
 from analysis.closed_forms.delays.started_together import StartedTogether
 from analysis.closed_forms.pollaczek_khinchine import PollaczekKhinchine
 from cosim.engine.ways.of_link import ways_of
-from cosim.engine.ways.way import Way
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
+from cosim.links.way import Way
 from cosim.names import ClientNames, client_name
 from cosim.records import UP
 from cosim.simulation import Event, Process, Simulation

@@ -1,4 +1,4 @@
-"""Way: a link of a cell on both clocks; each form of a link has its own, found by `way_of`."""
+"""Way: a link of a cell on both clocks; each form of a link has its own (`cosim.engine.ways`)."""
 
 import math
 from abc import ABC, abstractmethod
