@@ -42,7 +42,7 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def devices(lowest_hz: float, law: cosim.TrainingTime) -> cosim.DrawnDevices:
+def devices(lowest_hz: float, law: cosim.TrainingTime | None) -> cosim.DrawnDevices:
     """Clients whose frequencies are spread evenly in time up to 1 GHz."""
     times = np.linspace(1.0, 1e9 / lowest_hz, NUM_CLIENTS)
     frequencies = cosim.PerClient(values=tuple((1e9 / times).tolist()))
@@ -50,8 +50,8 @@ def devices(lowest_hz: float, law: cosim.TrainingTime) -> cosim.DrawnDevices:
 
 
 TIMES = {
-    "equal": devices(1e9, cosim.AsPlanned()),
-    "4 to 1": devices(2.5e8, cosim.AsPlanned()),
+    "equal": devices(1e9, None),
+    "4 to 1": devices(2.5e8, None),
     "exponential": devices(1e9, cosim.ExponentialTime()),
 }
 

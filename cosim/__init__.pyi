@@ -26,17 +26,18 @@ from cosim.data.traffic.traffic_csv import TrafficCsv
 from cosim.data.videos.video_requests import VideoRequests
 from cosim.devices.battery import Battery
 from cosim.devices.column import Column
-from cosim.devices.cpu import Cpu
 from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
+from cosim.devices.device import Device, DeviceArrays
 from cosim.devices.device_table import DeviceTable
-from cosim.devices.devices import Device, DeviceArrays, Devices
+from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
 from cosim.devices.mixture import Mixture
+from cosim.devices.power_control import PowerControl
 from cosim.devices.presence import OnOff, Presence
 from cosim.devices.presence_windows import PresenceWindows
+from cosim.devices.processor import Processor
 from cosim.devices.training_time import (
-    AsPlanned,
     DrawnTime,
     ExponentialTime,
     HalfNormalTime,
@@ -46,7 +47,7 @@ from cosim.devices.training_time import (
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.instants import deadline_after, instant_after
-from cosim.learning.codecs.codec import Codec
+from cosim.learning.codecs.codec import Codec, Uncompressed
 from cosim.learning.codecs.error_feedback import ErrorFeedback
 from cosim.learning.codecs.flat import FlatCodec
 from cosim.learning.codecs.half_precision import BFloat16, Float16
@@ -55,7 +56,6 @@ from cosim.learning.codecs.majority_vote import MajorityVote
 from cosim.learning.codecs.qsgd import Qsgd
 from cosim.learning.codecs.signs import Signs
 from cosim.learning.codecs.sparse import RandomK, TopK
-from cosim.learning.codecs.uncompressed import Uncompressed
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.optimisers import Adam, Momentum
 from cosim.learning.local_training.scaffold import Scaffold
@@ -68,14 +68,11 @@ from cosim.learning.schedules.schedule import Rate, Schedule
 from cosim.learning.schedules.warm_up import WarmUp
 from cosim.learning.server_updates.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
 from cosim.learning.server_updates.fed_nova import FedNova
-from cosim.learning.server_updates.means import Mean, MeanBySamples
-from cosim.learning.server_updates.server_update import ServerUpdate
-from cosim.learning.tasks.classification import Classification
+from cosim.learning.server_updates.server_update import Mean, MeanBySamples, ServerUpdate
 from cosim.learning.tasks.metric import Answers, Metric
 from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1, PersonalAccuracy
 from cosim.learning.tasks.next_token import NextToken
-from cosim.learning.tasks.regression import Regression
-from cosim.learning.tasks.task import Task
+from cosim.learning.tasks.task import Classification, Regression, Task
 from cosim.links.carried import SteadyUpload
 from cosim.links.instantaneous import Instantaneous
 from cosim.links.link import CellLink, Course, KnownLink, Link
@@ -99,8 +96,7 @@ from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal
 from cosim.protocols.time_triggered import TimeTriggered
 from cosim.protocols.trainers import Cells, Clients, Trainers
 from cosim.protocols.vhfl import Vhfl
-from cosim.queueing.discipline import Discipline
-from cosim.queueing.disciplines import FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
+from cosim.queueing.discipline import Discipline, FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.paths import OwnPaths, Paths, SharedPath
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
@@ -133,8 +129,7 @@ from cosim.selection.proportional_fair import ProportionalFair
 from cosim.selection.selection import Everyone, Selection, SomeClients
 from cosim.servers.asynchronous.staleness import Constant, Hinge, Polynomial, Staleness
 from cosim.servers.asynchronous.starts import ConstantConcurrency, Dispatched, PoissonStarts, Restarts, Starts
-from cosim.servers.end import End
-from cosim.servers.ends import AfterRounds, AfterSeconds, AfterTarget, AfterUpdates, AfterVersions
+from cosim.servers.end import AfterRounds, AfterSeconds, AfterTarget, AfterUpdates, AfterVersions, End
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
 from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation
@@ -152,7 +147,6 @@ __all__ = [
     "Algorithm2",
     "Answers",
     "Arrays",
-    "AsPlanned",
     "Asynchronous",
     "AsynchronousTraining",
     "AtLeast",
@@ -182,7 +176,6 @@ __all__ = [
     "ConstantConcurrency",
     "Cosine",
     "Course",
-    "Cpu",
     "Cycles",
     "CyclesPerBit",
     "CyclesPerOperation",
@@ -294,10 +287,12 @@ __all__ = [
     "PoissonStarts",
     "Policy",
     "Polynomial",
+    "PowerControl",
     "PowerOfChoice",
     "PowerRange",
     "Presence",
     "PresenceWindows",
+    "Processor",
     "Propagation",
     "ProportionalFair",
     "Protocol",

@@ -20,7 +20,7 @@ from cosim.data.dataset import Dataset
 from cosim.devices.availability import Availability, Cause, Windows
 from cosim.devices.charge import Charge
 from cosim.devices.client import Route
-from cosim.devices.devices import DeviceArrays
+from cosim.devices.device import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence
 from cosim.devices.rest import Rest, Rests
@@ -39,7 +39,6 @@ from cosim.servers.server import Kept
 from cosim.servers.workload import Costs, Workload
 from cosim.simulation import Simulation
 from cosim.system import System
-from cosim.topology.topology import Topology
 
 if TYPE_CHECKING:
     from cosim.learning.learner import Learner
@@ -127,12 +126,15 @@ def _fleet(system: System, sim: Simulation, data: Callable[[], Dataset]) -> Flee
     found = system.devices.of_clients(sim, sizes)
     _check_number(system.devices, "of_clients", "devices", len(found), "clients", system.num_clients)
     devices, sim.num_nodes = DeviceArrays.of(found), len(found)
-    rests = None
+    names, rests = Numbers.of(ClientNames(0, len(devices))), None
     if devices.takes_power_at_rest or devices.have_batteries:
-        rest, names = Rest.of(devices, counts=system.evaluation.learns), ClientNames(0, len(devices))
+        rest = Rest.of(devices, counts=system.evaluation.learns)
         rests = sim.rests = Rests(rest, names, sim._trace, _charges(sim, devices))
     there = _availabilities(sim, devices, {} if rests is None else rests.charges)
-    return Fleet(devices, lambda number: held()[number](), there, None if rests is None else rests.rest)
+    distance_m = np.asarray(system.topology.distances_m(sim, names), dtype=float)
+    _check_number(system.topology, "distances_m", "distances", distance_m.size, "clients", len(devices))
+    rest = None if rests is None else rests.rest
+    return Fleet(devices, distance_m, lambda number: held()[number](), there, rest)
 
 
 def _cells(system: System, sim: Simulation, fleet: Fleet) -> Sequence[tuple[Route, Clients]]:
@@ -140,9 +142,8 @@ def _cells(system: System, sim: Simulation, fleet: Fleet) -> Sequence[tuple[Rout
     sizes = system.sizes()
     ends = list(accumulate(sizes))
     clients = [Clients(fleet, slice(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
-    distances_m, tx_power_w = _distances_m(system.topology, sizes, sim), fleet.devices.tx_power_w
     cells = [
-        Cell(edge_name(cell), own.names, distances_m[cell], tx_power_w[own.which])
+        Cell(edge_name(cell), own.names, fleet.distance_m[own.which], fleet.devices.tx_power_w[own.which])
         for cell, own in enumerate(clients)
     ]
     uplinks, downlinks = ways_of(sim, system.uplink, cells, UP), [None] * len(cells)
@@ -191,7 +192,7 @@ def _charges(sim: Simulation, devices: DeviceArrays) -> dict[str, Charge]:
     """What the batteries of those who have one hold, by name."""
     found = {}
     at_rest = devices.idle_w.tolist(), devices.sleep_w.tolist(), devices.sleeps_after_s.tolist()
-    for number, (battery, *own) in enumerate(zip(devices.batteries, *at_rest, strict=True)):
+    for number, (battery, *own) in enumerate(zip(devices.each("battery"), *at_rest, strict=True)):
         if battery is not None:
             found[client_name(number)] = Charge(sim, battery, *own)
     return found
@@ -205,7 +206,7 @@ def _availabilities(
         return None
     of_kinds: dict[Presence, list[str]] = {}
     found = []
-    for number, presence in enumerate(devices.presences):
+    for number, presence in enumerate(devices.each("presence")):
         name = client_name(number)
         causes: list[Cause] = []
         if presence is not None:
@@ -218,14 +219,6 @@ def _availabilities(
     for presence, names in of_kinds.items():
         presence.check(names)
     return found
-
-
-def _distances_m(topology: Topology, sizes: Sequence[int], sim: Simulation) -> Sequence[NDArray[np.float64]]:
-    """Distances of each cell's clients to their edge server."""
-    clients = Numbers.of(ClientNames(0, sum(sizes)))
-    found = np.asarray(topology.distances_m(sim, clients), dtype=float)
-    _check_number(topology, "distances_m", "distances", found.size, "clients", len(clients))
-    return np.split(found, np.cumsum(sizes)[:-1])
 
 
 def _check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:

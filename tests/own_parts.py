@@ -23,7 +23,7 @@ class Fastest(cosim.SomeClients):
 
     def participants(self, sim, edge, coming):
         """The fastest, in an order that the engine has to mend."""
-        return sorted(edge.clients, key=lambda client: -client.cpu.frequency_hz)[: self.num_participants]
+        return sorted(edge.clients, key=lambda client: -client.device.frequency_hz)[: self.num_participants]
 
 
 @configuration
@@ -261,11 +261,11 @@ class Listed(cosim.Devices):
 
     def of_clients(self, sim, cell_sizes):
         """Fast and loud, slow and quiet, and a law of its own for the third."""
-        rows = ((3e9, 0.2, cosim.AsPlanned()), (5e8, 0.05, cosim.AsPlanned()), (1e9, 0.1, Halting()))
+        rows = ((3e9, 0.2, None), (5e8, 0.05, None), (1e9, 0.1, Halting()))
         table = []
         for hz, watts, law in rows:
-            cpu = cosim.Cpu(frequency_hz=hz, capacitance_j_per_hz2=1e-28)
-            table.append(cosim.Device(cpu=cpu, tx_power_w=watts, training_time=law))
+            numbers = {"frequency_hz": hz, "capacitance_j_per_hz2": 1e-28, "tx_power_w": watts}
+            table.append(cosim.Device(**numbers, training_time=law))
         return [table[number % 3] for number in range(sum(cell_sizes))]
 
 

@@ -381,7 +381,7 @@ def test_clients_may_come_in_any_iterable(monkeypatch, in_memory):
             coming.losses(client for client in edge.clients).tolist() == coming.losses(edge.clients).tolist()
         )
         assert len(coming.upload_s(iter(edge.clients))) == len(coming.known_snr(iter(edge.clients))) == 4
-        fastest = sorted(edge.clients, key=lambda client: -client.cpu.frequency_hz)
+        fastest = sorted(edge.clients, key=lambda client: -client.device.frequency_hz)
         return (client for client in fastest[: self.num_participants])
 
     monkeypatch.setattr(own_parts.Nobody, "participants", rule)

@@ -184,7 +184,7 @@ def draws(system: System) -> dict[str, tuple[float, ...]]:
         client.name: (
             graph.edges[edge.name, client.name]["distance_m"],
             *graph.nodes[client.name]["position_m"],
-            client.cpu.frequency_hz,
+            client.device.frequency_hz,
             *(
                 edge.route.uplink.link.snr_per_w(client.name, 1.0, Job(number, 0, number))
                 for number in (1, 2, 3)

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from cosim.configuration import ConfigurationError
 from cosim.data.loading import load
-from cosim.learning.tasks.suggested import task_for
-from cosim.learning.tasks.task import Task
+from cosim.learning.tasks.task import Task, task_for
 from cosim.records import Measure
 from cosim.system import System
 

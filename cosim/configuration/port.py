@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import attrs
 
 from cosim.configuration.asks import Ask, Lack
-from cosim.configuration.claims import Claims
 from cosim.configuration.fields import configuration
 from cosim.configuration.forms import Forms
 from cosim.configuration.kinds import is_configuration
@@ -20,7 +19,7 @@ from cosim.configuration.shortcuts import Shortcuts
 
 
 @configuration
-class Port(Claims, Shortcuts, Forms):
+class Port(Shortcuts, Forms):
     """Base of the ports.
 
     Attributes:

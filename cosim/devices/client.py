@@ -4,16 +4,15 @@ What it learns is asked for at an instant and computed when somebody reads it (`
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import numpy as np
 
 from cosim.configuration import ConfigurationError
 from cosim.devices.availability import Availability
-from cosim.devices.cpu import Cpu
-from cosim.devices.devices import Device
-from cosim.draws import Numbers
+from cosim.devices.device import Device
+from cosim.devices.efforts import effort_of_one, sending_w_of_one
 from cosim.instants import duration_between
 from cosim.learning.graph.pending import PendingState, PendingUpdate
 from cosim.links.link import Job
@@ -24,6 +23,9 @@ from cosim.names import client_name, codec_of, personal_of
 from cosim.records import DONE, DOWN, UP, Fate, Transfer
 from cosim.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of
 from cosim.units import ENERGY_ROUNDING
+
+if TYPE_CHECKING:
+    from cosim.devices.fleet import Clients
 
 
 def _whole_bits(_assignment: Any, attribute: Any, payload: Payload) -> None:
@@ -85,13 +87,14 @@ class Client:
     """A device and its samples.
 
     Attributes:
+        alone: It alone, as what gives the numbers of many takes it.
         number: Of all clients of the run, from 0.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
         availability: Whether it is there; None: it always is.
         states: What each node of the run keeps from one training to its next, by name.
-        alone: It alone, as what gives the numbers of many takes it.
     """
 
+    alone: "Clients"
     number: int
     device: Device
     samples_now: Callable[[], np.ndarray]
@@ -100,14 +103,6 @@ class Client:
     name: str = attrs.field(
         init=False, default=attrs.Factory(lambda self: client_name(self.number), takes_self=True)
     )
-    alone: Numbers = attrs.field(
-        init=False, default=attrs.Factory(lambda self: Numbers.of([self.name]), takes_self=True)
-    )
-
-    @property
-    def cpu(self) -> Cpu:
-        """Its processor at the highest frequency."""
-        return self.device.cpu
 
     @property
     def tx_power_w(self) -> float:
@@ -117,7 +112,7 @@ class Client:
     @property
     def receive_w(self) -> float:
         """Its power while it receives."""
-        return self.device.receive_w + self.cpu.static_power_w
+        return self.device.receive_w + self.device.static_power_w
 
     @property
     def samples(self) -> np.ndarray:
@@ -169,8 +164,11 @@ class Client:
             yield received.opens
         if isinstance(left_j, Dropped) or left_j == 0.0:
             return Dropped("energy budget")
-        train_w, start_s = self.cpu.at(assignment.frequency_hz).power_w, sim.now_s
-        update = yield from _within(sim, self.train(sim, assignment), train_w, left_j)
+        lasts_s, train_w = effort_of_one(
+            sim, self, assignment.job, assignment.cycles, assignment.frequency_hz
+        )
+        start_s = sim.now_s
+        update = yield from _within(sim, self.train(sim, assignment, lasts_s, train_w), train_w, left_j)
         left_j = _left_j(left_j, sim, start_s, train_w)
         if isinstance(update, Dropped) or left_j == 0.0:
             return Dropped("energy budget")
@@ -196,13 +194,10 @@ class Client:
             return most_j
         return (yield from self._carry(sim, download, assignment, DOWN, self.receive_w, most_j))
 
-    def train(self, sim: Simulation, assignment: Assignment) -> Process:
+    def train(self, sim: Simulation, assignment: Assignment, lasts_s: float, power_w: float) -> Process:
         """Ask for the learning now, let the time it takes pass."""
         update = assignment.request(sim, self, assignment)
-        cpu = self.cpu.at(assignment.frequency_hz)
-        planned_s = np.array([cpu.duration_s(assignment.cycles)])
-        lasts_s = self.device.training_time.training_s(sim, self.alone, assignment.job, planned_s)
-        yield from sim.spend(self.name, "train", lasts_s.item(0), cpu.power_w, assignment.job.number)
+        yield from sim.spend(self.name, "train", lasts_s, power_w, assignment.job.number)
         self.keep(update)
         return update
 
@@ -221,10 +216,10 @@ class Client:
         Args:
             most_j: Energy after which it stops and returns `Dropped`; None: without limit.
         """
-        tx_power_w = self.tx_power_w if assignment.tx_power_w is None else assignment.tx_power_w
-        send_w = tx_power_w + self.cpu.static_power_w
-        uplink = assignment.route.uplink
-        upload = uplink.open(self.name, assignment.payload, assignment.job, tx_power_w)
+        payload, job = assignment.payload, assignment.job
+        tx_power_w = sending_w_of_one(sim, self, job, payload.bits, assignment.tx_power_w)
+        send_w = tx_power_w + self.device.static_power_w
+        upload = assignment.route.uplink.open(self.name, payload, job, tx_power_w)
         return (yield from self._carry(sim, upload, assignment, UP, send_w, most_j))
 
     def _carry(

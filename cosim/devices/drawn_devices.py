@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
 from cosim.configuration.values import PerGroup, Values, each
 from cosim.devices.battery import Battery
-from cosim.devices.devices import DeviceArrays, Devices
+from cosim.devices.device import DeviceArrays
+from cosim.devices.devices import Devices
+from cosim.devices.power_control import PowerControl
 from cosim.devices.presence import Presence
-from cosim.devices.training_time import AsPlanned, TrainingTime
+from cosim.devices.processor import Processor
+from cosim.devices.training_time import TrainingTime
 from cosim.devices.transmit_power import SamePower, TransmitPower
 from cosim.draws import Numbers, uniforms
 from cosim.names import ClientNames
@@ -36,7 +39,9 @@ class DrawnDevices(Devices):
             sending. [no source]
         receive_w: Power that a device draws while it receives, beside the static one. [no source]
         tx_power: Highest power of a client while it sends.
-        training_time: How long a job trains.
+        processor: What a training takes; none: as the frequency says. [no source]
+        power_control: At which power a client sends; none: its highest. [no source]
+        training_time: How long a job trains; none: as planned. [no source]
         idle_w: Power of a device between its activities, and while it waits for its turn to send. [no source]
         sleep_w: Power of a device that sleeps. [no source]
         sleeps_after_s: How long a device idles before it sleeps, until its next activity; none: it never
@@ -53,7 +58,9 @@ class DrawnDevices(Devices):
     static_power_w: float = field(not_negative, default=0.0)
     receive_w: float = field(not_negative, default=0.0)
     tx_power: TransmitPower = SamePower()
-    training_time: TrainingTime = AsPlanned()
+    processor: Processor | None = None
+    power_control: PowerControl | None = None
+    training_time: TrainingTime | None = None
     idle_w: float = field(not_negative, default=0.0)
     sleep_w: float = field(not_negative, default=0.0)
     sleeps_after_s: float | None = field(not_negative, default=None)
@@ -81,21 +88,22 @@ class DrawnDevices(Devices):
         )
         numbers = Numbers.of(ClientNames(0, len(lowest_hz)))
         shares = sim.of_clients(numbers, "frequency", uniforms)
-        ones = np.ones(len(lowest_hz))
         return DeviceArrays(
             frequency_hz=frequencies_hz(lowest_hz, highest_hz, shares),
-            capacitance_j_per_hz2=self.capacitance_j_per_hz2 * ones,
-            lowest_frequency_hz=self.lowest_frequency_hz * ones,
-            static_power_w=self.static_power_w * ones,
+            capacitance_j_per_hz2=self.capacitance_j_per_hz2,
             tx_power_w=self.tx_power.highest_w(sim, numbers),
+            lowest_frequency_hz=self.lowest_frequency_hz,
+            static_power_w=self.static_power_w,
+            receive_w=self.receive_w,
+            idle_w=self.idle_w,
+            sleep_w=self.sleep_w,
+            sleeps_after_s=math.inf if self.sleeps_after_s is None else self.sleeps_after_s,
+            memory_bits=math.inf if self.memory_bits is None else self.memory_bits,
+            processor=self.processor,
+            power_control=self.power_control,
             training_time=self.training_time,
-            idle_w=self.idle_w * ones,
-            sleep_w=self.sleep_w * ones,
-            sleeps_after_s=(math.inf if self.sleeps_after_s is None else self.sleeps_after_s) * ones,
             presence=self.presence,
             battery=self.battery,
-            memory_bits=(math.inf if self.memory_bits is None else self.memory_bits) * ones,
-            receive_w=self.receive_w * ones,
         )
 
 

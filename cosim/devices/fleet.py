@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 
 from cosim.devices.availability import Availability
 from cosim.devices.client import Client
-from cosim.devices.devices import DeviceArrays
+from cosim.devices.device import DeviceArrays
 from cosim.devices.rest import Rest
-from cosim.devices.training_time import TrainingTime
 from cosim.draws import Numbers
 from cosim.learning.graph.pending import PendingState
-from cosim.links.link import Job, Places
+from cosim.links.link import Places
 from cosim.names import ClientNames
-from cosim.simulation import Simulation
 
 
 class Fleet:
@@ -29,6 +27,7 @@ class Fleet:
 
     Args:
         devices: Of each client, in the order of their numbers.
+        distance_m: How far each is from its edge server, shape (clients,).
         samples_now: Gives the samples of a client at this instant, by its number.
         availabilities: Whether each is there; None: all always are.
         rest: Of all; None: devices take no power between their activities.
@@ -41,12 +40,13 @@ class Fleet:
     def __init__(
         self,
         devices: DeviceArrays,
+        distance_m: NDArray[np.float64],
         samples_now: Callable[[int], NDArray[np.int64]],
         availabilities: Sequence[Availability] | None = None,
         rest: Rest | None = None,
     ) -> None:
         self.names, self.devices = Numbers.of(ClientNames(0, len(devices))), devices
-        self.availabilities, self.rest = availabilities, rest
+        self.distance_m, self.availabilities, self.rest = distance_m, availabilities, rest
         self.states: dict[str, PendingState] = {}
         self._samples_now = samples_now
         self._made: dict[int, Client] = {}
@@ -61,6 +61,7 @@ class Fleet:
     def _client(self, number: int) -> Client:
         there = None if self.availabilities is None else self.availabilities[number]
         return Client(
+            alone=Clients(self, slice(number, number + 1)),
             number=number,
             device=self.devices[number],
             samples_now=partial(self._samples_now, number),
@@ -69,27 +70,14 @@ class Fleet:
         )
 
     @cached_property
-    def train_w(self) -> NDArray[np.float64]:
-        """Power of each while it trains, shape (clients of the run,)."""
-        return self.devices.train_w
-
-    @cached_property
     def send_w(self) -> NDArray[np.float64]:
-        """Power of each while it sends, shape (clients of the run,)."""
+        """Power of each while it sends at its highest, shape (clients of the run,)."""
         return self.devices.tx_power_w + self.devices.static_power_w
 
     @cached_property
     def receive_w(self) -> NDArray[np.float64]:
         """Power of each while it receives, shape (clients of the run,)."""
         return self.devices.receive_w + self.devices.static_power_w
-
-    @cached_property
-    def laws(self) -> Sequence[tuple[TrainingTime, NDArray[np.bool_] | None]]:
-        """Laws of training times, each with the clients that have it, shape (clients,); None: all have."""
-        law = self.devices.training_time
-        if isinstance(law, TrainingTime):
-            return [(law, None)]
-        return [(one, np.array([own == one for own in law])) for one in dict.fromkeys(law)]
 
 
 class Clients(Sequence[Client]):
@@ -134,6 +122,11 @@ class Clients(Sequence[Client]):
         """Their numbers, ascending, shape (clients,)."""
         return np.asarray(self._order)
 
+    @property
+    def first(self) -> int:
+        """The number of the first."""
+        return int(self._order[0])
+
     def places_in(self, others: "Clients") -> Places:
         """Where they are among others, all of them there: indexes what has one element for each of those."""
         if self.which is others.which:
@@ -167,15 +160,3 @@ class Clients(Sequence[Client]):
         if isinstance(clients, Clients):
             return clients
         return cls(fleet, np.array([client.number for client in clients], dtype=np.int64))
-
-    def training_s(self, sim: Simulation, cycles: NDArray[np.float64], job: Job) -> NDArray[np.float64]:
-        """How long each trains in a job, shape (clients,)."""
-        planned_s = cycles / self.fleet.devices.frequency_hz[self.which]
-        found = np.empty(len(self))
-        for law, have_it in self.fleet.laws:
-            if have_it is None:
-                return law.training_s(sim, self.names, job, planned_s)
-            own = np.flatnonzero(have_it[self.which])
-            if len(own):
-                found[own] = law.training_s(sim, self.names.some(own), job, planned_s[own])
-        return found

@@ -18,12 +18,12 @@ Validation: tests/devices/test_populations.py.
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import between, configuration, field, parts_of
-from cosim.devices.devices import DeviceArrays, Devices
+from cosim.devices.device import NUMBERS, PARTS, DeviceArrays
+from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.draws import Numbers, uniforms
 from cosim.names import ClientNames
@@ -53,8 +53,8 @@ class Mixture(Devices):
         one, other = (DeviceArrays.of(kind.of_clients(sim, cell_sizes)) for kind in (self.some, self.others))
         is_one = self.are_some(sim, sum(cell_sizes))
         columns = {
-            attribute.name: _chosen(is_one, *(getattr(kind, attribute.name) for kind in (one, other)))
-            for attribute in attrs.fields(DeviceArrays)
+            name: _chosen(is_one, *(getattr(kind, name) for kind in (one, other)))
+            for name in (*NUMBERS, *PARTS)
         }
         return DeviceArrays(**columns)
 

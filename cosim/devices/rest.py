@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.devices.charge import Charge
-from cosim.devices.devices import DeviceArrays
+from cosim.devices.device import DeviceArrays
 from cosim.instants import instant_after
 from cosim.links.link import Places
 from cosim.names import by_number

@@ -1,4 +1,4 @@
-"""Training time: the port of how long a job trains, where a plan would have it take cycles over frequency.
+"""Training time: the port of how long a job trains; without one as planned, cycles over frequency.
 
 Usage::
 
@@ -38,17 +38,6 @@ class TrainingTime(Port, ABC):
             clients: Some of the run's, ascending; asked by events for one.
             planned_s: Cycles over frequency of each, shape (clients,).
         """
-
-
-@configuration
-class AsPlanned(TrainingTime):
-    """Cycles over frequency."""
-
-    def training_s(
-        self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """As planned."""
-        return planned_s
 
 
 @configuration

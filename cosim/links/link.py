@@ -201,7 +201,12 @@ class CellLink(Forms):
         raise NotImplementedError
 
     def uploads(
-        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
         """The uploads of the edge round that has begun, as arrays; to the last bit those of `start`.
 
@@ -210,6 +215,7 @@ class CellLink(Forms):
         Args:
             places: The participants' among the clients of the cell, ascending.
             begins_s: When each would open its upload, shape (participants,), none before this instant.
+            tx_power_w: Transmit power of each, shape (participants,); None: the highest, or they receive.
         """
         return None
 

@@ -59,15 +59,21 @@ class Way(ABC):
 
     @abstractmethod
     def uploads(
-        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
-        """The uploads of the edge round that has begun, as arrays, at the highest powers of their clients.
+        """The uploads of the edge round that has begun, as arrays.
 
         To the last bit those of `open`. None: this round is played by events.
 
         Args:
             places: The participants' among the clients of the cell, ascending.
             begins_s: When each would open its upload, shape (participants,), none before this instant.
+            tx_power_w: Transmit power of each, shape (participants,); None: the highest, or they receive.
         """
 
     @cached_property

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.client import Assignment
+from cosim.devices.efforts import planned_s
 from cosim.devices.fleet import Clients
 from cosim.devices.local_steps import LocalSteps, SameSteps
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.submodels import Part
-from cosim.learning.server_updates.means import Mean
-from cosim.learning.server_updates.server_update import ServerUpdate
+from cosim.learning.server_updates.server_update import Mean, ServerUpdate
 from cosim.links.link import Job
 from cosim.names import by_number
 from cosim.protocols.cell_training import CellTraining
@@ -97,7 +97,7 @@ class EdgeTraining(CellTraining):
         Raises:
             ConfigurationError: A rule that gives others than whole numbers from 1.
         """
-        step_s = step_cycles / clients.fleet.devices.frequency_hz[clients.which]
+        step_s = planned_s(sim, clients, job, step_cycles)
         found = np.asarray(self.steps.of_clients(sim, clients, job, self.local.batch_size, step_s))
         if found.shape != step_s.shape or found.dtype.kind not in "iu" or found.min(initial=1) < 1:
             raise ConfigurationError(
@@ -122,11 +122,13 @@ class EdgeTraining(CellTraining):
         num_clients = self.selection.most(len(edge.clients))
         job = Job.of_round(global_round, 0, self.num_edge_rounds)
         link = edge.route.uplink.link.known_to(type(self).__name__)
+        sim, clients = load.costs.sim, edge.clients
+        cycles = num_steps * load.step_cycles(clients.names, self.local.batch_size) + load.coding_cycles
+        train_s = planned_s(sim, clients, job, cycles)
         slowest_s = 0.0
-        for client in edge.clients:
-            cycles = load.cycles(client, num_steps, self.local.batch_size)
+        for client, own_s in zip(clients, train_s.tolist(), strict=True):
             upload_s = link.upload_s(client.name, load.upload, client.tx_power_w, num_clients, job)
-            slowest_s = max(slowest_s, client.cpu.duration_s(cycles) + upload_s)
+            slowest_s = max(slowest_s, own_s + upload_s)
         backhaul_s = 2 * (edge.backhaul.backhaul_s(load.model.bits) - edge.backhaul.backhaul_s(0))
         return self.num_edge_rounds * slowest_s + backhaul_s
 
@@ -164,7 +166,7 @@ class EdgeTraining(CellTraining):
                 model=model,
                 job=job,
                 payload=load.upload,
-                cycles_of=lambda clients, job=job: planned(clients, job)[1],
+                training_s_of=lambda clients, job=job: planned_s(sim, clients, job, planned(clients, job)[1]),
             )
             choice = self.selection.participants(sim, edge, coming)
             participants = yield from coming.chosen(sim, choice, type(self.selection).__name__)

@@ -78,8 +78,8 @@ class Terms:
             step_cycles=np.concatenate(
                 [load.step_cycles(edge.clients.names, self.batch_size) for edge in cloud.edges]
             ),
-            min_frequency_hz=np.array([client.cpu.lowest_frequency_hz for client in clients]),
-            max_frequency_hz=np.array([client.cpu.frequency_hz for client in clients]),
+            min_frequency_hz=np.array([client.device.lowest_frequency_hz for client in clients]),
+            max_frequency_hz=np.array([client.device.frequency_hz for client in clients]),
             min_power_w=np.zeros(len(clients)),
             max_power_w=np.array([client.tx_power_w for client in clients]),
             snr_per_w=np.zeros(len(clients)),
@@ -119,7 +119,7 @@ def _common(clients: Sequence[Client], name: str) -> float:
     Raises:
         ConfigurationError: They differ.
     """
-    values = {getattr(client.cpu, name) for client in clients}
+    values = {getattr(client.device, name) for client in clients}
     if len(values) > 1:
         raise ConfigurationError(
             f"System.devices: processors differ in {name}, and a plan takes one for all. Usual fix: the same "

@@ -9,7 +9,7 @@ Scope and limitations: cells do not disturb each other. The downlink is a part o
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -34,10 +34,8 @@ from cosim.radio.fading import BlockFading, Fading, GainsByJob, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Propagation
-from cosim.radio.sharing.band import Band, Sharing
-from cosim.radio.sharing.senders import OfRound, SendersOfRound
+from cosim.radio.sharing.band import Band, Rates, Sharing
 from cosim.radio.sharing.shares import FixedShares
-from cosim.radio.sharing.ways import way_of
 from cosim.records import UP
 from cosim.simulation import Simulation
 
@@ -131,7 +129,6 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
         self._powers_w = cell.tx_power_w
         self._channels: dict[str, BlockFading] = {}
         self._band, self._mean_snr, self._errors = band, mean_snr, errors
-        self._way = way_of(sim, band)
         self.num_at_once = band.num_at_once
 
     @property
@@ -183,14 +180,14 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Tell the band."""
-        self._way.begin_round(num_clients, ends_s)
+        self._band.begin_round(num_clients, ends_s)
 
     def start(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         """Begin an upload in the fading block of this instant."""
         if tx_power_w is None:
             tx_power_w = self._powers_w.item(self._place[client])
         block = self._fading_at(client).block(job)
-        return self._way.open(self._place[client], self.channel(client, tx_power_w, job), payload, block)
+        return self._band.open(client, self.channel(client, tx_power_w, job), payload, block)
 
     @cached_property
     def _gains(self) -> GainsByJob | None:
@@ -206,30 +203,30 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
         begins_s: NDArray[np.float64],
         payload: Payload,
         job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
         """As the band knows them, where fading and mean SNR follow from the job."""
-        tx_power_w = self._powers_w
         if self._gains is None:
             return None
+        powers_w = self._powers_w[places] if tx_power_w is None else tx_power_w
 
         def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:
-            return bandwidth_hz * bps_per_hz(self._snrs(places, tx_power_w, bandwidth_hz, job))
+            return bandwidth_hz * bps_per_hz(self._snrs(places, powers_w, bandwidth_hz, job))
 
-        senders = partial(OfRound, payload.bits, rates_bps, is_flat=self._mean_snr.form == "flat")
-        return self._way.uploads(begins_s, payload, SendersOfRound(rates_bps, senders))
+        return self._band.uploads(begins_s, payload, Rates(rates_bps, self._mean_snr.form == "flat"))
 
     def snrs(self, places: Places, job: Job) -> NDArray[np.float64] | None:
         """SNR of some clients in the whole band, shape (participants,); None: not known as arrays."""
         if passed_over(self) or self._gains is None:
             return None
-        return self._snrs(places, self._powers_w, self._band.share_hz(1), job)
+        return self._snrs(places, self._powers_w[places], self._band.share_hz(1), job)
 
     def by_events(self) -> ByEvents:
         """Because of the link itself, or of what it is made of."""
         if passed_over(self):
             return ByEvents(None, passed_over(self))
         if self._gains is not None:
-            return ByEvents("sharing", None)
+            return ByEvents("sharing", passed_over(self._band))
         return ByEvents("fading", passed_over(self._fading))
 
     def _snrs(
@@ -239,7 +236,7 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
         factors, gains = self._errors.factors(self._numbers, job), self._gains
         assert gains is not None
         factors = factors if isinstance(factors, float) else factors[places]
-        snr = self._mean_snr.snr_in(places, tx_power_w[places], factors, bandwidth_hz, job)
+        snr = self._mean_snr.snr_in(places, tx_power_w, factors, bandwidth_hz, job)
         found = snr * gains(job)[places]
         if np.count_nonzero(fits := found >= 0.0) < len(found):
             wrong = int(fits.argmin())

@@ -37,7 +37,7 @@ class ComingRound:
         model: What the cell is going to train.
         job: Which rounds they are, and the number of the clients' jobs.
         payload: What an upload carries.
-        cycles_of: Gives the cycles of some clients' trainings, shape (clients,).
+        training_s_of: Gives how long some clients are planned to train, shape (clients,).
     """
 
     cloud: Cloud
@@ -46,7 +46,7 @@ class ComingRound:
     model: PendingModel
     job: Job
     payload: Payload
-    cycles_of: Callable[[Clients], NDArray[np.float64]]
+    training_s_of: Callable[[Clients], NDArray[np.float64]]
 
     @property
     def last(self) -> PastRound | None:
@@ -58,9 +58,8 @@ class ComingRound:
         return np.array([len(client.samples) for client in clients], dtype=np.int64)
 
     def training_s(self, clients: Sequence[Client]) -> NDArray[np.float64]:
-        """How long each is planned to train at its highest frequency, shape (clients,)."""
-        own = Clients.of(self.edge.clients.fleet, clients)
-        return self.cycles_of(own) / own.fleet.devices.frequency_hz[own.which]
+        """How long each is planned to train if it begins now, shape (clients,)."""
+        return self.training_s_of(Clients.of(self.edge.clients.fleet, clients))
 
     def losses(self, clients: Iterable[Client]) -> NDArray[np.float64]:
         """Mean loss of the model on the training samples of each client, shape (clients,).

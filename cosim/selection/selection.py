@@ -13,7 +13,7 @@ Usage::
         \"\"\"Those with the fastest processors.\"\"\"
 
         def participants(self, sim, edge, coming):
-            ranked = sorted(coming.clients, key=lambda client: -client.cpu.frequency_hz)
+            ranked = sorted(coming.clients, key=lambda client: -client.device.frequency_hz)
             return ranked[: self.num_participants]
 
 A rule that returns `coming.clients.some(places)` asks no client one by one, which counts in large cells.

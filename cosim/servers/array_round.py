@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.devices.client import Assignment
+from cosim.devices.efforts import effort_of, sending_w
 from cosim.devices.fleet import Clients
 from cosim.instants import deadline_after, instant_after
 from cosim.links.link import Job, Places
@@ -84,7 +85,9 @@ class ArrayRound:
         upload_bits: Of an upload.
         received: What each would receive first; None: models are there at once.
         begins_s: When each would begin its training.
+        train_w: Power of each meanwhile.
         trained_s: When each would end it.
+        send_w: Power of each while it sends.
         uploads: What each would send then.
         gives_up_s: When each gives its upload up; None: never.
         ending: How the round ends.
@@ -102,7 +105,9 @@ class ArrayRound:
         "job",
         "received",
         "rested",
+        "send_w",
         "start_s",
+        "train_w",
         "trained_s",
         "upload_bits",
         "uploads",
@@ -116,7 +121,9 @@ class ArrayRound:
         clock_s: float,
         received: Uploads | None,
         begins_s: NDArray[np.float64],
+        train_w: NDArray[np.float64],
         trained_s: NDArray[np.float64],
+        send_w: NDArray[np.float64],
         uploads: Uploads,
         gives_up_s: NDArray[np.float64] | None,
         ending: Ending,
@@ -127,7 +134,7 @@ class ArrayRound:
         self.download_bits, self.upload_bits = int(work.download.bits), int(work.payload.bits)
         self.start_s, self.clock_s, self.received, self.begins_s = start_s, clock_s, received, begins_s
         self.trained_s, self.uploads, self.gives_up_s = trained_s, uploads, gives_up_s
-        self.ending = ending
+        self.train_w, self.send_w, self.ending = train_w, send_w, ending
 
     @classmethod
     def begun(
@@ -152,23 +159,25 @@ class ArrayRound:
             receives_first: Whether all have received before the round's clock starts.
         """
         link, now_s, job = work.route.uplink, sim.now_s, work.job
-        clock_s, begin_s = now_s, now_s if received is None else received.ends_s
+        fleet, clock_s, begin_s = clients.fleet, now_s, now_s if received is None else received.ends_s
         if received is not None and receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))
         link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s), places)
-        lasts_s = clients.training_s(sim, cycles, job)
+        begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(len(clients), begin_s)
+        lasts_s, train_w = effort_of(sim, clients, job, begins_s, cycles)
         _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
         _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
         trained_s = instant_after(begin_s, lasts_s)
-        uploads = link.uploads(places, trained_s, work.payload, job)
+        own_w, which = sending_w(sim, clients, job, trained_s, work.payload.bits), clients.which
+        send_w = fleet.send_w[which] if own_w is None else own_w + fleet.devices.static_power_w[which]
+        uploads = link.uploads(places, trained_s, work.payload, job, own_w)
         if uploads is None:
             return None
         _check_order(clients, "send", trained_s, uploads)
         gives_up_s = None if waiting.upload_s is None else deadline_after(trained_s, waiting.upload_s)
         ending = ending_of(waiting, clock_s, uploads.ends_s, gives_up_s)
         rested = Rested.begun(clients, now_s)
-        begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(len(clients), begin_s)
-        ways = received, begins_s, trained_s, uploads, gives_up_s
+        ways = received, begins_s, train_w, trained_s, send_w, uploads, gives_up_s
         played = cls(clients, work, now_s, clock_s, *ways, ending, rested)
         played.let_rest()  # another cell's evaluation may ask before it ends
         return played

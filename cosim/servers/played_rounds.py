@@ -131,9 +131,9 @@ def _tally(played: ArrayRound, now_s: float) -> Tally:
         send_s.sum(),
         idle.lasts_s.sum(),
         sleep.lasts_s.sum(),
-        (fleet.train_w[which] * train_s).sum(),
+        (played.train_w * train_s).sum(),
         (fleet.devices.idle_w[which] * wait_s).sum(),
-        (fleet.send_w[which] * send_s).sum(),
+        (played.send_w * send_s).sum(),
         idle.energy_j.sum(),
         sleep.energy_j.sum(),
         num_sent * played.upload_bits,
@@ -174,8 +174,8 @@ def _columns(rounds: Sequence[ArrayRound]) -> dict[type[Row], Columns]:
     start_s, end_s = each([of.start_s for of in rounds]), each([of.ending.end_s for of in rounds])
     begins_s = all_of([of.begins_s for of in rounds])
     trained_s, ends_s = all_of([of.trained_s for of in rounds]), all_of([of.uploads.ends_s for of in rounds])
-    train_w = all_of([of.clients.fleet.train_w[of.clients.which] for of in rounds])
-    send_w = all_of([of.clients.fleet.send_w[of.clients.which] for of in rounds])
+    train_w = all_of([of.train_w for of in rounds])
+    send_w = all_of([of.send_w for of in rounds])
     idle_w = all_of([of.clients.fleet.devices.idle_w[of.clients.which] for of in rounds])
     number = each([of.job.number for of in rounds])
     clients = _names([of.clients for of in rounds])

@@ -65,7 +65,7 @@ class Load:
 
     def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
         """Cycles of so many local steps that a client would begin now, and of coding what they have made."""
-        return num_steps * self.step_cycles(client.alone, batch_size).item(0) + self.coding_cycles
+        return num_steps * self.step_cycles(client.alone.names, batch_size).item(0) + self.coding_cycles
 
     def step_cycles(self, clients: Numbers, batch_size: int) -> NDArray[np.float64]:
         """Cycles of one local step on a mini-batch that clients would begin now, shape (clients,)."""

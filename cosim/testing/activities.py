@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from cosim.configuration import from_dict
-from cosim.devices.devices import DeviceArrays
+from cosim.devices.device import DeviceArrays
 from cosim.names import client_name, edge_name
 from cosim.results import Result
 from cosim.simulation import Simulation
@@ -17,6 +17,8 @@ ROUNDING = 1e-9
 def powers_are_the_devices(result: Result) -> None:
     """A client that sends, receives or trains takes a power that its device has then.
 
+    Powers that a processor or a power control says are not bounded by the numbers of a device.
+
     Raises:
         BrokenLaw: The first activity that takes another.
     """
@@ -28,6 +30,9 @@ def powers_are_the_devices(result: Result) -> None:
         "receive": (static_w + devices.receive_w,) * 2,
         "train": (static_w, devices.train_w),
     }
+    for activity, part in (("send", "power_control"), ("train", "processor")):
+        if not devices.are_plain(part):
+            del ranges_w[activity]
     number_of = {client_name(number): number for number in range(len(devices))}
     for activity, (least_w, most_w) in ranges_w.items():
         rows = result.spans[result.spans["activity"] == activity]

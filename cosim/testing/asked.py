@@ -12,7 +12,9 @@ from cosim.data.splits.split import Split
 from cosim.devices.cycles import Cycles
 from cosim.devices.devices import Devices
 from cosim.devices.local_steps import LocalSteps
+from cosim.devices.power_control import PowerControl
 from cosim.devices.presence import Presence
+from cosim.devices.processor import Processor
 from cosim.devices.training_time import DrawnTime, TrainingTime
 from cosim.devices.transmit_power import TransmitPower
 from cosim.learning.codecs.codec import Codec
@@ -44,6 +46,8 @@ IN_EVERY_RUN: Mapping[type, tuple[str, ...]] = {
     LocalSteps: ("of_clients",),
     Waiting: ("wait",),
     Devices: ("of_clients",),
+    Processor: ("frequency_hz", "duration_s", "power_w"),
+    PowerControl: ("power_w",),
     TrainingTime: ("training_s",),
     DrawnTime: ("draw",),
     TransmitPower: ("highest_w",),
@@ -58,7 +62,7 @@ IN_EVERY_RUN: Mapping[type, tuple[str, ...]] = {
 WHERE_IT_LEARNS: Mapping[type, tuple[str, ...]] = {
     LocalTraining: ("train",),
     ServerUpdate: ("weights", "step", "moved", "mean_of"),
-    Codec: ("transmit", "arrived"),
+    Codec: ("transmit",),
     ModelCodec: ("arrived",),
     Task: ("loss", "sums"),
     Data: ("load", "held"),

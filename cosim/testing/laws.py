@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cosim.configuration import from_dict
-from cosim.devices.devices import DeviceArrays
+from cosim.devices.device import DeviceArrays
 from cosim.names import by_number, client_name
 from cosim.records import DONE, NO_JOB, NO_ROUND, REST
 from cosim.results import Result

@@ -43,13 +43,13 @@ class Setting:
 
     bandwidth_hz: float
     step_cycles: float
-    training_time: cosim.TrainingTime
+    training_time: cosim.TrainingTime | None
     round_s: float
 
 
 SETTINGS = {
-    "rate": Setting(bandwidth_hz=0.2e6, step_cycles=1e6, training_time=cosim.AsPlanned(), round_s=1.0),
-    "compute": Setting(bandwidth_hz=20e6, step_cycles=2e8, training_time=cosim.AsPlanned(), round_s=1.0),
+    "rate": Setting(bandwidth_hz=0.2e6, step_cycles=1e6, training_time=None, round_s=1.0),
+    "compute": Setting(bandwidth_hz=20e6, step_cycles=2e8, training_time=None, round_s=1.0),
     "stragglers": Setting(
         bandwidth_hz=2e6, step_cycles=2e7, training_time=cosim.LogNormalTime(spread=1.2), round_s=0.3
     ),

@@ -105,7 +105,7 @@ def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdge
             bandwidth_hz=BANDWIDTH_HZ,
             subchannel_hz=15e3,
             symbol_s=1e-3 / 14.0,
-            frequency_hz=np.array([client.cpu.frequency_hz for client in edge.clients]),
+            frequency_hz=np.array([client.device.frequency_hz for client in edge.clients]),
         )
         for edge, size in zip(cloud.edges, sizes, strict=True)
     ]

@@ -26,6 +26,7 @@ import models
 from analysis.closed_forms.planned_upload import PlannedUpload
 from analysis.intervals.statistics import Interval, binomial, familywise, t_interval
 from cosim.configuration import at_least, configuration, field, not_negative
+from cosim.devices.processor import computing_w
 from cosim.learning.graph.combinations import accumulate
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
@@ -136,10 +137,9 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
     load, uploads = cloud.workload.of(), []
     for client in cloud.edges[0].clients:
         plan = plans[client.name]
-        cpu = client.cpu.at(plan["frequency_hz"])
         if not plan["is_selected"]:
             continue
-        train_s = cpu.duration_s(load.cycles(client, plan["num_steps"], 320))
+        train_s = load.cycles(client, plan["num_steps"], 320) / plan["frequency_hz"]
         uploads.append(
             PlannedUpload(
                 snr=link.snr_per_w(client.name, bandwidth_hz, Job(1, 0, 0)) * plan["tx_power_w"],
@@ -149,8 +149,8 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
                 deadline_s=of.protocol.deadline_s,
                 csi_error_db=of.uplink.csi_error_db,
                 energy_budget_j=of.protocol.energy_budget_j[0],
-                train_j=train_s * cpu.power_w,
-                send_w=plan["tx_power_w"] + cpu.static_power_w,
+                train_j=train_s * computing_w(client.device, plan["frequency_hz"]),
+                send_w=plan["tx_power_w"] + client.device.static_power_w,
                 outage_probability=of.uplink.outage_probability,
             )
         )

@@ -38,12 +38,12 @@ class Law:
     """
 
     name: LawName
-    training_time: cosim.TrainingTime
+    training_time: cosim.TrainingTime | None
     stretch: float = 1.0
 
 
 SPREAD = 0.8
-DETERMINISTIC = Law(name="deterministic", training_time=cosim.AsPlanned())
+DETERMINISTIC = Law(name="deterministic", training_time=None)
 EXPONENTIAL = Law(name="exponential", training_time=cosim.ExponentialTime())
 HYPER_EXPONENTIAL = Law(name="hyper-exponential", training_time=cosim.HyperExponentialTime())
 HALF_NORMAL = Law(name="half-normal", training_time=cosim.HalfNormalTime())

@@ -106,7 +106,7 @@ def predict(
                     model_bits=model_bits,
                     fraction=len(part.units["hidden1"]) / cloud.shape.num_units["hidden1"],
                     bandwidth_hz=BANDWIDTH_HZ,
-                    frequency_hz=np.array([client.cpu.frequency_hz for client in edge.clients]),
+                    frequency_hz=np.array([client.device.frequency_hz for client in edge.clients]),
                     snr=np.array(gains) * np.array(snrs),
                 )
             )

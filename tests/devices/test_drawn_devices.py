@@ -9,40 +9,54 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cosim import Device, DrawnDevices, Never, PerClient, PerGroup, PowerRange, RawHfl, SamePower, run
+from cosim import DrawnDevices, Never, PerClient, PerGroup, PowerRange, RawHfl, SamePower, run
 from cosim.configuration import ConfigurationError
-from cosim.devices.cpu import Cpu
-from cosim.devices.devices import DeviceArrays
+from cosim.devices.device import Device, DeviceArrays
 from cosim.devices.drawn_devices import frequencies_hz
+from cosim.devices.efforts import effort_of
+from cosim.devices.fleet import Clients, Fleet
+from cosim.devices.processor import computing_w
 from cosim.draws import uniforms
+from cosim.links.link import Job
 from cosim.simulation import Simulation
 from cosim.testing import small_system
 
 SIGNIFICANCE = 0.001
 
 
+def train(device: Device, cycles: float, asked_hz: float | None = None) -> tuple[float, float]:
+    """Duration and power of a training."""
+    fleet = Fleet(DeviceArrays.of([device]), np.array([100.0]), lambda number: None)
+    clients, hz = Clients(fleet, slice(0, 1)), None if asked_hz is None else np.array([asked_hz])
+    job, now_s = Job(1, 0, 0), np.zeros(1)
+    lasts_s, power_w = effort_of(Simulation(seed=1), clients, job, now_s, np.array([cycles]), hz)
+    return lasts_s.item(), power_w.item()
+
+
+def device(frequency_hz: float, zeta: float, **numbers: float) -> Device:
+    return Device(frequency_hz=frequency_hz, capacitance_j_per_hz2=zeta, tx_power_w=0.2, **numbers)
+
+
 def test_time_by_hand():
     """Eq. 10: L n n̄ c D / f: 20 steps, 4 batches of 32 samples of 5 kbit, 100 cycles per bit, 1.6 GHz."""
     cycles = 20 * 4 * 32 * 100 * 5000.0
-    cpu = Cpu(frequency_hz=1.6e9, capacitance_j_per_hz2=2e-28)
-    assert cpu.duration_s(cycles) == pytest.approx(0.8, rel=1e-12)
-    assert cpu.duration_s(0.0) == 0.0
+    assert train(device(1.6e9, 2e-28), cycles)[0] == pytest.approx(0.8, rel=1e-12)
+    assert train(device(1.6e9, 2e-28), 0.0)[0] == 0.0
 
 
 def test_energy_by_hand():
     """Eq. 11: L 0.5 zeta n n̄ c D f²; the power is what gives it over the time of eq. 10."""
     cycles = 1.28e9
-    cpu = Cpu(frequency_hz=1.6e9, capacitance_j_per_hz2=2e-28)
+    lasts_s, power_w = train(device(1.6e9, 2e-28), cycles)
     energy_j = 0.5 * 2e-28 * cycles * 1.6e9**2
     assert energy_j == pytest.approx(0.32768, rel=1e-12)
-    assert cpu.power_w * cpu.duration_s(cycles) == pytest.approx(energy_j, rel=1e-12)
+    assert power_w * lasts_s == pytest.approx(energy_j, rel=1e-12)
 
 
 @given(cycles=st.floats(1.0, 1e15), frequency_hz=st.floats(1e6, 1e11), zeta=st.floats(0.0, 1e-25))
 def test_energy_on_the_clock_is_eq_11(cycles, frequency_hz, zeta):
-    cpu = Cpu(frequency_hz=frequency_hz, capacitance_j_per_hz2=zeta)
     sim = Simulation(seed=1)
-    sim.run(sim.spend("a", "train", cpu.duration_s(cycles), cpu.power_w))
+    sim.run(sim.spend("a", "train", *train(device(frequency_hz, zeta), cycles)))
     (span,) = sim._trace.spans
     assert span.end_s == pytest.approx(cycles / frequency_hz, rel=1e-12)
     assert span.energy_j == pytest.approx(0.5 * zeta * cycles * frequency_hz**2, rel=1e-12)
@@ -78,16 +92,16 @@ def test_a_range_of_one_frequency_is_that_frequency():
     assert set(frequencies(1.5e9, 1.5e9, 5)) == {1.5e9}
 
 
-def at_1_ghz(**processor: float) -> Cpu:
-    """The processor of a client whose range is one frequency."""
+def at_1_ghz(**processor: float) -> Device:
+    """The device of a client whose range is one frequency."""
     one = PerGroup(values=(1e9,))
     drawn = DrawnDevices(min_frequency_hz=one, max_frequency_hz=one, **processor)
-    return drawn.of_clients(Simulation(seed=1), cell_sizes=(1,))[0].cpu
+    return drawn.of_clients(Simulation(seed=1), cell_sizes=(1,))[0]
 
 
 def test_the_capacitance_reaches_the_processor():
-    cpu = at_1_ghz(capacitance_j_per_hz2=3e-28)
-    assert cpu.power_w == pytest.approx(0.5 * 3e-28 * 1e27, rel=1e-12)
+    power_w = train(at_1_ghz(capacitance_j_per_hz2=3e-28), 1.0)[1]
+    assert power_w == pytest.approx(0.5 * 3e-28 * 1e27, rel=1e-12)
 
 
 def test_a_range_that_is_swapped_is_refused():
@@ -114,11 +128,9 @@ def test_processors_that_cannot_be_are_refused(broken):
 
 
 def test_static_power_comes_on_top_at_any_frequency():
-    cpu = at_1_ghz(static_power_w=0.25)
-    assert cpu.power_w == pytest.approx(0.5 * 2e-28 * 1e27 + 0.25, rel=1e-12)
-    assert cpu.at(0.5e9).power_w == pytest.approx(0.5 * 2e-28 * 0.125e27 + 0.25, rel=1e-12)
-    assert cpu.at(0.5e9).duration_s(1e9) == 2.0
-    assert cpu.at(None) is cpu
+    leaky = at_1_ghz(static_power_w=0.25)
+    assert train(leaky, 1e9) == (1.0, pytest.approx(0.5 * 2e-28 * 1e27 + 0.25, rel=1e-12))
+    assert train(leaky, 1e9, 0.5e9) == (2.0, pytest.approx(0.5 * 2e-28 * 0.125e27 + 0.25, rel=1e-12))
 
 
 def test_devices_come_in_the_order_of_their_numbers():
@@ -126,10 +138,10 @@ def test_devices_come_in_the_order_of_their_numbers():
     groups, each = PerGroup(values=(1e9, 3e9)), PerClient(values=(5e9, 6e9, 7e9))
     drawn = DrawnDevices(min_frequency_hz=groups, max_frequency_hz=groups)
     found = drawn.of_clients(Simulation(seed=1), cell_sizes=(1, 2))
-    assert [device.cpu.frequency_hz for device in found] == [1e9, 3e9, 3e9]
+    assert [device.frequency_hz for device in found] == [1e9, 3e9, 3e9]
     drawn = DrawnDevices(min_frequency_hz=each, max_frequency_hz=each, tx_power=SamePower(power_w=0.3))
     found = drawn.of_clients(Simulation(seed=1), cell_sizes=(1, 2))
-    assert [device.cpu.frequency_hz for device in found] == [5e9, 6e9, 7e9]
+    assert [device.frequency_hz for device in found] == [5e9, 6e9, 7e9]
     assert {device.tx_power_w for device in found} == {0.3}
 
 
@@ -143,11 +155,10 @@ def test_the_size_of_the_fleet_moves_nobodys_device():
 
 @pytest.mark.parametrize("power_w", [0.0, -0.1, math.inf, math.nan])
 def test_a_device_that_cannot_be_is_refused(power_w):
-    cpu = Cpu(frequency_hz=1e9, capacitance_j_per_hz2=2e-28)
     with pytest.raises(ConfigurationError, match=r"^Device\.tx_power_w = .*: must be a finite number"):
-        Device(cpu=cpu, tx_power_w=power_w)
-    with pytest.raises(ConfigurationError, match=r"^Device\.cpu\.frequency_hz = "):
-        Device(cpu=attrs.evolve(cpu, frequency_hz=power_w), tx_power_w=0.2)
+        attrs.evolve(device(1e9, 2e-28), tx_power_w=power_w)
+    with pytest.raises(ConfigurationError, match=r"^Device\.frequency_hz = "):
+        device(power_w, 2e-28)
 
 
 class Forgetful(DrawnDevices):
@@ -161,9 +172,9 @@ def test_devices_as_arrays_are_those_one_by_one():
     drawn = DrawnDevices(tx_power=PowerRange(), static_power_w=0.1).of_clients(Simulation(seed=1), (3, 4))
     again = DeviceArrays.of(list(drawn))
     assert list(again) == list(drawn)
-    assert again.train_w.tolist() == [device.cpu.power_w for device in drawn]
+    assert again.train_w.tolist() == [computing_w(one, one.frequency_hz) for one in drawn]
     assert DeviceArrays.of(again) is again
-    with pytest.raises(ConfigurationError, match=r"^Device\.cpu\.frequency_hz = inf"):
+    with pytest.raises(ConfigurationError, match=r"^Device\.frequency_hz = inf"):
         attrs.evolve(drawn, frequency_hz=np.where(np.arange(7) == 3, math.inf, 1e9))
 
 
@@ -177,8 +188,7 @@ class Aged(DrawnDevices):
 
     def of_clients(self, sim, cell_sizes):
         found = super().of_clients(sim, cell_sizes)
-        leaky = attrs.evolve(found[0].cpu, static_power_w=0.1)
-        return [attrs.evolve(found[0], cpu=leaky), *found[1:]]
+        return [attrs.evolve(found[0], static_power_w=0.1), *found[1:]]
 
 
 def test_a_plan_of_processors_that_differ_is_refused():

@@ -51,13 +51,12 @@ def test_everybody_has_its_row(table):
     sim = Simulation(seed=1)
     devices = DeviceTable(file=table(*ROWS)).of_clients(sim, (2, 1))
     for number, device in enumerate(devices, start=1):
-        assert device.cpu == cosim.Cpu(
+        assert device == cosim.Device(
             frequency_hz=number * 1e9,
             capacitance_j_per_hz2=(4 - number) * 1e-28,
-            lowest_frequency_hz=0.0,
+            tx_power_w=number / 10,
             static_power_w=number / 100,
         )
-        assert device.tx_power_w == number / 10
     topology = TableTopology(file=table(*ROWS))
     assert topology.distances_m(sim, Numbers.of(ClientNames(0, 3))).tolist() == [100.0, 200.0, 300.0]
     graph = graph_of(topology, (2, 1), sim)
@@ -105,7 +104,7 @@ WRONG = {
     (NEEDED, "0,1e9,1e-28,0.1|0,1e9,1e-28,0.1"): "row 3: device = 0 has a row already",
     (NEEDED, "0,1e9,1e-28,0.1|1,,1e-28,0.1"): "row 3: frequency_hz = nan is no number",
     (NEEDED, "0,1e9,1e-28,0.1|1,1e9,1e-28,-1"): "row 3: tx_power_w = -1.0 is below 0",
-    (NEEDED, "0,1e9,1e-28,0.1|1,0,1e-28,1"): "Device.cpu.frequency_hz = 0: must be a finite number above 0",
+    (NEEDED, "0,1e9,1e-28,0.1|1,0,1e-28,1"): "Device.frequency_hz = 0: must be a finite number above 0",
     (NEEDED + ",static_power", "0,1e9,1e-28,0.1,1|1,1e9,1e-28,1,1"): "Did you mean static_power_w?",
 }
 

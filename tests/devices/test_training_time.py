@@ -9,7 +9,6 @@ from scipy import stats
 
 import cosim
 from cosim import (
-    AsPlanned,
     ConfigurationError,
     ExponentialTime,
     HalfNormalTime,
@@ -78,24 +77,20 @@ def test_the_mean_is_what_was_planned_where_a_law_says_so(name):
     assert not mean_is(times, 1.05 * factor)
 
 
-def test_as_planned_is_as_planned():
-    assert drawn(AsPlanned(), 3).tolist() == [1.0] * 3
-
-
 def test_the_two_that_are_exponential_are_called_so():
     for broken in ({"busy_probability": 1.0}, {"busy_factor": 1.0}):
         with pytest.raises(ConfigurationError, match=r"HyperExponentialTime\..* = 1.*ExponentialTime"):
             HyperExponentialTime(**broken)
 
 
-class Doubled(AsPlanned):
-    """A user's law, below ours."""
+class Doubled(TrainingTime):
+    """A user's law."""
 
     def training_s(self, sim, clients, job, planned_s):
         return 2.0 * planned_s
 
 
-def trained_s(law: TrainingTime) -> dict[tuple[str, int], float]:
+def trained_s(law: TrainingTime | None) -> dict[tuple[str, int], float]:
     system = small_system()
     devices = attrs.evolve(system.devices, training_time=law)
     spans = cosim.run(attrs.evolve(system, devices=devices, evaluation=Never())).spans
@@ -111,7 +106,7 @@ def trained_s(law: TrainingTime) -> dict[tuple[str, int], float]:
 
 def test_a_run_trains_as_long_as_the_law_says():
     """A law of ones own by arithmetic; a law of ours by its named draw, the same for all designs."""
-    planned = trained_s(AsPlanned())
+    planned = trained_s(None)
     assert len(planned) == 5 * 3 * 2
     doubled, shaken = trained_s(Doubled()), trained_s(LogNormalTime(spread=0.5))
     sim = cosim.Simulation(small_system().seed)

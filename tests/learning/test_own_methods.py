@@ -104,10 +104,10 @@ def test_a_rule_that_trains_one_by_one_and_together_cannot_be_made(kind):
 
 
 def test_a_loss_of_a_mixin_is_no_cross_entropy():
-    assert cosim.Classification().is_cross_entropy
-    assert cosim.NextToken().is_cross_entropy
-    assert not Indifferent().is_cross_entropy
-    assert not Unmoved().is_cross_entropy
+    assert cosim.Classification.is_cross_entropy
+    assert cosim.NextToken.is_cross_entropy
+    assert not Indifferent.is_cross_entropy
+    assert not Unmoved.is_cross_entropy
 
 
 class OnlyTheFirst:
@@ -144,22 +144,22 @@ class Halves(cosim.RandomK):
         return 0.5 * change_D
 
 
+class SmallSigns(cosim.Signs):
+    """Sends more than signs."""
+
+    def arrived(self, change_D, generator):
+        return change_D
+
+
 class FirstVote(OnlyTheFirst, cosim.MajorityVote):
     """Weighs votes."""
 
 
-class Hot(cosim.Cpu):
-    """Takes more power than its numbers say."""
+class ThenBack(cosim.MajorityVote):
+    """Steps where a vote is all."""
 
-    @property
-    def power_w(self):
-        return 100.0
-
-
-class HotPhones(cosim.Devices):
-    def of_clients(self, sim, cell_sizes):
-        cpu = Hot(frequency_hz=1e9, capacitance_j_per_hz2=1e-28)
-        return [cosim.Device(cpu=cpu, tx_power_w=0.1)] * sum(cell_sizes)
+    def step(self, server):
+        return None
 
 
 def trained(**parts) -> cosim.HFedAvg:
@@ -174,16 +174,24 @@ def trained(**parts) -> cosim.HFedAvg:
             r"ErrorFeedback\.codec = .*Halves.*: what arrives is Halves\.arrived's",
         ),
         (
+            lambda: small(codec=SmallSigns(), protocol=trained(server=cosim.MajorityVote())),
+            "SmallSigns sends more than signs",
+        ),
+        (
             lambda: small(codec=cosim.Signs(), protocol=trained(server=FirstVote())),
-            r"FirstVote: MajorityVote counts votes and weighs none",
+            r"FirstVote\.weights: MajorityVote counts votes and never asks it",
+        ),
+        (
+            lambda: small(codec=cosim.Signs(), protocol=trained(server=ThenBack())),
+            r"ThenBack\.step: MajorityVote counts votes and never asks it",
         ),
         (
             lambda: small(protocol=trained(server=FirstAdam(mean=cosim.FedNova()))),
             r"FirstAdam\.mean = .*FedNova.*: averages in its own way and would not ask FirstAdam\.weights",
         ),
         (
-            lambda: cosim.run(small(devices=HotPhones(), evaluation=cosim.Never())),
-            r"Hot\.power_w: a run takes the numbers of a Cpu",
+            lambda: type("Hot", (cosim.Device,), {"idle_w": 100.0}),
+            r"Hot: a Device is data, and nothing asks a subclass of it.*cosim\.Processor",
         ),
     ],
 )
@@ -209,27 +217,13 @@ class Stepped:
             server.model[name] = values + torch.ones(())
 
 
-@pytest.mark.parametrize(
-    ("bases", "said"),
-    [
-        ((Stepped, Given), r"moved \(Given\.moved\)"),
-        ((Stepped, cosim.MajorityVote), r"step \(Stepped\.step\)"),
-        (
-            (type("Row", (), {"arrived": None}), cosim.Signs),
-            r"signs \(Signs\.step\) and row \(Row\.arrived\)",
-        ),
-        ((type("Own", (), {"transmit": None}), cosim.RandomK), r"row \(RandomK\.arrived\) and tensors"),
-    ],
-)
-def test_a_rule_with_two_ways_cannot_be_made(bases, said):
-    with pytest.raises(ConfigurationError, match=f"two forms.*{said}"):
-        type("Both", bases, {})
+class Both(Stepped, Given):
+    """A step, more derived than what passes it over."""
 
 
-def test_a_mixin_with_a_step_makes_a_rule_that_steps():
-    rule = type("Stepping", (Stepped, ServerUpdate), {})()
+def test_a_step_is_asked_before_an_older_way_to_move():
     learner = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
     asked = updates(learner, Sgd(batch_size=3))
-    moved, _ = rule.moved(asked[0].start, mean(asked), None, 1)
+    moved, _ = Both().moved(asked[0].start, mean(asked), None, 1)
     found, usual = learner.weights(moved), learner.weights(mean(asked))
     assert all(found[name] == pytest.approx(usual[name] + 1.0) for name in usual)

@@ -7,8 +7,10 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
-from cosim.devices.client import Assignment, Client, Route
+from cosim.devices.client import Assignment, Route
 from cosim.devices.cycles import CyclesPerOperation
+from cosim.devices.device import DeviceArrays
+from cosim.devices.fleet import Fleet
 from cosim.engine.ways.of_link import way_of
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
@@ -105,12 +107,9 @@ def job(
         def open(self, client, payload, job, tx_power_w=None):
             return cosim.SteadyUpload(sim, payload.bits, 10.0)
 
-    cpu = cosim.Cpu(frequency_hz=1e9, capacitance_j_per_hz2=2e-28, static_power_w=0.5)
-    client = Client(
-        number=0,
-        device=cosim.Device(cpu=cpu, tx_power_w=0.2),
-        samples_now=lambda: None,
-    )
+    device = cosim.Device(frequency_hz=1e9, capacitance_j_per_hz2=2e-28, static_power_w=0.5, tx_power_w=0.2)
+    fleet = Fleet(DeviceArrays.of([device]), np.array([100.0]), lambda number: None)
+    client = fleet.client(0)
 
     class Update:
         training, codec, own = type("Rule", (), {"keeps_state": False}), None, None

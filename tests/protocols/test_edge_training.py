@@ -324,7 +324,7 @@ def test_energy_is_power_times_time_of_the_spans(parts: tuple[object, ...]) -> N
     power_w = {"edge-00": {"receive": 0.0, "send": 0.0}, "edge-01": {"receive": 0.0, "send": 0.0}}
     for edge in played.cloud.edges:
         for client in edge.clients:
-            power_w[client.name] = {"train": train_w(client.cpu.frequency_hz), "send": client.tx_power_w}
+            power_w[client.name] = {"train": train_w(client.device.frequency_hz), "send": client.tx_power_w}
     assert len(played.trace.spans) > 12
     for span in played.trace.spans:
         assert span.end_s > span.start_s

@@ -92,7 +92,7 @@ def closed_form_s(system: System, cloud: Cloud, global_round: int, sizes: tuple[
         frequency_hz, snr, known = [], [], edge.route.uplink.link.known_to("a test")
         job = Job.of_round(global_round, 0, 2)
         for client in edge.clients:
-            frequency_hz.append(client.cpu.frequency_hz)
+            frequency_hz.append(client.device.frequency_hz)
             snr.append(client.tx_power_w * known.snr_per_w(client.name, 1.0, job))
         cells.append(
             EdgeRoundLatency(
@@ -189,7 +189,7 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
                 channel = edge.route.uplink.link.known_channel(client.name, client.tx_power_w, Job(1, 0, 0))
                 rate_bps = channel.rate_bps(0.5e6, (1,))
                 cycles = H * STEP_CYCLES * number / whole
-                times_s.append(2.0 * (cycles / client.cpu.frequency_hz + 32 * number / rate_bps))
+                times_s.append(2.0 * (cycles / client.device.frequency_hz + 32 * number / rate_bps))
         return max(times_s)
 
     ways = [way for way in itertools.product(range(1, UNITS), repeat=CELLS) if sum(way) == UNITS]

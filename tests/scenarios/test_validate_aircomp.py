@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from cosim import OverTheAir
-from cosim.devices.cpu import Cpu
+from cosim.devices.processor import Processor
 from cosim.radio.sharing.over_the_air import BandOfSums
 from scenarios.validate import aircomp_latency as latency
 from scenarios.validate import aircomp_noise as noise
@@ -32,12 +32,12 @@ def test_clock_and_closed_forms_agree(capsys: pytest.CaptureFixture[str]) -> Non
 
 def airtime_of_each(monkeypatch: Patch) -> None:
     """Updates one after the other, as without superposition."""
-    airtime_s = BandOfSums.airtime_s
-    monkeypatch.setattr(BandOfSums, "airtime_s", lambda self, payload: 3.0 * airtime_s(self, payload))
+    upload_s = BandOfSums.upload_s
+    monkeypatch.setattr(BandOfSums, "upload_s", lambda self, *where: 3.0 * upload_s(self, *where))
 
 
 def slower_cpu(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(Cpu, "duration_s", lambda self, cycles: 1.00001 * cycles / self.frequency_hz)
+    monkeypatch.setattr(Processor, "duration_s", lambda *of: 1.00001 * of[3].cycles / of[3].frequency_hz)
 
 
 @pytest.mark.parametrize("wrong", [airtime_of_each, slower_cpu])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.closed_forms.round_latency import EdgeRoundLatency
-from cosim.devices.cpu import Cpu
+from cosim.devices.processor import Processor
 from cosim.radio.channel import Channel
 from cosim.radio.sharing.shares import FixedBand
 from scenarios.validate import round_latency as validation
@@ -30,7 +30,7 @@ def test_difference_is_rounding_only() -> None:
 
 
 def slower_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Cpu, "duration_s", lambda self, cycles: 1.00001 * cycles / self.frequency_hz)
+    monkeypatch.setattr(Processor, "duration_s", lambda *of: 1.00001 * of[3].cycles / of[3].frequency_hz)
 
 
 def slower_channel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,8 +44,8 @@ def natural_logarithm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def band_divided_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    steady_hz = FixedBand.steady_hz
-    monkeypatch.setattr(FixedBand, "steady_hz", lambda self, number: steady_hz(self, number**2))
+    begin = FixedBand.begin_round
+    monkeypatch.setattr(FixedBand, "begin_round", lambda self, number, ends_s: begin(self, number**2, ends_s))
 
 
 def theory_of_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:

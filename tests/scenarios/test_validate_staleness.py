@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.closed_forms.poisson_starts import JobsInFlight
-from cosim.devices.cpu import Cpu
+from cosim.devices.processor import Processor
 from cosim.results import Result
 from cosim.servers.asynchronous.flights import Flight
 from cosim.servers.asynchronous.server import AsynchronousServer
@@ -67,7 +67,7 @@ def test_identities_hold_under_every_law() -> None:
 
 
 def slower_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Cpu, "duration_s", lambda self, cycles: 1.15 * cycles / self.frequency_hz)
+    monkeypatch.setattr(Processor, "duration_s", lambda *of: 1.15 * of[3].cycles / of[3].frequency_hz)
 
 
 def eager_replacements(monkeypatch: pytest.MonkeyPatch) -> None:

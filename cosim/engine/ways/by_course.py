@@ -19,7 +19,12 @@ class CourseWay(Way):
         return _CourseUpload(self._sim, payload.bits, self.link.course(client))
 
     def uploads(
-        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
     ) -> CarriedUploads | None:
         """By events where a course would be over, which then is an error where an upload needs it longer."""
         courses = Courses([self.link.course(client) for client in self._some(places)])

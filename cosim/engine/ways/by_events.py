@@ -19,5 +19,12 @@ class EventsWay(Way):
     def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         return self.link.open(client, payload, job, tx_power_w)
 
-    def uploads(self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job) -> None:
+    def uploads(
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
+    ) -> None:
         return None

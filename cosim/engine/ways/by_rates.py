@@ -28,11 +28,15 @@ class RatesWay(Way):
         return SteadyUpload(self._sim, payload.bits, self._rate_bps(self._place_of[client], job, tx_power_w))
 
     def uploads(
-        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
     ) -> SteadyUploads:
-        return SteadyUploads(
-            begins_s, int(payload.bits), self._rates_bps(places, job, self._powers_w(places))
-        )
+        powers_w = self._powers_w(places) if tx_power_w is None else tx_power_w
+        return SteadyUploads(begins_s, int(payload.bits), self._rates_bps(places, job, powers_w))
 
     def _rate_bps(self, place: int, job: Job, tx_power_w: float | None) -> float:
         """That of a client among the participants; by itself with a power of its own, or without rounds."""

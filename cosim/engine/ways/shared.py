@@ -30,6 +30,11 @@ class SharedWay(Way):
         return self.link.start(client, payload, job, tx_power_w)
 
     def uploads(
-        self, places: Places, begins_s: NDArray[np.float64], payload: Payload, job: Job
+        self,
+        places: Places,
+        begins_s: NDArray[np.float64],
+        payload: Payload,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
-        return self.link.uploads(places, begins_s, payload, job)
+        return self.link.uploads(places, begins_s, payload, job, tx_power_w)

@@ -37,7 +37,7 @@ def faded(seed: int, num_rounds: int, upload: FadedUpload, snrs: tuple[float, ..
     fading = cosim.Rayleigh(num_antennas=upload.num_antennas, redrawn=cosim.EveryEdgeRound())
     waiting = cosim.UploadDeadline(after_s=upload.deadline_s)
     times_s, uplink = (NO_TIME_S,) * len(snrs), radio(upload.bandwidth_hz, snrs, fading)
-    return play(seed, num_rounds, times_s, cosim.AsPlanned(), waiting, uplink)
+    return play(seed, num_rounds, times_s, None, waiting, uplink)
 
 
 @attrs.frozen(kw_only=True)

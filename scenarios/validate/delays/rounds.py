@@ -23,7 +23,7 @@ def play(
     seed: int,
     num_rounds: int,
     means_s: tuple[float, ...],
-    training_time: cosim.TrainingTime,
+    training_time: cosim.TrainingTime | None,
     waiting: cosim.Waiting,
     uplink: cosim.Radio,
 ) -> cosim.Result:

@@ -1,0 +1,55 @@
+"""Client jobs: what a part of a device is told of activities that clients begin, on both clocks."""
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.links.link import Job
+
+if TYPE_CHECKING:
+    from cosim.devices.device import DeviceArrays
+    from cosim.devices.fleet import Fleet
+
+Own = TypeVar("Own", bound="ClientJobs")
+
+
+@attrs.define(eq=False)
+class ClientJobs:
+    """Activities that some clients begin in a job; arrays have shape (clients,).
+
+    In a rule that is written for one client (`for_each`) a number stands in place of each array.
+
+    Attributes:
+        which: Numbers of the clients among those of the run, ascending; of one client, its number.
+        job: Which rounds they are, and the number of the clients' jobs.
+        begins_s: When each begins.
+    """
+
+    _fleet: "Fleet"
+    which: Any
+    job: Job
+    begins_s: Any
+
+    @property
+    def devices(self) -> "DeviceArrays":
+        """The devices: their numbers, as arrays."""
+        return self._fleet.devices[self.which]
+
+    @property
+    def distance_m(self) -> NDArray[np.float64]:
+        """How far each is from its edge server."""
+        return self._fleet.distance_m[self.which]
+
+    def of_one(self: Own, place: int) -> Own:
+        """Of one of these clients, with numbers in place of arrays."""
+        return self.some(place)
+
+    def some(self: Own, places: Any) -> Own:
+        """Of the clients at some places of these."""
+        own: dict[str, Any] = {of.alias: getattr(self, of.name) for of in attrs.fields(type(self)) if of.init}
+        own = {name: of[places] if isinstance(of, np.ndarray) else of for name, of in own.items()}
+        if isinstance(self.which, slice):
+            own["which"] = self.which.start + places
+        return type(self)(**own)

@@ -1,0 +1,234 @@
+"""Device: what a client is, in numbers that are declared once, and the parts that say how it behaves.
+
+| part | says | without it |
+|---|---|---|
+| `processor` | frequency, duration and power of a training | the highest frequency, or the one asked for |
+| `power_control` | the power at which it sends | the highest, or the one asked for |
+| `training_time` | how long a training takes that is planned to take some time | as planned |
+| `presence` | when the client is there | always |
+| `battery` | what it takes its energy from | it has no end |
+
+A device is data: nothing asks a subclass, so there is none.
+
+Usage::
+
+    Device(frequency_hz=1e9, capacitance_j_per_hz2=2e-28, tx_power_w=0.2)
+    DeviceArrays(frequency_hz=np.array([1e9, 2e9]), capacitance_j_per_hz2=2e-28, tx_power_w=0.2)
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Generic, NoReturn, TypeVar, overload
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError, refuse
+from cosim.devices.battery import Battery
+from cosim.devices.power_control import PowerControl
+from cosim.devices.presence import Presence
+from cosim.devices.processor import Processor, computing_w
+from cosim.devices.training_time import TrainingTime
+
+Each = TypeVar("Each")
+"""A number, or an array with one for each client."""
+
+
+def _must(fits: Callable[[Any], Any], rule: str, fix: str = "check the table of devices") -> Any:
+    """Refuses numbers that do not fit."""
+
+    def check(_device: object, attribute: Any, value: Any) -> None:
+        values = np.asarray(value, dtype=float)
+        wrong = ~np.asarray(fits(values))
+        if wrong.any():
+            raise refuse("Device", attribute.name, float(values[wrong].flat[0]), rule, fix)
+
+    return check
+
+
+_ABOVE_0 = _must(lambda x: (x > 0.0) & (x < math.inf), "must be a finite number above 0")
+_FROM_0 = _must(lambda x: (x >= 0.0) & (x < math.inf), "must be a finite number, 0 or above")
+_TIME = _must(lambda x: x >= 0.0, "must be 0 or above", "infinite: it never sleeps")
+_MEMORY = _must(lambda x: x > 0.0, "must be above 0", "infinite: unlimited")
+_NONE: Any = 0.0
+_ENDLESS: Any = math.inf
+
+
+@attrs.frozen(kw_only=True)
+class DeviceNumbers(Generic[Each]):
+    """The numbers of a device, or of many, as arrays of shape (clients,).
+
+    Attributes:
+        frequency_hz: Highest frequency of the processor.
+        capacitance_j_per_hz2: Its effective capacitance zeta, twice the joules per cycle and squared hertz.
+        tx_power_w: Highest transmit power.
+        lowest_frequency_hz: Lowest frequency that a protocol may ask for.
+        static_power_w: Power while busy, beside computing and sending.
+        receive_w: Power while receiving, beside the static one.
+        idle_w: Power between activities, and while waiting for one's turn.
+        sleep_w: Power while asleep.
+        sleeps_after_s: How long it idles before it sleeps; infinite: it never does.
+        memory_bits: What must hold all that training takes (`cosim.beforehand.memory`); infinite: unlimited.
+    """
+
+    frequency_hz: Each = attrs.field(validator=_ABOVE_0)
+    capacitance_j_per_hz2: Each = attrs.field(validator=_FROM_0)
+    tx_power_w: Each = attrs.field(validator=_ABOVE_0)
+    lowest_frequency_hz: Each = attrs.field(default=_NONE, validator=_FROM_0)
+    static_power_w: Each = attrs.field(default=_NONE, validator=_FROM_0)
+    receive_w: Each = attrs.field(default=_NONE, validator=_FROM_0)
+    idle_w: Each = attrs.field(default=_NONE, validator=_FROM_0)
+    sleep_w: Each = attrs.field(default=_NONE, validator=_FROM_0)
+    sleeps_after_s: Each = attrs.field(default=_ENDLESS, validator=_TIME)
+    memory_bits: Each = attrs.field(default=_ENDLESS, validator=_MEMORY)
+
+
+NUMBERS = tuple(attribute.name for attribute in attrs.fields(DeviceNumbers))
+"""Their names."""
+
+
+@attrs.frozen(kw_only=True)
+class Device(DeviceNumbers[float]):
+    """A client's device.
+
+    Attributes:
+        processor: What its trainings take; None: the highest frequency, or the one asked for.
+        power_control: At which power it sends; None: the highest, or the one asked for.
+        training_time: How long its jobs train; None: as planned.
+        presence: When it is there; None: always.
+        battery: What it takes its energy from; None: it has no end.
+    """
+
+    processor: Processor | None = None
+    power_control: PowerControl | None = None
+    training_time: TrainingTime | None = None
+    presence: Presence | None = None
+    battery: Battery | None = None
+
+    @cached_property
+    def train_w(self) -> float:
+        """Power while computing at the highest frequency."""
+        return computing_w(self, self.frequency_hz)
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise _is_data(cls, Device)
+
+
+PARTS = tuple(attribute.name for attribute in attrs.fields(Device) if attribute.name not in NUMBERS)
+"""Names of the parts of a device."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
+    """Devices as arrays of shape (clients,); a number stands for all, as a part does.
+
+    A `Device` is made when it is asked for.
+
+    Attributes:
+        processor: What trainings take, one part for all, or one for each.
+        power_control: At which power they send, likewise.
+        training_time: How long jobs train, likewise.
+        presence: When they are there, likewise.
+        battery: What they take their energy from, likewise.
+    """
+
+    processor: Processor | Sequence[Processor | None] | None = None
+    power_control: PowerControl | Sequence[PowerControl | None] | None = None
+    training_time: TrainingTime | Sequence[TrainingTime | None] | None = None
+    presence: Presence | Sequence[Presence | None] | None = None
+    battery: Battery | Sequence[Battery | None] | None = None
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise _is_data(cls, DeviceArrays)
+
+    def __attrs_post_init__(self) -> None:
+        num = len(self)
+        for name in NUMBERS:
+            value = np.asarray(getattr(self, name), dtype=float)
+            object.__setattr__(self, name, value if value.ndim else np.full(num, value))
+
+    @classmethod
+    def of(cls, devices: Sequence[Device]) -> "DeviceArrays":
+        """Those of single ones."""
+        if isinstance(devices, DeviceArrays):
+            return devices
+        numbers = {name: np.array([getattr(device, name) for device in devices]) for name in NUMBERS}
+        return cls(**numbers, **{name: [getattr(device, name) for device in devices] for name in PARTS})
+
+    def kinds_of(self, name: str) -> Sequence[tuple[Any, NDArray[np.bool_] | None]]:
+        """Each part of a name, with which clients have it, shape (clients,); None: all have."""
+        found = self._kinds.get(name)
+        if found is None:
+            parts = getattr(self, name)
+            if isinstance(parts, Sequence):
+                kinds = list(dict.fromkeys(parts))
+                found = [(kind, np.array([part == kind for part in parts])) for kind in kinds]
+                found = [(kinds[0], None)] if len(kinds) == 1 else found
+            else:
+                found = [(parts, None)]
+            self._kinds[name] = found
+        return found
+
+    def are_plain(self, name: str) -> bool:
+        """True if none has a part of a name."""
+        return getattr(self, name) is None or all(part is None for part, _ in self.kinds_of(name))
+
+    @cached_property
+    def _kinds(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def takes_power_at_rest(self) -> bool:
+        """Whether any takes power between its activities."""
+        return bool(self.idle_w.any() or self.sleep_w.any())
+
+    @property
+    def come_and_go(self) -> Presence | None:
+        """When the first is there that is not always; None: all always are."""
+        return next((presence for presence, _ in self.kinds_of("presence") if presence is not None), None)
+
+    @property
+    def have_batteries(self) -> bool:
+        """Whether any has one."""
+        return not self.are_plain("battery")
+
+    def each(self, name: str) -> Sequence[Any]:
+        """The part of a name of each client."""
+        parts = getattr(self, name)
+        return parts if isinstance(parts, Sequence) else [parts] * len(self)
+
+    @cached_property
+    def train_w(self) -> NDArray[np.float64]:
+        """Powers while computing at the highest frequency."""
+        return computing_w(self, self.frequency_hz)
+
+    def __len__(self) -> int:
+        return len(self.frequency_hz)
+
+    def __iter__(self) -> Iterator[Device]:
+        return (self[place] for place in range(len(self)))
+
+    @overload
+    def __getitem__(self, place: int) -> Device: ...
+    @overload
+    def __getitem__(self, place: slice | NDArray[Any]) -> "DeviceArrays": ...
+    def __getitem__(self, place: Any) -> Any:
+        numbers = {name: getattr(self, name)[place] for name in NUMBERS}
+        parts = {name: getattr(self, name) for name in PARTS}
+        each = {name: part for name, part in parts.items() if isinstance(part, Sequence)}
+        if np.ndim(place) == 0 and not isinstance(place, slice):
+            numbers = {name: value.item() for name, value in numbers.items()}
+            return Device(**numbers, **parts | {name: part[place] for name, part in each.items()})
+        which: list[int] = np.arange(len(self))[place].tolist()
+        return DeviceArrays(
+            **numbers, **parts | {name: [part[one] for one in which] for name, part in each.items()}
+        )
+
+
+def _is_data(kind: type, plain: type) -> ConfigurationError:
+    return ConfigurationError(
+        f"{kind.__name__}: a {plain.__name__} is data, and nothing asks a subclass of it. Usual fix: a "
+        "cosim.Processor or a cosim.PowerControl of your own as a part of the device."
+    )

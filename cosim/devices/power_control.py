@@ -1,0 +1,58 @@
+"""Power control: the port of the power at which a client sends in a job.
+
+Asked when an upload begins, in every protocol and on both clocks. Without one a client sends at the power
+that a protocol asks for, else at its highest.
+
+Usage::
+
+    @configuration
+    class Fractional(PowerControl):
+        \"\"\"Makes up for half of the path loss, in dB.\"\"\"
+
+        full_at_m: float = 500.0
+
+        def power_w(self, sim, clients, jobs):
+            return jobs.power_w * np.minimum(1.0, (jobs.distance_m / self.full_at_m) ** 1.9)
+
+Scope and limitations: an upload keeps its power. What plans or selects counts on the highest power, and so do
+the noise of over-the-air means and of known links.
+"""
+
+from abc import ABC, abstractmethod
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import Port, configuration
+from cosim.devices.client_jobs import ClientJobs
+from cosim.draws import Numbers
+from cosim.simulation import Simulation
+
+
+@attrs.define(eq=False)
+class Sendings(ClientJobs):
+    """Uploads that some clients begin in a job.
+
+    Attributes:
+        payload_bits: Of each upload.
+        asked_w: Power that a protocol asks of each, shape (clients,); None: the highest.
+        power_w: That power, shape (clients,).
+    """
+
+    payload_bits: float
+    asked_w: NDArray[np.float64] | None = None
+    power_w: NDArray[np.float64] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        highest = self.asked_w is None
+        self.power_w = self._fleet.devices.tx_power_w[self.which] if highest else self.asked_w  # type: ignore[assignment]
+
+
+@configuration
+class PowerControl(Port, ABC):
+    """The power at which a client sends."""
+
+    @abstractmethod
+    def power_w(self, sim: Simulation, clients: Numbers, jobs: Sendings) -> NDArray[np.float64]:
+        """Transmit power of each, shape (clients,)."""
