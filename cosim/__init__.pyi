@@ -76,7 +76,7 @@ from cosim.learning.tasks.task import Classification, Regression, Task
 from cosim.links.carried import SteadyUpload
 from cosim.links.instantaneous import Instantaneous
 from cosim.links.link import CellLink, Course, KnownLink, Link
-from cosim.links.model_codec import BFloat16Model, Float16Model, ModelCodec
+from cosim.links.model_codec import ModelCodec
 from cosim.links.traces.dealing import Dealing, Dealt, InTurns, OwnTraces
 from cosim.links.traces.past_end import HoldLast, PastEnd, RefusePastEnd, RepeatTrace
 from cosim.links.traces.rate_trace import RateTrace, TracedLink
@@ -152,7 +152,6 @@ __all__ = [
     "AtLeast",
     "AuthoredText",
     "BFloat16",
-    "BFloat16Model",
     "Battery",
     "Broadcast",
     "ByRound",
@@ -231,7 +230,6 @@ __all__ = [
     "FixedShares",
     "FlatCodec",
     "Float16",
-    "Float16Model",
     "Fractions",
     "GainTrace",
     "GeneralisedAsync",

@@ -70,7 +70,7 @@ def nodes_of(
             name=route.edge,
             route=route,
             clients=clients,
-            receives_first=not system.downlink.counts_in_round,
+            receives_first=not system.downloads_count,
             backhaul=system.topology,
             states=fleet.states,
             kept=Kept(parts_of(system)),
@@ -163,7 +163,7 @@ def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
         codec=system.codec,
         costs=Costs(sim, system.cycles),
         in_parameters=system.cycles.in_parameters,
-        model_codec=system.downlink.model_codec,
+        model_codec=system.model_codec,
     )
 
 

@@ -35,6 +35,7 @@ from cosim.learning.tasks.task import Task
 from cosim.links.fitting import check_links
 from cosim.links.instantaneous import Instantaneous
 from cosim.links.link import Link
+from cosim.links.model_codec import ModelCodec
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.radio.radio import Radio
@@ -69,7 +70,11 @@ class System:
         devices: The clients' processors and transmitters.
         cycles: What a local step costs a processor. [HIST journal, Section VI-C: as much for every network]
         codec: What a model is on the air. [HIST journal, Section VI-B: uncompressed]
+        model_codec: What models are on their way down; none: they arrive as they are, with bits by codec. [no
+            source]
         downlink: How models travel to the clients. [HIST journal, Section IV-A: at once]
+        downloads_count: Whether an edge round's deadline, its first so many and energy budgets count the
+            downloads; else all have received before the round's clock starts. [no source]
         uplink: How updates travel. [HIST journal, Section IV-A: by radio]
         protocol: Who trains what, and how it is combined.
         end: When the run is over.
@@ -90,7 +95,9 @@ class System:
     devices: Devices = DrawnDevices()
     cycles: Cycles = CyclesPerStep()
     codec: Codec = Uncompressed()
+    model_codec: ModelCodec | None = None
     downlink: Link = Instantaneous()
+    downloads_count: bool = True
     uplink: Link = Radio()
     protocol: Protocol = Hist()
     end: End = AfterRounds()

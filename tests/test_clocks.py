@@ -160,7 +160,6 @@ downlinks = st.one_of(
         bandwidth_hz=st.sampled_from([2e5, 1e6]),
         link=st.sampled_from([cosim.GivenSnr(), cosim.GivenSnr(snr_db=cosim.PerGroup(values=(3.0,)))]),
         fading=fadings,
-        counts_in_round=st.booleans(),
     ),
     st.builds(
         cosim.Unicast,
@@ -170,7 +169,6 @@ downlinks = st.one_of(
         link=st.sampled_from([cosim.LinkBudget(), cosim.LinkBudget(noise_figure_db=20.0)]),
         tx_power_w=st.just(1.0),
         fading=fadings,
-        counts_in_round=st.booleans(),
     ),
 )
 
@@ -238,11 +236,10 @@ def systems(draw) -> cosim.System:
         sizes_of = cosim.LatencyOptimal()
         protocols.append(cosim.Hist(training=training, submodel_sizes=sizes_of))
     protocol, downlink = draw(st.sampled_from(protocols)), draw(downlinks)
-    if protocol.plans_times and downlink.takes_time:
-        downlink = attrs.evolve(downlink, counts_in_round=False)
+    counts = not downlink.takes_time or (not protocol.plans_times and draw(st.booleans()))
     cut = cosim.AfterSeconds(duration_s=2 * seconds)
     rest = draw(at_rest)
-    if isinstance(downlink, cosim.Unicast) and not downlink.counts_in_round:
+    if isinstance(downlink, cosim.Unicast) and not counts:
         rest = {}  # who has received rests until all have, which is played by events
     return cosim.System(
         seed=draw(st.integers(0, 10_000)),
@@ -252,6 +249,7 @@ def systems(draw) -> cosim.System:
         model="relu-12-8-4",
         data=cosim.Synthetic(split=cosim.Sampled(num_samples=10)),
         downlink=downlink,
+        downloads_count=counts,
         uplink=radio,
         devices=cosim.DrawnDevices(
             static_power_w=draw(st.sampled_from([0.0, 0.3])),
@@ -731,9 +729,9 @@ def test_a_link_of_ones_own_that_offers_its_recurrence_is_played_on_arrays(after
 
 
 def test_who_rests_until_all_have_received_is_played_by_events():
-    downlink = cosim.Unicast(counts_in_round=False)
     devices = cosim.DrawnDevices(idle_w=0.3)
-    system = attrs.evolve(small_system(), downlink=downlink, devices=devices, evaluation=Never())
+    first = {"downlink": cosim.Unicast(), "downloads_count": False}
+    system = attrs.evolve(small_system(), **first, devices=devices, evaluation=Never())
     with pytest.raises(ConfigurationError, match="Unicast, after which devices rest, is played by events"):
         cosim.run(system, clock="arrays")
     assert set(cosim.run(system).spans["activity"]) >= {"receive", "idle", "train", "send"}

@@ -194,7 +194,7 @@ def test_it_runs_or_is_refused(name: str, part: str, tmp_path: Path) -> None:
 
 # --- Together -----------------------------------------------------------------------------------------------
 
-UNICAST_FIRST = cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5), counts_in_round=False)
+UNICAST = cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5))
 
 
 def waiting(rule: cosim.Waiting) -> cosim.System:
@@ -207,7 +207,7 @@ def outcomes(found: Result) -> set[str]:
 
 def test_who_leaves_or_empties_while_others_receive_holds_up_nobody(tmp_path: Path) -> None:
     """Whoever has received waits for the rest, who may never: the barrier opens for those who are left."""
-    system = attrs.evolve(waiting(cosim.WaitForAll()), downlink=UNICAST_FIRST)
+    system = attrs.evolve(waiting(cosim.WaitForAll()), downlink=UNICAST, downloads_count=False)
     system = with_devices(timed(system), idle_w=0.05, receive_w=0.1)
     found = keeps_the_laws(coming_and_going(on_batteries(system, tmp_path), tmp_path))
     assert outcomes(found) == {"done", "left", "battery empty"}
@@ -232,9 +232,8 @@ def test_who_has_received_waits_at_a_barrier_on_his_battery_by_hand() -> None:
         sharing=cosim.FixedShares(bandwidth_hz=worlds.BANDWIDTH_HZ),
         link=cosim.GivenSnr(snr_db=cosim.PerClient(values=(80.0, -10.0))),
         fading=cosim.NoFading(),
-        counts_in_round=False,
     )
-    system = timed(attrs.evolve(system, downlink=downlink))
+    system = timed(attrs.evolve(system, downlink=downlink, downloads_count=False))
     near_s = _received_s(system, "client-0000")
     far_s = _received_s(system, "client-0001")
     assert far_s > 10.0 * near_s
@@ -273,8 +272,7 @@ def test_batteries_with_rules_that_wait_for_so_many(
     rule: cosim.Waiting, counts: bool, tmp_path: Path
 ) -> None:
     """Also where fewer are left than are waited for."""
-    downlink = attrs.evolve(UNICAST_FIRST, counts_in_round=counts)
-    system = attrs.evolve(waiting(rule), downlink=downlink)
+    system = attrs.evolve(waiting(rule), downlink=UNICAST, downloads_count=counts)
     found = keeps_the_laws(on_batteries(with_devices(timed(system), idle_w=0.05), tmp_path))
     assert "battery empty" in outcomes(found)
     rounds = found.rounds[found.rounds["level"] == "edge"]
@@ -308,8 +306,9 @@ def test_who_waits_and_never_rests_takes_the_idle_power(tmp_path: Path) -> None:
 def test_sleep_and_groups_of_rows_in_both_clocks(tmp_path: Path) -> None:
     """With models broadcast, and downloads that count or do not."""
     for counts in (True, False):
-        downlink = cosim.Broadcast(bandwidth_hz=2e5, counts_in_round=counts)
-        system = timed(attrs.evolve(waiting(cosim.WaitForAll()), downlink=downlink))
+        downlink = cosim.Broadcast(bandwidth_hz=2e5)
+        system = attrs.evolve(waiting(cosim.WaitForAll()), downlink=downlink, downloads_count=counts)
+        system = timed(system)
         training = attrs.evolve(TRAINING, selection=worlds.selection(1))
         system = dozing(attrs.evolve(system, protocol=cosim.HFedAvg(training=training)), tmp_path)
         usual = keeps_the_laws(system)

@@ -29,6 +29,7 @@ from cosim.testing import (
     check_codec,
     check_link,
     check_local_training,
+    check_model_codec,
     check_presence,
     check_protocol,
     check_selection,
@@ -287,7 +288,7 @@ class ThinModel(cosim.ModelCodec):
     def bits(self, num_values):
         return 4.0 * num_values
 
-    def arrived(self, values):
+    def received(self, values):
         return values.bfloat16().float()
 
 
@@ -301,7 +302,7 @@ CODES = {
     "all through": lambda: check_codec(Thin()),
     "all through, twice as large": lambda: check_codec(Through(bits_per_value=0.5)),
     "rounded to 8 bits": lambda: check_codec(Rounded(bits_per_value=4.0)),
-    "a model": lambda: check_link(cosim.Broadcast(model_codec=ThinModel())),
+    "a model": lambda: check_model_codec(ThinModel()),
 }
 
 

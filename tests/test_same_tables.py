@@ -68,7 +68,7 @@ NAMED = {
         sleeps_after_s=0.004,
         receive_w=0.1,
     ),
-    "unicast, all first": attrs.evolve(SMALL, downlink=attrs.evolve(DOWN, counts_in_round=False)),
+    "unicast, all first": attrs.evolve(SMALL, downlink=DOWN, downloads_count=False),
     "unicast": attrs.evolve(SMALL, downlink=DOWN),
     "at least": training(waiting=cosim.AtLeast(lasting_s=0.02, rule=LATE)),
     "upload deadline": training(waiting=cosim.UploadDeadline(after_s=0.002)),

@@ -75,13 +75,12 @@ DOWNLINKS = [
     cosim.Instantaneous(),
     own_parts.Broadcast(),
     cosim.Broadcast(bandwidth_hz=2e5),
-    cosim.Broadcast(bandwidth_hz=2e5, counts_in_round=False),
     cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5), link=cosim.LinkBudget(), tx_power_w=20.0),
     cosim.Unicast(
         sharing=cosim.RedividedShares(bandwidth_hz=2e5),
         fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=0.004)),
     ),
-    cosim.Unicast(sharing=cosim.ResourceBlocks(num_blocks=1, block_hz=2e5), counts_in_round=False),
+    cosim.Unicast(sharing=cosim.ResourceBlocks(num_blocks=1, block_hz=2e5)),
 ]
 
 

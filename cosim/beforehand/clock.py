@@ -69,7 +69,7 @@ def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]]) -> str
         return f"{type(presence).__name__}, the presence of clients,"
     if fleet.devices.have_batteries:
         return f"{type(system.devices).__name__}.battery"
-    waiting, receives_first = system.protocol.waiting, not system.downlink.counts_in_round
+    waiting, receives_first = system.protocol.waiting, not system.downloads_count
     if form_of(waiting) == "events":
         return f"{type(waiting).__name__}, the rule of waiting,"
     for (_, uplink, downlink), _ in cells:

@@ -6,7 +6,7 @@ here.
 
 from typing import Any
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, refuse
 from cosim.links.link import Link
 from cosim.records import DOWN, UP
 
@@ -19,7 +19,7 @@ def check_links(system: Any) -> None:
     """
     _check_direction("downlink", system.downlink, DOWN)
     _check_direction("uplink", system.uplink, UP)
-    _check_down(system.downlink, system.protocol)
+    _check_down(system)
     _check_up(system.uplink, system.protocol)
 
 
@@ -34,34 +34,34 @@ def _check_direction(field: str, link: Link, direction: str) -> None:
         )
 
 
-def _check_down(link: Link, protocol: Any) -> None:
-    kind = type(protocol).__name__
+def _check_down(system: Any) -> None:
+    link, protocol, kind = system.downlink, system.protocol, type(system.protocol).__name__
+    why = None
     if link.sends_one_for_all and not protocol.plays_edge_rounds:
         why = f"{kind} gives clients their jobs one by one, so there is no one to broadcast to"
+    elif link.sends_one_for_all and not protocol.sends_all_the_same:
+        why = f"{kind} sends each client something of its own"
+    if why is not None:
         raise _refused("downlink", link, why, "downlink = Unicast")
-    if link.sends_one_for_all and not protocol.sends_all_the_same:
-        raise _refused(
-            "downlink", link, f"{kind} sends each client something of its own", "downlink = Unicast"
-        )
-    if link.model_codec is not None and not protocol.sends_all_the_same:
-        why = f"{type(link.model_codec).__name__} changes models, and {kind} sends more than a model"
-        raise _refused("downlink", link, why, "leave model_codec out")
-    if link.takes_time and link.counts_in_round and protocol.plans_times:
+    if system.model_codec is not None and not protocol.sends_all_the_same:
+        why = f"changes models, and {kind} sends more than a model"
+        raise refuse("System", "model_codec", type(system.model_codec).__name__, why, "leave it out")
+    if link.takes_time and system.downloads_count and protocol.plans_times:
         raise _refused(
             "downlink",
             link,
             f"{kind} plans how long jobs take, and no plan knows how long a download does",
-            "counts_in_round = false, so that a round begins when all have received; downlink = "
+            "downloads_count = false, so that a round begins when all have received; downlink = "
             "Instantaneous; or a protocol that does not plan",
         )
-    if not link.counts_in_round and not protocol.plays_edge_rounds:
-        raise _refused(
-            "downlink",
-            link,
-            f"with counts_in_round = false clients of an edge round wait for each other, and {kind} gives "
-            "them jobs one by one",
-            "leave it out",
-        )
+    if system.downloads_count:
+        return
+    if not link.takes_time:
+        why = f"has no effect with downlink = {type(link).__name__}, which takes no time"
+        raise refuse("System", "downloads_count", False, why, "leave it out")
+    if not protocol.plays_edge_rounds:
+        why = f"clients of an edge round wait for each other then, and {kind} gives them jobs one by one"
+        raise refuse("System", "downloads_count", False, why, "leave it out")
 
 
 def _check_up(link: Link, protocol: Any) -> None:

@@ -42,7 +42,6 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, Forms, Port, configuration, one_of
 from cosim.draws import Numbers
-from cosim.links.model_codec import ModelCodec
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload, Uploads
 from cosim.records import DOWN, UP
@@ -276,19 +275,6 @@ class Link(Port, ABC):
     def finite_moments(self) -> float:
         """How many moments of the time of an upload are finite (`cosim.beforehand.heavy_tails`)."""
         return math.inf
-
-    @property
-    def model_codec(self) -> ModelCodec | None:
-        """What models are on their way down; None: they arrive as they are, with bits by `System.codec`."""
-        return None
-
-    @property
-    def counts_in_round(self) -> bool:
-        """True if an edge round's deadline, its first so many and energy budgets count the downloads.
-
-        Else all participants have received before the round's clock starts, and each waits for the others.
-        """
-        return True
 
     @abstractmethod
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellLink]:

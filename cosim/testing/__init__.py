@@ -14,6 +14,7 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | `check_selection` | a rule that chooses clients |
 | `check_presence` | when clients are there: windows in order, each client's own |
 | `check_codec` | a codec: bits above 0, more for more values; no more arrives than they can say |
+| `check_model_codec` | likewise of models on their way down |
 | `check_data` | a data set: who holds what, the same in every run, nothing that could be written to |
 
 Laws of runs (`check_system`):
@@ -63,6 +64,7 @@ from cosim.testing.parts import (
     check_data,
     check_link,
     check_local_training,
+    check_model_codec,
     check_presence,
     check_protocol,
     check_selection,
@@ -77,6 +79,7 @@ __all__ = [
     "check_data",
     "check_link",
     "check_local_training",
+    "check_model_codec",
     "check_network",
     "check_presence",
     "check_protocol",

@@ -63,7 +63,7 @@ WHERE_IT_LEARNS: Mapping[type, tuple[str, ...]] = {
     LocalTraining: ("train",),
     ServerUpdate: ("weights", "step", "moved", "mean_of"),
     Codec: ("transmit",),
-    ModelCodec: ("arrived",),
+    ModelCodec: ("received",),
     Task: ("loss", "sums"),
     Data: ("load", "held"),
     Split: ("deal",),

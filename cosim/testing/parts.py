@@ -14,6 +14,7 @@ from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.tasks.task import Task
 from cosim.links.link import Link
+from cosim.links.model_codec import ModelCodec
 from cosim.names import client_name
 from cosim.protocols.protocol import Protocol
 from cosim.run_network import network_of
@@ -56,8 +57,6 @@ def check_link(link: Link) -> None:
         BrokenLaw: The first law that is broken.
     """
     check_carried(link)
-    if link.model_codec is not None:
-        check_model_code(link.model_codec)
     for direction in link.directions:
         check_in_small(**{f"{direction}link": link})
 
@@ -71,6 +70,17 @@ def check_codec(codec: Codec, system: System | None = None, network: Any = None)
     """
     check_code(codec)
     _check({"codec": codec}, system, network)
+
+
+@contract
+def check_model_codec(codec: ModelCodec) -> None:
+    """Check what a codec says of models on their way down, and the laws of runs with it.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    check_model_code(codec)
+    check_in_small(model_codec=codec)
 
 
 @contract

@@ -16,7 +16,7 @@ class Payloads:
     """Takes note of the loads of a run, and of what its clients carry."""
 
     def __init__(self, system: System) -> None:
-        self._codec, self._model_codec = system.codec, system.downlink.model_codec
+        self._codec, self._model_codec = system.codec, system.model_codec
         self._loads: dict[str, set[Payload]] = {"upload": set(), "download": set()}
         self._carried: dict[tuple[str, Payload], str] = {}
 

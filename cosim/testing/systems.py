@@ -81,9 +81,9 @@ def quiet_system(*, plays_rounds: bool = True, **parts: Any) -> System:
     system = attrs.evolve(quiet, **parts)
     if "downlink" in parts:
         return system
-    for downlink in (DOWN, attrs.evolve(DOWN, counts_in_round=False)):
+    for counts in (True, False):
         with suppress(ConfigurationError):
-            return attrs.evolve(system, downlink=downlink)
+            return attrs.evolve(system, downlink=DOWN, downloads_count=counts)
     return system
 
 

@@ -87,7 +87,7 @@ class Thin(cosim.Uncompressed):
         return 0.07 * num_values
 
 
-class ThinModel(cosim.BFloat16Model):
+class ThinModel(cosim.BFloat16):
     """Models of that."""
 
     def bits(self, num_values):

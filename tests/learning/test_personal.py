@@ -219,7 +219,7 @@ def served(**parts) -> dict[str, object]:
         served(server=cosim.FedAdam()),
         served(server=cosim.FedNova()),
         {"uplink": cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=1e6)), **served()},
-        {"downlink": cosim.Broadcast(model_codec=cosim.BFloat16Model()), **served()},
+        {"downlink": cosim.Broadcast(), "model_codec": cosim.BFloat16(), **served()},
         {
             "protocol": cosim.FedBuff(training=cosim.Clients(local=SGD)),
             "end": cosim.AfterVersions(num_versions=3),

@@ -84,8 +84,8 @@ def system(codec, **parts):
 def test_each_has_32_bits_up_and_down(codec):
     transfers = cosim.run(system(codec)).transfers
     assert set(transfers["payload_bits"]) == {CODECS[codec] + 32 * NUM_MOVING}
-    downlink = cosim.Unicast(model_codec=cosim.Float16Model())
-    transfers = cosim.run(system(codec, downlink=downlink)).transfers
+    coded = system(codec, downlink=cosim.Unicast(), model_codec=cosim.Float16())
+    transfers = cosim.run(coded).transfers
     down = transfers[transfers["direction"] == "down"]
     assert set(down["payload_bits"]) == {16 * NUM_PARAMETERS + 32 * NUM_MOVING}
 
@@ -123,7 +123,7 @@ def test_a_vote_moves_parameters_and_takes_the_mean_of_the_rest(learner):
 
 def test_a_downlink_rounds_parameters_alone(learner):
     model = mean([an_update(learner.initial_model(key=1))])
-    sent, received = learner.weights(model), learner.weights(ReceivedModel(model, cosim.BFloat16Model()))
+    sent, received = learner.weights(model), learner.weights(ReceivedModel(model, cosim.BFloat16()))
     for name, values in received.items():
         expected = sent[name] if name in MOVING else torch.tensor(sent[name]).bfloat16().float().numpy()
         np.testing.assert_array_equal(values, expected)

@@ -7,10 +7,10 @@ import torch
 
 import cosim
 from cosim import ConfigurationError, Never, run
-from cosim.testing import check_link, check_system, small_system
+from cosim.testing import check_model_codec, check_system, small_system
 
 NUM_VALUES = 12 * 8 + 8 * 4
-DOWN = cosim.Broadcast(bandwidth_hz=2e5, model_codec=cosim.BFloat16Model())
+DOWN = {"downlink": cosim.Broadcast(bandwidth_hz=2e5), "model_codec": cosim.BFloat16()}
 TRAINING = small_system().protocol.training
 
 
@@ -37,16 +37,16 @@ def standing(**changes) -> cosim.System:
 
 def test_clients_start_from_what_has_arrived():
     """Nobody moves, so what comes back is the rounded model; without a codec it is the model."""
-    sent, as_it_was = learned(standing(downlink=DOWN)), learned(standing())
+    sent, as_it_was = learned(standing(**DOWN)), learned(standing())
     for name, values in as_it_was.items():
         assert not np.array_equal(values, rounded(values))
         np.testing.assert_allclose(sent[name], rounded(values), rtol=1e-6)
 
 
-@pytest.mark.parametrize("codec", [cosim.BFloat16Model(), cosim.Float16Model()])
+@pytest.mark.parametrize("codec", [cosim.BFloat16(), cosim.Float16()])
 def test_half_the_bits_go_down_and_all_of_them_up(codec):
-    down = attrs.evolve(DOWN, model_codec=codec)
-    result = run(attrs.evolve(small_system(), downlink=down, evaluation=Never()))
+    down = DOWN | {"model_codec": codec}
+    result = run(attrs.evolve(small_system(), **down, evaluation=Never()))
     bits = result.transfers.groupby("direction")["payload_bits"].unique()
     assert bits["down"].tolist() == [16 * NUM_VALUES]
     assert bits["up"].tolist() == [32 * NUM_VALUES]
@@ -56,8 +56,8 @@ def test_the_backhaul_carries_what_it_did():
     """Cells and cloud send each other 32 bits a value."""
     topology = cosim.Topology(backhaul_rate_bps=1e5)
     ends_s = [
-        run(attrs.evolve(small_system(), downlink=down, topology=topology, evaluation=Never())).spans
-        for down in (attrs.evolve(DOWN, model_codec=None), DOWN)
+        run(attrs.evolve(small_system(), **down, topology=topology, evaluation=Never())).spans
+        for down in (DOWN | {"model_codec": None}, DOWN)
     ]
     lasts_s = [
         (spans["end_s"] - spans["start_s"])[spans["node"].str.startswith("edge")].to_numpy()
@@ -75,15 +75,15 @@ def test_the_backhaul_carries_what_it_did():
     ids=["Hist", "FedAdam"],
 )
 def test_runs_with_rounded_models_keep_the_laws(protocol):
-    check_system(attrs.evolve(small_system(), protocol=protocol, downlink=DOWN))
+    check_system(attrs.evolve(small_system(), protocol=protocol, **DOWN))
 
 
 def test_asynchronous_clients_may_have_rounded_models_too():
     protocol = cosim.FedBuff(
         num_updates=2, training=cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5))
     )
-    down = cosim.Unicast(model_codec=cosim.Float16Model())
-    check_system(attrs.evolve(small_system(plays_rounds=False), protocol=protocol, downlink=down))
+    down = {"downlink": cosim.Unicast(), "model_codec": cosim.Float16()}
+    check_system(attrs.evolve(small_system(plays_rounds=False), protocol=protocol, **down))
 
 
 def test_a_change_is_one_since_what_was_sent():
@@ -92,7 +92,7 @@ def test_a_change_is_one_since_what_was_sent():
     system = attrs.evolve(
         small_system(plays_rounds=False), protocol=cosim.FedBuff(num_updates=2, training=still)
     )
-    coarse = attrs.evolve(system, downlink=cosim.Unicast(model_codec=cosim.BFloat16Model()))
+    coarse = attrs.evolve(system, downlink=cosim.Unicast(), model_codec=cosim.BFloat16())
     for name, values in learned(system).items():
         np.testing.assert_allclose(learned(coarse)[name], values, rtol=1e-6)
 
@@ -109,22 +109,23 @@ def test_what_is_mixed_in_has_been_rounded(cells):
         protocol=cosim.FedAsync(training=still, share=0.75, staleness=cosim.Constant()),
         end=cosim.AfterVersions(num_versions=1),
     )
-    coarse = attrs.evolve(system, downlink=cosim.Unicast(model_codec=cosim.BFloat16Model()))
+    coarse = attrs.evolve(system, downlink=cosim.Unicast(), model_codec=cosim.BFloat16())
     for name, values in learned(system).items():
         expected = 0.25 * values + 0.75 * rounded(values)
         np.testing.assert_allclose(learned(coarse)[name], expected, rtol=1e-6)
 
 
-def test_the_downlink_keeps_its_contract():
-    check_link(DOWN)
+def test_model_codecs_keep_their_contract():
+    check_model_codec(cosim.BFloat16())
 
 
 def test_what_is_no_model_is_not_rounded():
     with pytest.raises(
-        ConfigurationError, match=r"BFloat16Model changes models, and Vhfl sends more than a m"
+        ConfigurationError,
+        match=r"model_codec = 'BFloat16': changes models, and Vhfl sends more than",
     ):
         attrs.evolve(
-            small_system(), protocol=cosim.Vhfl(), downlink=cosim.Unicast(model_codec=cosim.BFloat16Model())
+            small_system(), protocol=cosim.Vhfl(), downlink=cosim.Unicast(), model_codec=cosim.BFloat16()
         )
 
 
@@ -139,7 +140,16 @@ class Forgetful(cosim.EdgeTraining):
 
 def test_a_protocol_that_sends_nothing_down_is_told():
     protocol = cosim.HFedAvg(training=Forgetful(local=cosim.Sgd(batch_size=5)))
-    with pytest.raises(
-        ConfigurationError, match=r"BFloat16Model changes those. Usual fix: model = cloud.sent_d"
-    ):
-        run(attrs.evolve(small_system(), protocol=protocol, downlink=DOWN))
+    with pytest.raises(ConfigurationError, match=r"BFloat16 changes those. Usual fix: model = cloud.sent_d"):
+        run(attrs.evolve(small_system(), protocol=protocol, **DOWN))
+
+
+def test_half_precision_is_one_class_for_both_ways():
+    both = attrs.evolve(small_system(), codec=cosim.BFloat16(), **DOWN, evaluation=Never())
+    assert set(run(both).transfers["payload_bits"]) == {16 * NUM_VALUES}
+    sums = cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=1e6))
+    run(attrs.evolve(both, codec=cosim.Uncompressed(), uplink=sums))
+    with pytest.raises(ConfigurationError, match=r"System.codec = 'BFloat16': .* over the air analog values"):
+        attrs.evolve(both, uplink=sums)
+    with pytest.raises(ConfigurationError, match=r"cycles_per_value = 2: has no effect in System.model_"):
+        attrs.evolve(both, model_codec=cosim.BFloat16(cycles_per_value=2.0))

@@ -138,7 +138,7 @@ KINDS_OF_WHAT_IS_OFF = {
     "battery": "Battery",
     "large_scale_redrawn": "CoherenceTime, EveryEdgeRound, EveryGlobalRound",
     "message_service": "Deterministic, Empirical, Erlang, Exponential, HyperExponential",
-    "model_codec": "BFloat16Model, Float16Model",
+    "model_codec": "BFloat16, Float16",
 }
 
 

@@ -34,7 +34,7 @@ def left_of_changes(codec: Codec, shape: tuple[int, ...]) -> float:
 
 def left_of_models(codec: ModelCodec, shape: tuple[int, ...]) -> float:
     """What a codec leaves of a model."""
-    return _left(codec.arrived, shape)
+    return _left(codec.received, shape)
 
 
 def _left(code: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> float:

@@ -31,9 +31,9 @@ with `keeps_state = True` in its class gets what it returned at the client's las
 empty at first: what was left out, for the next time. As with a rule of local training it is kept when the
 training has ended, also where the upload is lost.
 
-Scope and limitations: updates are coded, models are not: what a client downloads, unless its downlink codes
-it (`cosim.links.model_codec`), and what cells and cloud send each other, has 32 bits a value where the codec
-changes values (`model_bits`). Decoding takes no time.
+Scope and limitations: updates are coded, models are not: what a client downloads, unless a model codec
+changes it (`cosim.links.model_codec`), and what cells and cloud send each other, has 32 bits a value where
+the codec changes values (`model_bits`). Decoding takes no time.
 Running statistics and other state are not coded: they arrive as they are, for 32 bits a value, which
 `cosim.servers.workload` adds. Frozen tensors and constants do not travel.
 

@@ -1,15 +1,22 @@
-"""Half precision: every value of a change is rounded to 16 bits.
+"""Half precision: every value of a change, or of a model on its way down, is rounded to 16 bits.
 
 bfloat16 has float32's range and 8 significant bits (relative error up to 2^-8); IEEE's binary16 has 11
 (2^-11), from 6.1e-5 to 65504: smaller values lose bits, below 3e-8 they are 0, and larger ones infinite.
 
-Scope and limitations: the change is rounded, not the weights; to the nearest, ties to even, so with a bias.
+Scope and limitations: to the nearest, ties to even, so with a bias. Of an update the change is rounded, not
+the weights. A small step may be lost where the model is rounded in every round.
+
+Usage::
+
+    System(codec=BFloat16(), model_codec=BFloat16())
 """
 
-from typing import TYPE_CHECKING
+from abc import ABC
+from typing import TYPE_CHECKING, Any
 
-from cosim.configuration import configuration
+from cosim.configuration import configuration, refuse
 from cosim.learning.codecs.flat import FlatCodec
+from cosim.links.model_codec import ModelCodec
 
 if TYPE_CHECKING:
     import torch
@@ -17,8 +24,16 @@ if TYPE_CHECKING:
 
 
 @configuration
-class BFloat16(FlatCodec):
-    """Values of 16 bits: a sign, 8 bits of exponent, 7 of fraction."""
+class HalfPrecision(FlatCodec, ModelCodec, ABC):
+    """Base of the values of 16 bits, of updates and of models."""
+
+    def fit(self, system: Any) -> None:
+        """Refuse what cannot be: as a codec of models only cycles, which servers do not count."""
+        if system.model_codec is not self:
+            super().fit(system)
+        elif self.cycles_per_value:
+            rule = "has no effect in System.model_codec: what servers compute is not counted"
+            raise refuse(type(self), "cycles_per_value", self.cycles_per_value, rule, "0")
 
     def bits(self, num_values: float) -> float:
         """16 for each; no header."""
@@ -26,17 +41,22 @@ class BFloat16(FlatCodec):
 
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
         """Every value rounded."""
-        return change_D.bfloat16().float()
+        return self.received(change_D)
 
 
 @configuration
-class Float16(FlatCodec):
+class BFloat16(HalfPrecision):
+    """Values of 16 bits: a sign, 8 bits of exponent, 7 of fraction."""
+
+    def received(self, values: "Tensor") -> "Tensor":
+        """Every value rounded."""
+        return values.bfloat16().float()
+
+
+@configuration
+class Float16(HalfPrecision):
     """Values of 16 bits: a sign, 5 bits of exponent, 10 of fraction. [IEEE 754, binary16]"""
 
-    def bits(self, num_values: float) -> float:
-        """16 for each; no header."""
-        return num_values * 16.0
-
-    def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
+    def received(self, values: "Tensor") -> "Tensor":
         """Every value rounded."""
-        return change_D.half().float()
+        return values.half().float()

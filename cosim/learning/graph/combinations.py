@@ -94,7 +94,7 @@ class ReceivedModel(PendingModel):
     ) -> "Weights":
         exact = shape.moving
         return {
-            name: values if name in exact else self.codec.arrived(values)
+            name: values if name in exact else self.codec.received(values)
             for name, values in models[0].items()
         }
 

@@ -20,7 +20,6 @@ import numpy as np
 
 from cosim.configuration import configuration, field, positive, refuse
 from cosim.links.link import Cell, Job, Link
-from cosim.links.model_codec import ModelCodec
 from cosim.radio.fading import Fading, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
@@ -40,18 +39,12 @@ class BaseStation(Link, ABC):
         fading: How channels vary around their mean. [no source]
         tx_power_w: Transmit power of an edge server, with which a link budget begins; none: the SNR is given.
             [no source]
-        model_codec: What models are on their way down; none: they arrive as they are, with bits by
-            System.codec. [no source]
-        counts_in_round: Whether an edge round's deadline, its first so many and energy budgets count the
-            downloads; else all have received before the round's clock starts. [no source]
     """
 
     directions: ClassVar[tuple[str, ...]] = (DOWN,)
     link: Propagation = GivenSnr()
     fading: Fading = Rayleigh()
     tx_power_w: float | None = field(positive, default=None)
-    model_codec: ModelCodec | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
-    counts_in_round: bool = True  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __attrs_post_init__(self) -> None:
         kind, link = type(self).__name__, type(self.link).__name__

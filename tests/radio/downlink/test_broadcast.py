@@ -130,7 +130,7 @@ def test_who_leaves_does_not_shorten_it():
             r"Broadcast: HFedAvg gives clients their jobs one by one",
         ),
         ({"protocol": cosim.Vhfl()}, r"Broadcast: Vhfl sends each client something of its own.*Unicast"),
-        ({"protocol": cosim.RawHfl()}, r"RawHfl plans how long jobs take.*counts_in_round = false"),
+        ({"protocol": cosim.RawHfl()}, r"RawHfl plans how long jobs take.*downloads_count = false"),
     ],
 )
 def test_protocols_that_want_no_broadcast_are_refused(changes, message):

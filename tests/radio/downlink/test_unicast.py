@@ -78,7 +78,7 @@ def test_a_round_may_begin_when_all_have_received():
     deadline_s = 1.01 * float((without["end_s"] - without["start_s"]).max())
     system = small_system(cosim.Deadline(after_s=deadline_s))
     assert set(timed(system, downlink=STILL).fates["outcome"]) == {"deadline"}
-    free = timed(system, downlink=attrs.evolve(STILL, counts_in_round=False))
+    free = timed(system, downlink=STILL, downloads_count=False)
     assert set(free.fates["outcome"]) == {"done"}
     trained = free.spans[(free.spans["activity"] == "train") & (free.spans["job"] == 0)]
     received = down(free)[down(free)["job"] == 0]
@@ -93,9 +93,8 @@ def test_a_round_that_does_not_count_it_counts_its_energy_in_no_budget():
     """A client with a budget for training and sending alone does both, and receives for more."""
     devices = cosim.DrawnDevices(receive_w=1000.0)
     protocol = cosim.RawHfl(deadline_s=5.0, num_edge_rounds=1, local=cosim.Sgd(batch_size=5))
-    downlink = attrs.evolve(STILL, counts_in_round=False)
     system = attrs.evolve(small_system(), devices=devices, protocol=protocol)
-    plain, with_down = timed(system), timed(system, downlink=downlink)
+    plain, with_down = timed(system), timed(system, downlink=STILL, downloads_count=False)
     assert set(plain.fates["outcome"]) == set(with_down.fates["outcome"]) == {"done"}
     spent = with_down.spans[with_down.spans["activity"] == "receive"]
     spent = spent[spent["job"] >= 0]
@@ -118,15 +117,24 @@ def test_clients_one_by_one_share_the_band_of_those_who_may_be_at_work():
 
 
 @pytest.mark.parametrize(
-    ("downlink", "protocol", "message"),
+    ("changes", "protocol", "message"),
     [
-        ({"counts_in_round": False}, cosim.FedBuff(), r"Unicast: with counts_in_round = false clients of an"),
+        (
+            {"downloads_count": False},
+            cosim.FedBuff(),
+            r"downloads_count = False: clients of an edge round wait",
+        ),
+        (
+            {"downlink": cosim.Instantaneous(), "downloads_count": False},
+            cosim.HFedAvg(),
+            r"downloads_count = False: has no effect with downlink = Instantaneous",
+        ),
         ({}, cosim.RawHfl(), r"Unicast: RawHfl plans how long jobs take, and no plan"),
     ],
 )
-def test_protocols_that_cannot_are_refused(downlink, protocol, message):
+def test_protocols_that_cannot_are_refused(changes, protocol, message):
     with pytest.raises(ConfigurationError, match=message):
-        attrs.evolve(small_system(), downlink=attrs.evolve(STILL, **downlink), protocol=protocol)
+        attrs.evolve(small_system(), **{"downlink": STILL, "protocol": protocol} | changes)
 
 
 def test_sums_are_no_downlink():

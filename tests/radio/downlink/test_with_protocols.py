@@ -46,36 +46,37 @@ SYSTEMS = {
     **ONE_BY_ONE,
 }
 DOWNLINKS = {
-    "broadcast": cosim.Broadcast(bandwidth_hz=2e5),
-    "broadcast first": cosim.Broadcast(bandwidth_hz=2e5, counts_in_round=False),
-    "unicast": cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5)),
-    "unicast first": cosim.Unicast(sharing=cosim.RedividedShares(bandwidth_hz=2e5), counts_in_round=False),
+    "broadcast": (cosim.Broadcast(bandwidth_hz=2e5), True),
+    "broadcast first": (cosim.Broadcast(bandwidth_hz=2e5), False),
+    "unicast": (cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5)), True),
+    "unicast first": (cosim.Unicast(sharing=cosim.RedividedShares(bandwidth_hz=2e5)), False),
 }
 
 
-def refusal(name: str, downlink: cosim.Link) -> str | None:
-    """What the downlink says; None: it runs."""
+def refusal(name: str, downlink: cosim.Link, counts: bool) -> str | None:
+    """What a system says; None: it runs."""
+    where = rf"System.downlink = {type(downlink).__name__}.*"
     if isinstance(downlink, cosim.Broadcast):
         if name in ONE_BY_ONE:
-            return "gives clients their jobs one by one"
+            return where + "gives clients their jobs one by one"
         if name == "Vhfl":
-            return "sends each client something of its own"
-    if name in PLANNING and downlink.counts_in_round:
-        return "plans how long jobs take, and no plan knows how long a download does"
-    if name in ONE_BY_ONE and not downlink.counts_in_round:
-        return "with counts_in_round = false clients of an edge round wait"
+            return where + "sends each client something of its own"
+    if name in PLANNING and counts:
+        return where + "plans how long jobs take, and no plan knows how long a download does"
+    if name in ONE_BY_ONE and not counts:
+        return "System.downloads_count = False: clients of an edge round wait for each other"
     return None
 
 
 @pytest.mark.parametrize("downlink", DOWNLINKS)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_it_runs_or_is_refused(name, downlink):
-    part = DOWNLINKS[downlink]
-    if (why := refusal(name, part)) is not None:
-        with pytest.raises(ConfigurationError, match=rf"System.downlink = {type(part).__name__}.*{why}"):
-            attrs.evolve(SYSTEMS[name], downlink=part)
+    part, counts = DOWNLINKS[downlink]
+    if (why := refusal(name, part, counts)) is not None:
+        with pytest.raises(ConfigurationError, match=why):
+            attrs.evolve(SYSTEMS[name], downlink=part, downloads_count=counts)
         return
-    system = attrs.evolve(SYSTEMS[name], downlink=part, evaluation=Never())
+    system = attrs.evolve(SYSTEMS[name], downlink=part, downloads_count=counts, evaluation=Never())
     found, shuffled = cosim.run(system), cosim.run(system, shuffle_ties=1)
     for law in LAWS:
         law(found)
@@ -89,14 +90,14 @@ def test_it_runs_or_is_refused(name, downlink):
 @pytest.mark.parametrize(("name", "factor"), [("HFedAvg", 1.0), ("Hist", 0.5), ("SCAFFOLD", 2.0)])
 def test_bits_are_those_of_the_workload(name, factor):
     """Of two cells with half of the hidden units each, and of a model with its control variate."""
-    system = attrs.evolve(SYSTEMS[name], downlink=DOWNLINKS["broadcast"], evaluation=Never())
+    system = attrs.evolve(SYSTEMS[name], downlink=DOWNLINKS["broadcast"][0], evaluation=Never())
     sent = cosim.run(system).transfers.groupby("direction")["payload_bits"].unique()
     assert [*sent["down"], *sent["up"]] == [factor * 32 * (12 * 8 + 8 * 4)] * 2
 
 
 def test_outputs_come_with_the_weights_of_a_vertical_network():
     """As many values down as up: an output for each sample, and the gradient with respect to it."""
-    system = attrs.evolve(SYSTEMS["Vhfl"], downlink=DOWNLINKS["unicast"], evaluation=Never())
+    system = attrs.evolve(SYSTEMS["Vhfl"], downlink=DOWNLINKS["unicast"][0], evaluation=Never())
     result = cosim.run(system)
     sizes = result.transfers.groupby(["client", "direction"])["payload_bits"].unique().unstack()
     assert sizes["down"].tolist() == sizes["up"].tolist()
