@@ -47,7 +47,7 @@ from cosim.devices.training_time import (
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
 from cosim.instants import deadline_after, instant_after
-from cosim.learning.codecs.codec import Codec, Uncompressed
+from cosim.learning.codecs.codec import Codec
 from cosim.learning.codecs.error_feedback import ErrorFeedback
 from cosim.learning.codecs.flat import FlatCodec
 from cosim.learning.codecs.half_precision import BFloat16, Float16
@@ -56,6 +56,7 @@ from cosim.learning.codecs.majority_vote import MajorityVote
 from cosim.learning.codecs.qsgd import Qsgd
 from cosim.learning.codecs.signs import Signs
 from cosim.learning.codecs.sparse import RandomK, TopK
+from cosim.learning.codecs.uncompressed import Uncompressed
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.optimisers import Adam, Momentum
 from cosim.learning.local_training.scaffold import Scaffold
@@ -68,11 +69,14 @@ from cosim.learning.schedules.schedule import Rate, Schedule
 from cosim.learning.schedules.warm_up import WarmUp
 from cosim.learning.server_updates.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
 from cosim.learning.server_updates.fed_nova import FedNova
-from cosim.learning.server_updates.server_update import Mean, MeanBySamples, ServerUpdate
+from cosim.learning.server_updates.means import Mean, MeanBySamples
+from cosim.learning.server_updates.server_update import ServerUpdate
+from cosim.learning.tasks.classification import Classification
 from cosim.learning.tasks.metric import Answers, Metric
 from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1, PersonalAccuracy
 from cosim.learning.tasks.next_token import NextToken
-from cosim.learning.tasks.task import Classification, Regression, Task
+from cosim.learning.tasks.regression import Regression
+from cosim.learning.tasks.task import Task
 from cosim.links.carried import SteadyUpload
 from cosim.links.instantaneous import Instantaneous
 from cosim.links.link import CellLink, Course, KnownLink, Link
@@ -96,7 +100,8 @@ from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal
 from cosim.protocols.time_triggered import TimeTriggered
 from cosim.protocols.trainers import Cells, Clients, Trainers
 from cosim.protocols.vhfl import Vhfl
-from cosim.queueing.discipline import Discipline, FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
+from cosim.queueing.discipline import Discipline
+from cosim.queueing.disciplines import FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.paths import OwnPaths, Paths, SharedPath
 from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
@@ -129,7 +134,8 @@ from cosim.selection.proportional_fair import ProportionalFair
 from cosim.selection.selection import Everyone, Selection, SomeClients
 from cosim.servers.asynchronous.staleness import Constant, Hinge, Polynomial, Staleness
 from cosim.servers.asynchronous.starts import ConstantConcurrency, Dispatched, PoissonStarts, Restarts, Starts
-from cosim.servers.end import AfterRounds, AfterSeconds, AfterTarget, AfterUpdates, AfterVersions, End
+from cosim.servers.end import End
+from cosim.servers.ends import AfterRounds, AfterSeconds, AfterTarget, AfterUpdates, AfterVersions
 from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
 from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Simulation

@@ -29,7 +29,8 @@ from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.devices.cycles import Cycles, CyclesPerStep
 from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
-from cosim.learning.codecs.codec import Codec, Uncompressed
+from cosim.learning.codecs.codec import Codec
+from cosim.learning.codecs.uncompressed import Uncompressed
 from cosim.learning.schedules.schedule import check_schedules
 from cosim.learning.tasks.task import Task
 from cosim.links.fitting import check_links
@@ -39,7 +40,8 @@ from cosim.links.model_codec import ModelCodec
 from cosim.protocols.hist import Hist
 from cosim.protocols.protocol import Protocol
 from cosim.radio.radio import Radio
-from cosim.servers.end import AfterRounds, End
+from cosim.servers.end import End
+from cosim.servers.ends import AfterRounds
 from cosim.servers.evaluation_times import EvaluationTimes, EveryVersions
 from cosim.shown import in_a_line, table
 from cosim.topology.topology import Topology, even_cells

@@ -22,7 +22,7 @@ from torch import nn
 import cosim
 from cosim.configuration import configuration, field, positive
 from cosim.learning.graph.combinations import mean
-from cosim.links.carried import SteadyUploads
+from cosim.radio.sharing.band import Band
 from cosim.radio.sharing.shares import FixedBand
 from cosim.testing import (
     BrokenLaw,
@@ -92,21 +92,9 @@ class LoudArrays(cosim.Rayleigh):
         return lambda job: 4.0 * gains(job)
 
 
-@configuration
-class WideArrays(cosim.FixedShares):
-    def bands(self, sim, num_cells):
-        return [WideBand(sim, self.bandwidth_hz) for _ in range(num_cells)]
-
-
-class WideBand(FixedBand):
-    def uploads(self, begins_s, payload, rates):
-        return SteadyUploads(begins_s, int(payload.bits), rates.in_hz(2.0 * self.share_hz(5)))
-
-
 ON_ONE_CLOCK = {
     "cycles": in_small(cycles=HalfCycles()),
     "gains": in_radio(fading=LoudArrays()),
-    "band": in_radio(sharing=WideArrays(bandwidth_hz=1e6)),
 }
 
 
@@ -195,9 +183,15 @@ class HalfBand(cosim.FixedShares):
         return [HalfBandOfCell(sim, self.bandwidth_hz) for _ in range(num_cells)]
 
 
-class HalfBandOfCell(FixedBand):
+class HalfBandOfCell(Band):
+    def __init__(self, sim, bandwidth_hz):
+        self.sim, self.bandwidth_hz = sim, bandwidth_hz
+
+    def share_hz(self, num_clients):
+        return self.bandwidth_hz / num_clients
+
     def open(self, client, channel, payload, block):
-        return super().open(client, channel, payload._replace(bits=payload.bits / 2), block)
+        return cosim.SteadyUpload(self.sim, payload.bits / 2, channel.rate_bps(self.share_hz(1), block))
 
 
 @configuration
@@ -207,12 +201,12 @@ class Known(cosim.FixedShares):
     factor: float = field(positive, default=1000.0)
 
     def bands(self, sim, num_cells):
-        return [KnownBand(sim, self.bandwidth_hz, self.factor) for _ in range(num_cells)]
+        return [KnownBand(self.bandwidth_hz, self.factor) for _ in range(num_cells)]
 
 
 class KnownBand(FixedBand):
-    def __init__(self, sim, bandwidth_hz, factor):
-        super().__init__(sim, bandwidth_hz)
+    def __init__(self, bandwidth_hz, factor):
+        super().__init__(bandwidth_hz)
         self.factor = factor
 
     def upload_s(self, channel, payload, block, num_clients):

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from cosim.configuration import ConfigurationError
 from cosim.data.loading import load
-from cosim.learning.tasks.task import Task, task_for
+from cosim.learning.tasks.suggested import task_for
+from cosim.learning.tasks.task import Task
 from cosim.records import Measure
 from cosim.system import System
 

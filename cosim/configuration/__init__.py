@@ -2,8 +2,9 @@
 
 from cosim.configuration.asks import Ask, Lack, Word, check_asks
 from cosim.configuration.calls import checked_call
+from cosim.configuration.claims import Claims, said_of
 from cosim.configuration.fields import configuration, field
-from cosim.configuration.forms import Forms, for_each, form_of, one_of
+from cosim.configuration.forms import Forms, for_each, form_of, gives, one_of
 from cosim.configuration.functions import (
     check_named,
     loaded,
@@ -51,6 +52,7 @@ __all__ = [
     "HELPERS",
     "KIND",
     "Ask",
+    "Claims",
     "ConfigurationError",
     "Forms",
     "Lack",
@@ -78,6 +80,7 @@ __all__ = [
     "form_of",
     "from_dict",
     "full_path",
+    "gives",
     "is_configuration",
     "kind_of",
     "kinds_of",
@@ -101,6 +104,7 @@ __all__ = [
     "paths_of",
     "positive",
     "refuse",
+    "said_of",
     "stand_for",
     "takes",
     "takes_number",

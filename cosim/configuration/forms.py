@@ -9,6 +9,11 @@ What the port itself defines is a default, or derived from what a kind gives. A 
 two forms, by itself, by a base or by a mixin, cannot be made: one clock would bypass one of them. A class
 that gives none is a base for others, and has no instances. What wraps another part of its port names the
 field (`wraps`), passes the methods on, and has the form of what it wraps (`form_of`).
+
+A form without methods is that of the classes that give none of the others: what the port defines is enough::
+
+    class Task(Port):
+        forms = one_of(cross_entropy=(), loss=("loss",))
 """
 
 from collections.abc import Callable, Mapping
@@ -56,7 +61,7 @@ class Forms:
                 "one, and the other follows from it. Usual fix: leave one of them out, or derive from "
                 f"{_port(cls).__name__}."
             )
-        cls.form = next(iter(given), None)
+        cls.form = next(iter(given), next((form for form, methods in cls.forms.items() if not methods), None))
 
     def __new__(cls, *_args: Any, **_fields: Any) -> Any:
         if cls.forms and cls.form is None and cls.wraps is None:
@@ -71,6 +76,12 @@ class Forms:
 def form_of(part: Forms) -> str | None:
     """The form of a part, or of what it wraps."""
     return part.form if part.wraps is None else form_of(getattr(part, part.wraps))
+
+
+def gives(part: Forms, *methods: str, below: type | None = None) -> bool:
+    """Whether a part's class gives one of these methods in place of that of its port, or of another base."""
+    kind = type(part)
+    return any(getattr(kind, name) is not getattr(below or _port(kind), name) for name in methods)
 
 
 def _port(cls: type) -> type:

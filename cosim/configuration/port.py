@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import attrs
 
 from cosim.configuration.asks import Ask, Lack
+from cosim.configuration.claims import Claims
 from cosim.configuration.fields import configuration
 from cosim.configuration.forms import Forms
 from cosim.configuration.kinds import is_configuration
@@ -19,7 +20,7 @@ from cosim.configuration.shortcuts import Shortcuts
 
 
 @configuration
-class Port(Shortcuts, Forms):
+class Port(Claims, Shortcuts, Forms):
     """Base of the ports.
 
     Attributes:

@@ -39,7 +39,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, Port, configuration, stand_for
+from cosim.configuration import ConfigurationError, Port, configuration, said_of
 from cosim.data.dataset import Dataset
 from cosim.simulation import Simulation
 
@@ -48,7 +48,7 @@ from cosim.simulation import Simulation
 class Data(Port, ABC):
     """What is learned, and who holds which samples."""
 
-    shortcuts = stand_for(outline=("load",))
+    claims = said_of(outline=("load",))
 
     @property
     def outline(self) -> Dataset | None:

@@ -80,7 +80,8 @@ from cosim.learning.probe.rule import check_rule
 from cosim.learning.probe.task import check_task
 from cosim.learning.resolver import Resolver
 from cosim.learning.slices import Slices
-from cosim.learning.tasks.task import Task, task_for
+from cosim.learning.tasks.suggested import task_for
+from cosim.learning.tasks.task import Task
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.workers import MOST_WORKERS, Workers, num_cores, one_torch_thread
 from cosim.records import Measure

@@ -25,7 +25,8 @@ from cosim.learning.network.ready import check_shapes
 from cosim.learning.network.weights import lacks_values, own_copy
 from cosim.learning.probe.buffers import shape_of
 from cosim.learning.probe.network import check_outputs
-from cosim.learning.tasks.task import Task, task_for
+from cosim.learning.tasks.suggested import task_for
+from cosim.learning.tasks.task import Task
 
 
 class NothingLearned(Learner):

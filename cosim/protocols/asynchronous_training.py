@@ -23,7 +23,8 @@ from cosim.protocols.fedbuff import FedBuff
 from cosim.servers.asynchronous.server import AsynchronousServer
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
-from cosim.servers.end import AfterVersions, End, Progress
+from cosim.servers.end import End, Progress
+from cosim.servers.ends import AfterVersions
 from cosim.servers.waiting import Waiting
 from cosim.simulation import Process, Simulation
 

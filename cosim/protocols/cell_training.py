@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from cosim.configuration import Port, configuration, stand_for
+from cosim.configuration import Port, configuration, said_of
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Part
 from cosim.servers.cloud import Cloud
@@ -15,7 +15,7 @@ from cosim.simulation import Process, Simulation
 class CellTraining(Port, ABC):
     """What one cell does from the model that it gets until it sends one back."""
 
-    shortcuts = stand_for(plays_common_rounds=("play",), num_jobs=("play",))
+    claims = said_of(plays_common_rounds=("play",), num_jobs=("play",))
 
     @property
     def waiting(self) -> Waiting:

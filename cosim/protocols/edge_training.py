@@ -23,7 +23,8 @@ from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.submodels import Part
-from cosim.learning.server_updates.server_update import Mean, ServerUpdate
+from cosim.learning.server_updates.means import Mean
+from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.links.link import Job
 from cosim.names import by_number
 from cosim.protocols.cell_training import CellTraining

@@ -15,7 +15,8 @@ from typing import Any
 from cosim.configuration import configuration, refuse
 from cosim.learning.graph.combinations import mean_of_models
 from cosim.learning.graph.pending import PendingModel
-from cosim.learning.server_updates.server_update import Mean, ServerUpdate
+from cosim.learning.server_updates.means import Mean
+from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.protocols.hierarchical import Hierarchical
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Process, Simulation

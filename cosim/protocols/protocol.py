@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from cosim.configuration import Port, configuration, stand_for
+from cosim.configuration import Port, configuration, said_of
 from cosim.servers.cloud import Cloud
 from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.servers.workload import Load
@@ -38,7 +38,7 @@ class Protocol(Port, ABC):
         plays_rounds: Whether it closes global rounds; a class says so.
     """
 
-    shortcuts = stand_for(jobs_per_round=("play",))
+    claims = said_of(jobs_per_round=("play",))
     plays_rounds: ClassVar[bool] = True
 
     @property

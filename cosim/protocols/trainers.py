@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from cosim.configuration import Port, at_least, configuration, field, lasting, stand_for
+from cosim.configuration import Port, at_least, configuration, field, lasting, said_of
 from cosim.devices.client import Assignment, Client
 from cosim.instants import instant_after
 from cosim.learning.local_training.local_training import LocalTraining
@@ -32,7 +32,7 @@ from cosim.simulation import Dropped, Process, Simulation
 class Trainers(Port, ABC):
     """Who trains for an asynchronous server."""
 
-    shortcuts = stand_for(plays_common_rounds=("of", "of_cell"))
+    claims = said_of(plays_common_rounds=("of", "of_cell"))
 
     @property
     def waiting(self) -> Waiting:

@@ -26,7 +26,8 @@ from cosim.configuration import ConfigurationError, at_least, configuration, fie
 from cosim.links.link import Cell, CellLink, Job, Link
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
-from cosim.queueing.discipline import Discipline, FirstComeFirstServed
+from cosim.queueing.discipline import Discipline
+from cosim.queueing.disciplines import FirstComeFirstServed
 from cosim.queueing.message import Message
 from cosim.queueing.paths import OwnPaths, Paths
 from cosim.queueing.service import HyperExponential, ServiceLaw

@@ -27,7 +27,8 @@ from typing import NamedTuple
 
 from cosim.configuration import at_least, not_negative, refuse
 from cosim.names import by_number
-from cosim.queueing.discipline import Discipline, FirstComeFirstServed, Queued
+from cosim.queueing.discipline import Discipline, Queued
+from cosim.queueing.disciplines import FirstComeFirstServed
 from cosim.queueing.message import Message
 from cosim.queueing.service import Durations, ServiceLaw
 from cosim.queueing.start import Start

@@ -9,7 +9,7 @@ Scope and limitations: cells do not disturb each other. The downlink is a part o
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -34,8 +34,10 @@ from cosim.radio.fading import BlockFading, Fading, GainsByJob, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Propagation
-from cosim.radio.sharing.band import Band, Rates, Sharing
+from cosim.radio.sharing.band import Band, Sharing
+from cosim.radio.sharing.senders import OfRound, SendersOfRound
 from cosim.radio.sharing.shares import FixedShares
+from cosim.radio.sharing.ways import way_of
 from cosim.records import UP
 from cosim.simulation import Simulation
 
@@ -129,6 +131,7 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
         self._powers_w = cell.tx_power_w
         self._channels: dict[str, BlockFading] = {}
         self._band, self._mean_snr, self._errors = band, mean_snr, errors
+        self._way = way_of(sim, band)
         self.num_at_once = band.num_at_once
 
     @property
@@ -180,14 +183,14 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Tell the band."""
-        self._band.begin_round(num_clients, ends_s)
+        self._way.begin_round(num_clients, ends_s)
 
     def start(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         """Begin an upload in the fading block of this instant."""
         if tx_power_w is None:
             tx_power_w = self._powers_w.item(self._place[client])
         block = self._fading_at(client).block(job)
-        return self._band.open(client, self.channel(client, tx_power_w, job), payload, block)
+        return self._way.open(self._place[client], self.channel(client, tx_power_w, job), payload, block)
 
     @cached_property
     def _gains(self) -> GainsByJob | None:
@@ -213,7 +216,8 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
         def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:
             return bandwidth_hz * bps_per_hz(self._snrs(places, powers_w, bandwidth_hz, job))
 
-        return self._band.uploads(begins_s, payload, Rates(rates_bps, self._mean_snr.form == "flat"))
+        senders = partial(OfRound, payload.bits, rates_bps, is_flat=self._mean_snr.form == "flat")
+        return self._way.uploads(begins_s, payload, SendersOfRound(rates_bps, senders))
 
     def snrs(self, places: Places, job: Job) -> NDArray[np.float64] | None:
         """SNR of some clients in the whole band, shape (participants,); None: not known as arrays."""
@@ -226,7 +230,7 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
         if passed_over(self):
             return ByEvents(None, passed_over(self))
         if self._gains is not None:
-            return ByEvents("sharing", passed_over(self._band))
+            return ByEvents("sharing", None)
         return ByEvents("fading", passed_over(self._fading))
 
     def _snrs(

@@ -62,7 +62,7 @@ IN_EVERY_RUN: Mapping[type, tuple[str, ...]] = {
 WHERE_IT_LEARNS: Mapping[type, tuple[str, ...]] = {
     LocalTraining: ("train",),
     ServerUpdate: ("weights", "step", "moved", "mean_of"),
-    Codec: ("transmit",),
+    Codec: ("transmit", "arrived"),
     ModelCodec: ("received",),
     Task: ("loss", "sums"),
     Data: ("load", "held"),

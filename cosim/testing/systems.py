@@ -26,7 +26,7 @@ from cosim.radio.sharing.shares import FixedShares
 from cosim.records import DONE
 from cosim.results import Result
 from cosim.running import run
-from cosim.servers.end import AfterRounds, AfterSeconds, AfterVersions
+from cosim.servers.ends import AfterRounds, AfterSeconds, AfterVersions
 from cosim.servers.evaluation_times import Never
 from cosim.servers.waiting import Deadline, WaitForAll, Waiting
 from cosim.system import System

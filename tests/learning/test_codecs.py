@@ -11,6 +11,7 @@ from torch import nn
 
 import cosim
 from cosim.configuration import ConfigurationError
+from cosim.learning.codecs.coding import row_of
 from cosim.testing import check_codec, small_system
 
 SHARE = cosim.KeptShare(share=0.1)
@@ -19,7 +20,7 @@ SHARE = cosim.KeptShare(share=0.1)
 def arrived(codec: cosim.FlatCodec, change: np.ndarray, seed: int = 1) -> np.ndarray:
     """What arrives of a row of values."""
     row = torch.tensor(change, dtype=torch.float32)
-    return codec.arrived(row, torch.Generator().manual_seed(seed)).numpy()
+    return row_of(codec, row, torch.Generator().manual_seed(seed)).numpy()
 
 
 DRAWS = 20_000

@@ -104,10 +104,10 @@ def test_a_rule_that_trains_one_by_one_and_together_cannot_be_made(kind):
 
 
 def test_a_loss_of_a_mixin_is_no_cross_entropy():
-    assert cosim.Classification.is_cross_entropy
-    assert cosim.NextToken.is_cross_entropy
-    assert not Indifferent.is_cross_entropy
-    assert not Unmoved.is_cross_entropy
+    assert cosim.Classification().is_cross_entropy
+    assert cosim.NextToken().is_cross_entropy
+    assert not Indifferent().is_cross_entropy
+    assert not Unmoved().is_cross_entropy
 
 
 class OnlyTheFirst:
@@ -144,22 +144,8 @@ class Halves(cosim.RandomK):
         return 0.5 * change_D
 
 
-class SmallSigns(cosim.Signs):
-    """Sends more than signs."""
-
-    def arrived(self, change_D, generator):
-        return change_D
-
-
 class FirstVote(OnlyTheFirst, cosim.MajorityVote):
     """Weighs votes."""
-
-
-class ThenBack(cosim.MajorityVote):
-    """Steps where a vote is all."""
-
-    def step(self, server):
-        return None
 
 
 def trained(**parts) -> cosim.HFedAvg:
@@ -174,16 +160,8 @@ def trained(**parts) -> cosim.HFedAvg:
             r"ErrorFeedback\.codec = .*Halves.*: what arrives is Halves\.arrived's",
         ),
         (
-            lambda: small(codec=SmallSigns(), protocol=trained(server=cosim.MajorityVote())),
-            "SmallSigns sends more than signs",
-        ),
-        (
             lambda: small(codec=cosim.Signs(), protocol=trained(server=FirstVote())),
-            r"FirstVote\.weights: MajorityVote counts votes and never asks it",
-        ),
-        (
-            lambda: small(codec=cosim.Signs(), protocol=trained(server=ThenBack())),
-            r"ThenBack\.step: MajorityVote counts votes and never asks it",
+            r"FirstVote: MajorityVote counts votes and weighs none",
         ),
         (
             lambda: small(protocol=trained(server=FirstAdam(mean=cosim.FedNova()))),
@@ -217,13 +195,27 @@ class Stepped:
             server.model[name] = values + torch.ones(())
 
 
-class Both(Stepped, Given):
-    """A step, more derived than what passes it over."""
+@pytest.mark.parametrize(
+    ("bases", "said"),
+    [
+        ((Stepped, Given), r"moved \(Given\.moved\)"),
+        ((Stepped, cosim.MajorityVote), r"step \(Stepped\.step\)"),
+        (
+            (type("Row", (), {"arrived": None}), cosim.Signs),
+            r"signs \(Signs\.step\) and row \(Row\.arrived\)",
+        ),
+        ((type("Own", (), {"transmit": None}), cosim.RandomK), r"row \(RandomK\.arrived\) and tensors"),
+    ],
+)
+def test_a_rule_with_two_ways_cannot_be_made(bases, said):
+    with pytest.raises(ConfigurationError, match=f"two forms.*{said}"):
+        type("Both", bases, {})
 
 
-def test_a_step_is_asked_before_an_older_way_to_move():
+def test_a_mixin_with_a_step_makes_a_rule_that_steps():
+    rule = type("Stepping", (Stepped, ServerUpdate), {})()
     learner = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
     asked = updates(learner, Sgd(batch_size=3))
-    moved, _ = Both().moved(asked[0].start, mean(asked), None, 1)
+    moved, _ = rule.moved(asked[0].start, mean(asked), None, 1)
     found, usual = learner.weights(moved), learner.weights(mean(asked))
     assert all(found[name] == pytest.approx(usual[name] + 1.0) for name in usual)

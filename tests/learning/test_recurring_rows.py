@@ -23,7 +23,7 @@ from cosim.learning.programs.descents import SgdStep
 from cosim.learning.programs.of_rule import program_of
 from cosim.learning.programs.recurring_rows import draws, train_on_rows
 from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.learning.tasks.task import Classification
+from cosim.learning.tasks.classification import Classification
 from cosim.learning.training_set import TrainingSet
 from cosim.learning.workers import one_torch_thread
 

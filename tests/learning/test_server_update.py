@@ -16,7 +16,8 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.sgd import Sgd
-from cosim.learning.server_updates.server_update import Mean, MeanBySamples, ServerUpdate
+from cosim.learning.server_updates.means import Mean, MeanBySamples
+from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.testing import small_system
 
 DATA = loaded(Synthetic())

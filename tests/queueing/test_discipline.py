@@ -12,14 +12,8 @@ from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
-from cosim.queueing.discipline import (
-    Discipline,
-    FirstComeFirstServed,
-    Impatient,
-    MessagesFirst,
-    PublicFirst,
-    Queue,
-)
+from cosim.queueing.discipline import Discipline, Queue
+from cosim.queueing.disciplines import FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
 from cosim.queueing.network import PublicNetwork
 from cosim.queueing.service import Deterministic, Exponential, HyperExponential
 from cosim.queueing.start import EmptyStart, StationaryStart

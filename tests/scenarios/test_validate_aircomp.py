@@ -32,8 +32,8 @@ def test_clock_and_closed_forms_agree(capsys: pytest.CaptureFixture[str]) -> Non
 
 def airtime_of_each(monkeypatch: Patch) -> None:
     """Updates one after the other, as without superposition."""
-    upload_s = BandOfSums.upload_s
-    monkeypatch.setattr(BandOfSums, "upload_s", lambda self, *where: 3.0 * upload_s(self, *where))
+    airtime_s = BandOfSums.airtime_s
+    monkeypatch.setattr(BandOfSums, "airtime_s", lambda self, payload: 3.0 * airtime_s(self, payload))
 
 
 def slower_cpu(monkeypatch: Patch) -> None:

@@ -44,8 +44,8 @@ def natural_logarithm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def band_divided_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = FixedBand.begin_round
-    monkeypatch.setattr(FixedBand, "begin_round", lambda self, number, ends_s: begin(self, number**2, ends_s))
+    steady_hz = FixedBand.steady_hz
+    monkeypatch.setattr(FixedBand, "steady_hz", lambda self, number: steady_hz(self, number**2))
 
 
 def theory_of_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,7 @@
 | ErrorFeedback | its codec's | its codec's; what is left out goes with the next |
 
 A codec with a method `transmit` changes what arrives: a plain torch function of the change that a client's
-training has made, tensor by tensor, before it is added to the start again
-(`cosim.learning.codecs.transmission.SentView`)::
+training has made, tensor by tensor, before it is added to the start again (`SentView`, below)::
 
     @configuration
     class ScaledSigns(Codec):
@@ -26,10 +25,11 @@ training has made, tensor by tensor, before it is added to the start again
             for values in sent.change.values():
                 values.sign_().mul_(size)
 
-One that takes the change as one row of values derives from `cosim.learning.codecs.flat.FlatCodec`. A codec
-with `keeps_state = True` in its class gets what it returned at the client's last training as `sent.state`,
-empty at first: what was left out, for the next time. As with a rule of local training it is kept when the
-training has ended, also where the upload is lost.
+One with `arrived` in its place takes the change as one row of values, and one with `step` sends signs alone
+(`cosim.learning.codecs.flat.FlatCodec` says what coding costs). A codec with `keeps_state = True` in its
+class gets what its `transmit` returned at the client's last training as `sent.state`, empty at first: what
+was left out, for the next time. As with a rule of local training it is kept when the training has ended, also
+where the upload is lost.
 
 Scope and limitations: updates are coded, models are not: what a client downloads, unless a model codec
 changes it (`cosim.links.model_codec`), and what cells and cloud send each other, has 32 bits a value where
@@ -41,14 +41,16 @@ Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.
 """
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from cosim.configuration import Port, at_least, configuration, field, stand_for
+from cosim.configuration import Port, configuration, one_of, said_of
 from cosim.links.payload import Payload
 from cosim.units import least_whole
 
 if TYPE_CHECKING:
-    from cosim.learning.codecs.transmission import SentView
+    import torch
+    from torch import Tensor
+
     from cosim.learning.network.submodels import NetworkShape
     from cosim.learning.network.weights import Weights
 
@@ -64,7 +66,8 @@ class Codec(Port, ABC):
         keeps_state: Whether what `transmit` returns is kept for the client's next update; a class says so.
     """
 
-    shortcuts = stand_for(relative_variance=("transmit", "arrived"), step=("transmit", "arrived"))
+    forms = one_of(uncoded=(), signs=("step",), row=("arrived",), tensors=("transmit",))
+    claims = said_of(relative_variance=("transmit", "arrived"))
     keeps_state: ClassVar[bool] = False
 
     @abstractmethod
@@ -83,6 +86,16 @@ class Codec(Port, ABC):
         """Make of a change what arrives of it, in place; returns what the client keeps."""
         raise NotImplementedError
 
+    def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
+        """What arrives of a change, as one row.
+
+        Args:
+            change_D: All its values, float32, shape (values,), the tensors one after the other, each rows
+                first; not to be changed.
+            generator: The source of what is drawn; it follows from the update's key.
+        """
+        raise NotImplementedError
+
     def relative_variance(self, num_values: int) -> float:
         """Bound of the mean of |what arrives - change|^2 / |change|^2, where a codec is unbiased; else 0."""
         return 0.0
@@ -95,7 +108,7 @@ class Codec(Port, ABC):
     @property
     def changes_values(self) -> bool:
         """Whether something else arrives than what was sent."""
-        return type(self).transmit is not Codec.transmit
+        return self.form != "uncoded"
 
     def check(self, shape: "NetworkShape") -> None:
         """Refuse a network whose updates cannot be coded, before the clock starts.
@@ -113,17 +126,19 @@ class Codec(Port, ABC):
         return Payload(num_values, least_whole(self.model_bits(num_values)))
 
 
-@configuration
-class Uncompressed(Codec):
-    """Every value by itself.
+class SentView(Protocol):
+    """What a codec is given of one update; all tensors are its own.
 
     Attributes:
-        bits_per_parameter: Bits of a value; fewer shorten the upload, and learning stays in float32. [HIST
-            journal, Section VI-B: a network of 0.91 MB; 32 is inferred]
+        client: Name of who sends it.
+        start: Name -> values that the training started from, of trained parameters and companions.
+        change: Name -> what training has added to them; what it holds at the end arrives.
+        state: Name -> what `transmit` returned the last time; empty at first.
+        generator: The source of what is drawn; it follows from the update's key.
     """
 
-    bits_per_parameter: int = field(at_least(1), default=32)
-
-    def bits(self, num_values: float) -> float:
-        """As many for each."""
-        return num_values * self.bits_per_parameter
+    client: str
+    start: "Weights"
+    change: "Weights"
+    state: "Weights"
+    generator: "torch.Generator"

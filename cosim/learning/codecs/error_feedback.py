@@ -21,13 +21,12 @@ Algorithm 2; division: Beznosikov, Horvath, Richtarik, Safaryan, arXiv 2002.1241
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cosim.configuration import configuration, refuse
-from cosim.learning.codecs.codec import Codec
+from cosim.learning.codecs.codec import Codec, SentView
 from cosim.learning.codecs.flat import refuse_sums
 from cosim.learning.codecs.sparse import TopK
 from cosim.learning.network.submodels import NetworkShape
 
 if TYPE_CHECKING:
-    from cosim.learning.codecs.transmission import SentView
     from cosim.learning.network.weights import Weights
 
 
@@ -47,7 +46,7 @@ class ErrorFeedback(Codec):
         kind = type(self.codec).__name__
         if not self.codec.changes_values:
             raise refuse("ErrorFeedback", "codec", kind, f"{kind} leaves nothing out", f"{kind} itself")
-        if method := self.codec.passed_over.get("relative_variance"):
+        if method := self.codec.void.get("relative_variance"):
             rule = f"what arrives is {method}'s, and its relative_variance that of another class"
             raise refuse("ErrorFeedback", "codec", kind, rule, f"relative_variance in {kind}; 0.0 if biased")
         if self.codec.keeps_state:
@@ -77,11 +76,13 @@ class ErrorFeedback(Codec):
         """The codec's."""
         return self.codec.cycles(num_values)
 
-    def transmit(self, sent: "SentView") -> "Weights":
+    def transmit(self, sent: SentView) -> "Weights":
         """Code the change and what was left out; returns what is left out now."""
+        from cosim.learning.codecs.coding import code
+
         wanted = {name: values + sent.state.get(name, 0.0) for name, values in sent.change.items()}
         sent.change = {name: values.clone() for name, values in wanted.items()}
-        self.codec.transmit(sent)
+        code(self.codec, sent)
         divisor = 1.0 + self.codec.relative_variance(sum(values.numel() for values in wanted.values()))
         for values in sent.change.values():
             values.div_(divisor)

@@ -15,7 +15,7 @@ Source: Bernstein et al., "signSGD", ICML 2018, arXiv 1802.04434, Algorithm 3.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cosim.configuration import ConfigurationError, configuration, refuse
+from cosim.configuration import ConfigurationError, configuration, gives, refuse
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.server_updates.server_update import ServerUpdate
@@ -30,13 +30,11 @@ class MajorityVote(ServerUpdate):
 
     def fit(self, system: Any) -> None:
         """Refuse updates that are more than signs, and methods that no vote asks."""
-        kind = type(self)
-        for name in ("weights", "mean_of", "step"):
-            if getattr(kind, name) is not getattr(ServerUpdate, name):
-                raise ConfigurationError(
-                    f"{kind.__name__}.{name}: MajorityVote counts votes and never asks it. Usual fix: a "
-                    "class below ServerUpdate."
-                )
+        if gives(self, "weights", "mean_of"):
+            raise ConfigurationError(
+                f"{type(self).__name__}: MajorityVote counts votes and weighs none. Usual fix: a class below "
+                "ServerUpdate."
+            )
         if system.codec.step is None:
             kind = type(system.codec).__name__
             rule = f"{kind} sends more than signs, and MajorityVote counts signs"

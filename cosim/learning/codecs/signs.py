@@ -11,14 +11,8 @@ Source: Bernstein, Wang, Azizzadenesheli, Anandkumar, "signSGD", ICML 2018, arXi
 the change by several local steps where there it is of one gradient.
 """
 
-from typing import TYPE_CHECKING
-
 from cosim.configuration import configuration, field, positive
 from cosim.learning.codecs.flat import FlatCodec
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
 
 
 @configuration
@@ -39,7 +33,3 @@ class Signs(FlatCodec):
     def bits(self, num_values: float) -> float:
         """One for each; no header."""
         return num_values
-
-    def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
-        """The step, up or down."""
-        return change_D.new_full(change_D.shape, self.step_size).where(change_D >= 0.0, -self.step_size)

@@ -6,22 +6,13 @@ import torch
 from torch import Tensor
 
 from cosim.configuration import ConfigurationError
+from cosim.learning.codecs.coding import code, names_of
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.weights import Weights
 from cosim.learning.own_functions import generator, kept_copies, without_shared_draws
 
 
-class SentView:
-    """What a codec is given of one update; all tensors are its own.
-
-    Attributes:
-        client: Name of who sends it.
-        start: Name -> values that the training started from, of trained parameters and companions.
-        change: Name -> what training has added to them; what it holds at the end arrives.
-        state: Name -> what `transmit` returned the last time; empty at first.
-        generator: The source of what is drawn; it follows from the update's key.
-    """
-
+class _Sent:
     def __init__(self, update: PendingUpdate, start: Weights, change: Weights) -> None:
         kept = {} if update.codec_state is None else update.codec_state.settled
         self.client, self.change = update.client, change
@@ -44,14 +35,14 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
         for name, values_C in weights_C.items()
     }
     learned = {name: values_C[client] - start[name] for name, values_C in weights_C.items()}
-    function = f"{type(codec).__name__}.transmit"
+    function, source = names_of(codec)
 
-    def sent() -> tuple[SentView, Weights]:
-        view = SentView(update, start, _copies(learned))
+    def sent() -> tuple[_Sent, Weights]:
+        view = _Sent(update, start, _copies(learned))
         with torch.no_grad():
-            return view, kept_copies(function, codec.keeps_state, codec.transmit(view))
+            return view, kept_copies(function, codec.keeps_state, code(codec, view))
 
-    view, left = without_shared_draws(function, "sent.generator", sent)
+    view, left = without_shared_draws(function, source, sent)
     shapes = {name: values.shape for name, values in view.change.items()}
     if shapes != {name: values.shape for name, values in start.items()}:
         raise ConfigurationError(

@@ -52,10 +52,11 @@ from cosim.configuration import (
     at_least,
     configuration,
     field,
+    gives,
     one_of,
     positive,
     refuse,
-    stand_for,
+    said_of,
 )
 from cosim.learning.network.submodels import NetworkShape, Shapes
 from cosim.learning.schedules.schedule import Rate
@@ -82,7 +83,7 @@ class LocalTraining(Port):
     """
 
     forms = one_of(one_by_one=("train",), together=("program",))
-    shortcuts = stand_for(num_gradients=("train", "program"))
+    claims = said_of(num_gradients=("train", "program"))
     keeps_state: ClassVar[bool] = False
     keeps_what_arrived: ClassVar[bool] = False
 
@@ -132,7 +133,7 @@ class LocalTraining(Port):
     @property
     def keeps_tensors(self) -> bool:
         """Whether its state holds such tensors."""
-        return type(self).personal_tensors is not LocalTraining.personal_tensors
+        return gives(self, "personal_tensors")
 
     def received(self, model: "PendingModel", mean: "PendingModel", share: float) -> "PendingModel":
         """What an edge server makes of the mean of updates and their companions, before its own rule steps.
@@ -152,7 +153,7 @@ class LocalTraining(Port):
         if self.keeps_tensors and not self.keeps_state:
             rule = "personal_tensors reads what clients keep, and they keep nothing"
             raise refuse(type(self), "keeps_state", False, rule, "keeps_state = True in the class")
-        accompanies = type(self).companions is not LocalTraining.companions
+        accompanies = gives(self, "companions")
         if (accompanies or self.keeps_what_arrived) and not system.protocol.takes_sums:
             kind, own = type(system.protocol).__name__, type(self).__name__
             rule = f"{own} wants an edge server that takes the mean of what arrives, and here none does"

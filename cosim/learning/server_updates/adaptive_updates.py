@@ -25,10 +25,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cosim.configuration import below, configuration, field, not_negative, positive, refuse
+from cosim.configuration import below, configuration, field, gives, not_negative, positive, refuse
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.schedules.schedule import Rate
-from cosim.learning.server_updates.server_update import Mean, ServerUpdate, ServerView
+from cosim.learning.server_updates.means import Mean
+from cosim.learning.server_updates.server_update import ServerUpdate, ServerView
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,9 +52,9 @@ class StepFromMean(ServerUpdate, ABC):
     def fit(self, system: Any) -> None:
         """Refuse two steps, one after the other, and weights that a mean would not ask."""
         kind = type(self.mean)
-        if self.mean.has_step:
+        if self.mean.form != "mean":
             raise refuse(type(self), "mean", kind.__name__, "has a step of its own", "Mean or MeanBySamples")
-        if type(self).weights is not StepFromMean.weights and not self._is_weighted:
+        if gives(self, "weights", below=StepFromMean) and not self._is_weighted:
             rule = f"averages in its own way and would not ask {type(self).__name__}.weights"
             raise refuse(
                 type(self), "mean", kind.__name__, rule, "Mean, or the weights in a class of that mean"
@@ -62,7 +63,7 @@ class StepFromMean(ServerUpdate, ABC):
     @property
     def _is_weighted(self) -> bool:
         """Whether the mean is that of weights and no more."""
-        return type(self.mean).mean_of is ServerUpdate.mean_of
+        return not gives(self.mean, "mean_of")
 
     @property
     def weighs_equally(self) -> bool:

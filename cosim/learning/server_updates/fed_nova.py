@@ -28,13 +28,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cosim.configuration import ConfigurationError, configuration, parts_of, refuse
+from cosim.configuration import ConfigurationError, configuration, gives, parts_of, refuse
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.schedules.schedule import in_extreme_rounds
-from cosim.learning.server_updates.server_update import MeanBySamples, ServerUpdate
+from cosim.learning.server_updates.means import MeanBySamples
+from cosim.learning.server_updates.server_update import ServerUpdate
 
 if TYPE_CHECKING:
     from cosim.learning.network.weights import Weights
@@ -52,9 +53,8 @@ class FedNova(ServerUpdate):
 
     def fit(self, system: Any) -> None:
         """Refuse weights that are more than that, and steps of which nothing is known."""
-        kind = type(self.weighted)
-        if self.weighted.has_step or kind.mean_of is not ServerUpdate.mean_of:
-            rule = "is more than weights"
+        if self.weighted.form != "mean" or gives(self.weighted, "mean_of"):
+            kind, rule = type(self.weighted), "is more than weights"
             raise refuse(type(self), "weighted", kind.__name__, rule, "Mean or MeanBySamples")
         if system.codec.step is not None:
             kind = type(system.codec)

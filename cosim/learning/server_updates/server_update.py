@@ -28,12 +28,12 @@ equal weights.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from cosim.configuration import Port, configuration, stand_for
+from cosim.configuration import Port, configuration, gives, one_of, said_of
 from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import NextState, PendingModel, PendingState, PendingUpdate
-from cosim.learning.network.submodels import NetworkShape
+from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
+from cosim.learning.server_updates.stepped import stepped
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +50,8 @@ class ServerUpdate(Port):
         keeps_state: Whether what `step` returns is kept for the server's next one; a class says so.
     """
 
-    shortcuts = stand_for(moved=("step",), weighs_equally=("weights", "mean_of"))
+    forms = one_of(mean=(), step=("step",), moved=("moved",))
+    claims = said_of(weighs_equally=("weights", "mean_of"))
     keeps_state: ClassVar[bool] = False
 
     def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float] | None:
@@ -72,19 +73,12 @@ class ServerUpdate(Port):
     @property
     def weighs_equally(self) -> bool:
         """Whether all updates weigh the same, whatever they are, so that their mean is enough."""
-        kind = type(self)
-        return (kind.weights, kind.mean_of) == (ServerUpdate.weights, ServerUpdate.mean_of)
-
-    @property
-    def has_step(self) -> bool:
-        """Whether it goes on from the mean."""
-        kind = type(self)
-        return (kind.step, kind.moved) != (ServerUpdate.step, ServerUpdate.moved)
+        return not gives(self, "weights", "mean_of")
 
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
     ) -> tuple[PendingModel, PendingState | None]:
-        """The server's next model, and what it keeps; without a step the mean.
+        """The server's next model, and what it keeps: after its step; without one the mean.
 
         Args:
             model: Where it was.
@@ -92,89 +86,25 @@ class ServerUpdate(Port):
             state: What it has kept; None: nothing.
             key: Determines what a step draws, 0 to 2**64 - 1.
         """
-        if type(self).step is ServerUpdate.step:
-            return mean, None
-        made = SteppedModel(self, model, mean, state, key)
-        return made, made.next_state if self.keeps_state else None
+        return (mean, None) if self.form == "mean" else stepped(self, model, mean, state, key)
 
 
-@configuration
-class Mean(ServerUpdate):
-    """The mean of what arrived, equal weights."""
-
-
-@configuration
-class MeanBySamples(ServerUpdate):
-    """The mean of what arrived, weighted by numbers of samples."""
-
-    def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float]:
-        """Samples that each update was trained on."""
-        return [len(update.samples) for update in updates]
-
-
-class ServerView:
+class ServerView(Protocol):
     """What a rule's step is given.
 
     Attributes:
         model: Parameter -> values of the server's model, its own; what it holds at the end comes out.
         mean: Parameter -> mean of the updates that arrived.
         state: Name -> what the last step returned; empty at first.
-        round: Of the step, from 1, as that of a training; what that is, `schedules/schedule.py` says.
+        round: Of the step, from 1, as that of a training (`cosim.learning.schedules.schedule`).
     """
 
-    def __init__(self, key: int, model: "Weights", mean: "Weights", state: "Weights", round: int = 1) -> None:
-        self._key, self.model, self.mean, self.state = key, model, mean, state
-        self.round = round
+    model: "Weights"
+    mean: "Weights"
+    state: "Weights"
+    round: int
 
     @property
     def generator(self) -> "torch.Generator":
         """The source of what is drawn, from its beginning."""
-        from cosim.learning.own_functions import generator
-
-        return generator(self._key, "server update", next(iter(self.model.values())).device)
-
-
-class SteppedModel(PendingModel):
-    """A server's model after a step of its rule."""
-
-    __slots__ = ("key", "left", "rule", "started_round")
-
-    def __init__(
-        self,
-        rule: ServerUpdate,
-        model: PendingModel,
-        mean: PendingModel,
-        state: PendingState | None,
-        key: int,
-    ) -> None:
-        super().__init__((model, mean) if state is None else (model, mean, state))
-        self.rule, self.key, self.left = rule, key, NextState()
-        self.started_round = model.round  # of this instant: a round without updates may keep a model
-
-    @property
-    def next_state(self) -> PendingState:
-        """What the server keeps of this step; asked for before the model is read."""
-        assert self.tensors is None, "the model is computed, and its state was not asked for"
-        return self.left.of(lambda: PendingState((self,)))
-
-    def combine(
-        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
-    ) -> "Weights":
-        import torch
-
-        from cosim.learning.own_functions import kept_copies, without_shared_draws
-
-        trained = [name for name in models[0] if name in shape.parameters.keys() - shape.personal]
-        function = f"{type(self.rule).__name__}.step"
-
-        def stepped() -> "tuple[ServerView, Weights]":
-            model, mean = ({name: of[name].clone() for name in trained} for of in models[:2])
-            kept = [{name: values.clone() for name, values in of.items()} for of in models[2:]]
-            view = ServerView(self.key, model, mean, kept[0] if kept else {}, self.started_round)
-            with torch.no_grad():
-                return view, kept_copies(function, self.rule.keeps_state, self.rule.step(view))
-
-        view, state = without_shared_draws(function, "server.generator", stepped)
-        if (wanted := self.left.wanted) is not None:
-            wanted.settle(state)
-        return {name: view.model.get(name, values) for name, values in models[1].items()}
+        ...

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, Port, class_of, configuration, known_kinds, stand_for
+from cosim.configuration import ConfigurationError, Port, class_of, configuration, known_kinds, said_of
 from cosim.configuration.rules import short
 from cosim.learning.tasks.answered import predicted_classes
 from cosim.records import Measure
@@ -87,7 +87,7 @@ class Metric(Port, ABC):
             class says so. Else it is not asked then, and its columns are nan.
     """
 
-    shortcuts = stand_for(takes_no_answers=("scores",))
+    claims = said_of(takes_no_answers=("scores",))
     reads_owners: ClassVar[bool] = False
     is_personal: ClassVar[bool] = False
     takes_no_answers: ClassVar[bool] = False

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cosim.configuration import ConfigurationError, configuration
-from cosim.learning.tasks.task import Classification, Sums
+from cosim.learning.tasks.classification import Classification
+from cosim.learning.tasks.task import Sums
 from cosim.records import Measure
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ the run as diverged, unless the class says `takes_no_answers`. A measure that is
 says `can_be_nan`.
 
 Scope and limitations: a loss is the mean over a batch, of outputs and targets alone, in operations that
-torch.func can batch. Where a class defines `loss`, it is trained by general programs, unless the class says
-`is_cross_entropy` too.
+torch.func can batch. A class without a `loss` is trained on the cross entropy of classes, for which there are
+faster programs.
 
 Usage::
 
@@ -50,18 +50,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from cosim.configuration import (
-    ConfigurationError,
     Port,
     class_of,
     configuration,
     field,
+    one_of,
     parts_of,
     refuse,
-    stand_for,
+    said_of,
 )
-from cosim.data.pairs import is_one_hot, is_whole
 from cosim.learning.local_training.local_training import LocalTraining
-from cosim.learning.tasks.answered import are_answers, predicted_classes
+from cosim.learning.tasks.answered import are_answers
 from cosim.learning.tasks.metric import Answers, are_metrics, named_metrics
 from cosim.records import Measure
 
@@ -79,8 +78,6 @@ class Task(Port, ABC):
     """What is minimised, and what is reported.
 
     Attributes:
-        is_cross_entropy: Whether the loss is the mean cross entropy of class scores, for which there are
-            faster programs; a class says so.
         reads_training_set: Whether what is reported is computed from the training set too; a class says so.
         takes_no_answers: Whether its scores are right where samples have no answer, one of their outputs
             being nan or several infinitely large; a class says so. Else all of them are nan then.
@@ -88,8 +85,8 @@ class Task(Port, ABC):
         first: Column that is the headline, such as macro_f1; none: the first of the task's own. [no source]
     """
 
-    shortcuts = stand_for(is_cross_entropy=("loss",), takes_no_answers=("measures", "sums", "scores"))
-    is_cross_entropy: ClassVar[bool] = False
+    forms = one_of(cross_entropy=(), loss=("loss",))
+    claims = said_of(takes_no_answers=("measures", "sums", "scores"))
     reads_training_set: ClassVar[bool] = False
     takes_no_answers: ClassVar[bool] = False
 
@@ -107,14 +104,21 @@ class Task(Port, ABC):
         """Outputs that a network must have for a sample: one per class, or one per quantity."""
         return dataset.num_targets
 
-    @abstractmethod
+    @property
+    def is_cross_entropy(self) -> bool:
+        """Whether the loss is that of the port, for which there are faster programs."""
+        return self.form == "cross_entropy"
+
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
-        """Mean loss of a batch.
+        """Mean loss of a batch; here the cross entropy of class scores.
 
         Args:
             outputs: Of the network, shape (batch, outputs).
             targets: Classes or quantities, shape (batch,), or (batch, quantities).
         """
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(outputs, targets)
 
     @abstractmethod
     def measures(self) -> Mapping[str, Measure]:
@@ -212,112 +216,3 @@ class Task(Port, ABC):
 
 def _unpickled(cls: type[Task], values: dict[str, Any], _metrics: object) -> Task:
     return cls(**values)
-
-
-@configuration
-class Classification(Task):
-    """Cross entropy; accuracy on the test set."""
-
-    is_cross_entropy: ClassVar[bool] = True
-    takes_no_answers: ClassVar[bool] = True
-
-    def check(self, dataset: "Dataset") -> None:
-        """Refuse quantities."""
-        if dataset.num_classes is None:
-            fix = "y.astype(int), which makes classes of them; or " if is_whole(dataset.test_y) else ""
-            fix = "y.argmax(1); or " if is_one_hot(dataset.test_y) else fix
-            raise ConfigurationError(
-                f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. Usual "
-                f"fix: {fix}task = Regression, or none."
-            )
-
-    def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
-        """Mean cross entropy of class scores."""
-        from torch.nn.functional import cross_entropy
-
-        return cross_entropy(outputs, targets)
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Accuracy and cross entropy."""
-        return {
-            "accuracy": Measure("test accuracy", higher_is_better=True, is_share=True),
-            "loss_nats": Measure("test cross entropy (nats)", higher_is_better=False),
-        }
-
-    def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
-        """Samples classified rightly, and the sum of their cross entropies."""
-        from torch.nn.functional import cross_entropy
-
-        return {
-            "accuracy": (predicted_classes(outputs) == targets).sum(),
-            "loss_nats": cross_entropy(outputs.double(), targets, reduction="sum"),
-        }
-
-
-@configuration
-class Regression(Task):
-    """Squared error; mean squared errors, and the error ratio on the test set.
-
-    The error ratio is the sum of the absolute errors over the sum of the absolute targets. Of several
-    quantities errors are means over them.
-    """
-
-    reads_training_set: ClassVar[bool] = True
-    takes_no_answers: ClassVar[bool] = True
-
-    def check(self, dataset: "Dataset") -> None:
-        """Refuse classes."""
-        if dataset.num_classes is not None:
-            raise ConfigurationError(
-                f"{type(self).__name__}: the targets of {dataset.name!r} are classes, not quantities. Usual "
-                "fix: y.astype(np.float32), which makes quantities of them; or Classification, or none."
-            )
-
-    def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
-        """Mean squared error."""
-        return (outputs.reshape(targets.shape) - targets).square().mean()
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Errors on the test set and on the training set."""
-        return {
-            "test_mse": Measure("test MSE", higher_is_better=False),
-            "train_mse": Measure("training MSE", higher_is_better=False),
-            "error_ratio": Measure("test error ratio", higher_is_better=False, can_be_nan=True),
-        }
-
-    def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
-        """Squared errors, absolute errors, absolute targets, and how many they are."""
-        errors = outputs.reshape(targets.shape).double() - targets
-        return {
-            "squares": errors.square().sum(),
-            "errors": errors.abs().sum(),
-            "targets": targets.double().abs().sum(),
-            "num_targets": targets.numel(),
-        }
-
-    def scores(self, test: Sums, training: Sums | None) -> Mapping[str, float]:
-        """Means of squares, and the ratio of sums."""
-        assert training is not None
-        return {
-            "test_mse": test["squares"] / test["num_targets"],
-            "train_mse": training["squares"] / training["num_targets"],
-            "error_ratio": test["errors"] / test["targets"] if test["targets"] else math.nan,
-        }
-
-
-SUGGESTED = (Classification(), Regression())
-"""The tasks of classes and of quantities, where a system names none."""
-
-
-def task_for(task: Task | None, dataset: "Dataset") -> Task:
-    """The task that a system names; of none, the one that the targets of its data set suggest.
-
-    Raises:
-        ConfigurationError: None is named, and the targets are rows with a 1 at the class.
-    """
-    if task is None and dataset.num_classes is None and is_one_hot(dataset.test_y):
-        raise ConfigurationError(
-            f"{dataset.name!r}: every target is a row with a 1 at its class, test_y of shape "
-            f"{dataset.test_y.shape}. Usual fix: y.argmax(1); or task = Regression, for quantities."
-        )
-    return task or SUGGESTED[dataset.num_classes is None]

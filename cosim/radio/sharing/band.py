@@ -1,69 +1,82 @@
-"""Band: the port of the ways in which the clients of a cell share its uplink band.
+"""Band: the port of how the clients of a cell share its band.
 
-A kind of `Sharing` makes a `Band` for each cell, in which clients open uploads over their channels.
+A kind of `Sharing` makes a `Band` for each cell. A band has one form, from which both clocks follow:
+
+| form | asked | uploads |
+|---|---|---|
+| steady | `steady_hz` | each has a bandwidth of its own until the edge round ends |
+| together | `airtime_s` | all begin together and last the same, however many they are |
+| machine | `machine` | they share as a machine without a clock says (`cosim.links.machine`) |
+| events | `open` | each is an `Upload` of the band's own; the system is played by events |
+
+Usage::
+
+    class Narrow(Band):
+        def steady_hz(self, num_clients):
+            return 1e4
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import HELPERS, Port, Shortcuts, configuration, stand_for
+from cosim.configuration import Forms, Port, configuration, one_of
+from cosim.links.machine import Machine
 from cosim.links.payload import Payload
-from cosim.links.upload import Upload, Uploads
+from cosim.links.upload import Upload
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
+from cosim.radio.sharing.senders import Senders
 from cosim.simulation import Simulation
 
 Vectors = NDArray[np.complex128]
 
 
-class Rates(NamedTuple):
-    """What the participants of an edge round can send, where their fading follows from the job.
-
-    Attributes:
-        in_hz: Bandwidth -> rate of each in it, shape (participants,).
-        are_flat: Whether they are in proportion to it.
-    """
-
-    in_hz: Callable[[float], NDArray[np.float64]]
-    are_flat: bool
-
-
-class Band(Shortcuts, ABC):
-    """The uplink band of one cell.
+class Band(Forms):
+    """The band of one cell.
 
     Attributes:
         num_at_once: Clients that may send at the same time, while others wait; None: all.
-        is_known: Whether `share_hz` and `upload_s` say beforehand what an upload will have.
+        is_known: True if `share_hz` and `upload_s` say beforehand what an upload will have.
     """
 
-    shortcuts = stand_for(uploads=("open", HELPERS))
+    forms = one_of(steady=("steady_hz",), together=("airtime_s",), machine=("machine",), events=("open",))
     num_at_once: int | None = None
     is_known: bool = True
 
-    def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Take note of an edge round of so many clients that begins now and ends by then."""
-
-    @abstractmethod
     def share_hz(self, num_clients: int) -> float:
-        """What each of so many clients can count on in an edge round."""
+        """Bandwidth that each of so many clients can count on in an edge round."""
+        return self.steady_hz(num_clients)
 
     def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
         """How long an upload takes, once it is granted, in what each of so many clients can count on."""
         rate_bps = channel.rate_bps(self.share_hz(num_clients), block)
         return payload.bits / rate_bps if rate_bps else math.inf
 
-    @abstractmethod
+    def steady_hz(self, num_clients: int) -> float:
+        """Bandwidth that each of so many participants of an edge round has until the round ends."""
+        raise NotImplementedError
+
+    def airtime_s(self, payload: Payload) -> float:
+        """How long uploads last that all participants of an edge round begin together.
+
+        They begin when all are there, or at the last moment from which they still end in time.
+        """
+        raise NotImplementedError
+
+    def machine(self, senders: Senders) -> Machine:
+        """What the clients share, as long as it is not used; asked for each edge round on arrays."""
+        raise NotImplementedError
+
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:
         """Begin an upload in a fading block, which may end before the upload; its rate may be 0."""
+        raise NotImplementedError
 
-    def uploads(self, begins_s: NDArray[np.float64], payload: Payload, rates: "Rates") -> Uploads | None:
-        """Uploads of the edge round that has begun, as `CellLink.uploads`; None: it is played by events."""
-        return None
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
+        """Take note of an edge round of so many clients that begins now and ends by then."""
 
     def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float] | None:
         """Noise on the mean of what some clients have sent, as `CellLink.deviation_of_mean`.
@@ -77,21 +90,21 @@ class Band(Shortcuts, ABC):
 
 @configuration
 class Sharing(Port, ABC):
-    """How the clients of a cell share its uplink band."""
+    """How the clients of a cell share its band."""
 
     @property
     def adds_up(self) -> bool:
-        """Whether only the mean of what a cell's clients send arrives."""
+        """True if only the mean of what a cell's clients send arrives."""
         return False
 
     @property
     def needs_exact_channels(self) -> bool:
-        """Whether channels must be known exactly and stay while an upload lasts."""
+        """True if channels must be known exactly and stay while an upload lasts."""
         return False
 
     @property
     def follows_gains(self) -> bool:
-        """Whether an upload lasts the longer the weaker its channel is."""
+        """True if an upload lasts the longer the weaker its channel is."""
         return True
 
     @abstractmethod

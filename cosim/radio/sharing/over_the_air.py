@@ -17,24 +17,17 @@ Records written: a span "wait" at the barrier, and "send".
 Source: HIST journal paper, Section V.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 from weakref import WeakSet
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cosim.configuration import configuration, field, positive
-from cosim.instants import instant_after
 from cosim.links.payload import Payload
-from cosim.links.upload import Upload, Uploads
-from cosim.names import by_number
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
-from cosim.radio.sharing.band import Band, Rates, Sharing, Vectors
+from cosim.radio.sharing.band import Band, Sharing, Vectors
 from cosim.radio.sharing.reception import Reception
-from cosim.simulation import Event, Simulation
+from cosim.simulation import Simulation
 
 
 @configuration
@@ -86,36 +79,7 @@ class OverTheAir(Sharing):
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[BandOfSums]":
         """The band of each cell; beams of all cells are formed together."""
         receptions: WeakSet[Reception] = WeakSet()
-        return [BandOfSums(sim, self, receptions) for _ in range(num_cells)]
-
-
-class AirUpload(Upload):
-    """One client's part in a sum."""
-
-    def __init__(self, client: str, bits: float, sum_of_round: "_Sum", sim: Simulation) -> None:
-        self.client = client
-        self.granted: Event | None = sim.event()
-        self.done: Event = sim.event()
-        self._bits, self._share_left = float(bits), 1.0
-        self._sum = sum_of_round
-
-    @property
-    def bits_left(self) -> float:
-        """Bits that were left at the end, as if they had been sent digitally."""
-        return self._bits * self._share_left
-
-    def close(self) -> None:
-        """Leave, also before the barrier opens or the sum is over."""
-        self._sum.leave(self)
-
-    def begin(self) -> None:
-        """Open the barrier."""
-        assert self.granted is not None
-        self.granted.succeed()
-
-    def cut(self, share_left: float) -> None:
-        """Note how much of it was not sent."""
-        self._share_left = share_left
+        return [BandOfSums(self, receptions) for _ in range(num_cells)]
 
 
 class BandOfSums(Band):
@@ -125,126 +89,22 @@ class BandOfSums(Band):
         receptions: Sums over the air that nobody has asked for yet, of all cells.
     """
 
-    def __init__(self, sim: Simulation, settings: OverTheAir, receptions: WeakSet[Reception]) -> None:
-        self._sim, self._settings, self._receptions = sim, settings, receptions
-        self._sum = _Sum(sim, 0, math.inf)
-
-    def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Expect so many clients at the barrier of an edge round that begins now and ends by then."""
-        self._sum = _Sum(self._sim, num_clients, ends_s)
+    def __init__(self, settings: OverTheAir, receptions: WeakSet[Reception]) -> None:
+        self._settings, self._receptions = settings, receptions
 
     def share_hz(self, num_clients: int) -> float:
         """The whole band, whoever else sends."""
         return self._settings.bandwidth_hz
 
-    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
-        """How long a sum lasts (eq. 37): a symbol for each value, whatever the channels."""
-        return self._airtime_s(payload)
-
-    def _airtime_s(self, payload: Payload) -> float:
+    def airtime_s(self, payload: Payload) -> float:
+        """A symbol for each value, whatever the channels (eq. 37)."""
         return payload.num_values / self._settings.symbols_per_s
 
-    def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> AirUpload:
-        """Come to the barrier."""
-        upload = AirUpload(client, payload.bits, self._sum, self._sim)
-        self._sum.join(upload, self.upload_s(channel, payload, block, 1))
-        return upload
-
-    def uploads(self, begins_s: NDArray[np.float64], payload: Payload, rates: Rates) -> Uploads | None:
-        """All at once, when the barrier opens."""
-        return SummedUploads(begins_s, payload, self._sum.began_s, self._airtime_s(payload))
+    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
+        """How long the sum lasts."""
+        return self.airtime_s(payload)
 
     def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float]:
         """Noise of the beam that hears those who have sent best."""
         reception = Reception(vectors, self._settings.noise_factor, self._receptions)
         return lambda: reception.noise_deviation
-
-
-class SummedUploads(Uploads):
-    """The parts of an edge round's participants in its sum, shape (participants,).
-
-    Args:
-        begins_s: When each comes to the barrier.
-        began_s: Times of coming, and airtime -> when the barrier opens.
-    """
-
-    def __init__(
-        self,
-        begins_s: NDArray[np.float64],
-        payload: Payload,
-        began_s: Callable[[NDArray[np.float64], float], tuple[float, NDArray[np.bool_]]],
-        airtime_s: float,
-    ) -> None:
-        self._bits, self._airtime_s = float(payload.bits), airtime_s
-        self._began_s, takes_part = began_s(begins_s, airtime_s)
-        self.granted_s = np.where(takes_part, self._began_s, math.inf)
-        self.ends_s = instant_after(self.granted_s, airtime_s)
-
-    def bits_left(self, cut_s: float) -> NDArray[np.float64]:
-        """As if they had been sent digitally."""
-        sent = max(0.0, cut_s - self._began_s) / self._airtime_s
-        left = self._bits * max(0.0, 1.0 - sent)
-        return np.where(self.ends_s <= cut_s, 0.0, np.where(self.ends_s < math.inf, left, self._bits))
-
-
-class _Sum:
-    """The sum of one edge round: who waits for it, and when it begins."""
-
-    def __init__(self, sim: Simulation, num_expected: int, ends_s: float) -> None:
-        self._sim = sim
-        self._num_expected = num_expected
-        self._ends_s = ends_s
-        self._members: dict[str, AirUpload] = {}
-        self._airtime_s = 0.0
-        self._began_s = math.inf
-
-    def _latest_s(self, airtime_s: float) -> float:
-        """The last moment to begin, so that the sum is not late; infinity: any."""
-        return instant_after(self._ends_s, -airtime_s)
-
-    def began_s(self, begins_s: NDArray[np.float64], airtime_s: float) -> tuple[float, NDArray[np.bool_]]:
-        """When the barrier opens to clients who come at these times, as by `join`, and who is in the sum."""
-        latest_s = self._latest_s(airtime_s)
-        in_time = begins_s <= latest_s
-        if not in_time.any():
-            return math.inf, in_time
-        last_s = begins_s[in_time].max()
-        if latest_s == math.inf or in_time.sum() == self._num_expected:
-            return float(last_s), in_time
-        return float(latest_s), in_time
-
-    def join(self, upload: AirUpload, airtime_s: float) -> None:
-        latest_s = self._latest_s(airtime_s)
-        if self._began_s < math.inf or latest_s < self._sim.now_s:
-            return
-        self._members[upload.client] = upload
-        self._airtime_s = airtime_s
-        if len(self._members) == self._num_expected:
-            self._begin_soon(self._sim.now_s)
-        elif len(self._members) == 1 and latest_s < math.inf:
-            self._begin_soon(latest_s)
-
-    def leave(self, upload: AirUpload) -> None:
-        if self._members.pop(upload.client, None) is not None and self._began_s < math.inf:
-            sent = (self._sim.now_s - self._began_s) / self._airtime_s
-            upload.cut(max(0.0, 1.0 - sent))
-
-    def _begin_soon(self, time_s: float) -> None:
-        """Begin when the instant of that time is over, so that all who come in it are there."""
-        self._sim.at(time_s).callbacks.append(  # type: ignore[union-attr]
-            lambda _: self._sim.end_of_instant().callbacks.append(self._begin)  # type: ignore[union-attr]
-        )
-
-    def _begin(self, event: Event) -> None:
-        if self._began_s < math.inf or not self._members:
-            return
-        self._began_s = self._sim.now_s
-        for client in sorted(self._members, key=by_number):
-            self._members[client].begin()
-        self._sim.timer(self._airtime_s).callbacks.append(self._end)  # type: ignore[union-attr]
-
-    def _end(self, event: Event) -> None:
-        members, self._members = self._members, {}
-        for client in sorted(members, key=by_number):
-            members[client].cut(0.0)
-            members[client].done.succeed()

@@ -9,6 +9,7 @@ from cosim.links.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading
 from cosim.radio.sharing.resource_blocks import BandOfBlocks
+from cosim.radio.sharing.ways import Way, way_of
 from cosim.simulation import Dropped, Simulation
 
 SNR = 3.0
@@ -21,11 +22,15 @@ def channel(sim: Simulation, name: str, snr: float = SNR) -> Channel:
     return channels.flat(snr, NoFading().of(sim, name))
 
 
+def blocks_of(sim: Simulation, num_blocks: int, block_hz: float) -> Way:
+    return way_of(sim, BandOfBlocks(num_blocks, block_hz))
+
+
 def sender(sim, blocks, name, start_s, bits, log):
     """Wait until it is time, ask for a block, send."""
     if start_s:
         yield from sim.spend(name, "idle", start_s)
-    upload = blocks.open(name, channel(sim, name), Payload(1, bits), (1,))
+    upload = blocks.open(int(name, 36), channel(sim, name), Payload(1, bits), (1,))
     try:
         yield from sim.spend(name, "wait", upload.granted)
         began_s = sim.now_s
@@ -40,7 +45,7 @@ def sender(sim, blocks, name, start_s, bits, log):
 @pytest.mark.parametrize("names", ["abcde", "edcba"])
 def test_who_asks_at_one_instant_gets_a_block_by_name(order, names):
     sim, log = Simulation(seed=1, shuffle_ties=order), {}
-    blocks = BandOfBlocks(sim, 2, BLOCK_HZ)
+    blocks = blocks_of(sim, 2, BLOCK_HZ)
     sim.run(sim.together([sender(sim, blocks, name, 0.0, RATE_BPS, log) for name in names]))
     assert log == {
         "a": (0.0, 1.0),
@@ -53,7 +58,7 @@ def test_who_asks_at_one_instant_gets_a_block_by_name(order, names):
 
 def test_waiting_is_in_the_order_of_asking_and_takes_no_power():
     sim, log = Simulation(seed=1), {}
-    blocks = BandOfBlocks(sim, 1, BLOCK_HZ)
+    blocks = blocks_of(sim, 1, BLOCK_HZ)
     processes = [
         sender(sim, blocks, name, start_s, RATE_BPS, log)
         for name, start_s in (("c", 0.0), ("b", 0.25), ("a", 0.5))
@@ -72,9 +77,9 @@ def test_waiting_is_in_the_order_of_asking_and_takes_no_power():
 def test_a_block_is_as_wide_whoever_else_sends():
     for num_senders in (1, 4):
         sim, log = Simulation(seed=1), {}
-        blocks = BandOfBlocks(sim, 4, BLOCK_HZ)
+        blocks = blocks_of(sim, 4, BLOCK_HZ)
         blocks.begin_round(num_senders, math.inf)
-        assert blocks.share_hz(num_senders) == BLOCK_HZ
+        assert BandOfBlocks(4, BLOCK_HZ).share_hz(num_senders) == BLOCK_HZ
         processes = [sender(sim, blocks, f"c{i}", 0.0, 3 * RATE_BPS, log) for i in range(num_senders)]
         sim.run(sim.together(processes))
         assert set(log.values()) == {(0.0, 3.0)}
@@ -82,7 +87,7 @@ def test_a_block_is_as_wide_whoever_else_sends():
 
 def test_a_cut_upload_frees_its_block_and_keeps_its_bits():
     sim, log = Simulation(seed=1), {}
-    blocks = BandOfBlocks(sim, 1, BLOCK_HZ)
+    blocks = blocks_of(sim, 1, BLOCK_HZ)
 
     def impatient():
         (found,) = yield from sim.with_deadline([sender(sim, blocks, "a", 0.0, 4 * RATE_BPS, log)], 1.5)
@@ -96,7 +101,7 @@ def test_a_cut_upload_frees_its_block_and_keeps_its_bits():
 
 def test_who_is_cut_while_waiting_holds_nothing():
     sim, log = Simulation(seed=1), {}
-    blocks = BandOfBlocks(sim, 1, BLOCK_HZ)
+    blocks = blocks_of(sim, 1, BLOCK_HZ)
 
     def impatient():
         (found,) = yield from sim.with_deadline([sender(sim, blocks, "b", 0.0, RATE_BPS, log)], 0.5)
@@ -111,12 +116,12 @@ def test_who_is_cut_while_waiting_holds_nothing():
 
 def test_bits_left_of_waiting_and_sending():
     sim = Simulation(seed=1)
-    blocks = BandOfBlocks(sim, 1, BLOCK_HZ)
+    blocks = blocks_of(sim, 1, BLOCK_HZ)
     left = {}
 
     def cell():
-        first = blocks.open("a", channel(sim, "a"), Payload(1, int(4 * RATE_BPS)), (1,))
-        second = blocks.open("b", channel(sim, "b"), Payload(1, 1000), (1,))
+        first = blocks.open(0, channel(sim, "a"), Payload(1, int(4 * RATE_BPS)), (1,))
+        second = blocks.open(1, channel(sim, "b"), Payload(1, 1000), (1,))
         yield from sim.spend("a", "send", 1.0)
         for name, upload in (("a", first), ("b", second)):
             upload.close()
@@ -129,11 +134,11 @@ def test_bits_left_of_waiting_and_sending():
 
 def test_no_link_never_ends():
     sim = Simulation(seed=1)
-    blocks = BandOfBlocks(sim, 1, BLOCK_HZ)
+    blocks = blocks_of(sim, 1, BLOCK_HZ)
     nothing = channel(sim, "a", snr=0.0)
 
     def cell():
-        upload = blocks.open("a", nothing, Payload(1, 1000), (1,))
+        upload = blocks.open(0, nothing, Payload(1, 1000), (1,))
         (found,) = yield from sim.with_deadline([sim.spend("a", "send", upload.done)], 10.0)
         upload.close()
         return found, upload.bits_left

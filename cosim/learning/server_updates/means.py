@@ -1,0 +1,21 @@
+"""Means: the mean of what arrived, weighted equally or by samples, and no step beyond it."""
+
+from collections.abc import Sequence
+
+from cosim.configuration import configuration
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.learning.server_updates.server_update import ServerUpdate
+
+
+@configuration
+class Mean(ServerUpdate):
+    """The mean of what arrived, equal weights."""
+
+
+@configuration
+class MeanBySamples(ServerUpdate):
+    """The mean of what arrived, weighted by numbers of samples."""
+
+    def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float]:
+        """Samples that each update was trained on."""
+        return [len(update.samples) for update in updates]

@@ -1,0 +1,126 @@
+"""Machine: how uploads that share something go on, without a clock.
+
+A machine is told which uploads start and stop, and when. It says which end, and when its next change comes
+that nothing outside brings about. Both clocks follow from it: by events a timer comes at the next change; on
+arrays one call goes on through all starts of an edge round.
+
+Asked: `change`, what happens at one instant; or `play`, the whole way through many instants, where a call for
+each would be too slow. What happens at an instant must not depend on the order in which the machine is told
+of it: what must wait until all of an instant is known happens in `end_instant`.
+
+Usage::
+
+    class Turns(Machine):
+        \"\"\"One upload after the other, a second each.\"\"\"
+
+        def __init__(self):
+            super().__init__()
+            self.line = []
+
+        def change(self, now_s, starts, stops):
+            if self.next_change_s <= now_s:
+                self.ends_s[self.line.pop(0)] = now_s
+            first = self.line[:1]
+            self.line = [number for number in (*self.line, *starts) if number not in stops]
+            self.left_bits.update({number: 1.0 for number in stops})
+            if self.line[:1] != first:
+                self.next_change_s = now_s + 1.0 if self.line else math.inf
+"""
+
+import math
+from collections.abc import Sequence
+
+from cosim.configuration import ConfigurationError, Forms, one_of
+from cosim.instants import instant_after
+
+NOBODY: tuple[int, ...] = ()
+MOST_CHANGES = 100_000
+"""Changes of a machine at one instant, after which there is no end to them. [no source]"""
+
+
+class Machine(Forms):
+    """What uploads share; each upload has the number of its client.
+
+    Attributes:
+        has_turns: True if an upload sends only when it is granted.
+        next_change_s: When the next change comes by itself; infinity: never.
+        is_settled: False if something waits for the end of the instant.
+        granted_s: Number -> when it was granted, of uploads since the caller has emptied it.
+        ends_s: Number -> when it ended, likewise.
+        left_bits: Number -> bits left when it was stopped, likewise.
+    """
+
+    forms = one_of(change=("change",), play=("play",))
+    has_turns: bool = False
+    _now_s = -math.inf
+
+    def __init__(self) -> None:
+        self.next_change_s, self.is_settled = math.inf, True
+        self.granted_s: dict[int, float] = {}
+        self.ends_s: dict[int, float] = {}
+        self.left_bits: dict[int, float] = {}
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
+        """Take note of an edge round of so many clients that begins now and ends by then."""
+
+    def change(self, now_s: float, starts: Sequence[int], stops: Sequence[int]) -> None:
+        """Let happen what happens at an instant; it may be asked several times for one.
+
+        Args:
+            starts: Numbers of uploads that start, ascending.
+            stops: Numbers of uploads that are stopped; of these no other has ended.
+        """
+        raise NotImplementedError
+
+    def end_instant(self, now_s: float) -> None:
+        """Let happen what waits until all of an instant is known."""
+
+    def settle(self, now_s: float) -> None:
+        """End an instant, after which time goes on."""
+        self.is_settled = True
+        self.end_instant(now_s)
+        self.next_change_s = instant_after(0.0, self.next_change_s)
+
+    def play(
+        self,
+        begins_s: Sequence[float],
+        numbers: Sequence[int],
+        until_s: float,
+        stops: Sequence[int] = NOBODY,
+    ) -> None:
+        """Go on until an instant, and through it but for its end.
+
+        Args:
+            begins_s: When uploads start, ascending; none after that instant counts.
+            numbers: Of these uploads; ascending where they start together.
+            stops: Numbers of uploads that are stopped at that instant.
+
+        Raises:
+            ConfigurationError: The next change lies before this one, or changes at one instant never end.
+        """
+        first = num_changes = 0
+        while True:
+            begin_s = begins_s[first] if first < len(numbers) else math.inf
+            now_s = min(begin_s, self.next_change_s, until_s if stops else math.inf)
+            if not self.is_settled and self._now_s < min(now_s, until_s):
+                self.settle(self._now_s)
+                continue
+            if now_s > until_s or now_s == math.inf:
+                return
+            last = first
+            while last < len(numbers) and begins_s[last] == now_s:
+                last += 1
+            num_changes = num_changes + 1 if now_s == self._now_s else 0
+            if now_s < self._now_s or num_changes > MOST_CHANGES:
+                raise self._standing_still()
+            self._now_s = now_s
+            stopped, stops = (stops, NOBODY) if now_s == until_s else (NOBODY, stops)
+            self.change(now_s, numbers[first:last], stopped)
+            self.next_change_s = instant_after(0.0, self.next_change_s)
+            first = last
+
+    def _standing_still(self) -> ConfigurationError:
+        return ConfigurationError(
+            f"{type(self).__name__}.next_change_s = {self.next_change_s} at {self._now_s} s: must be later, "
+            "once what is due has changed. Usual fix: infinity where nothing changes by itself."
+        )

@@ -1,0 +1,98 @@
+"""Lanes: uploads that have a bandwidth each, as a machine; where there are too few, clients wait for one.
+
+Of those who wait the first to ask gets the next lane, and of those who asked at one instant the first by
+number, when the instant is over.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+
+from cosim.instants import instant_after
+from cosim.links.machine import Machine
+from cosim.radio.sharing.senders import Senders
+
+
+class Lanes(Machine):
+    """Uploads side by side.
+
+    Args:
+        width_hz: Gives the bandwidth of a lane, to those who begin or whose channel changes now.
+        num_lanes: How many there are; None: one for each client.
+    """
+
+    def __init__(self, width_hz: Callable[[], float], num_lanes: int | None, senders: Senders) -> None:
+        super().__init__()
+        self.has_turns = num_lanes is not None
+        self._width_hz, self._senders = width_hz, senders
+        self._num_free = math.inf if num_lanes is None else num_lanes
+        self._line: list[tuple[float, int]] = []
+        self._sending: dict[int, tuple[float, float, float, float, float]] = {}
+        """Number -> bits left at an instant, that instant, rate since then, end at that rate, next fade."""
+        self._changes: list[tuple[float, int]] = []
+
+    def change(self, now_s: float, starts: Sequence[int], stops: Sequence[int]) -> None:
+        for number in stops:
+            self.left_bits[number] = self._stop(number, now_s)
+        while self._changes and self._changes[0][0] <= now_s:
+            when_s, number = heappop(self._changes)
+            left_bits, since_s, rate_bps, end_s, fade_s = self._sending.get(number, _GONE)
+            if when_s != min(end_s, fade_s):
+                continue
+            if end_s <= fade_s:
+                del self._sending[number]
+                self._num_free += 1
+                self.ends_s[number] = now_s
+            else:
+                left_bits = max(0.0, left_bits - rate_bps * (now_s - since_s))
+                self._send(number, left_bits, fade_s, now_s)
+        for number in starts:
+            self._line.append((now_s, number))
+        if not self.has_turns:
+            self._deal(now_s)
+        self.is_settled = not (self._line and self._num_free)
+        self._plan()
+
+    def end_instant(self, now_s: float) -> None:
+        self._line.sort()
+        self.granted_s.update(dict.fromkeys(self._deal(now_s), now_s))
+        self._plan()
+
+    def _plan(self) -> None:
+        self.next_change_s = self._changes[0][0] if self._changes else math.inf
+
+    def _deal(self, now_s: float) -> Sequence[int]:
+        """Let the first in line send, one in each free lane."""
+        num = len(self._line) if self._num_free == math.inf else min(int(self._num_free), len(self._line))
+        dealt, self._line = [number for _, number in self._line[:num]], self._line[num:]
+        for number, bits, fade_s in zip(
+            dealt, self._senders.bits(dealt), self._senders.until_s(dealt), strict=True
+        ):
+            self._num_free -= 1
+            self._send(number, bits, fade_s, now_s)
+        return dealt
+
+    def _send(self, number: int, left_bits: float, fade_s: float, now_s: float) -> None:
+        """Send what is left from now on, in the fading block of this instant."""
+        if fade_s <= now_s:
+            fade_s = self._senders.fade(number, now_s)
+        (rate_bps,) = self._senders.rates_bps([number], self._width_hz()).tolist()
+        end_s = instant_after(now_s, left_bits / rate_bps) if rate_bps else math.inf
+        self._sending[number] = left_bits, now_s, rate_bps, end_s, fade_s
+        if (when_s := min(end_s, fade_s)) < math.inf:
+            heappush(self._changes, (when_s, number))
+
+    def _stop(self, number: int, now_s: float) -> float:
+        """What is left of one that is on its way, or waits."""
+        if number not in self._sending:
+            (bits,) = self._senders.bits([number])
+            self._line = [row for row in self._line if row[1] != number]
+            return bits
+        left_bits, since_s, rate_bps, end_s, _ = self._sending.pop(number)
+        self._num_free += 1
+        if now_s > since_s:
+            left_bits = 0.0 if end_s <= now_s else max(0.0, left_bits - rate_bps * (now_s - since_s))
+        return left_bits
+
+
+_GONE = (0.0, 0.0, 0.0, math.nan, math.nan)

@@ -1,0 +1,149 @@
+"""Ends: after so many rounds, versions or updates, at an instant, with a score."""
+
+from typing import Any, ClassVar
+
+from cosim.configuration import at_least, below, configuration, field, lasting
+from cosim.instants import LATEST_S, deadline_after
+from cosim.learning.tasks.suggested import task_for
+from cosim.records import Measure
+from cosim.servers.end import Counted, End, Progress
+
+
+@configuration
+class AfterRounds(End):
+    """The end after so many global rounds.
+
+    Attributes:
+        num_global_rounds: Global rounds. [no source]
+    """
+
+    counts_rounds: ClassVar[bool] = True
+
+    num_global_rounds: int = field(at_least(1), default=40)
+
+    @property
+    def most_rounds(self) -> int:
+        """So many."""
+        return self.num_global_rounds
+
+    def counted(self, progress: Progress) -> Counted:
+        """Global rounds that have ended."""
+        return Counted(progress.num_global_rounds, self.num_global_rounds, "rounds")
+
+
+@configuration
+class AfterVersions(End):
+    """The end with a version of the global model.
+
+    Attributes:
+        num_versions: Versions after the initial one. [no source]
+    """
+
+    num_versions: int = field(at_least(1), default=100)
+
+    @property
+    def most_versions(self) -> int:
+        """So many."""
+        return self.num_versions
+
+    def counted(self, progress: Progress) -> Counted:
+        """Versions so far."""
+        return Counted(progress.version, self.num_versions, "versions")
+
+
+@configuration
+class AfterUpdates(End):
+    """The end with the first version by which so many updates have arrived.
+
+    Attributes:
+        num_updates: Updates of clients. [no source]
+    """
+
+    num_updates: int = field(at_least(1), default=1000)
+
+    def counted(self, progress: Progress) -> Counted:
+        """Updates that have arrived."""
+        return Counted(progress.num_updates, self.num_updates, "updates")
+
+
+@configuration
+class AfterSeconds(End):
+    """The end at an instant; the last version before it is the trained model.
+
+    Attributes:
+        duration_s: Simulated time. [no source]
+    """
+
+    duration_s: float = field(lasting, below(LATEST_S), default=60.0)
+
+    @property
+    def latest_s(self) -> float:
+        """That instant."""
+        return deadline_after(0.0, self.duration_s)
+
+    def counted(self, progress: Progress) -> Counted:
+        """Simulated time that has passed."""
+        return Counted(progress.time_s, self.latest_s, "simulated seconds")
+
+
+@configuration
+class AfterTarget(End):
+    """The end with the evaluation at which the headline score, such as the accuracy, has reached a target.
+
+    What a run takes to a target is what it would have been in a longer run. A model that has diverged, of
+    which a score is nan or infinitely bad, reaches none.
+
+    Attributes:
+        target: A value of the first score that the task reports, at least as good as which it must be; of a
+            share 0.8 is 80 %. [no source]
+        held: Evaluations in a row at which it must be so. [no source]
+        at_the_latest: The end of a run that does not get there. [no source]
+    """
+
+    reads_scores: ClassVar[bool] = True
+
+    target: float = 0.8
+    held: int = field(at_least(1), default=1)
+    at_the_latest: End = AfterRounds()
+
+    def fit(self, system: Any) -> None:
+        """Refuse a target that no score can have, too, where no data need be read to know."""
+        super().fit(system)
+        outline = system.data.outline
+        task = system.task if outline is None else task_for(system.task, outline)
+        headline = None if task is None else task.headline_of(outline)
+        if headline is not None:
+            self.check(headline)
+
+    def check(self, headline: Measure) -> None:
+        """Refuse a target that it can never have."""
+        headline.check_target(self.target, f"{type(self).__name__}.target =")
+
+    def comes_before(self, target: float, held: int, headline: Measure) -> bool:
+        """Where its own target is nearer, or held for fewer evaluations."""
+        return held > self.held or not headline.is_as_good(self.target, target)
+
+    @property
+    def latest_s(self) -> float | None:
+        """That of the other end."""
+        return self.at_the_latest.latest_s
+
+    @property
+    def most_rounds(self) -> int | None:
+        """Those of the other end."""
+        return self.at_the_latest.most_rounds
+
+    @property
+    def most_versions(self) -> int | None:
+        """Those of the other end."""
+        return self.at_the_latest.most_versions
+
+    def counted(self, progress: Progress) -> Counted:
+        """How far it is to the other end."""
+        return self.at_the_latest.counted(progress)
+
+    def is_reached(self, progress: Progress) -> bool:
+        """Whether the last evaluations are all good enough, or the other end is reached."""
+        last = progress.evaluations[-self.held :]
+        is_there = len(last) == self.held and all(row.reaches(self.target) for row in last)
+        return is_there or self.at_the_latest.is_reached(progress)

@@ -1,0 +1,169 @@
+"""Bands of one's own, in each form: both clocks ask what the class gives, and nothing is bypassed."""
+
+import math
+
+import attrs
+import pytest
+from test_clocks import assert_same, both
+
+import cosim
+from cosim import ConfigurationError, Never
+from cosim.configuration import configuration
+from cosim.links.machine import Machine
+from cosim.radio.sharing.band import Band
+from cosim.radio.sharing.redivided import RedividedBand
+from cosim.radio.sharing.shares import FixedBand
+from cosim.testing import check_link, small_system
+
+
+class Guarded(RedividedBand):
+    """Leaves a guard band."""
+
+    def share_hz(self, num_clients):
+        return 0.9 * super().share_hz(num_clients)
+
+
+class Halves(FixedBand):
+    """Half a share for each."""
+
+    def steady_hz(self, num_clients):
+        return 0.5 * super().steady_hz(num_clients)
+
+
+class LongSums(Band):
+    """All at once, by the bits."""
+
+    def share_hz(self, num_clients):
+        return 1e5
+
+    def airtime_s(self, payload):
+        return payload.bits / 1e5
+
+    def upload_s(self, channel, payload, block, num_clients):
+        return self.airtime_s(payload)
+
+
+class InTurn(Band):
+    """One client after the other, at 100 kbit/s."""
+
+    num_at_once = 1
+
+    def share_hz(self, num_clients):
+        return 1e5
+
+    def upload_s(self, channel, payload, block, num_clients):
+        return payload.bits / 1e5
+
+    def machine(self, senders):
+        return Turns(senders)
+
+
+class Turns(Machine):
+    has_turns = True
+
+    def __init__(self, senders):
+        super().__init__()
+        self.senders, self.line, self.sends, self.began_s = senders, [], None, 0.0
+
+    def change(self, now_s, starts, stops):
+        if self.sends in stops:
+            (bits,) = self.senders.bits([self.sends])
+            self.left_bits[self.sends] = bits - 1e5 * (now_s - self.began_s)
+            self.sends, self.next_change_s = None, math.inf
+        self.left_bits.update({n: self.senders.bits([n])[0] for n in stops if n in self.line})
+        if self.next_change_s <= now_s:
+            self.ends_s[self.sends] = now_s
+            self.sends, self.next_change_s = None, math.inf
+        self.line = [number for number in (*self.line, *starts) if number not in stops]
+        self.is_settled = self.sends is not None or not self.line
+
+    def end_instant(self, now_s):
+        self.line.sort()
+        if self.sends is None and self.line:
+            self.sends, self.began_s = self.line.pop(0), now_s
+            self.granted_s[self.sends] = now_s
+            self.next_change_s = now_s + self.senders.bits([self.sends])[0] / 1e5
+
+
+@configuration
+class Own(cosim.FixedShares):
+    """A band by its name."""
+
+    band: str = "Guarded"
+
+    def bands(self, sim, num_cells):
+        kind = {own.__name__: own for own in (Guarded, Halves, LongSums, InTurn)}[self.band]
+        takes = (self.bandwidth_hz,) if issubclass(kind, RedividedBand | FixedBand) else ()
+        return [kind(*takes) for _ in range(num_cells)]
+
+
+def system(sharing: cosim.Sharing, *waiting: cosim.Waiting) -> cosim.System:
+    return attrs.evolve(small_system(*waiting), uplink=cosim.Radio(sharing=sharing), evaluation=Never())
+
+
+@pytest.mark.parametrize("after_s", [None, 0.05, 0.33])
+@pytest.mark.parametrize("band", ["Guarded", "Halves", "LongSums", "InTurn"])
+def test_a_band_of_ones_own_is_asked_on_both_clocks(band, after_s):
+    waiting = [] if after_s is None else [cosim.Deadline(after_s=after_s)]
+    by_events, on_arrays = both(system(Own(band=band, bandwidth_hz=1e6), *waiting))
+    assert_same(by_events, on_arrays)
+    usual = (
+        cosim.RedividedShares(bandwidth_hz=1e6) if band == "Guarded" else cosim.FixedShares(bandwidth_hz=1e6)
+    )
+    if after_s is None:
+        assert by_events.summary.time_s > cosim.run(system(usual)).summary.time_s
+
+
+@pytest.mark.parametrize("band", ["Guarded", "Halves", "InTurn"])
+def test_a_band_of_ones_own_passes_the_contract(band):
+    check_link(cosim.Radio(sharing=Own(band=band)))
+
+
+@pytest.mark.parametrize(
+    ("name", "bases", "gives", "said"),
+    [
+        (
+            "Both",
+            (FixedBand,),
+            "open",
+            r"Both has two forms, steady \(FixedBand.steady_hz\) and events \(Both",
+        ),
+        ("Both", (RedividedBand,), "steady_hz", r"steady \(Both.steady_hz\) and machine \(RedividedBand"),
+        ("Steps", (Turns,), "play", r"Steps has two forms, change \(Turns.change\) and play \(Steps.play\)"),
+    ],
+)
+def test_a_band_or_a_machine_of_two_forms_cannot_be_made(name, bases, gives, said):
+    with pytest.raises(ConfigurationError, match=said):
+        type(name, bases, {gives: lambda self, *args: None})
+
+
+def test_a_band_without_a_form_has_no_instances():
+    with pytest.raises(
+        ConfigurationError, match=r"gives none of the forms of a Band\. Usual fix: write steady_hz"
+    ):
+        Band()
+
+
+class Late(Turns):
+    """Its next change stays where it was."""
+
+    def change(self, now_s, starts, stops):
+        super().change(now_s, starts, stops)
+        self.next_change_s = 0.0
+
+
+class LateInTurn(InTurn):
+    def machine(self, senders):
+        return Late(senders)
+
+
+@configuration
+class Standing(cosim.FixedShares):
+    def bands(self, sim, num_cells):
+        return [LateInTurn() for _ in range(num_cells)]
+
+
+@pytest.mark.parametrize("clock", ["events", "arrays"])
+def test_a_machine_that_stands_still_is_refused(clock):
+    with pytest.raises(ConfigurationError, match=r"Late.next_change_s = 0.* must be later"):
+        cosim.run(system(Standing()), clock=clock)
