@@ -149,7 +149,7 @@ def test_behaviour_in_a_study(tmp_path):
     """Designs with a part of one's own, each in its folder."""
     study = Study({"cool": small(), "hot": small(processor=Hot())}, seeds=1)
     energy_j = study.run(tmp_path / "study", num_workers=1)["energy_j"]
-    assert energy_j.max() > 5.0 * energy_j.min()
+    assert energy_j.max() > 1.5 * energy_j.min()
 
 
 class OneForAll(cosim.Processor):

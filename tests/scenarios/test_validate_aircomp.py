@@ -1,13 +1,14 @@
 """The validations of sums over the air: they agree, and a wrong clock or a wrong noise turns them red."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from cosim import OverTheAir
-from cosim.devices.processor import Processor
+from cosim.devices import client
 from cosim.radio.sharing.over_the_air import BandOfSums
 from scenarios.validate import aircomp_latency as latency
 from scenarios.validate import aircomp_noise as noise
@@ -37,7 +38,13 @@ def airtime_of_each(monkeypatch: Patch) -> None:
 
 
 def slower_cpu(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(Processor, "duration_s", lambda *of: 1.00001 * of[3].cycles / of[3].frequency_hz)
+    usual = client.effort_of_one
+
+    def slower(*asked: Any) -> Any:
+        effort = usual(*asked)
+        return effort._replace(lasts_s=1.00001 * effort.lasts_s)
+
+    monkeypatch.setattr(client, "effort_of_one", slower)
 
 
 @pytest.mark.parametrize("wrong", [airtime_of_each, slower_cpu])

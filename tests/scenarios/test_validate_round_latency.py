@@ -1,12 +1,13 @@
 """The validation of a round's latency: it agrees, and a wrong clock or a wrong theory turns it red."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from analysis.closed_forms.round_latency import EdgeRoundLatency
-from cosim.devices.processor import Processor
+from cosim.devices import client
 from cosim.radio.channel import Channel
 from cosim.radio.sharing.shares import FixedBand
 from scenarios.validate import round_latency as validation
@@ -30,7 +31,13 @@ def test_difference_is_rounding_only() -> None:
 
 
 def slower_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Processor, "duration_s", lambda *of: 1.00001 * of[3].cycles / of[3].frequency_hz)
+    usual = client.effort_of_one
+
+    def slower(*asked: Any) -> Any:
+        effort = usual(*asked)
+        return effort._replace(lasts_s=1.00001 * effort.lasts_s)
+
+    monkeypatch.setattr(client, "effort_of_one", slower)
 
 
 def slower_channel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis.closed_forms.poisson_starts import JobsInFlight
-from cosim.devices.processor import Processor
+from cosim.devices import client
 from cosim.results import Result
 from cosim.servers.asynchronous.flights import Flight
 from cosim.servers.asynchronous.server import AsynchronousServer
@@ -67,7 +68,13 @@ def test_identities_hold_under_every_law() -> None:
 
 
 def slower_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Processor, "duration_s", lambda *of: 1.15 * of[3].cycles / of[3].frequency_hz)
+    usual = client.effort_of_one
+
+    def slower(*asked: Any) -> Any:
+        effort = usual(*asked)
+        return effort._replace(lasts_s=1.15 * effort.lasts_s)
+
+    monkeypatch.setattr(client, "effort_of_one", slower)
 
 
 def eager_replacements(monkeypatch: pytest.MonkeyPatch) -> None:
