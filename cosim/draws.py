@@ -87,12 +87,13 @@ class Numbers(Sequence[str]):
         return np.asarray(self.blocks)[places // BLOCK] * BLOCK + places % BLOCK
 
     def some(self, which: NDArray[np.int64]) -> "Numbers":
-        """Those at some places of this order."""
-        own, names = self.places, SomeNames(self.names, which)
+        """Those at some places of this order, ascending."""
+        own, names, num = self.places, SomeNames(self.names, which), len(which)
         places = own.start + which if isinstance(own, slice) else own[which]
-        first, last = (int(places.min()) // BLOCK, int(places.max()) // BLOCK) if len(places) else (0, 0)
-        if last - first <= len(places):
-            return Numbers(names, self.kind, self.blocks[first : last + 1], places - first * BLOCK)
+        first, last = (places.item(0) // BLOCK, places.item(-1) // BLOCK) if num else (0, 0)
+        if last - first <= num:
+            own = places - first * BLOCK if first else places
+            return Numbers(names, self.kind, self.blocks[first : last + 1], own)
         used, of_own = np.unique(places // BLOCK, return_inverse=True)
         blocks = tuple(self.blocks[place] for place in used.tolist())
         return Numbers(names, self.kind, blocks, of_own * BLOCK + places % BLOCK)
