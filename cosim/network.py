@@ -17,9 +17,9 @@ from cosim.beforehand.needs import keeps_rows, rows_of_a_job
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, Port, parts_of
 from cosim.data.dataset import Dataset
+from cosim.devices.assignment import Route
 from cosim.devices.availability import Availability, Cause, Windows
 from cosim.devices.charge import Charge
-from cosim.devices.client import Route
 from cosim.devices.device import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from cosim.beforehand.needs import ClockKind, RecordsKind, clock_by_size
 from cosim.configuration import ConfigurationError, Port, form_of, passed_over
-from cosim.devices.client import Route
+from cosim.devices.assignment import Route
 from cosim.devices.fleet import Clients
 from cosim.links.link import ByEvents
 from cosim.system import System

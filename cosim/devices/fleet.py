@@ -5,13 +5,14 @@ client of a run is indexed by `Clients.which`; what has one for each client of a
 `Clients.places_in`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.devices import cell
 from cosim.devices.availability import Availability
 from cosim.devices.client import Client
 from cosim.devices.device import DeviceArrays
@@ -80,8 +81,8 @@ class Fleet:
         return self.devices.receive_w + self.devices.static_power_w
 
 
-class Clients(Sequence[Client]):
-    """Some clients of a run, in the order of their numbers.
+class Clients(cell.Clients):
+    """Some clients of a run (`cosim.devices.cell`).
 
     Args:
         which: Their numbers, ascending, or as a slice with both ends.
@@ -97,6 +98,9 @@ class Clients(Sequence[Client]):
     def __len__(self) -> int:
         return len(self._order)
 
+    def __iter__(self) -> Iterator[Client]:
+        return map(self.fleet.client, map(int, self._order))
+
     @overload
     def __getitem__(self, place: int) -> Client: ...
     @overload
@@ -108,7 +112,6 @@ class Clients(Sequence[Client]):
 
     @property
     def names(self) -> Numbers:
-        """Their names, by which they draw, too."""
         if self._names is None:
             which = self.which
             if isinstance(which, slice):
@@ -119,7 +122,6 @@ class Clients(Sequence[Client]):
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """Their numbers, ascending, shape (clients,)."""
         return np.asarray(self._order)
 
     @property
@@ -127,35 +129,40 @@ class Clients(Sequence[Client]):
         """The number of the first."""
         return int(self._order[0])
 
-    def places_in(self, others: "Clients") -> Places:
-        """Where they are among others, all of them there: indexes what has one element for each of those."""
+    def places_in(self, others: cell.Clients) -> Places:
+        assert isinstance(others, Clients)
         if self.which is others.which:
             return slice(None)
         if isinstance(others.which, slice):
             return self.numbers - others.which.start
         return np.searchsorted(others.which, self.numbers)
 
+    def are_among(self, others: "Clients") -> bool:
+        """True if all of them are among others."""
+        if self.fleet is not others.fleet or not len(self):
+            return self.fleet is others.fleet
+        if isinstance(others.which, slice):
+            return others.which.start <= self._order[0] and self._order[-1] < others.which.stop
+        return bool(np.isin(self.numbers, others.which).all())
+
     @property
     def are_there(self) -> NDArray[np.bool_]:
-        """Whether each is there at this instant, shape (clients,)."""
         if (there := self.fleet.availabilities) is None:
             return np.ones(len(self), dtype=bool)
         return np.array([there[number].is_there for number in map(int, self._order)], dtype=bool)
 
     @property
     def present(self) -> "Clients":
-        """Those of them that are there at this instant."""
         if self.fleet.availabilities is None:
             return self
         there = self.are_there
         return self if there.all() else Clients(self.fleet, self.numbers[there])
 
     def some(self, chosen: NDArray[np.int64]) -> "Clients":
-        """Those at these places among them, each once, in any order."""
         return Clients(self.fleet, np.sort(self.numbers[chosen]))
 
     @classmethod
-    def of(cls, fleet: Fleet, clients: Sequence[Client]) -> "Clients":
+    def of(cls, fleet: Fleet, clients: Sequence[cell.Client]) -> "Clients":
         """Those of a sequence, which has the order of their numbers."""
         if isinstance(clients, Clients):
             return clients

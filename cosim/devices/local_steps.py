@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, at_least, configuration, field, one_of, one_or_range, positive
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Clients
 from cosim.links.link import Job
 from cosim.simulation import Simulation
 from cosim.units import most_whole

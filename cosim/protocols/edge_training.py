@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
-from cosim.devices.client import Assignment
+from cosim.devices.assignment import Assignment
 from cosim.devices.efforts import planned_s
 from cosim.devices.fleet import Clients
 from cosim.devices.local_steps import LocalSteps, SameSteps
@@ -28,7 +28,6 @@ from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.links.link import Job
 from cosim.names import by_number
 from cosim.protocols.cell_training import CellTraining
-from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import Everyone, Selection
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
@@ -160,17 +159,15 @@ class EdgeTraining(CellTraining):
         for edge_round in range(self.num_edge_rounds):
             present = yield from edge.gathered(sim)
             job, model = Job.of_round(global_round, edge_round, self.num_edge_rounds), cloud.sent_down(model)
-            coming = ComingRound(
-                cloud=cloud,
-                edge=edge,
-                clients=present,
-                model=model,
-                job=job,
-                payload=load.upload,
-                training_s_of=lambda clients, job=job: planned_s(sim, clients, job, planned(clients, job)[1]),
+            coming = cloud.coming_round(
+                edge,
+                present,
+                model,
+                job,
+                load.upload,
+                lambda clients, job=job: planned_s(sim, clients, job, planned(clients, job)[1]),
             )
-            choice = self.selection.participants(sim, edge, coming)
-            participants = yield from coming.chosen(sim, choice, type(self.selection).__name__)
+            participants = yield from coming.chosen(sim, self.selection)
             steps, cycles = planned(participants, job)
             request = cloud.request(model, self._of_each(participants, steps), self.local)
             work = Assignment(

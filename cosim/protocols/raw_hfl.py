@@ -34,7 +34,7 @@ from cosim.configuration import (
     one_or_range,
     positive,
 )
-from cosim.devices.client import Assignment
+from cosim.devices.assignment import Assignment
 from cosim.learning.graph.combinations import accumulate, mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining

@@ -9,10 +9,11 @@ job as of a cell's; updates do not queue there.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from cosim.configuration import Port, at_least, configuration, field, lasting, said_of
-from cosim.devices.client import Assignment, Client
+from cosim.devices.assignment import Assignment
+from cosim.devices.client import Client
 from cosim.instants import instant_after
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
@@ -133,13 +134,13 @@ class Clients(Trainers):
             for one in clients
         ]
 
-    def _ready(self, edge: EdgeServer, starts: Starts) -> Sequence[Client]:
+    def _ready(self, edge: EdgeServer, starts: Starts) -> Iterable[Client]:
         """The clients of a cell, whose band is shared by those who may send at the same time."""
         num_at_once = starts.most_at_once(len(edge.clients))
         edge.route.uplink.begin_round(num_at_once, math.inf)
         if edge.route.downlink is not None:
             edge.route.downlink.begin_round(num_at_once, math.inf)
-        return edge.clients
+        return iter(edge.clients)
 
     def _through(
         self, cloud: Cloud, edge: EdgeServer, client: Client

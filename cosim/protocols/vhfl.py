@@ -25,7 +25,8 @@ from functools import partial
 from typing import Any
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
-from cosim.devices.client import Assignment, Client
+from cosim.devices.assignment import Assignment
+from cosim.devices.client import Client
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.vertical import VerticalSgd

@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration, field, positive
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Clients, Edge
 from cosim.instants import instant_after
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import Selection, SomeClients
-from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
 
@@ -36,7 +35,7 @@ class FedCs(Selection):
 
     round_s: float = field(positive, default=1.0)
 
-    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """The most that fit; asks for the channels of every client."""
         clients, train_s = coming.clients, coming.training_s(coming.clients)
         num_at_once = edge.route.uplink.link.known_to("FedCs").num_at_once
@@ -94,7 +93,7 @@ class DeadlineFeasible(SomeClients):
 
     round_s: float = field(positive, default=1.0)
 
-    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """A draw, or all in time where they are fewer; asks for the channel of every client."""
         clients, num = coming.clients, min(self.num_participants, len(coming.clients))
         ends_s = instant_after(coming.training_s(clients), coming.upload_s(clients, among=num))

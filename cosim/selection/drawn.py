@@ -3,10 +3,9 @@
 import numpy as np
 
 from cosim.configuration import configuration
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import SomeClients, drawn
-from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
 
@@ -19,7 +18,7 @@ class Uniform(SomeClients):
             are fewer. [HIST journal, Section VI-B: n']
     """
 
-    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """A draw."""
         return edge.participants(sim, self.num_participants)
 
@@ -31,7 +30,7 @@ class BySamples(SomeClients):
     Who has many is drawn often, so their updates should weigh the same (`Mean`).
     """
 
-    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """A draw; asks every client for its samples."""
         rng, clients = sim.stream(edge.name, "participants", coming.job.number), coming.clients
         return clients.some(drawn(rng, coming.num_samples(clients), self.num_participants))
@@ -44,10 +43,10 @@ class RoundRobin(SomeClients):
     [Yang et al., arXiv 1908.06287, Section II-C]
     """
 
-    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """Those whose turn it is."""
         first, clients = edge.kept.get(self, 0), coming.clients
-        turns = (clients.numbers - first) % len(clients.fleet.names)
-        chosen = np.argsort(turns)[: self.num_participants]
+        has_had_its_turn = clients.numbers < first
+        chosen = np.argsort(has_had_its_turn, kind="stable")[: self.num_participants]
         edge.kept[self] = clients[int(chosen[-1])].number + 1
         return clients.some(chosen)

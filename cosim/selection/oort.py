@@ -27,10 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import at_least, between, configuration, field, not_negative, positive
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import SomeClients, drawn
-from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
 CUT_OFF = 0.95
@@ -93,7 +92,7 @@ class Oort(SomeClients):
     exploration_decay: float = field(between(0.0, 1.0), default=0.98)
     least_exploration: float = field(between(0.0, 1.0), default=0.2)
 
-    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """A draw; asks those drawn for their samples and losses."""
         memory = edge.kept.setdefault(self, Memory.of(len(edge.clients), self.wanted_s))
         self._observe(memory, edge, coming)
@@ -101,7 +100,7 @@ class Oort(SomeClients):
         memory.asked[chosen.places_in(edge.clients)] = coming.num_samples(chosen) * coming.losses(chosen)
         return chosen
 
-    def _observe(self, memory: Memory, edge: EdgeServer, coming: ComingRound) -> None:
+    def _observe(self, memory: Memory, edge: Edge, coming: ComingRound) -> None:
         """Take note of who arrived last, and let the pacer look."""
         last = coming.last
         if last is None:
@@ -117,9 +116,7 @@ class Oort(SomeClients):
             if math.fsum(before) > math.fsum(lately):
                 memory.wanted_s += self.pacer_step_s
 
-    def _choice(
-        self, sim: Simulation, edge: EdgeServer, coming: ComingRound, memory: Memory
-    ) -> NDArray[np.int64]:
+    def _choice(self, sim: Simulation, edge: Edge, coming: ComingRound, memory: Memory) -> NDArray[np.int64]:
         """Places of the participants."""
         rng = sim.stream(edge.name, "participants", coming.job.number)
         now = len(memory.arrived) + 1
@@ -141,6 +138,6 @@ class Oort(SomeClients):
         return np.concatenate([best, new])
 
 
-def _places(clients: Clients, edge: EdgeServer) -> NDArray[np.int64]:
+def _places(clients: Clients, edge: Edge) -> NDArray[np.int64]:
     """Where they are among the clients of a cell, shape (clients,)."""
     return np.arange(len(edge.clients))[clients.places_in(edge.clients)]

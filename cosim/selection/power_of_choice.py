@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from cosim.configuration import at_least, configuration, field, refuse
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import SomeClients, drawn
-from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
 
@@ -49,7 +48,7 @@ class PowerOfChoice(SomeClients):
             rule, fix = f"the smallest cell has {smallest} clients", f"at most {smallest}"
             raise refuse(type(self), "num_candidates", self.num_candidates, rule, fix)
 
-    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """Those; asks every client for its samples, and candidates for losses."""
         rng, clients = sim.stream(edge.name, "participants", coming.job.number), coming.clients
         candidates = clients.some(drawn(rng, coming.num_samples(clients), self.num_candidates))

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import configuration
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import SomeClients
-from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
 
@@ -35,7 +34,7 @@ class _Known(NamedTuple):
 class ProportionalFair(SomeClients):
     """Largest SNR over its own mean."""
 
-    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """The best now, for them; asks for the channel of every client."""
         clients, num = coming.clients, len(edge.clients)
         snr, own = coming.known_snr(clients), clients.places_in(edge.clients)

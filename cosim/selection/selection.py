@@ -31,10 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, at_least, configuration, field, refuse
-from cosim.devices.client import Client
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Client, Clients, Edge
 from cosim.selection.coming_round import ComingRound
-from cosim.servers.edge import EdgeServer
 from cosim.simulation import Process, Simulation
 
 
@@ -60,9 +58,7 @@ class Selection(Port, ABC):
         return num_clients
 
     @abstractmethod
-    def participants(
-        self, sim: Simulation, edge: EdgeServer, coming: ComingRound
-    ) -> Iterable[Client] | Process:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Iterable[Client] | Process:
         """Who takes part in the coming edge round: clients, or a process that waits and returns them."""
 
 
@@ -70,7 +66,7 @@ class Selection(Port, ABC):
 class Everyone(Selection):
     """All clients of the cell that are there."""
 
-    def participants(self, sim: Simulation, edge: EdgeServer, coming: ComingRound) -> Clients:
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """All."""
         return coming.clients
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.devices.client import Assignment
+from cosim.devices.assignment import Assignment
 from cosim.devices.efforts import effort_of, sending_w
 from cosim.devices.fleet import Clients
 from cosim.instants import deadline_after, instant_after

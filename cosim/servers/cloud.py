@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError
-from cosim.devices.client import Assignment, Client, Request
-from cosim.devices.fleet import Fleet
+from cosim.devices.assignment import Assignment, Request
+from cosim.devices.cell import Client
+from cosim.devices.fleet import Clients, Fleet
 from cosim.journal import Journal
 from cosim.learning.graph.combinations import ReceivedModel
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
@@ -22,12 +23,15 @@ from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.own_models import OwnModels
 from cosim.learning.schedules.schedule import in_round
+from cosim.links.link import Job
+from cosim.links.payload import Payload
 from cosim.names import CLOUD, codec_of, personal_of
 from cosim.records import Evaluation, Round
 from cosim.rows.trace import Moment
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import End, Progress
 from cosim.servers.evaluation_times import EvaluationTimes
+from cosim.servers.next_round import NextRound
 from cosim.servers.server import Server
 from cosim.servers.workload import Workload
 from cosim.simulation import Process, Simulation, process_of
@@ -171,14 +175,40 @@ class Cloud(Server):
                 samples=client.samples,
                 num_steps=num_steps if isinstance(num_steps, int) else num_steps(client.name),
                 key=key,
-                state=client.states.get(client.name) if training.keeps_state else None,
-                codec_state=client.states.get(codec_of(client.name)),
-                own=client.states.get(personal_of(client.name), nothing_yet),
+                state=self.states.get(client.name) if training.keeps_state else None,
+                codec_state=self.states.get(codec_of(client.name)),
+                own=self.states.get(personal_of(client.name), nothing_yet),
             )
             self._asked[f"{client.name} {assignment.job.number}"] = asked
             return asked
 
         return of_client
+
+    def coming_round(
+        self,
+        edge: EdgeServer,
+        clients: Clients,
+        model: PendingModel,
+        job: Job,
+        payload: Payload,
+        training_s_of: Callable[[Clients], NDArray[np.float64]],
+    ) -> NextRound:
+        """An edge round that is about to begin, as a rule of selection is given it.
+
+        Args:
+            clients: Those that may be chosen.
+            payload: What an upload carries.
+            training_s_of: Gives how long some clients are planned to train, shape (clients,).
+        """
+        return NextRound(
+            cloud=self,
+            edge=edge,
+            clients=clients,
+            model=model,
+            job=job,
+            payload=payload,
+            training_s_of=training_s_of,
+        )
 
     def losses(self, model: PendingModel, clients: Sequence[Client]) -> NDArray[np.float64]:
         """Mean loss on the training samples of each client, of the model with what is the client's own.

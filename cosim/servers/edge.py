@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.devices.client import Assignment, Client, Route
+from cosim.devices.assignment import Assignment, Route
+from cosim.devices.client import Client
 from cosim.devices.fleet import Clients
 from cosim.instants import deadline_after
 from cosim.learning.graph.combinations import noisy_mean
@@ -199,7 +200,7 @@ class EdgeServer(Server):
             played = self._array_round(sim, participants, work, cycles, waiting)
         if played is None:
             assigned = partial(Assignment, **attrs.asdict(work, recurse=False))
-            each = zip(participants, cycles.tolist(), strict=True)
+            each = zip(iter(participants), cycles.tolist(), strict=True)
             assignments = [(client, assigned(cycles=own)) for client, own in each]
             outcomes = yield from self.edge_round(sim, assignments, waiting, work.job, num_wanted=num_wanted)
             return [update for update in outcomes if not isinstance(update, Dropped)]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Clients
 from cosim.links.link import Job
 
 

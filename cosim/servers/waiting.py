@@ -38,13 +38,11 @@ Usage::
 """
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cosim.configuration import Port, at_least, configuration, field, lasting, one_of, refuse
+from cosim.devices.cell import Edge
 from cosim.simulation import Process, SideBySide, Simulation
-
-if TYPE_CHECKING:
-    from cosim.servers.edge import EdgeServer
 
 
 @configuration
@@ -97,7 +95,7 @@ class Waiting(Port):
             ConfigurationError: What does not fit, and the usual fix.
         """
 
-    def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
+    def wait(self, sim: Simulation, edge: Edge, jobs: SideBySide) -> Process:
         """Let an edge round last until it is over, and cut off the jobs that still run.
 
         Args:
@@ -232,7 +230,7 @@ class AtLeast(Waiting):
         """Refuse what the rule refuses."""
         self.rule.fit_round(num_participants)
 
-    def wait(self, sim: Simulation, edge: "EdgeServer", jobs: SideBySide) -> Process:
+    def wait(self, sim: Simulation, edge: Edge, jobs: SideBySide) -> Process:
         """As the rule."""
         return self.rule.wait(sim, edge, jobs)
 

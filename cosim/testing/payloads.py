@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cosim.devices.client import Assignment, Client
+from cosim.devices.assignment import Assignment
+from cosim.devices.client import Client
 from cosim.links.payload import Payload
 from cosim.servers.workload import Load, Workload
 from cosim.simulation import Process, Simulation

@@ -7,7 +7,7 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
-from cosim.devices.client import Assignment, Route
+from cosim.devices.assignment import Assignment, Route
 from cosim.devices.cycles import CyclesPerOperation
 from cosim.devices.device import DeviceArrays
 from cosim.devices.fleet import Fleet

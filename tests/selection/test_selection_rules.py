@@ -369,3 +369,25 @@ def test_who_ends_with_the_deadline_is_in_time(train_s, upload_s, round_s):
     )
     edge = SimpleNamespace(route=SimpleNamespace(uplink=SHARED))
     assert FedCs(round_s=round_s).participants(Simulation(1), edge, coming).numbers.tolist() == [0, 2, 4]
+
+
+@configuration
+class OthersToo(Selection):
+    """Clients of the first cell, in every cell."""
+
+    def participants(self, sim, edge, coming):
+        if edge.name == "edge-00":
+            others.append(coming.clients)
+        return others[0]
+
+
+others: list[object] = []
+
+
+def test_clients_of_another_cell_are_refused_as_a_view_of_them_too():
+    training = attrs.evolve(small_system().protocol.training, selection=OthersToo())
+    two = attrs.evolve(small_system(), protocol=HFedAvg(training=training), evaluation=Never())
+    with pytest.raises(
+        ConfigurationError, match=r"chose client-0000, .* in edge-01: must be clients of this"
+    ):
+        cosim.run(two)

@@ -6,7 +6,7 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, CyclesPerOperation, CyclesPerStep, Never, Simulation, evolve
-from cosim.devices.client import Assignment
+from cosim.devices.assignment import Assignment
 from cosim.learning.network.submodels import Part
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.links.link import Job

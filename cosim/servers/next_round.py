@@ -1,0 +1,145 @@
+"""Next round: an edge round that is about to begin, as a rule of selection is given it, and its choice."""
+
+from collections.abc import Callable, Iterable, Sequence
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError
+from cosim.devices.cell import Client
+from cosim.devices.fleet import Clients
+from cosim.learning.graph.pending import PendingModel
+from cosim.links.link import Job
+from cosim.links.payload import Payload
+from cosim.servers.edge import EdgeServer
+from cosim.servers.past_round import PastRound
+from cosim.simulation import Event, Process, Simulation
+
+if TYPE_CHECKING:
+    from cosim.selection.selection import Selection
+    from cosim.servers.cloud import Cloud
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class NextRound:
+    """An edge round that is about to begin (`cosim.selection.coming_round`).
+
+    Attributes:
+        cloud: Where losses are read.
+        edge: Whose round it is.
+        training_s_of: Gives how long some clients are planned to train, shape (clients,).
+    """
+
+    cloud: "Cloud"
+    edge: EdgeServer
+    clients: Clients
+    model: PendingModel
+    job: Job
+    payload: Payload
+    training_s_of: Callable[[Clients], NDArray[np.float64]]
+
+    @property
+    def last(self) -> PastRound | None:
+        return self.edge.last_round
+
+    def num_samples(self, clients: Sequence[Client]) -> NDArray[np.int64]:
+        return np.array([len(client.samples) for client in clients], dtype=np.int64)
+
+    def training_s(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        return self.training_s_of(Clients.of(self.edge.clients.fleet, clients))
+
+    def losses(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        clients = tuple(clients)
+        names = ",".join(client.name for client in clients)
+        key = f"losses {self.edge.name} {self.job.global_round} {self.job.edge_round} {names}"
+        return self.cloud.journal.read(key, lambda: self.cloud.losses(self.model, clients))
+
+    def known_snr(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        clients, link = tuple(clients), self.edge.route.uplink.link.known_to("ComingRound.known_snr")
+        share_hz = link.share_hz(max(1, len(clients)))
+        return np.array(
+            [client.tx_power_w * link.snr_per_w(client.name, share_hz, self.job) for client in clients]
+        )
+
+    def upload_s(self, clients: Sequence[Client], among: int | None = None) -> NDArray[np.float64]:
+        clients, link = tuple(clients), self.edge.route.uplink.link.known_to("ComingRound.upload_s")
+        num = len(clients) if among is None else among
+        return np.array(
+            [link.upload_s(client.name, self.payload, client.tx_power_w, num, self.job) for client in clients]
+        )
+
+    def chosen(self, sim: Simulation, selection: "Selection") -> Process:
+        """The clients that a rule chooses, in the order of their numbers.
+
+        Clients that have left while the rule has waited are not among them.
+
+        Raises:
+            ConfigurationError: Clients of elsewhere, or one twice; none, or one that is away, though no time
+                has passed, so that none would be chosen for ever.
+        """
+        choice, rule = selection.participants(sim, self.edge, self), type(selection).__name__
+        asked_s, edge = sim.now_s, self.edge
+        clients: Any = choice
+        if isinstance(choice, GeneratorType) and choice.gi_code.co_name != "<genexpr>":
+            clients = yield from _events_of(choice, rule)
+        if isinstance(clients, str) or not isinstance(clients, Iterable):
+            raise ConfigurationError(
+                f"{rule}.participants returned {clients!r:.80}: must be clients of {edge.name}. Usual fix: "
+                "return a list of some of coming.clients."
+            )
+        if isinstance(clients, Clients) and len(clients) and clients.are_among(edge.clients):
+            return self._there(clients, rule, waited=sim.now_s > asked_s)
+        found: tuple[Client, ...] = tuple(clients)
+        chosen = set(map(id, found))
+        if len(chosen) < len(found) or not chosen.issubset(map(id, edge.clients)):
+            names = [client.name if hasattr(client, "name") else repr(client) for client in found]
+            raise ConfigurationError(
+                f"{rule}.participants chose {', '.join(names)[:200]} in {edge.name}: must be clients of this "
+                "cell, each once. Usual fix: choose among coming.clients."
+            )
+        if not found and sim.now_s == asked_s:
+            raise ConfigurationError(
+                f"{rule}.participants chose nobody in {edge.name} at {asked_s:g} s and let no time pass, so "
+                "nobody would ever be chosen. Usual fix: choose somebody, or wait in the rule "
+                "(yield from sim.spend(edge.name, 'idle', 1.0))."
+            )
+        ordered = Clients.of(edge.clients.fleet, sorted(found, key=lambda client: client.number))
+        return self._there(ordered, rule, waited=sim.now_s > asked_s)
+
+    def _there(self, chosen: Clients, rule: str, *, waited: bool) -> Clients:
+        """Those of the chosen who are there."""
+        present = chosen.present
+        if len(present) < len(chosen) and not waited:
+            away = sorted({client.name for client in chosen} - {client.name for client in present})
+            raise ConfigurationError(
+                f"{rule}.participants chose {', '.join(away)[:200]} in {self.edge.name}, who are away. Usual "
+                "fix: choose among coming.clients."
+            )
+        return present
+
+
+def _events_of(process: Any, rule: str) -> Process:
+    """A rule that waits, step by step.
+
+    Raises:
+        ConfigurationError: It yields something else than an event of the clock.
+    """
+    step, given = process.send, None
+    while True:
+        try:
+            event = step(given)
+        except StopIteration as ended:
+            return ended.value
+        if not isinstance(event, Event):
+            raise ConfigurationError(
+                f"{rule}.participants yielded {getattr(event, 'name', event)!r:.80}: a rule that waits "
+                "yields events of the clock. Usual fix: yield from sim.spend(edge.name, 'idle', 1.0), then "
+                "return clients."
+            )
+        try:
+            step, given = process.send, (yield event)
+        except BaseException as cut:  # a deadline around the rule
+            step, given = process.throw, cut
