@@ -82,12 +82,22 @@ def test_shadows_are_drawn_anew_for_jobs_without_rounds(example):
         assert of_client.nunique() == len(of_client) >= 2
 
 
-def test_a_broadcast_is_for_those_who_receive_together(example):
-    downlink = example("cable_broadcast").CableBroadcast()
-    with pytest.raises(cosim.ConfigurationError, match=r"CableBroadcast: sends all the same.*Unicast"):
-        cosim.evolve(ONE_BY_ONE, downlink=downlink)
-    found = lasted_s(cosim.evolve(SMALL, downlink=downlink), "down")
-    assert found.to_numpy() == pytest.approx(32 * (12 * 8 + 8 * 4) / 1e6, rel=1e-9)
+def test_links_take_what_their_page_says(example):
+    """A tenth of the rate for client 0; in a line the third of a cell waits for two."""
+    bits = 32 * (12 * 8 + 8 * 4)
+    slow = lasted_s(cosim.evolve(SMALL, uplink=example("cable").Cable()))
+    assert slow["client-0000"].to_numpy() == pytest.approx(bits / 1e4, rel=1e-9)
+    assert slow["client-0001"].to_numpy() == pytest.approx(bits / 1e5, rel=1e-9)
+    line = lasted_s(cosim.evolve(SMALL, downlink=example("line").Line()), "down")
+    for client, place in (("client-0000", 1), ("client-0001", 2), ("client-0002", 3), ("client-0004", 2)):
+        assert line[client].to_numpy() == pytest.approx(place * bits / 1e6, rel=1e-9)
+
+
+def test_what_is_sent_once_for_all_is_for_those_that_receive_together(example):
+    cable = example("cable")
+    once = type("Once", (cable.Cable,), {"sends_one_for_all": True})
+    with pytest.raises(cosim.ConfigurationError, match=r"downlink = Once: FedBuff gives clients .*Unicast"):
+        cosim.evolve(ONE_BY_ONE, downlink=once())
 
 
 def test_federated_averaging_waits_as_its_training_does_and_in_one_cell(example):

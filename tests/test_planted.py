@@ -79,13 +79,6 @@ class Cable(cosim.Link):
 
 
 @configuration
-class HalfCycles(cosim.CyclesPerStep):
-    def of_clients(self, sim, clients):
-        usual = super().of_clients(sim, clients)
-        return lambda step: usual(step) / 2.0
-
-
-@configuration
 class LoudArrays(cosim.Rayleigh):
     def gains_by_job(self, sim, clients):
         gains = super().gains_by_job(sim, clients)
@@ -93,7 +86,6 @@ class LoudArrays(cosim.Rayleigh):
 
 
 ON_ONE_CLOCK = {
-    "cycles": in_small(cycles=HalfCycles()),
     "gains": in_radio(fading=LoudArrays()),
 }
 

@@ -88,6 +88,11 @@ class CarriedUpload(Upload):
         self._sim, self._bits, self._carrier, self._start_s = sim, float(bits), carrier, start_s
 
     @property
+    def sent_s(self) -> float:
+        """How long it has been sending."""
+        return max(0.0, self._sim.now_s - self._start_s)
+
+    @property
     def bits_left(self) -> float:
         """Bits that have not been sent by now, or when it was closed."""
         if self.done.processed:
