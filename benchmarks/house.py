@@ -25,14 +25,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 ENGINE = (
-    *("running", "run_folder", "run_network", "run_writer", "network", "checkpoint", "engine"),
+    *("running", "run_folder", "run_network", "run_options", "run_preparation", "run_writer", "network"),
+    *("checkpoint", "engine"),
     *("servers.edge", "servers.cloud", "servers.server", "servers.workload", "servers.array_round"),
     *("servers.played_rounds", "servers.rested", "servers.past_round", "servers.asynchronous.server"),
-    *("servers.asynchronous.starts", "servers.asynchronous.flights", "servers.asynchronous.inbox"),
+    *("servers.asynchronous.flights", "servers.asynchronous.inbox"),
     *("devices.client", "devices.fleet", "devices.rest", "devices.charge", "devices.availability"),
     *("learning.learner", "learning.nothing_learned", "learning.resolver", "learning.evaluator"),
     *("learning.own_models", "learning.own_networks", "learning.workers", "learning.slices"),
-    *("learning.training_set", "learning.graph.levels", "learning.graph.cohorts", "learning.probe"),
+    *("learning.graph.levels", "learning.graph.cohorts", "learning.probe"),
 )
 """Modules below cosim that make up the engine, with what is below them."""
 PARTS = ("allocation", "data", "devices", "learning", "links", "protocols", "queueing", "radio", "selection")
@@ -192,9 +193,15 @@ class House:
             if not is_engine(name):
                 continue
             for node in ast.walk(tree):
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cosim."):
-                    found += [f"{name} -> {a.name}" for a in node.names if a.name in self.kinds]
+                if isinstance(node, ast.ImportFrom) and node.module in self.files:
+                    own = set(self._kinds_in(self.trees[node.module]))
+                    found += [f"{name} -> {alias.name}" for alias in node.names if alias.name in own]
         return found
+
+    def _kinds_in(self, tree: ast.Module) -> Iterator[str]:
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and _bases(node) & (self.ports | self.kinds):
+                yield node.name
 
     def _arrows(self) -> Iterator[tuple[str, str]]:
         return ((a, b) for a, of in self.imports.items() for b in sorted(of))

@@ -34,6 +34,7 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.sgd import Sgd
+from cosim.learning.programs.recurring_rows import RecurringRows
 from cosim.learning.programs.sgd_steps import mini_batches
 
 MODEL = "mlp-43-512-256-256"
@@ -54,7 +55,7 @@ def datasets(num_rows: list[int]) -> tuple[Dataset, Dataset, list[np.ndarray]]:
         for i in range(NUM_CLIENTS)
     ]
     test = {"test_x": table[:1], "test_y": np.zeros(1, np.int64), "num_classes": NUM_CLASSES}
-    rows = Dataset(name="rows", train_x=table, train_y=None, **test)
+    rows = Dataset(name="rows", train_x=table, train_y=None, batching=RecurringRows, **test)
     samples_x = table[np.concatenate(numbers) // NUM_CLASSES]
     return rows, Dataset(name="samples", train_x=samples_x, train_y=labels.ravel(), **test), numbers
 

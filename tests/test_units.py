@@ -276,10 +276,8 @@ def test_longer_suffixes_come_first():
 # --- Every public float carries its unit ------------------------------------------------------------------
 
 
-FOR_TYPE_CHECKERS = dict.fromkeys(("Codec", "Learner", "LocalTraining", "TrainingFlops"), object) | {
-    "nx": nx,
-    "pd": pd,
-}
+NAMED = ("Batching", "Codec", "Learner", "LocalTraining", "TrainingFlops")
+FOR_TYPE_CHECKERS = dict.fromkeys(NAMED, object) | {"nx": nx, "pd": pd}
 """What annotations name that is not imported before something is learned or written."""
 
 

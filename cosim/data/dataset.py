@@ -11,7 +11,8 @@ Usage::
 """
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -19,6 +20,9 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.data.pairs import NUMBERED, as_targets, from_zero, pair
+
+if TYPE_CHECKING:
+    from cosim.learning.programs.batching import Batching
 
 MOST_CLASSES = 2**20
 """Of a data set: tokens of the largest vocabularies. [no source]"""
@@ -30,7 +34,7 @@ class Dataset:
 
     Without train_y the training set is a table of feature rows that recur with several labels, and a training
     sample is the whole number row * num_classes + label. So clients can collect samples while the clock runs,
-    although the data set is fixed when it begins; and they train on distinct rows (`recurring_rows`).
+    although the data set is fixed when it begins; and they may train on distinct rows (`batching`).
 
     Two data sets are equal only if they are one object.
 
@@ -49,6 +53,7 @@ class Dataset:
             samples,), int64; None: samples belong nowhere and are dealt by a split, or there is no train_y.
         test_owners: Number of the client to whose test share a test sample belongs, from 0, shape (test
             samples,), int64, -1: no client's; None: there are no such shares.
+        batching: Makes what clients take a step on (`cosim.learning.programs.batching`); None: mini-batches.
 
     Raises:
         ConfigurationError: shapes, types, labels or owners that break these rules, or numbers that are
@@ -64,6 +69,7 @@ class Dataset:
     num_global_features: int = 0
     train_owners: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
     test_owners: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
+    batching: "Callable[[], Batching] | None" = attrs.field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:
         parts = (

@@ -14,6 +14,7 @@ from cosim.learning.tasks.task import Task
 
 if TYPE_CHECKING:
     from cosim.learning.graph.pending import PendingUpdate
+    from cosim.learning.programs.batching import Batching
 
 
 def shared(array: NDArray[Any], device: str) -> Tensor:
@@ -24,6 +25,12 @@ def shared(array: NDArray[Any], device: str) -> Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writ", UserWarning)
         return torch.from_numpy(array).to(device)
+
+
+def batching_of(dataset: Dataset, task: Task) -> "Batching | None":
+    """What a data set names for clients to take a step on, where that suits a task; None: mini-batches."""
+    batching = None if dataset.batching is None else dataset.batching()
+    return batching if batching is not None and batching.suits(task) else None
 
 
 class TrainingSet:
@@ -42,6 +49,7 @@ class TrainingSet:
         num_sample_numbers: Samples are whole numbers from 0 to one less than this.
         loss: Mean loss of a batch, from outputs and targets.
         is_cross_entropy: Whether that is the cross entropy of class scores.
+        batching: What clients take a step on; None: mini-batches.
     """
 
     def __init__(self, dataset: Dataset, device: str, task: Task) -> None:
@@ -50,6 +58,7 @@ class TrainingSet:
         self.num_classes, self.num_features = dataset.num_classes, dataset.num_features
         self.num_sample_numbers = dataset.num_sample_numbers
         self.loss, self.is_cross_entropy = task.loss, task.is_cross_entropy
+        self.batching = batching_of(dataset, task)
 
     def labelled(self, samples: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """Features and classes or targets of samples, shapes (samples, ...)."""

@@ -21,6 +21,7 @@ from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
 from cosim.learning.network.submodels import NetworkShape, draw_parts
 from cosim.learning.probe.manner import manner_of
+from cosim.learning.programs.recurring_rows import RecurringRows
 from cosim.learning.programs.sgd_steps import mini_batches
 
 DATA = loaded(Synthetic())
@@ -318,7 +319,10 @@ class InTwoParts(nn.Module):
 
 
 def test_where_a_mask_would_be_everybodys_dropout_is_refused():
-    rows, two_classes = a_table(train_y=None), nn.Sequential(nn.Linear(6, 2), nn.Dropout(0.2))
+    rows, two_classes = (
+        a_table(train_y=None, batching=RecurringRows),
+        nn.Sequential(nn.Linear(6, 2), nn.Dropout(0.2)),
+    )
     with pytest.raises(ConfigurationError, match=r"dropout in 1: a feature row of 'toy' .* Usual fix: p = 0"):
         Learner(two_classes, rows)
     y = np.ones(20, np.float32)

@@ -17,6 +17,7 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.local_training import LocalTraining
+from cosim.learning.programs.recurring_rows import RecurringRows
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.testing import check_local_training
 
@@ -26,6 +27,7 @@ ROWS = Dataset(
     name="rows",
     train_x=DATA.train_x[:60],
     train_y=None,
+    batching=RecurringRows,
     test_x=DATA.test_x,
     test_y=DATA.test_y,
     num_classes=NUM_CLASSES,

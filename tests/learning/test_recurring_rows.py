@@ -21,7 +21,7 @@ from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.programs import recurring_rows
 from cosim.learning.programs.descents import SgdStep
 from cosim.learning.programs.of_rule import program_of
-from cosim.learning.programs.recurring_rows import draws, train_on_rows
+from cosim.learning.programs.recurring_rows import RecurringRows, draws, train_on_rows
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.tasks.classification import Classification
 from cosim.learning.training_set import TrainingSet
@@ -33,6 +33,7 @@ DATA = Dataset(
     name="rows",
     train_x=TABLE_ND,
     train_y=None,
+    batching=RecurringRows,
     test_x=TABLE_ND[:7],
     test_y=np.arange(7) % NUM_CLASSES,
     num_classes=NUM_CLASSES,

@@ -18,6 +18,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.network.first_values import initial_weights
 from cosim.learning.network.submodels import NetworkShape, draw_parts, even_counts
 from cosim.learning.network.weights import assembled, cut
+from cosim.learning.programs.recurring_rows import RecurringRows
 from cosim.learning.programs.sgd_steps import mini_batches
 
 DATA = loaded(Synthetic())
@@ -153,7 +154,7 @@ def test_a_variance_below_zero_counts_as_zero():
 def test_statistics_that_nothing_moves_are_refused():
     """A client without labels of its own trains on distinct rows, which are no batches."""
     with pytest.raises(ConfigurationError, match=r"moves bn1\.running_mean with every batch, and clients of"):
-        Learner(Normalised(), attrs.evolve(DATA, train_y=None))
+        Learner(Normalised(), attrs.evolve(DATA, train_y=None, batching=RecurringRows))
 
 
 @pytest.mark.parametrize("num_clients", [1, 5])

@@ -22,6 +22,7 @@ from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.probe.task import TAKEN
+from cosim.learning.programs.recurring_rows import RecurringRows
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.learning.slices import MOST_SAMPLES
 from cosim.learning.workers import one_torch_thread
@@ -36,7 +37,7 @@ LABELS = RNG.integers(0, NUM_CLASSES, NUM_SAMPLES)
 QUANTITIES = RNG.standard_normal((NUM_SAMPLES, NUM_CLASSES)).astype(np.float32)
 CLASSES = cosim.Dataset.of("classes", (X, LABELS), (X[:9], LABELS[:9]), NUM_CLASSES)
 SEVERAL = cosim.Dataset.of("several", (X, QUANTITIES), (X[:9], QUANTITIES[:9]))
-ROWS = attrs.evolve(CLASSES, name="rows", train_y=None)
+ROWS = attrs.evolve(CLASSES, name="rows", train_y=None, batching=RecurringRows)
 
 
 class Steep(cosim.Classification):

@@ -13,6 +13,7 @@ from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
 from cosim.learning.local_training.vertical import VerticalSgd
+from cosim.learning.programs.recurring_rows import RecurringRows
 
 RNG = np.random.default_rng(1)
 NUM_FEATURES, NUM_CLASSES = 12, 4
@@ -210,7 +211,13 @@ def test_a_run_that_writes_ends_as_one_that_does_not(networks, locals_, tasks):
 
 def test_rows_that_recur_are_the_same_at_every_step():
     dataset = cosim.Dataset(
-        name="rows", train_x=X[:20], train_y=None, test_x=X, test_y=LABELS, num_classes=NUM_CLASSES
+        name="rows",
+        train_x=X[:20],
+        train_y=None,
+        batching=RecurringRows,
+        test_x=X,
+        test_y=LABELS,
+        num_classes=NUM_CLASSES,
     )
     samples = RNG.integers(20 * NUM_CLASSES, size=40)
     ends = []

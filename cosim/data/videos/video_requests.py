@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from cosim.data.videos.catalog import Catalog
 from cosim.data.videos.request_log import MOST_SLOTS, RequestLog
 from cosim.data.videos.request_model import RequestModel, Users, feature_table, user_name
 from cosim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from cosim.learning.programs.batching import Batching
 
 Whole = NDArray[np.int64]
 
@@ -116,6 +119,7 @@ class VideoRequests(Data):
             test_x=test_x,
             test_y=test_y,
             num_classes=model.catalog.num_contents,
+            batching=_distinct_rows,
         )
 
     def held(
@@ -184,3 +188,10 @@ class VideoRequests(Data):
             samples.append(model.samples(user, contents[self.num_past_requests :]))
         rows, next_contents = np.divmod(np.concatenate(samples), model.catalog.num_contents)
         return feature_table(model)[rows], next_contents
+
+
+def _distinct_rows() -> "Batching":
+    """A client's requests repeat a few dozen rows, each with several labels."""
+    from cosim.learning.programs.recurring_rows import RecurringRows
+
+    return RecurringRows()

@@ -33,7 +33,7 @@ from cosim.learning.probe.outputs import told
 from cosim.learning.programs.sgd import SgdProgram
 from cosim.learning.programs.steps import Gradient, Step
 from cosim.learning.tasks.task import Task
-from cosim.learning.training_set import TrainingSet
+from cosim.learning.training_set import TrainingSet, batching_of
 
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 NUM_CLIENTS, NUM_SAMPLES, BATCH_SIZE, NUM_STEPS = 2, 4, 3, 2
@@ -105,7 +105,7 @@ def _untrainable(error: Exception, dataset: Dataset, task: Task) -> Configuratio
     fix = "a forward pass that autograd can go back through"
     if "does not require grad" in str(error):
         fix = "outputs that follow from parameters, without detach() and torch.no_grad()"
-    elif dataset.train_y is None and task.is_cross_entropy:
+    elif batching_of(dataset, task) is not None:
         fix = "operations that torch.func can batch, as rows that recur are trained by it alone"
     return ConfigurationError(
         f"the network takes samples of {dataset.name!r}, but cannot be trained on them ({told(error)}). "

@@ -22,6 +22,7 @@ from cosim.learning.probe.outputs import check_scores, check_tables, check_value
 from cosim.learning.probe.writes import written_parameters
 from cosim.learning.programs.sgd_steps import ReluLayers, forward, layer_outputs, relu_layers_of
 from cosim.learning.tasks.task import Task
+from cosim.learning.training_set import batching_of
 
 NUM_COMPARED = 4
 """Samples on which a network with `relu_layers` is compared with the products that train it."""
@@ -38,7 +39,7 @@ def check_network(
             `relu_layers` that are not all it is.
     """
     check_values(network, shape.parameters)
-    if shape.moving and dataset.train_y is None and task.is_cross_entropy:
+    if shape.moving and batching_of(dataset, task) is not None:
         raise ConfigurationError(
             f"the network moves {next(iter(shape.moving))} with every batch, and clients of {dataset.name!r} "
             "train on distinct feature rows in place of batches. Usual fix: a normalisation without running "

@@ -16,7 +16,7 @@ only. Layers with ReLU between are trained by hand as in `sgd_steps`, other netw
 Clients of a cohort may differ in their numbers of steps; those with fewer leave it when they are done. A
 client with fewer rows than another gets copies of its first row, of which no batch has a sample.
 
-Usage: by `learner.Learner`, from such a data set and ordinary client updates.
+Usage: by `learner.Learner`, from such a data set with `batching=RecurringRows` and ordinary client updates.
 
 Validation: tests/learning/test_recurring_rows.py against torch.optim.SGD on the whole batches; speed in
 benchmarks/recurring_rows.py.
@@ -25,7 +25,7 @@ Shape suffixes: C clients of the cohort, R distinct rows of a client, P distinct
 B batch, D features, K classes, N rows of the table.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,11 +45,38 @@ from cosim.learning.programs.sgd_steps import (
     relu_layers_of,
 )
 from cosim.learning.programs.steps import Begin, Gradient, Step
+from cosim.learning.tasks.task import Task
+from cosim.learning.training_set import TrainingSet
 
 ROWS_APART = 4
 """Clients train together when their numbers of rows, over this and rounded up, are equal: a matrix product
 costs by the row, so a client with 12 should not be filled up to another's 40. 48 clients with 10 to 40 rows
 each take a sixth more steps per second than with all in one program; 2 and 8 are as good."""
+
+
+class RecurringRows:
+    """Steps on the distinct rows of clients (`cosim.learning.programs.batching`)."""
+
+    def suits(self, task: Task) -> bool:
+        """Cross entropy alone."""
+        return task.is_cross_entropy
+
+    def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
+        """About the number of rows."""
+        assert data.num_classes is not None
+        return program_on_rows(update, data.num_classes)
+
+    def train(
+        self,
+        network: nn.Module,
+        weights_C: Weights,
+        data: TrainingSet,
+        cohort: Sequence[PendingUpdate],
+        begin: Begin,
+    ) -> Sequence[Weights]:
+        """Train a cohort, in place on its clients' weights; returns the states that they leave."""
+        assert data.num_classes is not None
+        return train_on_rows(network, weights_C, data.x_ND, data.num_classes, cohort, begin)
 
 
 def program_on_rows(update: PendingUpdate, num_classes: int) -> int:

@@ -2,7 +2,7 @@
 
 | samples | network | loss | program |
 |---|---|---|---|
-| feature rows without labels of their own | any | cross entropy, plain | `recurring_rows` |
+| of a data set that names its batching | any | that suits it | the data set's (`batching`) |
 | any | layers with ReLU between, declared | cross entropy | products by hand, many clients together |
 | any | any other, one client | any | autograd |
 | any | any, several clients | any | autograd under vmap |
@@ -17,7 +17,6 @@ from torch import nn
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.dropout import keyed_dropout
 from cosim.learning.network.weights import Weights
-from cosim.learning.programs.recurring_rows import program_on_rows, train_on_rows
 from cosim.learning.programs.sgd_steps import (
     by_use,
     mini_batches,
@@ -40,24 +39,16 @@ class SgdProgram:
     def __init__(self, begin: Begin) -> None:
         self._begin = begin
 
-    @staticmethod
-    def _is_on_rows(data: TrainingSet) -> bool:
-        return data.y_N is None and data.is_cross_entropy
-
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
-        """The number of steps; on rows about the number of rows."""
-        if not self._is_on_rows(data):
-            return update.num_steps
-        assert data.num_classes is not None
-        return program_on_rows(update, data.num_classes)
+        """The number of steps, or what the data set's batching says."""
+        return update.num_steps if data.batching is None else data.batching.shared(update, data)
 
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:
         """Train a cohort, in place on its clients' weights; returns the states that they leave."""
-        if self._is_on_rows(data):
-            assert data.num_classes is not None
-            return train_on_rows(network, weights_C, data.x_ND, data.num_classes, cohort, self._begin)
+        if data.batching is not None:
+            return data.batching.train(network, weights_C, data, cohort, self._begin)
         batch_size = cohort[0].training.batch_size
         batches = np.stack([mini_batches(u.samples, u.num_steps, batch_size, u.key) for u in cohort])
         x_ND, y_N = data.x_ND, data.y_N
