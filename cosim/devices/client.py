@@ -4,7 +4,6 @@ What it learns is asked for at an instant and computed when somebody reads it (`
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from cosim.configuration import ConfigurationError
 from cosim.devices.assignment import Assignment
 from cosim.devices.availability import Availability
+from cosim.devices.client_jobs import SomeClients
 from cosim.devices.device import Device
 from cosim.devices.efforts import effort_of_one, sending_w_of_one
 from cosim.instants import duration_between
@@ -21,9 +21,6 @@ from cosim.names import client_name, codec_of, personal_of
 from cosim.records import DONE, DOWN, UP, Fate, Transfer
 from cosim.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of
 from cosim.units import ENERGY_ROUNDING
-
-if TYPE_CHECKING:
-    from cosim.devices.fleet import Clients
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -38,7 +35,7 @@ class Client:
         states: What each node of the run keeps from one training to its next, by name.
     """
 
-    alone: "Clients"
+    alone: SomeClients
     number: int
     device: Device
     samples_now: Callable[[], np.ndarray]

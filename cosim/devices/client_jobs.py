@@ -1,18 +1,57 @@
 """Client jobs: what a part of a device is told of activities that clients begin, on both clocks."""
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.draws import Numbers
 from cosim.links.link import Job
 
 if TYPE_CHECKING:
     from cosim.devices.device import DeviceArrays
-    from cosim.devices.fleet import Fleet
-
 Own = TypeVar("Own", bound="ClientJobs")
+
+
+class AllClients(Protocol):
+    """All clients of a run, by their numbers."""
+
+    @property
+    def devices(self) -> "DeviceArrays":
+        """Of each."""
+        ...
+
+    @property
+    def distance_m(self) -> NDArray[np.float64]:
+        """How far each is from its edge server."""
+        ...
+
+
+class SomeClients(Protocol):
+    """Some clients of a run, ascending."""
+
+    @property
+    def fleet(self) -> AllClients:
+        """All clients."""
+        ...
+
+    @property
+    def which(self) -> Any:
+        """Their numbers, as an index of what has one element for each client of the run."""
+        ...
+
+    @property
+    def names(self) -> Numbers:
+        """Their names, by which they draw."""
+        ...
+
+    @property
+    def first(self) -> int:
+        """The number of the first."""
+        ...
+
+    def __len__(self) -> int: ...
 
 
 @attrs.define(eq=False)
@@ -27,7 +66,7 @@ class ClientJobs:
         begins_s: When each begins.
     """
 
-    _fleet: "Fleet"
+    _fleet: AllClients
     which: Any
     job: Job
     begins_s: Any

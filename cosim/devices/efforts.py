@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
+from cosim.devices.client_jobs import SomeClients
 from cosim.devices.power_control import Sendings
 from cosim.devices.processor import Trainings, computing_w
 from cosim.draws import Numbers
@@ -21,7 +22,6 @@ from cosim.simulation import Simulation
 
 if TYPE_CHECKING:
     from cosim.devices.client import Client
-    from cosim.devices.fleet import Clients
 
 
 class Effort(NamedTuple):
@@ -32,7 +32,7 @@ class Effort(NamedTuple):
 
 
 def planned_s(
-    sim: Simulation, clients: "Clients", job: Job, cycles: NDArray[np.float64]
+    sim: Simulation, clients: SomeClients, job: Job, cycles: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """How long trainings are planned to take that begin now, shape (clients,)."""
     devices = clients.fleet.devices
@@ -44,7 +44,7 @@ def planned_s(
 
 def effort_of(
     sim: Simulation,
-    clients: "Clients",
+    clients: SomeClients,
     job: Job,
     begins_s: float | NDArray[np.float64],
     cycles: NDArray[np.float64],
@@ -96,7 +96,7 @@ def effort_of_one(
 
 def sending_w(
     sim: Simulation,
-    clients: "Clients",
+    clients: SomeClients,
     job: Job,
     begins_s: float | NDArray[np.float64],
     payload_bits: float,
@@ -132,7 +132,7 @@ def sending_w_of_one(
 
 
 def _trainings(
-    clients: "Clients",
+    clients: SomeClients,
     job: Job,
     begins_s: float | NDArray[np.float64],
     cycles: NDArray[np.float64],
@@ -147,7 +147,7 @@ def _each_of(begins_s: float | NDArray[np.float64], num: int) -> NDArray[np.floa
 
 
 def _planned_s(
-    sim: Simulation, clients: "Clients", jobs: Trainings, plain_s: NDArray[np.float64]
+    sim: Simulation, clients: SomeClients, jobs: Trainings, plain_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     return _asked(
         "processor", clients, jobs, plain_s, lambda part, *of: part.duration_s(sim, *of), "duration_s"
@@ -156,7 +156,7 @@ def _planned_s(
 
 def _asked(
     name: str,
-    clients: "Clients",
+    clients: SomeClients,
     jobs: Any,
     plain: NDArray[np.float64],
     ask: Callable[[Any, Numbers, Any], Any],
