@@ -137,6 +137,11 @@ class Draws:
         """What many clients draw, a row each: those of `of_client`."""
         return self.rows(clients, Draws.block, purpose, draw, *index)
 
+    def drawn(self, clients: "Numbers", purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
+        """What many clients draw, as `of_clients`, and not kept, for a part whose numbers are."""
+        found = [self.block(clients.kind, block, purpose, draw, *index) for block in clients.blocks]
+        return (found[0] if len(found) == 1 else np.concatenate(found))[clients.places]
+
     def row(self, client: str, of_block: OfBlock, *index: Any) -> Any:
         """A client's row of what follows from the draws of its block.
 

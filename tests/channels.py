@@ -1,6 +1,16 @@
 """Channels by hand."""
 
+import numpy as np
+
+from cosim.links.link import Cell
 from cosim.radio.channel import Channel
+from cosim.radio.fading_of_run import ClientFading, FadingOfRun
+
+
+def faded(fading, sim, client="client-0000") -> ClientFading:
+    """One client's channel."""
+    cell = Cell("edge-00", (client,), np.array([100.0]), np.array([0.2]))
+    return FadingOfRun(sim, fading, [cell]).of(client)
 
 
 def flat(snr, fading, client="a client") -> Channel:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import attrs
 import numpy as np
 import own_parts
+import own_radio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,6 @@ from cosim.configuration import ConfigurationError, configuration
 from cosim.draws import Numbers, normals
 from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
-from cosim.radio.radio import RadioLink
 from cosim.radio.redrawn import Redrawn
 from cosim.radio.sharing.band import Band
 from cosim.results import Result
@@ -407,13 +407,6 @@ class Slack(cosim.Waiting):
         return (yield from jobs.cut("very late"))
 
 
-class Flickering(cosim.Rayleigh):
-    """A channel of its own, though its base knows arrays."""
-
-    def of(self, sim, client):
-        return cosim.NoFading().of(sim, client)
-
-
 class OwnWay(cosim.EdgeTraining):
     """A turn of a cell of its own, though its base knows arrays."""
 
@@ -444,41 +437,14 @@ class TwiceBand(Band):
         return cosim.SteadyUpload(self.sim, 2 * payload.bits, channel.rate_bps(self.share_hz(5), block))
 
 
-class Shadowed(cosim.Radio):
-    """Links with channels of their own."""
-
-    def of_cells(self, sim, cells):
-        links = super().of_cells(sim, cells)
-        for link in links:
-            link.__class__ = ShadowedLink
-        return links
-
-
-class ShadowedLink(RadioLink):
-    def channel(self, client, tx_power_w, job):
-        return super().channel(client, 0.1 * tx_power_w, job)
-
-
 class Hourly(Redrawn):
     """By the time of day."""
 
     def at(self, now_s):
         return (int(now_s / 0.01),)
 
-
-class TwiceDown(cosim.Unicast):
-    """Downloads of every bit twice."""
-
-    def of_cells(self, sim, cells):
-        links = super().of_cells(sim, cells)
-        for link in links:
-            link.__class__ = TwiceDownLink
-        return links
-
-
-class TwiceDownLink(RadioLink):
-    def start(self, client, payload, job, tx_power_w=None):
-        return super().start(client, payload._replace(bits=2 * payload.bits), job, tx_power_w)
+    def end_s(self, block):
+        return math.inf
 
 
 class NightAndDay:
@@ -516,22 +482,14 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
         (with_uplink(sharing=Twice()), r"System\.uplink\.sharing = Twice"),
         (with_uplink(fading=HOURLY), r"System\.uplink\.fading = Rayleigh"),
         (
-            attrs.evolve(small_system(), uplink=Shadowed()),
-            r"System\.uplink = Shadowed \(ShadowedLink\.channel\)",
-        ),
-        (
             with_downlink(cosim.Unicast(sharing=Twice())),
             r"System\.downlink\.sharing = Twice",
         ),
-        (with_downlink(TwiceDown()), r"System\.downlink = TwiceDown \(TwiceDownLink\.start\)"),
         (
             attrs.evolve(small_system(), devices=cosim.DrawnDevices(presence=Shift())),
             "Shift, the presence of clients,",
         ),
-        (
-            attrs.evolve(small_system(), uplink=cosim.Radio(fading=Flickering())),
-            r"System\.uplink\.fading = Flick",
-        ),
+        (with_uplink(fading=own_radio.Steps()), r"System\.uplink\.fading = Steps"),
         (
             attrs.evolve(small_system(), uplink=cosim.Radio(sharing=cosim.SlottedAloha())),
             r"System\.uplink\.sharing = SlottedAloha",
@@ -752,14 +710,8 @@ class OddGain(cosim.NoFading):
 
     gain: tuple[str, ...] = ("nan",)
 
-    def of(self, sim, client):
-        channel = super().of(sim, client)
-        channel.gain = lambda block: float(self.gain[0]) if client == "client-0001" else 1.0
-        return channel
-
-    def gains_by_job(self, sim, clients):
-        gains = np.array([float(self.gain[0]) if name == "client-0001" else 1.0 for name in clients])
-        return lambda job: gains
+    def gains(self, sim, clients, block):
+        return np.array([float(self.gain[0]) if name == "client-0001" else 1.0 for name in clients])
 
 
 def over(gain: str, sharing: cosim.Sharing, way: str) -> cosim.System:

@@ -6,7 +6,6 @@ import pytest
 
 import cosim
 from cosim.draws import BLOCK, normals, uniforms
-from cosim.links.link import Job
 from cosim.names import by_number, client_name
 from cosim.testing import small_system
 
@@ -61,8 +60,8 @@ def test_purposes_numbers_of_draws_and_seeds_are_told_apart():
 
 
 def gains(num_antennas: int) -> np.ndarray:
-    channel = cosim.Rayleigh(num_antennas=num_antennas).of(cosim.Simulation(seed=1), "client-0001")
-    return channel.vector(channel.block(Job(4, 1, 9)))
+    fading = cosim.Rayleigh(num_antennas=num_antennas)
+    return fading.vectors(cosim.Simulation(seed=1), ("client-0001",), (4,))[0]
 
 
 def test_more_antennas_move_none():

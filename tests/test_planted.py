@@ -79,14 +79,13 @@ class Cable(cosim.Link):
 
 
 @configuration
-class LoudArrays(cosim.Rayleigh):
-    def gains_by_job(self, sim, clients):
-        gains = super().gains_by_job(sim, clients)
-        return lambda job: 4.0 * gains(job)
+class ByTheClock(cosim.Rayleigh):
+    def vectors(self, sim, clients, block):
+        return (1.0 + 100.0 * sim.now_s) * super().vectors(sim, clients, block)
 
 
 ON_ONE_CLOCK = {
-    "gains": in_radio(fading=LoudArrays()),
+    "numbers by the clock": in_radio(fading=ByTheClock(redrawn=cosim.EveryEdgeRound())),
 }
 
 
@@ -201,8 +200,8 @@ class KnownBand(FixedBand):
         super().__init__(bandwidth_hz)
         self.factor = factor
 
-    def upload_s(self, channel, payload, block, num_clients):
-        return self.factor * super().upload_s(channel, payload, block, num_clients)
+    def upload_s(self, rates_bps, payload, num_clients):
+        return self.factor * super().upload_s(rates_bps, payload, num_clients)
 
 
 LINKS = {

@@ -176,6 +176,11 @@ def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneou
 # Named randomness.
 
 
+def snr_of(edge, client, number: int) -> float:
+    place = edge.clients.numbers.tolist().index(client.number)
+    return edge.route.uplink.link.snr_per_w(slice(None), 1.0, Job(number, 0, number)).item(place)
+
+
 def draws(system: System) -> dict[str, tuple[float, ...]]:
     """Distance, frequency and gains of every client."""
     _, _, cloud = worlds.built(system)
@@ -185,10 +190,7 @@ def draws(system: System) -> dict[str, tuple[float, ...]]:
             graph.edges[edge.name, client.name]["distance_m"],
             *graph.nodes[client.name]["position_m"],
             client.device.frequency_hz,
-            *(
-                edge.route.uplink.link.snr_per_w(client.name, 1.0, Job(number, 0, number))
-                for number in (1, 2, 3)
-            ),
+            *(snr_of(edge, client, number) for number in (1, 2, 3)),
         )
         for edge in cloud.edges
         for client in edge.clients

@@ -5,7 +5,7 @@ client of a run is indexed by `Clients.which`; what has one for each client of a
 `Clients.places_in`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import overload
 
@@ -162,7 +162,7 @@ class Clients(cell.Clients):
         return Clients(self.fleet, np.sort(self.numbers[chosen]))
 
     @classmethod
-    def of(cls, fleet: Fleet, clients: Sequence[cell.Client]) -> "Clients":
+    def of(cls, fleet: Fleet, clients: Iterable[cell.Client]) -> "Clients":
         """Those of a sequence, which has the order of their numbers."""
         if isinstance(clients, Clients):
             return clients

@@ -34,7 +34,7 @@ Usage::
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -111,12 +111,24 @@ class KnownLink(ABC):
         """The bandwidth that each of so many clients can count on in an edge round."""
 
     @abstractmethod
-    def snr_per_w(self, client: str, bandwidth_hz: float, job: Job) -> float:
-        """SNR of a client that sends at 1 W in a bandwidth."""
+    def snr_per_w(self, places: Places, bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
+        """SNR of some clients of the cell that send at 1 W in a bandwidth, shape (clients,)."""
 
     @abstractmethod
-    def upload_s(self, client: str, payload: Payload, tx_power_w: float, num_clients: int, job: Job) -> float:
-        """How long an upload takes, once it is granted, where so many clients take part."""
+    def upload_s(
+        self,
+        places: Places,
+        payload: Payload,
+        num_clients: int,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """How long the uploads of some clients of the cell take, once they are granted, shape (clients,).
+
+        Args:
+            num_clients: How many take part.
+            tx_power_w: Of each of them, shape (clients,); None: its highest.
+        """
 
 
 class Course:
@@ -230,11 +242,8 @@ class CellLink(Forms):
         """
         raise NotImplementedError
 
-    def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
-        """Noise on the mean of what these clients have sent, in the accumulated gradients.
-
-        Args:
-            powers_w: Client -> its highest transmit power.
+    def deviation_of_mean(self, places: Places, job: Job) -> Callable[[], float] | None:
+        """Noise on the mean of what some clients of the cell have sent, in the accumulated gradients.
 
         Returns:
             Finds the standard deviation for each parameter, when the mean is read; None: updates arrive one

@@ -122,13 +122,10 @@ class EdgeTraining(CellTraining):
         num_clients = self.selection.most(len(edge.clients))
         job = Job.of_round(global_round, 0, self.num_edge_rounds)
         link = edge.route.uplink.link.known_to(type(self).__name__)
-        sim, clients = load.costs.sim, edge.clients
+        clients = edge.clients
         cycles = num_steps * load.step_cycles(clients.names, self.local.batch_size) + load.coding_cycles
-        train_s = planned_s(sim, clients, job, cycles)
-        slowest_s = 0.0
-        for client, own_s in zip(clients, train_s.tolist(), strict=True):
-            upload_s = link.upload_s(client.name, load.upload, client.tx_power_w, num_clients, job)
-            slowest_s = max(slowest_s, own_s + upload_s)
+        train_s = planned_s(load.costs.sim, clients, job, cycles)
+        slowest_s = float((train_s + link.upload_s(slice(None), load.upload, num_clients, job)).max())
         backhaul_s = 2 * (edge.backhaul.backhaul_s(load.model.bits) - edge.backhaul.backhaul_s(0))
         return self.num_edge_rounds * slowest_s + backhaul_s
 

@@ -100,12 +100,8 @@ class Terms:
     def known_snr_per_w(self, cloud: Cloud, job: Job) -> NDArray[np.float64]:
         """SNR at 1 W of every client in what it will send in, as far as the policy trusts it."""
         bandwidth_hz = known_link(cloud).share_hz(self.num_selected(cloud))
-        known = [
-            known_link(cloud, edge).snr_per_w(client.name, bandwidth_hz, job)
-            for edge in cloud.edges
-            for client in edge.clients
-        ]
-        return self.policy.trusted(np.array(known))
+        known = [known_link(cloud, edge).snr_per_w(slice(None), bandwidth_hz, job) for edge in cloud.edges]
+        return self.policy.trusted(np.concatenate(known))
 
 
 def known_link(cloud: Cloud, edge: EdgeServer | None = None) -> KnownLink:

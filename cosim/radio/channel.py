@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.instants import instant_after
-from cosim.radio.fading import BlockFading
+from cosim.radio.fading_of_run import ClientFading
 from cosim.radio.redrawn import Block
 
 LN_2 = math.log(2.0)
@@ -49,7 +49,7 @@ class Channel:
 
     mean_snr: Callable[[float], float]
     is_flat: bool
-    fading: BlockFading
+    fading: ClientFading
     client: str = "a client"
 
     def rate_bps(self, bandwidth_hz: float, block: Block) -> float:

@@ -1,8 +1,15 @@
-"""Block fading: the channel between one client and the antennas of its edge server.
+"""Fading: how channels between clients and the antennas of their edge server vary around their mean.
+
+Asked: `redrawn`, when channels change, and for each block between two changes one of
+
+- `vectors`: the channel of each client to each antenna, which the server combines;
+- `gains`: the power gain of each client, where that is all there is;
+
+or, where the channel of each client changes at times of its own, `course`. Vectors and gains are numbers:
+arrays over clients, and a single client's value is its row.
 
 Rayleigh, single antenna to M antennas: h ~ CN(0, I_M), constant within a block and independent from block
-to block (`redrawn`). The draw of a block depends on nothing but the seed, the client, the antenna
-and the block.
+to block. The draw of a block depends on nothing but the seed, the client, the antenna and the block.
 
 Scope and limitations: antennas and clients are uncorrelated, and so are blocks; without fading the gain
 |h|^2 is 1.
@@ -11,57 +18,50 @@ Source: HIST journal paper, Sections IV-A and VI-C.
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import HELPERS, Port, at_least, configuration, field, stand_for
+from cosim.configuration import Port, at_least, configuration, field
+from cosim.configuration.forms import one_of
 from cosim.draws import Numbers
-from cosim.links.link import Job
-from cosim.radio.redrawn import Block, EveryGlobalRound, Redrawn, block_of
+from cosim.radio.redrawn import Block, Blocks, EveryGlobalRound, GainCourse, Redrawn
 from cosim.simulation import Simulation
-
-GainsByJob = Callable[[Job], NDArray[np.float64]]
-"""Job -> power gains, shape (clients,)."""
-
-
-class BlockFading(ABC):
-    """One client's channel, block by block."""
-
-    @abstractmethod
-    def block(self, job: Job) -> Block:
-        """The block that a job meets at this instant."""
-
-    @abstractmethod
-    def vector(self, block: Block) -> NDArray[np.complex128]:
-        """Channel vector h, complex, shape (antennas,), E|h_m|^2 = 1."""
-
-    @abstractmethod
-    def gain(self, block: Block) -> float:
-        """Channel power gain |h|^2 of a receiver that combines all antennas (maximum ratio)."""
-
-    def end_s(self, block: Block) -> float:
-        """When the channel changes by itself; infinity where it changes with the jobs."""
-        return math.inf
-
-    def after(self, block: Block) -> Block:
-        """The block that follows one that has ended by itself."""
-        return block
 
 
 @configuration
 class Fading(Port, ABC):
     """How channels vary around their mean."""
 
-    shortcuts = stand_for(gains_by_job=("of", HELPERS))
+    forms = one_of(vectors=("vectors",), gains=("gains",), course=("course",))
+
+    @property
+    def redrawn(self) -> Blocks | None:
+        """When channels change; None: never."""
+        return None
+
+    def vectors(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[Any]:
+        """Channels of some clients in a block, complex, shape (clients, antennas), E|h_m|^2 = 1."""
+        return np.sqrt(self.gains(sim, clients, block)).astype(np.complex128)[:, None]
+
+    def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
+        """Channel power gains |h|^2 of some clients in a block, shape (clients,).
+
+        Of vectors those of a receiver that combines all antennas (maximum ratio).
+        """
+        return power(self.vectors(sim, clients, block))
+
+    def course(self, sim: Simulation, client: str) -> GainCourse:
+        """The gain of one client as it goes on by itself."""
+        raise NotImplementedError
 
     @property
     def within_uploads(self) -> bool:
-        """Whether a channel may change while somebody sends."""
-        return False
+        """True if a channel may change while a client sends."""
+        return self.form == "course" or (self.redrawn is not None and self.redrawn.form == "course")
 
     def check(self, clients: Sequence[str]) -> None:
         """Refuse the clients of all cells, before the clock starts.
@@ -75,34 +75,22 @@ class Fading(Port, ABC):
         """Finite moments of 1 over the gain that an upload meets (`cosim.beforehand.heavy_tails`)."""
         return math.inf
 
-    @property
-    def num_antennas(self) -> int:
-        """Antennas of an edge server."""
-        return 1
 
-    @abstractmethod
-    def of(self, sim: Simulation, client: str) -> BlockFading:
-        """The channel of one client."""
-
-    def gains_by_job(self, sim: Simulation, clients: Sequence[str]) -> GainsByJob | None:
-        """Gives the power gains that uploads of a job meet: those of the channels of `of`, to the last bit.
-
-        None: they do not follow from the job, or nobody has written them down for arrays.
-        """
-        return None
+def power(vectors: NDArray[Any]) -> NDArray[np.float64]:
+    """Sum of |h|^2 over antennas, one after the other, so that a row has the bits of the row alone."""
+    found = np.zeros(len(vectors))
+    for h in vectors.T:
+        found = found + (h.real * h.real + h.imag * h.imag)
+    return found
 
 
 @configuration
 class NoFading(Fading):
     """Channels that stay at their mean, with one antenna."""
 
-    def of(self, sim: Simulation, client: str) -> BlockFading:
-        """A channel that stays."""
-        return StillChannel()
-
-    def gains_by_job(self, sim: Simulation, clients: Sequence[str]) -> GainsByJob:
+    def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
         """Ones."""
-        return lambda job: np.ones(len(clients))
+        return np.ones(len(clients))
 
 
 @configuration
@@ -114,95 +102,21 @@ class Rayleigh(Fading):
         redrawn: When the channel changes. [HIST journal, Section IV-A: every global round]
     """
 
-    num_antennas: int = field(at_least(1), default=10)  # pyright: ignore[reportIncompatibleMethodOverride]
-    redrawn: Redrawn = EveryGlobalRound()
-
-    @property
-    def within_uploads(self) -> bool:
-        """Where its blocks may end so."""
-        return self.redrawn.form == "course"
+    num_antennas: int = field(at_least(1), default=10)
+    redrawn: Redrawn = EveryGlobalRound()  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def finite_moments(self) -> float:
         """One less than antennas, where a deep fade lasts as long as the upload."""
         return math.inf if self.within_uploads else self.num_antennas - 1
 
-    def of(self, sim: Simulation, client: str) -> BlockFading:
-        """The channel of one client."""
-        return RayleighChannel(sim, client, self.num_antennas, self.redrawn)
-
-    def gains_by_job(self, sim: Simulation, clients: Sequence[str]) -> GainsByJob | None:
-        """Those of all antennas, where a job's number names the block."""
-        if self.redrawn.form == "course":
-            return None
-        numbers, num_antennas = Numbers.of(clients), self.num_antennas
-        return lambda job: sim.rows(numbers, _gains, num_antennas, *self.redrawn.of_job(job))
-
-
-def _gains(
-    sim: Simulation, kind: str, block: int, num_antennas: int, *fading_block: int
-) -> NDArray[np.float64]:
-    """Power gains of a block of clients, shape (clients,)."""
-    antennas = range(num_antennas)
-    return _power(sim.block(kind, block, "fading", _gaussian, antenna, *fading_block) for antenna in antennas)
+    def vectors(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[Any]:
+        """Independent normal numbers for each antenna."""
+        own, antennas = Numbers.of(clients), range(self.num_antennas)
+        return np.array([sim.drawn(own, "fading", _gaussian, antenna, *block) for antenna in antennas]).T
 
 
 def _gaussian(rng: np.random.Generator, num: int) -> NDArray[np.complex128]:
     """Circularly symmetric normal numbers of power 1."""
     parts = rng.standard_normal((num, 2))
     return (parts[:, 0] + 1j * parts[:, 1]) / math.sqrt(2.0)
-
-
-class StillChannel(BlockFading):
-    """The number 1."""
-
-    def block(self, job: Job) -> Block:
-        """The only one."""
-        return ()
-
-    def vector(self, block: Block) -> NDArray[np.complex128]:
-        """The number 1, shape (1,)."""
-        return np.ones(1, dtype=np.complex128)
-
-    def gain(self, block: Block) -> float:
-        """1."""
-        return 1.0
-
-
-class RayleighChannel(BlockFading):
-    """One client's channel to several antennas."""
-
-    def __init__(self, sim: Simulation, client: str, num_antennas: int, redrawn: Redrawn) -> None:
-        self._sim, self._client = sim, client
-        self._num_antennas, self._redrawn = num_antennas, redrawn
-        self._last: tuple[Block, float] | None = None
-
-    def block(self, job: Job) -> Block:
-        """The block that a job meets at this instant."""
-        return block_of(self._redrawn, job, self._sim.now_s)
-
-    def end_s(self, block: Block) -> float:
-        """When the block ends by itself."""
-        return self._redrawn.end_s(block)
-
-    def after(self, block: Block) -> Block:
-        """The block that follows."""
-        return self._redrawn.after(block)
-
-    def vector(self, block: Block) -> NDArray[np.complex128]:
-        """Channel vector h, complex, shape (antennas,), E|h_m|^2 = 1."""
-        antennas = range(self._num_antennas)
-        return np.array(
-            [self._sim.of_client(self._client, "fading", _gaussian, antenna, *block) for antenna in antennas]
-        )
-
-    def gain(self, block: Block) -> float:
-        """Channel power gain |h|^2 of a receiver that combines all antennas (maximum ratio)."""
-        if self._last is None or self._last[0] != block:
-            self._last = block, float(self._sim.row(self._client, _gains, self._num_antennas, *block))
-        return self._last[1]
-
-
-def _power(amplitudes: Iterable[Any]) -> Any:
-    """Sum of |h|^2 over antennas, one after the other, of one client or many; the same bits for both."""
-    return sum((h.real * h.real + h.imag * h.imag for h in amplitudes), 0.0)

@@ -26,7 +26,7 @@ Validation: tests/radio/test_gain_trace.py.
 import math
 import zipfile
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,13 +36,12 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
 from cosim.instants import LATEST_S
-from cosim.links.link import Job
 from cosim.links.traces.course import Course
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.named_files.checked_rows import named_file, unreadable
 from cosim.names import by_number
-from cosim.radio.fading import BlockFading, Fading
-from cosim.radio.redrawn import Block
+from cosim.radio.fading import Fading
+from cosim.radio.redrawn import Block, Blocks
 from cosim.room import check_npz
 from cosim.simulation import Simulation
 
@@ -64,9 +63,9 @@ class GainTrace(Fading):
     past_end: PastEnd = RefusePastEnd()
 
     @property
-    def within_uploads(self) -> bool:
-        """They may change."""
-        return True
+    def redrawn(self) -> Blocks:
+        """With every row."""
+        return Rows(self)
 
     def files(self) -> tuple[str, ...]:
         """That of the gains."""
@@ -90,11 +89,10 @@ class GainTrace(Fading):
                 "arrives. Usual fix: past_end = RepeatTrace, or a gain above 0."
             )
 
-    def of(self, sim: Simulation, client: str) -> BlockFading:
-        """The channel of one client."""
-        where, time_s, gain = self._read()
-        course = Course(time_s, self.past_end.end_s(where, time_s), repeats=self.past_end.repeats)
-        return TracedChannel(sim, where, course, gain[:, by_number(client)[1]])
+    def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
+        """The sum over antennas."""
+        gain, numbers = self._read().gain, [by_number(client)[1] for client in clients]
+        return gain[block[0] % len(gain), numbers].sum(axis=-1)
 
     def _read(self) -> "Gains":
         path = named_file(GainTrace, self.file, (".npz",))
@@ -149,39 +147,36 @@ def _check(where: str, name: str, is_wrong: NDArray[np.bool_], rule: str) -> Non
         raise ConfigurationError(f"{where}, {name}[{row}]: must be {rule}. Usual fix: leave the row out.")
 
 
-class TracedChannel(BlockFading):
-    """A channel whose blocks are the rows of a trace, counted on where it is repeated.
+class Rows(Blocks):
+    """The rows of a trace, counted on where it is repeated."""
 
-    Args:
-        where: Which trace it is, for messages.
-        gain: Shape (rows, antennas).
-    """
+    def __init__(self, trace: GainTrace) -> None:
+        self._trace = trace
 
-    def __init__(self, sim: Simulation, where: str, course: Course, gain: NDArray[np.float64]) -> None:
-        self._sim, self._where, self._course, self._gain = sim, where, course, gain
+    @cached_property
+    def _where(self) -> str:
+        return self._trace._read().where
 
-    def block(self, job: Job) -> Block:
-        """The row of this instant."""
-        if self._sim.now_s >= self._course.over_s:
+    @cached_property
+    def _course(self) -> Course:
+        where, time_s, _ = self._trace._read()
+        past_end = self._trace.past_end
+        return Course(time_s, past_end.end_s(where, time_s), repeats=past_end.repeats)
+
+    def at(self, now_s: float) -> Block:
+        """The row of an instant."""
+        if now_s >= self._course.over_s:
             raise over(self._where, self._course.over_s)
-        turn, within_s = self._course.turn(self._sim.now_s)
-        return (turn * len(self._gain) + self._course.row(within_s),)
+        turn, within_s = self._course.turn(now_s)
+        return (turn * len(self._course.time_s) + self._course.row(within_s),)
 
     def end_s(self, block: Block) -> float:
         """When the next row begins."""
-        turn, row = divmod(block[0], len(self._gain))
+        turn, row = divmod(block[0], len(self._course.time_s))
         return self._course.clock_s(turn, self._course.row_end_s(row))
 
     def after(self, block: Block) -> Block:
         """The next row."""
-        if not self._course.repeats and block[0] + 1 == len(self._gain):
+        if not self._course.repeats and block[0] + 1 == len(self._course.time_s):
             raise over(self._where, self._course.over_s)
         return (block[0] + 1,)
-
-    def vector(self, block: Block) -> NDArray[np.complex128]:
-        """Amplitudes without phases, shape (antennas,)."""
-        return np.sqrt(self._gain[block[0] % len(self._gain)]).astype(np.complex128)
-
-    def gain(self, block: Block) -> float:
-        """The sum over antennas."""
-        return float(self._gain[block[0] % len(self._gain)].sum())

@@ -8,7 +8,7 @@ Scope and limitations: cells do not disturb each other. The downlink is a part o
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import ClassVar
 
@@ -16,24 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import (
-    HELPERS,
-    Shortcuts,
+    ConfigurationError,
     between,
     configuration,
     field,
-    passed_over,
     refuse,
-    stand_for,
 )
 from cosim.draws import Numbers
 from cosim.links.link import ByEvents, Cell, CellLink, Job, KnownLink, Link, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload, Uploads
 from cosim.radio.channel import Channel, bps_per_hz, no_snr
-from cosim.radio.fading import BlockFading, Fading, GainsByJob, Rayleigh
+from cosim.radio.fading import Fading, Rayleigh
+from cosim.radio.fading_of_run import FadingOfRun
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
-from cosim.radio.propagation.mean_snr import CellSnr, Propagation
+from cosim.radio.propagation.mean_snr import CellSnr, Each, Propagation
 from cosim.radio.sharing.band import Band, Sharing
 from cosim.radio.sharing.senders import OfRound, SendersOfRound
 from cosim.radio.sharing.shares import FixedShares
@@ -92,7 +90,6 @@ class Radio(Link):
 
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[RadioLink]":
         """The link of each cell."""
-        self.fading.check([client for cell in cells for client in cell.clients])
         errors = GainErrors(sim, self.csi_error_db, self.outage_probability)
         bands, snrs = self.sharing.bands(sim, len(cells)), self.link.of_cells(sim, cells)
         return links_of(sim, cells, bands, snrs, self.fading, errors)
@@ -107,16 +104,16 @@ def links_of(
     errors: GainErrors,
 ) -> "list[RadioLink]":
     """The link of each cell, with the draws of a simulation for its fading."""
+    fading.check([client for cell in cells for client in cell.clients])
+    of_run = FadingOfRun(sim, fading, cells)
     return [
-        RadioLink(sim, cell, band, snr, fading, errors)
+        RadioLink(sim, cell, band, snr, of_run, errors)
         for cell, band, snr in zip(cells, bands, snrs, strict=True)
     ]
 
 
-class RadioLink(Shortcuts, CellLink, KnownLink):
+class RadioLink(CellLink, KnownLink):
     """What the clients of one cell send over: a band, and a channel each."""
-
-    shortcuts = stand_for(uploads=("start", HELPERS))
 
     def __init__(
         self,
@@ -124,15 +121,19 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
         cell: Cell,
         band: Band,
         mean_snr: CellSnr,
-        fading: Fading,
+        fading: FadingOfRun,
         errors: GainErrors,
     ) -> None:
-        self._sim, self._clients, self._fading = sim, cell.clients, fading
-        self._powers_w = cell.tx_power_w
-        self._channels: dict[str, BlockFading] = {}
-        self._band, self._mean_snr, self._errors = band, mean_snr, errors
+        self._clients, self._powers_w = cell.clients, cell.tx_power_w
+        self._band, self._mean_snr, self._fading, self._errors = band, mean_snr, fading, errors
         self._way = way_of(sim, band)
         self.num_at_once = band.num_at_once
+
+    def __init_subclass__(cls) -> None:
+        raise ConfigurationError(
+            f"{cls.__name__}: what a RadioLink does follows from its parts, on both clocks. Usual fix: a "
+            "Sharing, Propagation or Fading of your own, or a CellLink."
+        )
 
     @property
     def known(self) -> KnownLink | None:
@@ -142,13 +143,6 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
     @cached_property
     def _place(self) -> dict[str, int]:
         return {client: place for place, client in enumerate(self._clients)}
-
-    def _fading_at(self, client: str) -> BlockFading:
-        """The channel of a client, made when somebody asks for it."""
-        found = self._channels.get(client)
-        if found is None:
-            found = self._channels[client] = self._fading.of(self._sim, client)
-        return found
 
     def known_channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """What a plan knows of a client's channel."""
@@ -165,21 +159,31 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
             return float(mean_snr.snr_in(place, tx_power_w, factor, bandwidth_hz, job))
 
         is_flat = mean_snr.form == "flat"
-        return Channel(mean_snr=snr_in, is_flat=is_flat, fading=self._fading_at(client), client=client)
+        return Channel(mean_snr=snr_in, is_flat=is_flat, fading=self._fading.of(client), client=client)
 
     def share_hz(self, num_clients: int) -> float:
         """The bandwidth that each of so many clients can count on."""
         return self._band.share_hz(num_clients)
 
-    def snr_per_w(self, client: str, bandwidth_hz: float, job: Job) -> float:
+    def snr_per_w(self, places: Places, bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
         """SNR at 1 W in a bandwidth."""
-        channel = self.known_channel(client, 1.0, job)
-        return channel.mean_snr(bandwidth_hz) * channel.fading.gain(channel.fading.block(job))
+        return self._snrs(places, np.ones(len(self._clients))[places], 1.0, bandwidth_hz, job)
 
-    def upload_s(self, client: str, payload: Payload, tx_power_w: float, num_clients: int, job: Job) -> float:
-        """How long an upload takes where so many share the band."""
-        channel = self.known_channel(client, tx_power_w, job)
-        return self._band.upload_s(channel, payload, channel.fading.block(job), num_clients)
+    def upload_s(
+        self,
+        places: Places,
+        payload: Payload,
+        num_clients: int,
+        job: Job,
+        tx_power_w: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """How long uploads take where so many share the band."""
+        powers_w = self._powers_w[places] if tx_power_w is None else tx_power_w
+
+        def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:
+            return bandwidth_hz * bps_per_hz(self._snrs(places, powers_w, 1.0, bandwidth_hz, job))
+
+        return np.zeros(len(powers_w)) + self._band.upload_s(rates_bps, payload, num_clients)
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Tell the band."""
@@ -189,12 +193,8 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
         """Begin an upload in the fading block of this instant."""
         if tx_power_w is None:
             tx_power_w = self._powers_w.item(self._place[client])
-        block = self._fading_at(client).block(job)
+        block = self._fading.of(client).block(job)
         return self._way.open(self._place[client], self.channel(client, tx_power_w, job), payload, block)
-
-    @cached_property
-    def _gains(self) -> GainsByJob | None:
-        return self._fading.gains_by_job(self._sim, self._clients)
 
     @cached_property
     def _numbers(self) -> Numbers:
@@ -209,53 +209,53 @@ class RadioLink(Shortcuts, CellLink, KnownLink):
         tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
         """As the band knows them, where fading and mean SNR follow from the job."""
-        if self._gains is None:
+        if not self._fading.follows_jobs:
             return None
         powers_w = self._powers_w[places] if tx_power_w is None else tx_power_w
+        factors = self._errors.factors(self._numbers, job)
+        factors = factors if isinstance(factors, float) else factors[places]
 
         def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:
-            return bandwidth_hz * bps_per_hz(self._snrs(places, powers_w, bandwidth_hz, job))
+            return bandwidth_hz * bps_per_hz(self._snrs(places, powers_w, factors, bandwidth_hz, job))
 
         senders = partial(OfRound, payload.bits, rates_bps, is_flat=self._mean_snr.form == "flat")
         return self._way.uploads(begins_s, payload, SendersOfRound(rates_bps, senders))
 
-    def snrs(self, places: Places, job: Job) -> NDArray[np.float64] | None:
-        """SNR of some clients in the whole band, shape (participants,); None: not known as arrays."""
-        if passed_over(self) or self._gains is None:
-            return None
-        return self._snrs(places, self._powers_w[places], self._band.share_hz(1), job)
-
     def by_events(self) -> ByEvents:
-        """Because of the link itself, or of what it is made of."""
-        if passed_over(self):
-            return ByEvents(None, passed_over(self))
-        if self._gains is not None:
-            return ByEvents("sharing", None)
-        return ByEvents("fading", passed_over(self._fading))
+        """Because of what it is made of."""
+        return ByEvents("sharing" if self._fading.follows_jobs else "fading", None)
+
+    def snrs(self, places: Places, job: Job) -> NDArray[np.float64]:
+        """SNR of some clients in the whole band, as it is known, shape (clients,)."""
+        return self._snrs(places, self._powers_w[places], 1.0, self._band.share_hz(1), job)
+
+    def vectors(self, places: Places, job: Job) -> NDArray[np.complex128]:
+        """Channels that a job of some clients meets at this instant, shape (clients, antennas)."""
+        return self._fading.vectors(self._numbers, job)[places]
+
+    def num_antennas(self, job: Job) -> int:
+        """Antennas that a job meets."""
+        return self.vectors(slice(0, 1), job).shape[1]
 
     def _snrs(
-        self, places: Places, tx_power_w: NDArray[np.float64], bandwidth_hz: float, job: Job
+        self, places: Places, tx_power_w: NDArray[np.float64], factor: Each, bandwidth_hz: float, job: Job
     ) -> NDArray[np.float64]:
-        """SNR of some clients in a bandwidth, shape (participants,)."""
-        factors, gains = self._errors.factors(self._numbers, job), self._gains
-        assert gains is not None
-        factors = factors if isinstance(factors, float) else factors[places]
-        snr = self._mean_snr.snr_in(places, tx_power_w, factors, bandwidth_hz, job)
-        found = snr * gains(job)[places]
+        """SNR of some clients in a bandwidth, shape (clients,); arguments as `CellSnr.snr_in`."""
+        snr = self._mean_snr.snr_in(places, tx_power_w, factor, bandwidth_hz, job)
+        found = snr * self._fading.gains(self._numbers, job)[places]
         if np.count_nonzero(fits := found >= 0.0) < len(found):
             wrong = int(fits.argmin())
             place = int(np.arange(len(self._clients))[places][wrong])
             raise no_snr(self._clients[place], found.item(wrong))
         return found
 
-    def deviation_of_mean(self, powers_w: Mapping[str, float], job: Job) -> Callable[[], float] | None:
+    def deviation_of_mean(self, places: Places, job: Job) -> Callable[[], float] | None:
         """Noise on the mean of what these clients have sent."""
-        return self._band.deviation_of_mean(
-            lambda: np.array([self._received(client, power_w, job) for client, power_w in powers_w.items()])
-        )
 
-    def _received(self, client: str, tx_power_w: float, job: Job) -> NDArray[np.complex128]:
-        """Channel vector times the amplitude of power over noise, shape (antennas,)."""
-        channel = self.known_channel(client, tx_power_w, job)
-        snr = channel.mean_snr(self._band.share_hz(1))  # spread over all subcarriers of the band
-        return math.sqrt(snr) * channel.fading.vector(channel.fading.block(job))
+        def received() -> NDArray[np.complex128]:
+            """Channel vectors times the amplitude of power over noise, spread over the whole band."""
+            whole_hz = self._band.share_hz(1)
+            snr = self._mean_snr.snr_in(places, self._powers_w[places], 1.0, whole_hz, job)
+            return np.sqrt(snr)[:, None] * self.vectors(places, job)
+
+        return self._band.deviation_of_mean(received)

@@ -6,10 +6,9 @@ also while a client sends.
 """
 
 import math
-from abc import ABC
 
 from cosim.configuration import Port, at_least, configuration, field
-from cosim.configuration.forms import one_of
+from cosim.configuration.forms import Forms, one_of
 from cosim.instants import num_periods
 from cosim.links.link import Job
 from cosim.records import NO_ROUND
@@ -17,10 +16,10 @@ from cosim.records import NO_ROUND
 Block = tuple[int, ...]
 
 
-@configuration
-class Redrawn(Port, ABC):
-    """When a channel is drawn."""
+class Blocks(Forms):
+    """When a channel changes."""
 
+    __slots__ = ()
     forms = one_of(numbers=("of_job",), course=("at", "end_s", "after"))
 
     def of_job(self, job: Job) -> Block:
@@ -38,6 +37,21 @@ class Redrawn(Port, ABC):
     def after(self, block: Block) -> Block:
         """The block that follows one that has ended by itself."""
         return block
+
+
+class GainCourse(Blocks):
+    """One client's power gain as it goes on by itself, in blocks that follow the clock."""
+
+    def gain(self, block: Block) -> float:
+        """Channel power gain |h|^2 in a block."""
+        raise NotImplementedError
+
+
+@configuration
+class Redrawn(Blocks, Port):
+    """When a channel is drawn."""
+
+    forms = Blocks.forms
 
 
 @configuration
@@ -79,6 +93,6 @@ class CoherenceTime(Redrawn):
         return (block[0] + 1,)
 
 
-def block_of(redrawn: Redrawn, job: Job, now_s: float) -> Block:
+def block_of(blocks: Blocks, job: Job, now_s: float) -> Block:
     """The block that a job meets if it sends at an instant."""
-    return redrawn.at(now_s) if redrawn.form == "course" else redrawn.of_job(job)
+    return blocks.at(now_s) if blocks.form == "course" else blocks.of_job(job)

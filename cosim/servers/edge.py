@@ -324,10 +324,9 @@ class EdgeServer(Server):
         job: Job,
     ) -> PendingModel:
         """The mean of updates, with noise where only their mean arrives."""
-        powers = self.clients.fleet.devices.tx_power_w
-        senders = sorted({update.client for update in updates}, key=by_number)
-        powers_w = {client: powers.item(by_number(client)[1]) for client in senders}
-        deviation = self.route.uplink.link.deviation_of_mean(powers_w, job)
+        senders = np.unique([by_number(update.client)[1] for update in updates])
+        places = Clients(self.clients.fleet, senders).places_in(self.clients)
+        deviation = self.route.uplink.link.deviation_of_mean(places, job)
         if deviation is None:
             return in_round(rule, model.round).mean_of(model, updates)
         rate = updates[0].training.learning_rate

@@ -58,18 +58,16 @@ class NextRound:
         return self.cloud.journal.read(key, lambda: self.cloud.losses(self.model, clients))
 
     def known_snr(self, clients: Sequence[Client]) -> NDArray[np.float64]:
-        clients, link = tuple(clients), self.edge.route.uplink.link.known_to("ComingRound.known_snr")
-        share_hz = link.share_hz(max(1, len(clients)))
-        return np.array(
-            [client.tx_power_w * link.snr_per_w(client.name, share_hz, self.job) for client in clients]
-        )
+        link = self.edge.route.uplink.link.known_to("ComingRound.known_snr")
+        own = Clients.of(self.edge.clients.fleet, clients)
+        share_hz, places = link.share_hz(max(1, len(own))), own.places_in(self.edge.clients)
+        return own.fleet.devices.tx_power_w[own.which] * link.snr_per_w(places, share_hz, self.job)
 
     def upload_s(self, clients: Sequence[Client], among: int | None = None) -> NDArray[np.float64]:
-        clients, link = tuple(clients), self.edge.route.uplink.link.known_to("ComingRound.upload_s")
-        num = len(clients) if among is None else among
-        return np.array(
-            [link.upload_s(client.name, self.payload, client.tx_power_w, num, self.job) for client in clients]
-        )
+        link = self.edge.route.uplink.link.known_to("ComingRound.upload_s")
+        own = Clients.of(self.edge.clients.fleet, clients)
+        num = len(own) if among is None else among
+        return link.upload_s(own.places_in(self.edge.clients), self.payload, num, self.job)
 
     def chosen(self, sim: Simulation, selection: "Selection") -> Process:
         """The clients that a rule chooses, in the order of their numbers.

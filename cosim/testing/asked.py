@@ -56,7 +56,7 @@ IN_EVERY_RUN: Mapping[type, tuple[str, ...]] = {
     Link: ("of_cells",),
     Sharing: ("bands",),
     Propagation: ("of_cells",),
-    Fading: ("of",),
+    Fading: ("vectors", "gains", "course"),
 }
 """Port -> methods that are asked in a run of a system with the part, where a class overrides them."""
 WHERE_IT_LEARNS: Mapping[type, tuple[str, ...]] = {

@@ -123,7 +123,7 @@ class _Trial:
             if way.link.known is None:
                 return
             job, payload = Job(1 + number, 0, number), Payload(NUM_VALUES, BITS)
-            known_s = way.link.known.upload_s(client, payload, POWER_W, 1, job)
+            known_s = float(way.link.known.upload_s(slice(None), payload, 1, job, np.array([POWER_W]))[0])
             upload = way.open(client, payload, job, POWER_W)
             (lasted_s,) = sim.run(sim.with_deadline([_lasts_s(sim, upload)], LONGEST_S))
             if isinstance(lasted_s, float):

@@ -128,10 +128,7 @@ def predict(point: Point, edge: EdgeServer, edge_round: int) -> AirDistortion:
     """The closed form on the channels of an edge round, for SNR = P_j / sigma_0^2."""
     assert isinstance(edge.route.uplink.link, RadioLink)
     job = Job(1, edge_round, edge_round)
-    fading = [
-        edge.route.uplink.link.channel(client.name, client.tx_power_w, job).fading for client in edge.clients
-    ]
-    channels = np.array([of_client.vector(of_client.block(job)) for of_client in fading])
+    channels = edge.route.uplink.link.vectors(slice(None), job)
     beam = receive_beams(channels[None])[0]
     return AirDistortion(
         power_w=10.0 ** (point.snr_db / 10.0),

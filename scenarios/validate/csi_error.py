@@ -135,14 +135,15 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
     link = cloud.edges[0].route.uplink.link.known_to("the closed form")
     bandwidth_hz = link.share_hz(NUM_CLIENTS)
     load, uploads = cloud.workload.of(), []
-    for client in cloud.edges[0].clients:
+    snr_per_w = link.snr_per_w(slice(None), bandwidth_hz, Job(1, 0, 0)).tolist()
+    for client, snr in zip(cloud.edges[0].clients, snr_per_w, strict=True):
         plan = plans[client.name]
         if not plan["is_selected"]:
             continue
         train_s = load.cycles(client, plan["num_steps"], 320) / plan["frequency_hz"]
         uploads.append(
             PlannedUpload(
-                snr=link.snr_per_w(client.name, bandwidth_hz, Job(1, 0, 0)) * plan["tx_power_w"],
+                snr=snr * plan["tx_power_w"],
                 payload_bits=load.upload.bits,
                 bandwidth_hz=bandwidth_hz,
                 train_s=train_s,

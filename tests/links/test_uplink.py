@@ -1,6 +1,5 @@
 """The port of uplinks: a steady upload by arithmetic, what every link keeps to, and who asks in vain."""
 
-import channels
 import numpy as np
 import pytest
 
@@ -25,7 +24,6 @@ from cosim import (
 from cosim.configuration import configuration
 from cosim.engine.ways.of_link import ways_of
 from cosim.links.link import Cell, Job
-from cosim.radio.fading import StillChannel
 from cosim.records import UP
 
 CLIENTS = ("client-0000", "client-0001", "client-0002")
@@ -130,9 +128,9 @@ def test_at_a_rate_of_0_nothing_arrives():
     sim, left_bits, done = play(Steady(rate_bps=0.0), 1.0)
     assert (sim.now_s, left_bits) == (1.0, dict.fromkeys(CLIENTS, BITS))
     assert not any(done.values())
-    channel = channels.flat(0.0, StillChannel())
     (band,) = FixedShares(bandwidth_hz=1e6).bands(Simulation(1), 1)
-    assert band.upload_s(channel, Uncompressed().payload(NUM_VALUES), (), 1) == np.inf
+    silent = np.zeros(2)
+    assert (band.upload_s(lambda _: silent, Uncompressed().payload(NUM_VALUES), 1) == np.inf).all()
 
 
 @pytest.mark.parametrize("name", ["fixed", "over the air"])
@@ -142,8 +140,8 @@ def test_what_is_known_beforehand_is_how_long_it_takes(name):
     payload = Uncompressed().payload(NUM_VALUES)
     took_s = play(UPLINKS[name], None)[0].now_s
     assert known.num_at_once is None
-    for client in CLIENTS:
-        assert known.upload_s(client, payload, 0.2, 3, Job(1, 0, 0)) == pytest.approx(took_s, rel=1e-12)
+    upload_s = known.upload_s(slice(None), payload, 3, Job(1, 0, 0))
+    assert upload_s == pytest.approx([took_s] * 3, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["steady", "queues"])
@@ -154,8 +152,7 @@ def test_who_asks_where_nothing_is_known_is_refused_in_one_sentence(name):
 
 
 def test_only_sums_have_noise_on_their_mean():
-    powers_w = dict.fromkeys(CLIENTS, 0.2)
     for name, uplink in UPLINKS.items():
         (link,) = uplink.of_cells(Simulation(1), [CELL])
-        assert (link.deviation_of_mean(powers_w, Job(1, 0, 0)) is not None) == uplink.adds_up
+        assert (link.deviation_of_mean(slice(None), Job(1, 0, 0)) is not None) == uplink.adds_up
         assert uplink.adds_up == (name == "over the air")

@@ -91,9 +91,9 @@ def closed_form_s(system: System, cloud: Cloud, global_round: int, sizes: tuple[
     for edge, size in zip(cloud.edges, sizes, strict=True):
         frequency_hz, snr, known = [], [], edge.route.uplink.link.known_to("a test")
         job = Job.of_round(global_round, 0, 2)
-        for client in edge.clients:
+        for client, snr_per_w in zip(edge.clients, known.snr_per_w(slice(None), 1.0, job), strict=True):
             frequency_hz.append(client.device.frequency_hz)
-            snr.append(client.tx_power_w * known.snr_per_w(client.name, 1.0, job))
+            snr.append(client.tx_power_w * snr_per_w)
         cells.append(
             EdgeRoundLatency(
                 num_steps=H,

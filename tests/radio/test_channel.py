@@ -20,7 +20,7 @@ EXACTLY = {"rel": 1e-12, "abs": 0.0}
 
 
 def of(fading: cosim.Fading = NoFading()):  # noqa: B008
-    return fading.of(Simulation(seed=1), "a")
+    return channels.faded(fading, Simulation(seed=1), "a")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ NUM_DRAWS = 4000
 
 
 def fading_of(sim, client="client-0000", num_antennas=10, redrawn=EveryGlobalRound()):  # noqa: B008
-    return Rayleigh(num_antennas=num_antennas, redrawn=redrawn).of(sim, client)
+    return channels.faded(Rayleigh(num_antennas=num_antennas, redrawn=redrawn), sim, client)
 
 
 def at(time_s: float) -> Simulation:
@@ -88,8 +88,8 @@ def is_normal(parts: np.ndarray) -> bool:
 
 def vectors() -> np.ndarray:
     """Channel vectors of two antennas over blocks, shape (blocks, 2)."""
-    fading = fading_of(Simulation(seed=1), num_antennas=2)
-    return np.array([fading.vector((block,)) for block in range(NUM_DRAWS)])
+    sim, fading = Simulation(seed=1), Rayleigh(num_antennas=2)
+    return np.array([fading.vectors(sim, ("client-0000",), (block,))[0] for block in range(NUM_DRAWS)])
 
 
 def test_channel_entries_are_circular_normal_and_independent():
@@ -114,16 +114,18 @@ def test_hanging_parts_would_be_caught():
 
 @pytest.mark.parametrize("client", ["client-0000", "client-0255", "client-0256", "client-9999"])
 def test_the_gain_is_the_power_of_the_vector_to_the_last_bit(client):
-    """Gains are made for a block of clients at once, vectors one by one."""
-    fading = fading_of(Simulation(seed=1), client, num_antennas=3)
-    h = fading.vector((5,))
+    """Gains are made for a block of clients at once, and here the vector alone."""
+    (h,) = Rayleigh(num_antennas=3).vectors(Simulation(seed=1), (client,), (5,))
     assert h.shape == (3,)
-    assert fading.gain((5,)) == sum(v.real * v.real + v.imag * v.imag for v in h)
+    assert fading_of(Simulation(seed=1), client, num_antennas=3).gain((5,)) == sum(
+        v.real * v.real + v.imag * v.imag for v in h
+    )
 
 
 def test_without_fading_the_gain_is_one():
-    fading = NoFading().of(Simulation(seed=1), "client-0000")
-    np.testing.assert_array_equal(fading.vector(fading.block(Job(1, 2, 2))), [1.0 + 0.0j])
+    fading = channels.faded(NoFading(), Simulation(seed=1))
+    vectors = NoFading().vectors(Simulation(seed=1), ("client-0000",), ())
+    np.testing.assert_array_equal(vectors, [[1.0 + 0.0j]])
     assert fading.gain(fading.block(Job(1, 2, 2))) == 1.0
     assert fading.end_s(fading.block(Job(1, 2, 2))) == math.inf
 

@@ -1,12 +1,16 @@
 """A user's own numbers of the radio: asked on both clocks, by runs and studies, in whatever form they are."""
 
+from itertools import product
+
 import attrs
+import numpy as np
 import own_radio
 import pytest
 
 import cosim
 from cosim import ConfigurationError, Never
 from cosim.radio.gain_errors import GainErrors
+from cosim.radio.radio import RadioLink
 from cosim.rows.tables import TABLES
 from cosim.studies.study import Study
 from cosim.testing import small_system
@@ -15,7 +19,10 @@ SMALL = attrs.evolve(small_system(), evaluation=Never())
 OWN = {
     "flat SNR": {"link": own_radio.PerWatt()},
     "SNR by bandwidth": {"link": own_radio.Dense()},
-    "an override of ours": {"link": own_radio.Weaker()},
+    "an override of a kind of ours": {"link": own_radio.Weaker()},
+    "vectors": {"fading": own_radio.TwoPaths()},
+    "gains": {"fading": own_radio.Shadows()},
+    "vectors of a kind of ours": {"fading": own_radio.Quieter()},
 }
 SHARINGS = [cosim.FixedShares(bandwidth_hz=1e6), cosim.RedividedShares(bandwidth_hz=1e6)]
 
@@ -35,16 +42,39 @@ def test_own_numbers_are_asked_on_both_clocks(part, sharing):
     uplink = cosim.Radio(sharing=sharing, csi_error_db=2.0, **part)
     by_events, on_arrays = (over(uplink, clock) for clock in ("events", "arrays"))
     assert same(by_events, on_arrays)
-    usual = over(attrs.evolve(uplink, link=cosim.GivenSnr()), "events")
+    usual = over(cosim.Radio(sharing=sharing, csi_error_db=2.0), "events")
     assert by_events.summary.time_s > usual.summary.time_s
 
 
 def test_own_numbers_are_asked_in_a_study(tmp_path):
-    grid = {"uplink.link.kind": ("own_radio:PerWatt", "own_radio:Dense", "own_radio:Weaker")}
+    grid = {
+        "uplink.link.kind": ("own_radio:PerWatt", "own_radio:Dense"),
+        "uplink.fading.kind": ("own_radio:TwoPaths", "own_radio:Shadows", "own_radio:Steps"),
+    }
     runs = Study(SMALL, grid, seeds=1).run(tmp_path / "study", num_workers=2)
-    assert list(runs["status"]) == ["complete"] * 3, runs["error"].tolist()
-    for folder, part in zip(runs["folder"], OWN.values(), strict=True):
-        assert same(cosim.Result.load(tmp_path / "study" / folder), over(cosim.Radio(**part), "events"))
+    assert list(runs["status"]) == ["complete"] * 6, runs["error"].tolist()
+    links = (own_radio.PerWatt(), own_radio.Dense())
+    fadings = (own_radio.TwoPaths(), own_radio.Shadows(), own_radio.Steps())
+    for folder, (link, fading) in zip(runs["folder"], product(links, fadings), strict=True):
+        expected = over(cosim.Radio(link=link, fading=fading), "events")
+        assert same(cosim.Result.load(tmp_path / "study" / folder), expected)
+
+
+def test_a_course_changes_on_the_way():
+    """Bits of an upload are the integral of a rate that steps between SNRs of 1 and 10."""
+    uplink = cosim.Radio(
+        sharing=cosim.FixedShares(bandwidth_hz=1e6),
+        link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(30.0,))),
+        fading=own_radio.Steps(),
+    )
+    num_of = {"edge-00": 3, "edge-01": 2}
+    for row in over(uplink, "auto").transfers.itertuples():
+        step_s, share_hz = 0.001 + 0.0001 * int(row.client[-1]), 1e6 / num_of[row.edge]
+        steps = np.arange(1, 1 + int(row.end_s / step_s)) * step_s
+        times_s = np.array([row.start_s, *steps[steps > row.start_s], row.end_s])
+        middles = (times_s[:-1] + times_s[1:]) / 2.0
+        rates_bps = share_hz * np.log2(np.where(middles // step_s % 2 == 1.0, 11.0, 2.0))
+        assert rates_bps @ np.diff(times_s) == pytest.approx(row.payload_bits, rel=1e-9)
 
 
 def test_own_errors_of_gains_are_asked_on_both_clocks(monkeypatch):
@@ -68,3 +98,17 @@ def test_numbers_in_two_forms_cannot_be_made():
         class Hourly(cosim.EveryEdgeRound):
             def at(self, now_s):
                 return (int(now_s),)
+
+    with pytest.raises(ConfigurationError, match=r"Twofold has two forms, vectors \(Rayleigh.vectors\)"):
+
+        class Twofold(cosim.Rayleigh):
+            def gains(self, sim, clients, block):
+                return 2.0
+
+    with pytest.raises(ConfigurationError, match=r"Shadowed: what a RadioLink does follows from its parts"):
+
+        class Shadowed(RadioLink):
+            """Channels of its own, which arrays would not ask."""
+
+            def channel(self, client, tx_power_w, job):
+                return super().channel(client, 0.1 * tx_power_w, job)

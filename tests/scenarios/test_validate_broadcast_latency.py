@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosim.radio.downlink.broadcast import BroadcastLink
+from cosim.radio.radio import RadioLink
 from scenarios.validate import broadcast_latency as validation
 
 SMALL = validation.Options(num_antennas=(2,), num_receivers=(3,), num_rounds=1500)
@@ -14,13 +14,7 @@ def test_clock_and_closed_form_agree(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_beam_that_nobody_forms_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates_bps = BroadcastLink.rates_bps
-
-    def with_a_beam(link: BroadcastLink, *where: object) -> object:
-        link._num_antennas = 1
-        return rates_bps(link, *where)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(BroadcastLink, "rates_bps", with_a_beam)
+    monkeypatch.setattr(RadioLink, "num_antennas", lambda self, job: 1)
     assert validation.main(SMALL) == 1
 
 

@@ -54,7 +54,7 @@ class Broadcast(BaseStation):
         """That of each cell."""
         band = FixedShares(bandwidth_hz=self.bandwidth_hz)
         return [
-            BroadcastLink(cell.clients, link, self.bandwidth_hz, self.power_w, self.fading.num_antennas)
+            BroadcastLink(cell.clients, link, self.bandwidth_hz)
             for cell, link in zip(cells, self.radio_links(sim, cells, band), strict=True)
         ]
 
@@ -64,16 +64,12 @@ class BroadcastLink(CellLink):
 
     Args:
         link: Channels between the edge server and its clients, as if each had a beam.
-        power_w: Of the edge server.
     """
 
     ends_together: ClassVar[bool] = True
 
-    def __init__(
-        self, clients: Sequence[str], link: RadioLink, bandwidth_hz: float, power_w: float, num_antennas: int
-    ) -> None:
+    def __init__(self, clients: Sequence[str], link: RadioLink, bandwidth_hz: float) -> None:
         self._link, self._bandwidth_hz = link, bandwidth_hz
-        self._power_w, self._num_antennas = power_w, num_antennas
         self._first, self._num_receivers = Numbers.of(clients[:1]).numbers.item(0), 0
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
@@ -93,8 +89,5 @@ class BroadcastLink(CellLink):
 
     def slowest_bps(self, clients: Numbers, job: Job) -> float:
         """The slowest's rate, of at least one."""
-        snr = self._link.snrs(clients.numbers - self._first, job)
-        if snr is None:
-            each = [self._link.snr_per_w(name, self._bandwidth_hz, job) for name in clients]
-            snr = self._power_w * np.array(each)
-        return float(self._bandwidth_hz * bps_per_hz(float(snr.min()) / self._num_antennas))
+        snr = self._link.snrs(clients.numbers - self._first, job).min() / self._link.num_antennas(job)
+        return float(self._bandwidth_hz * bps_per_hz(float(snr)))

@@ -16,7 +16,6 @@ Usage::
             return 1e4
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
@@ -51,10 +50,18 @@ class Band(Forms):
         """Bandwidth that each of so many clients can count on in an edge round."""
         return self.steady_hz(num_clients)
 
-    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
-        """How long an upload takes, once it is granted, in what each of so many clients can count on."""
-        rate_bps = channel.rate_bps(self.share_hz(num_clients), block)
-        return payload.bits / rate_bps if rate_bps else math.inf
+    def upload_s(
+        self, rates_bps: Callable[[float], NDArray[np.float64]], payload: Payload, num_clients: int
+    ) -> float | NDArray[np.float64]:
+        """How long uploads take, once they are granted, in what each of so many clients can count on.
+
+        Shape (clients,), or a number for all.
+
+        Args:
+            rates_bps: Bandwidth -> rate of each in it, shape (clients,).
+        """
+        with np.errstate(divide="ignore"):
+            return payload.bits / rates_bps(self.share_hz(num_clients))
 
     def steady_hz(self, num_clients: int) -> float:
         """Bandwidth that each of so many participants of an edge round has until the round ends."""

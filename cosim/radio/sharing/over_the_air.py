@@ -21,10 +21,11 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 from weakref import WeakSet
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cosim.configuration import configuration, field, positive
 from cosim.links.payload import Payload
-from cosim.radio.channel import Channel
-from cosim.radio.redrawn import Block
 from cosim.radio.sharing.band import Band, Sharing, Vectors
 from cosim.radio.sharing.reception import Reception
 from cosim.simulation import Simulation
@@ -100,7 +101,9 @@ class BandOfSums(Band):
         """A symbol for each value, whatever the channels (eq. 37)."""
         return payload.num_values / self._settings.symbols_per_s
 
-    def upload_s(self, channel: Channel, payload: Payload, block: Block, num_clients: int) -> float:
+    def upload_s(
+        self, rates_bps: Callable[[float], NDArray[np.float64]], payload: Payload, num_clients: int
+    ) -> float:
         """How long the sum lasts."""
         return self.airtime_s(payload)
 

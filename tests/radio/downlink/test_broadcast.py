@@ -65,9 +65,8 @@ def test_power_is_divided_among_antennas_without_a_beam():
     first = received[(received["global_round"] == 1) & (received["edge"] == "edge-00")]
     draws = Simulation(seed=1).apart("downlink")
     snrs = []
-    for number, level_db in enumerate(CELLS[0]):
-        channel = fading.of(draws, f"client-{number:04d}")
-        vector = channel.vector(channel.block(Job(1, 0, 0)))
+    names = [f"client-{number:04d}" for number in range(len(CELLS[0]))]
+    for level_db, vector in zip(CELLS[0], fading.vectors(draws, names, (1,)), strict=True):
         snrs.append(10.0 ** (level_db / 10.0) * np.mean(np.abs(vector) ** 2))
     wanted_s = BITS / (BANDWIDTH_HZ * math.log2(1.0 + min(snrs)))
     assert (first["end_s"] - first["start_s"]).to_numpy() == pytest.approx(wanted_s, rel=1e-9)

@@ -89,12 +89,12 @@ def test_power_scales_the_signal():
     given, one, job = link_of(Radio(link=GIVEN, fading=NoFading())), CLIENTS[0], Job(1, 0, 0)
     assert given.channel(one, 0.2, job).mean_snr(1e6) == 10.0
     assert given.channel(one, 0.1, job).mean_snr(1e6) == 5.0
-    assert given.snr_per_w(one, 1e6, job) == pytest.approx(50.0, **EXACTLY)
+    assert given.snr_per_w(slice(None), 1e6, job)[0] == pytest.approx(50.0, **EXACTLY)
     link = link_of(BUDGET)
     in_1_hz = link.channel(one, 1.0, job).mean_snr(1.0)
     assert link.channel(one, 0.3, job).mean_snr(1.0) == pytest.approx(0.3 * in_1_hz, **EXACTLY)
     expected = in_1_hz / 540e3
-    assert link.snr_per_w(one, 540e3, job) == pytest.approx(expected, **EXACTLY)
+    assert link.snr_per_w(slice(None), 540e3, job)[0] == pytest.approx(expected, **EXACTLY)
 
 
 def test_a_plan_knows_the_fading():
@@ -102,7 +102,7 @@ def test_a_plan_knows_the_fading():
     link, job = link_of(radio, tx_power_w=1.0), Job(3, 1, 1)
     channel = link.channel(CLIENTS[0], 1.0, job)
     block = channel.fading.block(job)
-    known = link.snr_per_w(CLIENTS[0], 1e6, job)
+    known = link.snr_per_w(slice(None), 1e6, job).item(0)
     assert known == pytest.approx(10.0 * channel.fading.gain(block), **EXACTLY)
     assert channel.rate_bps(1e6, block) == pytest.approx(1e6 * math.log2(1.0 + known), **EXACTLY)
 
@@ -114,7 +114,7 @@ def errors_db(radio: Radio, num_rounds: int) -> np.ndarray:
     """Real over known SNR in dB, shape (rounds, clients)."""
     link, jobs = link_of(radio), [Job(1, number, number) for number in range(num_rounds)]
     real = [[link.channel(name, 1.0, job).mean_snr(1e6) for name in CLIENTS] for job in jobs]
-    known = [[link.snr_per_w(name, 1e6, job) for name in CLIENTS] for job in jobs]
+    known = [link.snr_per_w(slice(None), 1e6, job) for job in jobs]
     return 10.0 * np.log10(np.array(real) / np.array(known))
 
 
@@ -136,14 +136,14 @@ def test_outages_come_as_often_as_they_should_and_let_nothing_through():
     link, jobs = link_of(budget(outage_probability=0.3)), [Job(1, number, number) for number in range(2000)]
     snr = np.array([[link.channel(name, 1.0, job).mean_snr(1e6) for name in CLIENTS] for job in jobs])
     assert binomial(int((snr == 0.0).sum()), snr.size, 0.999).contains(0.3)
-    whole = [link.snr_per_w(name, 1e6, jobs[0]) for name in CLIENTS]
+    whole = link.snr_per_w(slice(None), 1e6, jobs[0])
     assert np.all((snr == 0.0) | np.isclose(snr, whole, rtol=1e-12))
 
 
 def test_an_error_changes_no_other_draw():
     right, wrong = (link_of(budget(EveryEdgeRound(), csi_error_db=error_db)) for error_db in (0.0, 4.0))
     known = [
-        [link.snr_per_w(name, 1e6, Job.of_round(*at, 10)) for name in CLIENTS]
+        link.snr_per_w(slice(None), 1e6, Job.of_round(*at, 10)).tolist()
         for link in (right, wrong)
         for at in ROUNDS
     ]

@@ -19,7 +19,7 @@ RATE_BPS = 2.0 * BLOCK_HZ
 
 
 def channel(sim: Simulation, name: str, snr: float = SNR) -> Channel:
-    return channels.flat(snr, NoFading().of(sim, name))
+    return channels.flat(snr, channels.faded(NoFading(), sim, name))
 
 
 def blocks_of(sim: Simulation, num_blocks: int, block_hz: float) -> Way:

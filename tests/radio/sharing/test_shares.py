@@ -60,8 +60,8 @@ def channel_of(sim: Simulation, name: str, job: Job, coherence_time_s: float | N
     if coherence_time_s is not None:
         fading = Rayleigh(num_antennas=2, redrawn=CoherenceTime(coherence_time_s=coherence_time_s))
     if job.is_budget:
-        return channels.budget(job.snr * 1e-14, 1e-20, fading.of(sim, name))
-    return channels.flat(job.snr, fading.of(sim, name))
+        return channels.budget(job.snr * 1e-14, 1e-20, channels.faded(fading, sim, name))
+    return channels.flat(job.snr, channels.faded(fading, sim, name))
 
 
 def play(
@@ -221,7 +221,7 @@ def test_with_a_budget_a_narrower_share_has_a_higher_snr():
 
 
 def gain_of(name: str, block: int) -> float:
-    return Rayleigh(num_antennas=2).of(Simulation(seed=1), name).gain((block,))
+    return channels.faded(Rayleigh(num_antennas=2), Simulation(seed=1), name).gain((block,))
 
 
 def piecewise_end_s(name: str, job: Job, share_hz: float) -> float:
@@ -270,7 +270,7 @@ def test_two_fading_uploads_with_redivided_shares_by_hand():
 
 def test_a_channel_of_rounds_stays_however_long_an_upload_takes():
     sim = Simulation(seed=1)
-    fading = Rayleigh(num_antennas=2, redrawn=EveryEdgeRound()).of(sim, "a")
+    fading = channels.faded(Rayleigh(num_antennas=2, redrawn=EveryEdgeRound()), sim, "a")
     channel = channels.flat(3.0, fading)
     way = way_of(sim, RedividedBand(1e6))
     block = channel.fading.block(Round(2, 1, 1))
