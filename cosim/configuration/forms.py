@@ -16,6 +16,7 @@ A form without methods is that of the classes that give none of the others: what
         forms = one_of(cross_entropy=(), loss=("loss",))
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
 from types import MappingProxyType
@@ -64,13 +65,22 @@ class Forms:
         cls.form = next(iter(given), next((form for form, methods in cls.forms.items() if not methods), None))
 
     def __new__(cls, *_args: Any, **_fields: Any) -> Any:
-        if cls.forms and cls.form is None and cls.wraps is None:
+        if _gives_none(cls):
             methods = " or ".join(methods[0] for methods in cls.forms.values())
             raise ConfigurationError(
                 f"{cls.__name__} gives none of the forms of a {_port(cls).__name__}. Usual fix: write "
                 f"{methods}."
             )
         return super().__new__(cls)
+
+
+def is_base(cls: Any) -> bool:
+    """True of a class without instances: an abstract one, or one that gives none of its forms."""
+    return inspect.isabstract(cls) or (isinstance(cls, type) and issubclass(cls, Forms) and _gives_none(cls))
+
+
+def _gives_none(cls: type[Forms]) -> bool:
+    return bool(cls.forms) and cls.form is None and cls.wraps is None
 
 
 def form_of(part: Forms) -> str | None:

@@ -4,7 +4,6 @@ The form has a `kind` (`kinds`) wherever a reader could not know the class: wher
 an object is of a subclass of the one that the field names, and for a class of somebody else's as a whole.
 """
 
-import inspect
 import json
 import math
 import os
@@ -17,6 +16,7 @@ import attrs
 import cattrs
 
 from cosim.configuration.common_words import NAMES
+from cosim.configuration.forms import is_base
 from cosim.configuration.kinds import (
     check_whole,
     class_of,
@@ -160,7 +160,7 @@ def draft(cls: type[C], values: Mapping[str, Any]) -> C:
             value = value.factory(made) if value.takes_self else value.factory()
         if value is attrs.NOTHING:
             options = options_of(attribute.type)
-            if len(options) == 1 and not inspect.isabstract(options[0]):
+            if len(options) == 1 and not is_base(options[0]):
                 value = draft(options[0], {})
         object.__setattr__(made, attribute.name, value)  # frozen
     return made
@@ -218,10 +218,10 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
         return strict.structure(values, float)  # a plain number where there are kinds of numbers, too
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):
-        if only is None or inspect.isabstract(only) or is_configuration(type(values)):
+        if only is None or is_base(only) or is_configuration(type(values)):
             raise Mismatch(_no_kind(values, options))
         raise ConfigurationError(f"{only.__name__} = {shown(values)}: must be an object with named fields.")
-    if "kind" not in values and only is not None and not inspect.isabstract(only):
+    if "kind" not in values and only is not None and not is_base(only):
         return _structure_fields(values, only)
     rest = {name: value for name, value in values.items() if name != "kind"}
     return _structure_fields(rest, _chosen(values.get("kind"), options))
@@ -234,7 +234,7 @@ def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
         cls = class_of(kind)
         if cls is not None and issubclass(cls, options):
             check_whole(kind, cls, options)
-    if cls is None or not issubclass(cls, options) or inspect.isabstract(cls):
+    if cls is None or not issubclass(cls, options) or is_base(cls):
         raise Mismatch(_no_kind(kind, options))
     return cls
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 
+from cosim.configuration.forms import is_base
 from cosim.configuration.functions import module_and_path, module_called, reads_a_file, script_name
 from cosim.configuration.rules import ConfigurationError, shown
 
@@ -52,16 +53,12 @@ def kinds_of(port: type | tuple[type, ...]) -> list[type]:
     for name in engine.__all__:
         getattr(engine, name)  # imports its module, which registers its classes
     ports = set(port) if isinstance(port, tuple) else {port}  # `issubclass` asks all that is below a port
-    return [
-        cls
-        for _, cls in sorted(_ours.items())
-        if not ports.isdisjoint(cls.__mro__) and not inspect.isabstract(cls)
-    ]
+    return [cls for _, cls in sorted(_ours.items()) if not ports.isdisjoint(cls.__mro__) and not is_base(cls)]
 
 
 def known_kinds(options: tuple[type, ...]) -> list[str]:
     """The names of what a field takes that names these: ours, then those of others that are loaded."""
-    named = [option.__name__ for option in options if not inspect.isabstract(option)]
+    named = [option.__name__ for option in options if not is_base(option)]
     ours = [cls.__name__ for cls in kinds_of(options)]
     theirs = {kind_of(cls) for cls in _below(options) if cls not in options and _is_found(cls)}
     return list(dict.fromkeys([*named, *ours, *sorted(theirs)]))
@@ -75,7 +72,7 @@ def _below(classes: Iterable[type]) -> Iterator[type]:
 def _is_found(cls: type) -> bool:
     """Whether a class that may be used is what its name means, as one within a function is not."""
     is_loaded = module_called(name_of(cls).partition(":")[0]) is not None
-    return is_loaded and not inspect.isabstract(cls) and class_of(kind_of(cls)) is cls
+    return is_loaded and not is_base(cls) and class_of(kind_of(cls)) is cls
 
 
 def check_whole(kind: str, cls: type, options: tuple[type, ...]) -> None:

@@ -6,7 +6,6 @@ writes it anew. Descriptions, units, defaults and sources are those of the class
 is said here, because a record's columns have no room for it.
 """
 
-import inspect
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ import docstring_parser
 
 import cosim
 from cosim.configuration import is_configuration, kinds_of
+from cosim.configuration.forms import is_base
 from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Tally, Transfer, Version
 from cosim.rows import job_costs
 from cosim.rows.summary import CHECKSUMS, Summary
@@ -180,7 +180,7 @@ def configurations() -> list[type]:
 def _type(annotation: Any) -> str:
     """A field's type in words, and the choices of one that has some."""
     arguments = typing.get_args(annotation)
-    if inspect.isabstract(annotation):
+    if is_base(annotation):
         return " or ".join(map(_type, kinds_of(annotation)))
     if is_configuration(annotation):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
