@@ -31,6 +31,11 @@ class Port(Claims, Shortcuts, Forms):
     lacks: ClassVar[tuple[Lack, ...]] = ()
     asks: ClassVar[tuple[Ask, ...]] = ()
 
+    @classmethod
+    def may_be(cls, field: str) -> bool:
+        """False if the class is not for the field of this name, which takes other kinds of its port."""
+        return True
+
     def fit(self, system: Any) -> None:
         """Refuse a system that the part does not fit, as soon as the system is made.
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from cosim.configuration import ConfigurationError, refuse
 from cosim.links.link import Link
-from cosim.records import DOWN, UP
 
 
 def check_links(system: Any) -> None:
@@ -17,21 +16,14 @@ def check_links(system: Any) -> None:
     Raises:
         ConfigurationError: The first that does not fit.
     """
-    _check_direction("downlink", system.downlink, DOWN)
-    _check_direction("uplink", system.uplink, UP)
+    for field, link, fix in (
+        ("downlink", system.downlink, "downlink = Unicast or Broadcast"),
+        ("uplink", system.uplink, "uplink = Radio"),
+    ):
+        if not link.may_be(field):
+            raise _refused(field, link, f"it is for what goes {' or '.join(link.directions)}", fix)
     _check_down(system)
     _check_up(system.uplink, system.protocol)
-
-
-def _check_direction(field: str, link: Link, direction: str) -> None:
-    if direction not in link.directions:
-        (other,) = link.directions
-        raise _refused(
-            field,
-            link,
-            f"it is for what goes {other}",
-            "uplink = Radio" if direction == UP else "downlink = Unicast or Broadcast",
-        )
 
 
 def _check_down(system: Any) -> None:

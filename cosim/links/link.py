@@ -265,6 +265,11 @@ class Link(Port, ABC):
     directions: ClassVar[tuple[str, ...]] = (UP, DOWN)
     sends_one_for_all: ClassVar[bool] = False
 
+    @classmethod
+    def may_be(cls, field: str) -> bool:
+        """Of uplink and downlink those of its directions."""
+        return field.removesuffix("link") in cls.directions
+
     @property
     def takes_time(self) -> bool:
         """False if everything arrives at once."""

@@ -55,13 +55,19 @@ def parts_of(config: Any, prefix: str = "") -> Iterator[tuple[str, Any, tuple[ty
             yield from parts_of(part, f"{prefix}{attribute.name}.")
 
 
-def other_kinds_of(part: Any, options: tuple[type, ...]) -> list[str]:
+def other_kinds_of(place: str, part: Any, options: tuple[type, ...]) -> list[str]:
     """Names of the classes that a field takes beside its part's; not the port where there are kinds of it."""
     known = known_kinds(options)
     ours = [kind for kind in known if ":" not in kind]
     left_out = [kind for kind in ours if len(ours) > 1 and Port in (class_of(kind) or Port).__bases__]
     own = kind_of(type(part)) if is_configuration(type(part)) else None
-    return [kind for kind in known if kind != own and kind not in left_out]
+    field = place.rpartition(".")[2]
+    return [kind for kind in known if kind != own and kind not in left_out and _is_for(field, kind)]
+
+
+def _is_for(field: str, kind: str) -> bool:
+    cls = class_of(kind)
+    return cls is None or not issubclass(cls, Port) or cls.may_be(field)
 
 
 def kind_shown(part: Any) -> str:
@@ -81,7 +87,7 @@ def kinds_with(config: Any, path: str) -> list[tuple[str, str]]:
     found = [
         (f"{place}.{KIND}", kind, depth)
         for place, part, options in parts_of(config)
-        for kind in other_kinds_of(part, options)
+        for kind in other_kinds_of(place, part, options)
         if (depth := _depth(class_of(kind) or type(part), field)) is not None
     ]
 
@@ -112,7 +118,7 @@ def table_of_kinds(config: Any) -> Table:
         table.add_column(heading, overflow="fold", no_wrap=heading == "option")
     for path, part, options in parts_of(config):
         kind = "(required)" if part is attrs.NOTHING else kind_shown(part)
-        others = other_kinds_of(part, options)
+        others = other_kinds_of(path, part, options)
         if others:
             what = (
                 (type(part).__doc__ or "").strip().partition("\n")[0] if is_configuration(type(part)) else ""

@@ -99,7 +99,7 @@ def rows(
             fields.append(Row(prefix + name, shown(value), unit_of(name) if unit is None else unit, origin))
             continue
         kind = shown(None) if value is None else kind_of(type(value))
-        others = ", ".join(other_kinds_of(value, options))
+        others = ", ".join(other_kinds_of(name, value, options))
         of_values = isinstance(value, Values)
         origin = "" if of_values else _origin(type(value), type(chosen), type(default), said)
         if value is None or isinstance(value, Port) or others:
