@@ -74,8 +74,8 @@ class Cycles(Port, ABC):
         return f"A local step takes the cycles of {type(self).__name__}."
 
     @abstractmethod
-    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
-        """Cycles of a local step of some clients that they begin at this instant, shape (clients,).
+    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> float | NDArray[np.float64]:
+        """Cycles of a local step that some clients begin now: of all, or of each, shape (clients,).
 
         Args:
             clients: Some of the run's, ascending; asynchronous jobs ask for one.
@@ -102,9 +102,9 @@ class CyclesPerStep(Cycles):
         """What decides the cycles of a local step, in one sentence."""
         return _whatever_the_network(f"{self.step_cycles:g} cycles", "step_cycles")
 
-    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
+    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> float:
         """The same for all."""
-        return np.full(len(clients), self.step_cycles * step.fraction)
+        return self.step_cycles * step.fraction
 
 
 @configuration
@@ -156,7 +156,7 @@ class CyclesPerOperation(Cycles):
             "(cycles.cycles_per_flop)."
         )
 
-    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
+    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> float:
         """By what they train, which costs all of them the same."""
         sample_flops = step.sample_flops()
         if not sample_flops:
@@ -164,7 +164,7 @@ class CyclesPerOperation(Cycles):
                 "System.cycles = CyclesPerOperation: System.model has no matrix products or convolutions, so "
                 "its training would take no time. Usual fix: cycles = CyclesPerStep."
             )
-        return np.full(len(clients), self.cycles_per_flop * sample_flops * step.batch_size)
+        return self.cycles_per_flop * sample_flops * step.batch_size
 
 
 def _whatever_the_network(cycles: str, field_name: str) -> str:

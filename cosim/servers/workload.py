@@ -65,7 +65,8 @@ class Load:
 
     def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
         """Cycles of so many local steps that a client would begin now, and of coding what they have made."""
-        return num_steps * self.step_cycles(client.alone.names, batch_size).item(0) + self.coding_cycles
+        step = LocalStep(batch_size, self.fraction, self.sample_flops)
+        return num_steps * self.costs.of_one(client.alone.names, step) + self.coding_cycles
 
     def step_cycles(self, clients: Numbers, batch_size: int) -> NDArray[np.float64]:
         """Cycles of one local step on a mini-batch that clients would begin now, shape (clients,)."""
@@ -79,17 +80,24 @@ class Costs:
     sim: Simulation
     cycles: Cycles
 
+    def of_one(self, client: Numbers, step: LocalStep) -> float:
+        """Cycles of a step of one client."""
+        found = self.cycles.of_clients(self.sim, client, step)
+        return float(found[0] if isinstance(found, np.ndarray) else found)
+
     def of_clients(self, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
         """Cycles of a step of some clients, shape (clients,).
 
         Raises:
-            ConfigurationError: A rule that does not give a number for each.
+            ConfigurationError: A rule that gives neither one number for all nor one for each.
         """
         found = np.asarray(self.cycles.of_clients(self.sim, clients, step), dtype=float)
+        if not found.ndim:
+            return np.full(len(clients), found)
         if found.shape != (len(clients),):
             raise ConfigurationError(
-                f"{type(self.cycles).__name__}.of_clients gives {found!r:.80}: must be a number for each of "
-                f"{len(clients)} clients. Usual fix: @for_each, which writes a rule for one client."
+                f"{type(self.cycles).__name__}.of_clients gives {found!r:.80}: must be one number, or one "
+                f"for each of {len(clients)} clients. Usual fix: @for_each, a rule for one client."
             )
         return found
 

@@ -33,6 +33,7 @@ from cosim.configuration import configuration, for_each
 from cosim.devices.cycles import LocalStep
 from cosim.draws import Numbers, uniforms
 from cosim.names import ClientNames
+from cosim.servers.workload import Costs
 from cosim.testing import small_system
 
 FIRST = Numbers.of(["client-0000"])
@@ -40,7 +41,7 @@ FIRST = Numbers.of(["client-0000"])
 
 def of_step(rule: Cycles, batch_size: int = 320, fraction: float = 1.0, flops: int = 1000) -> float:
     step = LocalStep(batch_size, fraction, lambda: flops)
-    return rule.of_clients(Simulation(seed=1), FIRST, step).item()
+    return Costs(Simulation(seed=1), rule).of_one(FIRST, step)
 
 
 def test_a_step_takes_what_it_is_given_and_a_part_its_share():
@@ -157,17 +158,17 @@ def test_a_step_without_cycles_is_refused_before_the_clock_starts():
         run(evolve(small_system(), cycles=Own(), evaluation=Never()))
 
 
-class OneForAll(Cycles):
-    """Forgets that there are many."""
+class OneTooFew(Cycles):
+    """Forgets a client."""
 
     def of_clients(self, sim, clients, step):
-        return 1e6
+        return np.full(len(clients) - 1, 1e6)
 
 
-def test_one_number_for_many_clients_is_refused():
-    rule = r"OneForAll\.of_clients gives .*must be a number for each of \d+ clients.*@for_each"
+def test_a_number_for_each_client_is_asked_for():
+    rule = r"OneTooFew\.of_clients gives .*must be one number, or one for each of \d+ clients.*@for_each"
     with pytest.raises(ConfigurationError, match=rule):
-        run(evolve(small_system(), cycles=OneForAll(), evaluation=Never()))
+        run(evolve(small_system(), cycles=OneTooFew(), evaluation=Never()))
 
 
 # --- When they are asked ------------------------------------------------------------------------------------
