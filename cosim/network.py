@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cosim.beforehand.clock import BY_EVENTS, HowPlayed, plays_on
 from cosim.beforehand.memory import check_memory
-from cosim.beforehand.needs import keeps_rows, rows_of_a_job
+from cosim.beforehand.needs import keeps_rows
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, Port, parts_of
 from cosim.data.dataset import Dataset
@@ -23,8 +23,9 @@ from cosim.devices.charge import Charge
 from cosim.devices.device import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence
-from cosim.devices.rest import Rest, Rests
+from cosim.devices.rest import Rest
 from cosim.draws import Numbers
+from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.ways.of_link import ways_of
 from cosim.global_generators import seeded
 from cosim.learning.local_training.local_training import LocalTraining
@@ -33,8 +34,7 @@ from cosim.links.link import Cell
 from cosim.names import CLOUD, ClientNames, client_name, edge_name
 from cosim.records import DOWN, UP
 from cosim.servers.cloud import Cloud, VersionReport
-from cosim.servers.edge import EdgeServer, RoundClock
-from cosim.servers.played_rounds import PlayedRounds
+from cosim.servers.edge import EdgeServer
 from cosim.servers.server import Kept
 from cosim.servers.workload import Costs, Workload
 from cosim.simulation import Simulation
@@ -125,16 +125,15 @@ def _fleet(system: System, sim: Simulation, data: Callable[[], Dataset]) -> Flee
         held()
     found = system.devices.of_clients(sim, sizes)
     _check_number(system.devices, "of_clients", "devices", len(found), "clients", system.num_clients)
-    devices, sim.num_nodes = DeviceArrays.of(found), len(found)
-    names, rests = Numbers.of(ClientNames(0, len(devices))), None
-    if devices.takes_power_at_rest or devices.have_batteries:
-        rest = Rest.of(devices, counts=system.evaluation.learns)
-        rests = sim.rests = Rests(rest, names, sim._trace, _charges(sim, devices))
-    there = _availabilities(sim, devices, {} if rests is None else rests.charges)
+    devices = DeviceArrays.of(found)
+    charges = _charges(sim, devices) if devices.have_batteries else {}
+    if devices.takes_power_at_rest or charges:
+        sim.recorder.follow(Rest(devices, charges, counts=system.evaluation.learns))
+    names = Numbers.of(ClientNames(0, len(devices)))
     distance_m = np.asarray(system.topology.distances_m(sim, names), dtype=float)
     _check_number(system.topology, "distances_m", "distances", distance_m.size, "clients", len(devices))
-    rest = None if rests is None else rests.rest
-    return Fleet(devices, distance_m, lambda number: held()[number](), there, rest)
+    there = _availabilities(sim, devices, charges)
+    return Fleet(devices, distance_m, lambda number: held()[number](), there)
 
 
 def _cells(system: System, sim: Simulation, fleet: Fleet) -> Sequence[tuple[Route, Clients]]:
@@ -175,17 +174,9 @@ def _rounds(
 ) -> RoundClock:
     """What plays the edge rounds of all cells."""
     plays, why = plays_on(system, cells, how)
-    if plays == "events":
-        return RoundClock(learns=system.evaluation.learns, why=why)
-    played = PlayedRounds(
-        sim._trace,
-        keeps_rows=keeps_rows(how.records, system, sim.rests),
-        rows_of_a_job=rows_of_a_job(system, sim.rests),
-        cells={route.edge: clients for route, clients in cells},
-    )
-    if isinstance(sim.rests, Rests):
-        sim.rests.written_by = played
-    return RoundClock(played=played, learns=system.evaluation.learns, why=why)
+    if plays == "arrays" and not keeps_rows(how.records, system, sim.recorder.rest_rows):
+        sim.recorder.sum_up({route.edge: clients.which for route, clients in cells})
+    return RoundClock(on_arrays=plays == "arrays", learns=system.evaluation.learns, why=why)
 
 
 def _charges(sim: Simulation, devices: DeviceArrays) -> dict[str, Charge]:
@@ -194,7 +185,8 @@ def _charges(sim: Simulation, devices: DeviceArrays) -> dict[str, Charge]:
     at_rest = devices.idle_w.tolist(), devices.sleep_w.tolist(), devices.sleeps_after_s.tolist()
     for number, (battery, *own) in enumerate(zip(devices.each("battery"), *at_rest, strict=True)):
         if battery is not None:
-            found[client_name(number)] = Charge(sim, battery, *own)
+            name = client_name(number)
+            found[name] = Charge(sim, name, battery, *own)
     return found
 
 

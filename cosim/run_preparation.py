@@ -94,7 +94,7 @@ def prepare(
     writer.journal = cloud.journal
     origin = provenance(system.seed, options.num_threads, options.device)
     origin |= {"started_with": options.started_with, "sources": sources}
-    origin |= _how_played(system, cloud)
+    origin |= _how_played(system, sim, cloud)
     needs.check(origin["clock"], sim, keeps_rows=origin["records"] == "all")
     origin |= _how_learned(system, learner, first, samples, options)
     if options.out is not None:
@@ -177,8 +177,8 @@ def _writer(
     if options.progress:
         show = while_played.enter_context(progress_of(options.title))
         listener = shown_and_heard(show, system.end, listener)
-    digest = Digest(sim._trace) if options.out is not None and learns else None
-    rows = RowGroups(sim._trace, system.num_clients, options.out, options.group_rows)
+    digest = Digest(sim.recorder) if options.out is not None and learns else None
+    rows = RowGroups(sim.recorder, system.num_clients, options.out, options.group_rows)
     while_played.callback(rows.discard)
     every, keep = options.checkpoint_every, options.keep
     return RunWriter(rows, sim, learner, config, known, listener, every, keep, column, digest)
@@ -203,21 +203,20 @@ class _Needs:
 
     def check(self, clock: Any, sim: Simulation, *, keeps_rows: bool) -> None:
         """Refuse what the chosen clock cannot hold; say what takes much."""
-        needed = self._of(clock, keeps_rows=keeps_rows, rests=sim.rests)
+        needed = self._of(clock, keeps_rows=keeps_rows, rest_rows=sim.recorder.rest_rows)
         check_room(needed, self._options.out, keeps_rows=keeps_rows)
         if needed.takes_much:
             _say(self._options, f"takes {needed.words}")
 
 
-def _how_played(system: System, cloud: Cloud) -> dict[str, Any]:
+def _how_played(system: System, sim: Simulation, cloud: Cloud) -> dict[str, Any]:
     """What provenance.json says of the clock and the rows."""
     rounds = cloud.edges[0].rounds
-    played = rounds.played
     return {
         "remark_on_times": remark_on_times(system),
-        "clock": "events" if played is None else "arrays",
+        "clock": "arrays" if rounds.on_arrays else "events",
         "clock_why": rounds.why,
-        "records": "rounds" if played is not None and not played.keeps_rows else "all",
+        "records": "all" if sim.recorder.keeps_rows else "rounds",
     }
 
 

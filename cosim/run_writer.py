@@ -98,11 +98,11 @@ class RunWriter:
         arrays = self._learner.arrays
         Checkpoint(
             version=evaluated.version,
-            rows=self._sim._trace.digest(evaluated.moment),
+            rows=self._sim.recorder.digest(evaluated.moment),
             weights=self._learner.weights(evaluated.model),
             companions=self._learner.companions(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
-            evaluations=self._sim._trace.evaluations,
+            evaluations=self._sim.recorder.evaluations,
             journal=self.journal.numbers,
             living={name: arrays(model.settled) for name, model in evaluated.living.items()},
             trained={name: arrays(weights) for name, weights in evaluated.trained.items()},

@@ -119,7 +119,7 @@ def _saved(prepared: PreparedRun) -> Result:
     saved = None
     try:
         with interrupts_kept(), rare_collections():
-            sim.run(_played(sim, prepared.system, cloud))
+            sim.run(_played(sim, prepared.system, cloud), prepared.system.num_clients)
         known = prepared.known
         if known is not None and cloud.progress.version < known.version:
             raise other_rows(f"version {known.version}, and now ends with {cloud.progress.version}")

@@ -34,7 +34,7 @@ import math
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Protocol
+from typing import Any
 
 import simpy
 from simpy.events import NORMAL
@@ -44,8 +44,8 @@ from cosim.draws import Draws
 from cosim.event_clock import Clock, ShuffledClock
 from cosim.event_loop import play
 from cosim.instants import instant_after
-from cosim.records import DONE, END_OF_RUN, NO_JOB, Span
-from cosim.rows.trace import Trace
+from cosim.records import DONE, END_OF_RUN, NO_JOB
+from cosim.rows.recorder import Recorder
 from cosim.side_by_side import (
     Barrier,
     Branch,
@@ -75,50 +75,25 @@ __all__ = [
 Interrupt = simpy.Interrupt
 
 
-class Rests(Protocol):
-    """What nodes do between their activities, as the clock tells what they do."""
-
-    def begin(self, node: str, now_s: float, power_w: float) -> None:
-        """Let an activity begin, which takes a power."""
-        ...
-
-    def end(self, node: str, now_s: float) -> None:
-        """Let it end."""
-        ...
-
-    @property
-    def most_rows(self) -> int:
-        """Rows that are written between two activities, at most."""
-        ...
-
-    def close(self, now_s: float) -> None:
-        """Let the run end."""
-        ...
-
-    def energy_j(self, now_s: float) -> float:
-        """What all have taken between their activities up to now."""
-        ...
-
-
 class Simulation(Draws):
     """One run's clock, draws and trace.
 
     Args:
         seed: Names the run's randomness, any whole number.
         shuffle_ties: None keeps simultaneous events in insertion order; a number orders them at random.
+        recorder: Writes down what happens; None: a new one.
 
     Attributes:
-        rests: Keeps what nodes do between their activities; None: nobody asks.
-        num_nodes: How many there are, by which it is told that time stands still.
+        recorder: Writes down what happens.
     """
 
-    def __init__(self, seed: int, *, shuffle_ties: int | None = None) -> None:
+    def __init__(
+        self, seed: int, *, shuffle_ties: int | None = None, recorder: Recorder | None = None
+    ) -> None:
         super().__init__(seed)
-        self._trace = Trace()
+        self.recorder = Recorder() if recorder is None else recorder
         self._environment = Clock() if shuffle_ties is None else ShuffledClock(shuffle_ties)
         self._loose = Loose(self._environment)
-        self.rests: Rests | None = None
-        self.num_nodes = 0
 
     @property
     def now_s(self) -> float:
@@ -131,21 +106,23 @@ class Simulation(Draws):
         Draws.__init__(other, self.key(purpose, "draws"))
         return other
 
-    def run(self, process: Process) -> Any:
+    def run(self, process: Process, num_nodes: int = 0) -> Any:
         """Play a process to its end and return its value; what it has started and left is cut then.
+
+        Args:
+            num_nodes: How many may be at work, by which it is told that time stands still.
 
         Raises:
             ConfigurationError: It waits, and nothing will ever happen any more; the clock ends before; or
                 time stands still.
         """
         whole = Branch(self._environment, self._to_its_end(process))
-        return play(self._environment, whole, self.num_nodes)
+        return play(self._environment, whole, num_nodes)
 
     def _to_its_end(self, process: Process) -> Process:
         value = yield from process
         yield from self._loose.cut(END_OF_RUN)
-        if self.rests is not None:
-            self.rests.close(self.now_s)
+        self.recorder.close(self.now_s)
         return value
 
     def start(self, process: Process) -> None:
@@ -172,26 +149,18 @@ class Simulation(Draws):
             if until == 0.0:
                 return None
             until = simpy.Timeout(self._environment, until)
-        start_s = self._environment._now
-        if self.rests is not None:
-            self.rests.begin(node, start_s, power_w)
+        environment, recorder = self._environment, self.recorder
+        start_s = environment._now
+        if recorder.rest is not None:
+            recorder.began(node, start_s, power_w)
         try:
             value = yield until
         except simpy.Interrupt as cut:
-            self._write_span(node, activity, start_s, power_w, reason_of(cut).reason, job)
+            outcome = reason_of(cut).reason
+            recorder.spent(node, activity, start_s, environment._now, power_w, outcome, job)
             raise
-        self._write_span(node, activity, start_s, power_w, DONE, job)
+        recorder.spent(node, activity, start_s, environment._now, power_w, DONE, job)
         return value
-
-    def _write_span(
-        self, node: str, activity: str, start_s: float, power_w: float, outcome: str, job: int
-    ) -> None:
-        end_s = self._environment._now
-        if self.rests is not None:
-            self.rests.end(node, end_s)
-        if end_s > start_s:
-            energy_j = power_w * (end_s - start_s)
-            self._trace.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))
 
     def together(self, processes: Iterable[Process]) -> Process:
         """Play processes side by side until all have ended; returns their values in the given order."""

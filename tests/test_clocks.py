@@ -24,13 +24,13 @@ from cosim import Never
 from cosim.beforehand.needs import clock_by_size
 from cosim.configuration import ConfigurationError, configuration
 from cosim.draws import Numbers, normals
+from cosim.engine.rounds.on_arrays import RoundTimes
 from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.redrawn import Redrawn
 from cosim.radio.sharing.band import Band
 from cosim.results import Result
 from cosim.rows.tables import TABLES
-from cosim.servers.array_round import ArrayRound
 from cosim.simulation import Simulation
 from cosim.testing import small_system
 
@@ -634,7 +634,13 @@ def test_a_large_run_is_played_on_arrays(monkeypatch):
     monkeypatch.setattr("cosim.beforehand.needs.MOST_BY_EVENTS", 29)
     system = attrs.evolve(small_system(), evaluation=Never())
     played = Counter()
-    monkeypatch.setattr(ArrayRound, "let_rest", lambda self: played.update(rounds=1))
+    init = RoundTimes.__init__
+
+    def counted(self, *times):
+        played.update(rounds=1)
+        init(self, *times)
+
+    monkeypatch.setattr(RoundTimes, "__init__", counted)
     cosim.run(system)
     assert played["rounds"] > 0
     played.clear()

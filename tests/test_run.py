@@ -374,14 +374,14 @@ def test_a_save_that_fails_half_way_leaves_the_old_file(
 ) -> None:
     """Nothing else is left beside it."""
     sim = Simulation(1)
-    groups = RowGroups(sim._trace, 1, tmp_path)
+    groups = RowGroups(sim.recorder, 1, tmp_path)
     before = Result.of(groups, {"system": {}}, "running", 0.0)
     old = tables(tmp_path)
 
     def break_off(writer: object, table: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    sim._trace.record(Span("client-0000", "train", 0.0, 1.0, 0.5, DONE))
+    sim.recorder.record(Span("client-0000", "train", 0.0, 1.0, 0.5, DONE))
     with monkeypatch.context() as patch:
         patch.setattr(pyarrow.parquet.ParquetWriter, "write_table", break_off)
         with pytest.raises(KeyboardInterrupt):

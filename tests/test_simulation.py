@@ -37,7 +37,7 @@ def just_after(time_s: float) -> float:
 
 
 def spans(sim: Simulation) -> list[Span]:
-    return sorted(sim._trace.spans)
+    return sorted(sim.recorder.spans)
 
 
 # --- A model of trees of processes: when each ends, what it returns and writes, without events --------------
@@ -238,10 +238,10 @@ def test_no_order_of_simultaneous_events_changes_what_is_written(tree):
 @settings(max_examples=200, deadline=None)
 def test_time_never_goes_back(tree, tie_order):
     sim, _, seen_s = play(tree, tie_order)
-    ends_s = [span.end_s for span in sim._trace.spans]
+    ends_s = [span.end_s for span in sim.recorder.spans]
     assert seen_s == sorted(seen_s)
     assert ends_s == sorted(ends_s)
-    assert all(span.start_s < span.end_s <= sim.now_s for span in sim._trace.spans)
+    assert all(span.start_s < span.end_s <= sim.now_s for span in sim.recorder.spans)
 
 
 # --- Durations and spans ----------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def test_a_duration_that_cannot_pass_is_refused(duration_s):
     sim = Simulation(seed=1)
     with pytest.raises(ValueError, match=r"client-0 cannot train for .* s"):
         sim.run(sim.spend("client-0", "train", duration_s, power_w=1.0))
-    assert (sim.now_s, sim._trace.spans) == (0.0, [])
+    assert (sim.now_s, sim.recorder.spans) == (0.0, [])
 
 
 @pytest.mark.parametrize("deadline_s", [0.0, 0, -1.0, math.nan, math.inf, -math.inf])
@@ -260,7 +260,7 @@ def test_a_deadline_that_cannot_come_is_refused(deadline_s):
     sim = Simulation(seed=1)
     with pytest.raises(ValueError, match=r"must be above 0 and finite, or None"):
         sim.run(sim.with_deadline([sim.spend("a", "train", 1.0)], deadline_s))
-    assert (sim.now_s, sim._trace.spans) == (0.0, [])
+    assert (sim.now_s, sim.recorder.spans) == (0.0, [])
 
 
 def test_an_activity_writes_one_span_with_its_exact_energy():
@@ -273,7 +273,7 @@ def test_an_activity_writes_one_span_with_its_exact_energy():
 
     sim.run(process())
     times_s = [0.0, 0.1, 0.8, 2.8]
-    assert sim._trace.spans == [
+    assert sim.recorder.spans == [
         Span("a", "train", times_s[0], times_s[1], 0.3 * (times_s[1] - times_s[0]), DONE),
         Span("a", "send", times_s[1], times_s[2], 1.1 * (times_s[2] - times_s[1]), DONE),
         Span("a", "idle", times_s[2], times_s[3], 0.0, DONE),
@@ -290,7 +290,7 @@ def test_what_takes_no_time_writes_no_span():
         return (yield from sim.spend("a", "listen", come, power_w=5.0))
 
     assert sim.run(process()) == "news"
-    assert (sim.now_s, sim._trace.spans) == (0.0, [])
+    assert (sim.now_s, sim.recorder.spans) == (0.0, [])
 
 
 def test_an_activity_can_last_until_an_event_and_returns_its_value():
@@ -317,7 +317,7 @@ def test_a_timer_comes_after_its_delay_and_takes_nobodys_time():
         return came_s
 
     assert sim.run(process()) == [3.0]
-    assert [span.node for span in sim._trace.spans] == ["a", "a"]
+    assert [span.node for span in sim.recorder.spans] == ["a", "a"]
 
 
 def test_an_event_that_is_triggered_with_a_delay_comes_then_and_once():
@@ -333,7 +333,7 @@ def test_an_event_that_is_triggered_with_a_delay_comes_then_and_once():
         return came_s
 
     assert sim.run(process()) == [3.0]
-    assert [(span.node, span.end_s) for span in sim._trace.spans] == [("a", 1.0), ("b", 3.0), ("a", 8.0)]
+    assert [(span.node, span.end_s) for span in sim.recorder.spans] == [("a", 1.0), ("b", 3.0), ("a", 8.0)]
 
 
 def test_what_a_block_of_clients_shares_is_made_once_of_the_draws_of_each():
@@ -372,7 +372,7 @@ def test_a_deadline_that_nobody_misses_ends_with_the_last_and_costs_nothing():
         return ended_s
 
     assert sim.run(process()) == 2.0
-    assert (sim.now_s, {span.outcome for span in sim._trace.spans}) == (22.0, {DONE})
+    assert (sim.now_s, {span.outcome for span in sim.recorder.spans}) == (22.0, {DONE})
 
 
 # --- Exactly at the deadline ------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def test_what_arrives_at_exactly_the_deadline_has_arrived_and_one_instant_later_
 
     assert sim.run(sim.with_deadline([process()], 3.0)) == [value]
     outcome = DONE if value == "a" else "deadline"
-    assert sim._trace.spans == [Span("a", "send", 0.0, 3.0, 3.0, outcome)]
+    assert sim.recorder.spans == [Span("a", "send", 0.0, 3.0, 3.0, outcome)]
 
 
 @every_tie_order
@@ -444,7 +444,7 @@ def test_of_two_alarms_at_one_instant_the_inner_comes_first(tie_order):
         return (yield from sim.with_deadline([sim.spend("a", "send", 5.0, power_w=2.0)], 3.0))
 
     assert sim.run(sim.with_deadline([cell()], 3.0)) == [[Dropped("deadline")]]
-    assert sim._trace.spans == [Span("a", "send", 0.0, 3.0, 6.0, "deadline")]
+    assert sim.recorder.spans == [Span("a", "send", 0.0, 3.0, 6.0, "deadline")]
 
 
 @every_tie_order
@@ -543,7 +543,7 @@ def test_a_wait_for_an_event_that_is_cut_writes_what_happened_and_the_event_may_
         return values
 
     assert sim.run(cell()) == [Dropped("deadline")]
-    assert sim._trace.spans == [
+    assert sim.recorder.spans == [
         Span("a", "wait", 0.0, 0.5, 1.0, "deadline"),
         Span("b", "work", 0.5, 1.5, 0.0, DONE),
     ]
@@ -581,7 +581,7 @@ def test_a_race_that_is_cut_cuts_its_runners(tie_order):
 
     assert sim.run(sim.first({"race": race(), "z": sim.spend("z", "run", 2.0)})) == ("z", None)
     assert [span.outcome for span in spans(sim)] == ["z was first", "z was first", DONE]
-    assert {span.end_s for span in sim._trace.spans} == {2.0}
+    assert {span.end_s for span in sim.recorder.spans} == {2.0}
 
 
 @every_tie_order
@@ -614,7 +614,7 @@ def test_the_first_of_several_at_once_goes_by_name_and_the_losers_are_cut(tie_or
     assert sim.run(sim.first({name: process(name) for name in durations_s})) == ("b", "B")
     assert sim.now_s == 2.0
     assert [span.outcome for span in spans(sim)] == ["b was first", DONE, DONE, DONE]
-    assert {span.energy_j for span in sim._trace.spans} == {2.0}
+    assert {span.energy_j for span in sim.recorder.spans} == {2.0}
 
 
 # --- Bugs -------------------------------------------------------------------------------------------------

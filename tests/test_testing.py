@@ -143,7 +143,7 @@ class Miscounting(cosim.HFedAvg):
 
     def play(self, sim, cloud):
         model = yield from super().play(sim, cloud)
-        rows = sim._trace.rounds
+        rows = sim.recorder.rounds
         rows[0] = rows[0]._replace(num_arrived=rows[0].num_participants - 1)
         return model
 
@@ -153,7 +153,7 @@ class Backdating(cosim.HFedAvg):
 
     def play(self, sim, cloud):
         model = yield from super().play(sim, cloud)
-        rows = sim._trace.rounds
+        rows = sim.recorder.rounds
         rows[0] = rows[0]._replace(end_s=rows[0].start_s)
         return model
 
@@ -163,7 +163,7 @@ class AlwaysTheFirst(cosim.EdgeTraining):
 
     def play(self, sim, cloud, edge, model, part, global_round):
         model = yield from super().play(sim, cloud, edge, model, part, global_round)
-        sim._trace.fates[:] = [row._replace(job=0) for row in sim._trace.fates]
+        sim.recorder.fates[:] = [row._replace(job=0) for row in sim.recorder.fates]
         return model
 
 
@@ -172,8 +172,8 @@ class Overlapping(cosim.HFedAvg):
 
     def play(self, sim, cloud):
         model = yield from super().play(sim, cloud)
-        last = next(row for row in reversed(sim._trace.rounds) if row.level == "global")
-        sim._trace.record(Round(*last[:2], last.global_round + 1, *last[3:]))
+        last = next(row for row in reversed(sim.recorder.rounds) if row.level == "global")
+        sim.recorder.record(Round(*last[:2], last.global_round + 1, *last[3:]))
         return model
 
 

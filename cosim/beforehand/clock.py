@@ -76,7 +76,7 @@ def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]]) -> str
         if downlink is not None and downlink.needs_events is not None:
             return _named(system, "downlink", downlink.needs_events)
         waits = downlink is not None and receives_first and not downlink.link.ends_together
-        if waits and fleet.rest is not None:
+        if waits and fleet.devices.takes_power_at_rest:
             return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
         if uplink.needs_events is not None:
             return _named(system, "uplink", uplink.needs_events)

@@ -14,7 +14,6 @@ from cosim.files import shown
 from cosim.folders import check_writable
 from cosim.records import ROWS_OF_A_JOB
 from cosim.room import GIB, free_disk_gib, free_memory_gib, size_in_words
-from cosim.simulation import Rests
 
 RecordsKind = Literal["auto", "all", "rounds"]
 ClockKind = Literal["auto", "events", "arrays"]
@@ -118,21 +117,20 @@ def clock_by_size(system: Any) -> tuple[Literal["arrays", "events"], str]:
     return "events", f"{found}, at most {MOST_BY_EVENTS:,}"
 
 
-def rows_of_a_job(system: Any, rests: Rests | None = None) -> int:
+def rows_of_a_job(system: Any, rest_rows: int = 0) -> int:
     """Rows that a local round of a client, and its rest before, write in a system.
 
     Args:
-        rests: Writes rest down; None: nobody does.
+        rest_rows: Of a rest, at most.
     """
-    rest_rows = 0 if rests is None else rests.most_rows
     return ROWS_OF_A_JOB + ROWS_OF_A_DOWNLOAD * system.downlink.takes_time + rest_rows
 
 
-def keeps_rows(records: RecordsKind, system: Any, rests: Rests | None = None) -> bool:
-    """Whether rows of clients are kept, where they need not be; `rests` as for `rows_of_a_job`."""
+def keeps_rows(records: RecordsKind, system: Any, rest_rows: int = 0) -> bool:
+    """Whether rows of clients are kept, where they need not be; `rest_rows` as for `rows_of_a_job`."""
     if records == "auto":
         num_jobs = num_jobs_of(system)
-        return num_jobs is None or rows_of_a_job(system, rests) * num_jobs <= MOST_ROWS
+        return num_jobs is None or rows_of_a_job(system, rest_rows) * num_jobs <= MOST_ROWS
     return records == "all"
 
 
@@ -152,7 +150,7 @@ def needs_of(
     num_kept_values: int = 0,
     evaluation_bytes: int = 0,
     group_rows: int | None = None,
-    rests: Rests | None = None,
+    rest_rows: int = 0,
 ) -> Needs:
     """What a run of a system takes.
 
@@ -161,10 +159,10 @@ def needs_of(
         evaluation_bytes: What evaluating a model takes (`Learner.evaluation_bytes`).
         group_rows: Rows that are gathered before they are written (`cosim.rows.row_groups`); None: all stay
             in memory.
-        rests: As for `rows_of_a_job`.
+        rest_rows: As for `rows_of_a_job`.
     """
     num_jobs, num_rounds = num_jobs_of(system), system.end.most_rounds or 0
-    num_kept = (num_jobs or 0) * rows_of_a_job(system, rests) / ROWS_OF_A_JOB if keeps_rows else 0
+    num_kept = (num_jobs or 0) * rows_of_a_job(system, rest_rows) / ROWS_OF_A_JOB if keeps_rows else 0
     of_rounds = _BYTES_OF_A_ROUND * num_rounds * len(system.sizes())
     of_clients = _BYTES_OF_A_CLIENT[clock] * system.num_clients
     num_open, open_rounds = num_kept, of_rounds

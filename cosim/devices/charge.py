@@ -14,7 +14,6 @@ Validation: tests/devices/test_charge.py.
 """
 
 import math
-from collections.abc import Callable
 
 from cosim.devices.availability import Cause
 from cosim.devices.battery import Battery
@@ -30,23 +29,26 @@ class Charge(Cause):
     """What a battery holds.
 
     Args:
+        node: The client, of which the recorder hears whether it is there from now on.
         idle_w: What its device takes between its activities.
         sleep_w: What it takes while it sleeps.
         sleeps_after_s: How long it idles before; infinite: it never sleeps.
-
-    Attributes:
-        on_change: Hears whether the device is there from now on.
     """
 
     reason = EMPTY
 
     def __init__(
-        self, sim: Simulation, battery: Battery, idle_w: float, sleep_w: float, sleeps_after_s: float
+        self,
+        sim: Simulation,
+        node: str,
+        battery: Battery,
+        idle_w: float,
+        sleep_w: float,
+        sleeps_after_s: float,
     ) -> None:
-        self._sim, self._battery = sim, battery
+        self._sim, self._node, self._battery = sim, node, battery
         self._at_rest = idle_w, sleep_w, sleeps_after_s
         self._taken_j = self._charged_j = 0.0
-        self.on_change: Callable[[bool, float], None] = lambda is_there, now_s: None
         self._energy_j = battery.initial_share * battery.capacity_j
         self._is_empty = self._energy_j == 0.0
         self._since_s, self._power_w = sim.now_s, 0.0
@@ -128,7 +130,7 @@ class Charge(Cause):
 
     def _turn(self) -> None:
         """Be there no longer, or again."""
-        self.on_change(self._is_empty, self._sim.now_s)
+        self._sim.recorder.turned(self._node, self._is_empty, self._sim.now_s)
         self._settle()
         self._is_empty = not self._is_empty
         self._rest()

@@ -86,7 +86,7 @@ class Client:
             received.leave(self.name)
         became = outcome.reason if isinstance(outcome, Dropped) else DONE
         global_round, edge_round, number = assignment.job
-        sim._trace.fates.append(
+        sim.recorder.ended(
             Fate(
                 self.name, assignment.route.edge, number, global_round, edge_round, start_s, sim.now_s, became
             )
@@ -183,7 +183,7 @@ class Client:
             upload.close()
             payload_bits = int(payload.bits)
             global_round, edge_round, number = assignment.job
-            sim._trace.transfers.append(
+            sim.recorder.carried(
                 Transfer(
                     self.name,
                     assignment.route.edge,

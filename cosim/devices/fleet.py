@@ -16,7 +16,6 @@ from cosim.devices import cell
 from cosim.devices.availability import Availability
 from cosim.devices.client import Client
 from cosim.devices.device import DeviceArrays
-from cosim.devices.rest import Rest
 from cosim.draws import Numbers
 from cosim.learning.graph.pending import PendingState
 from cosim.links.link import Places
@@ -31,7 +30,6 @@ class Fleet:
         distance_m: How far each is from its edge server, shape (clients,).
         samples_now: Gives the samples of a client at this instant, by its number.
         availabilities: Whether each is there; None: all always are.
-        rest: Of all; None: devices take no power between their activities.
 
     Attributes:
         names: Of all, by which they draw, too.
@@ -44,10 +42,9 @@ class Fleet:
         distance_m: NDArray[np.float64],
         samples_now: Callable[[int], NDArray[np.int64]],
         availabilities: Sequence[Availability] | None = None,
-        rest: Rest | None = None,
     ) -> None:
         self.names, self.devices = Numbers.of(ClientNames(0, len(devices))), devices
-        self.distance_m, self.availabilities, self.rest = distance_m, availabilities, rest
+        self.distance_m, self.availabilities = distance_m, availabilities
         self.states: dict[str, PendingState] = {}
         self._samples_now = samples_now
         self._made: dict[int, Client] = {}

@@ -1,14 +1,14 @@
 """Rest: the time of a device between its activities, and the power that it takes then.
 
 A device that has nothing to do idles, and after `sleeps_after_s` it sleeps until its next activity. The time
-since its last activity is written down when the next one begins, and at the end of the run for everyone, also
-for those who never took part; so the spans of a device tile the whole run, without gap or overlap. Idling
-that is over is written down before the rows of its time are handed over. Where no device takes power at rest,
-nothing is written.
+since its last activity is written down when the next one begins, and at the end of the run for all clients,
+also for those that never took part; so the spans of a device tile the whole run, without gap or overlap.
+Idling that is over is written down before the rows of its time are handed over. Where no device takes power
+at rest, nothing is written.
 
 A client whose battery is empty (`cosim.devices.charge`) is absent, and takes none.
 
-Records written: `Span` "idle", "sleep" and "empty", of no job.
+Records written: `Span` "idle", "sleep" and "empty", of no job; by the recorder, which asks for them.
 
 Scope and limitations: waking and falling asleep take no time and no energy of their own. Energy at rest is
 no part of a job's, nor of a job's energy budget; what a client takes while it waits for its turn is.
@@ -16,12 +16,9 @@ no part of a job's, nor of a job's energy budget; what a client takes while it w
 Validation: tests/devices/test_rest.py.
 """
 
-from bisect import insort
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,233 +26,195 @@ from cosim.devices.charge import Charge
 from cosim.devices.device import DeviceArrays
 from cosim.instants import instant_after
 from cosim.links.link import Places
-from cosim.names import by_number
-from cosim.records import DONE, REST, Span
-from cosim.rows.trace import Trace
+from cosim.names import ClientNames, by_number
+from cosim.records import DONE, NO_JOB, REST, Span
+from cosim.rows.columns import Columns, Words
 
 
-class Stretch(NamedTuple):
-    """An activity at rest of many clients; arrays have one shape.
-
-    Attributes:
-        from_s: When it begins.
-        to_s: When it ends; who ends no later than it begins has none of it.
-        energy_j: What it takes; 0 for those.
-    """
-
-    from_s: NDArray[np.float64]
-    to_s: NDArray[np.float64]
-    energy_j: NDArray[np.float64]
-
-    @property
-    def lasts_s(self) -> NDArray[np.float64]:
-        """How long each has it."""
-        return np.maximum(self.to_s - self.from_s, 0.0)
-
-
-class AtRest(NamedTuple):
-    """What some devices do at rest; arrays have shape (devices,), those of `DeviceArrays`."""
-
-    idle_w: NDArray[np.float64]
-    sleep_w: NDArray[np.float64]
-    sleeps_after_s: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, devices: DeviceArrays, places: Places) -> "AtRest":
-        """Those at some places."""
-        return cls(devices.idle_w[places], devices.sleep_w[places], devices.sleeps_after_s[places])
-
-    def stretches(
-        self, since_s: NDArray[np.float64], until_s: float | NDArray[np.float64]
-    ) -> tuple[Stretch, Stretch]:
-        """Idling and sleeping, as `REST` names them, from one time to another; infinite since: none."""
-        asleep_s = np.minimum(instant_after(since_s, self.sleeps_after_s), until_s)
-        idle_j = self.idle_w * np.maximum(asleep_s - since_s, 0.0)
-        sleep_j = self.sleep_w * np.maximum(until_s - asleep_s, 0.0)
-        return Stretch(since_s, asleep_s, idle_j), Stretch(
-            asleep_s, np.broadcast_to(until_s, asleep_s.shape), sleep_j
-        )
-
-
-@attrs.frozen(eq=False)
-class Rest:
-    """The rest of the clients of a run; arrays of shape (clients,).
+class Rested(NamedTuple):
+    """Rest of some clients that is over; arrays have shape (clients,).
 
     Attributes:
-        since_s: When each has ended its last activity, 0 before its first; infinite while it is at work.
-        is_idled: Whose idling since then is written down, since it has fallen asleep.
-        taken_j: What each has taken at rest, but for the rest that it is at; None: nobody asks.
+        numbers: The clients'.
+        since_s: When each had ended its last activity, 0 before its first; infinite: it has not rested.
+        is_idled: Whose idling is written down already.
+        until_s: When all of it has ended.
+        has_ended: False where only the idling is meant, and sleep goes on.
     """
 
-    devices: DeviceArrays
+    numbers: NDArray[np.int64]
     since_s: NDArray[np.float64]
     is_idled: NDArray[np.bool_]
-    taken_j: NDArray[np.float64] | None
-
-    @classmethod
-    def of(cls, devices: DeviceArrays, *, counts: bool) -> "Rest":
-        """That of devices before anything has happened.
-
-        Args:
-            counts: Whether somebody asks what is taken on the way (`energy_j`), as evaluations do.
-        """
-        num = len(devices)
-        return cls(devices, np.zeros(num), np.zeros(num, dtype=bool), np.zeros(num) if counts else None)
-
-    def begin(self, places: Places, now_s: float) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Let activities of some begin; returns since when each has rested, and whose idling is written."""
-        since_s, is_idled = np.array(self.since_s[places]), np.array(self.is_idled[places])
-        if self.taken_j is not None:
-            self.taken_j[places] += self._since_j(places, since_s, now_s)
-        self.since_s[places], self.is_idled[places] = np.inf, False
-        return since_s, is_idled
-
-    def fall_asleep(self, until_s: float) -> NDArray[np.int64]:
-        """Places of those who fell asleep by then and whose idling is not written yet, as it is now."""
-        asleep_s = instant_after(self.since_s, self.devices.sleeps_after_s)
-        places = np.flatnonzero((asleep_s <= until_s) & (asleep_s > self.since_s) & ~self.is_idled)
-        self.is_idled[places] = True
-        return places
-
-    def energy_j(self, now_s: float) -> float:
-        """What all have taken at rest up to now, where it counts that."""
-        assert self.taken_j is not None
-        return float((self.taken_j + self._since_j(slice(None), self.since_s, now_s)).sum())
-
-    def _since_j(self, places: Places, since_s: NDArray[np.float64], now_s: float) -> NDArray[np.float64]:
-        idle, sleep = AtRest.of(self.devices, places).stretches(since_s, now_s)
-        return idle.energy_j + sleep.energy_j
+    until_s: float
+    has_ended: bool = True
 
 
-class Writer(Protocol):
-    """Writes down rest where rounds are played on arrays."""
-
-    def close(self, now_s: float) -> None:
-        """Everyone's, at the end of a run."""
-        ...
-
-    def fall_asleep(self, until_s: float) -> None:
-        """The idling of those who fell asleep by then, and are still at rest."""
-        ...
-
-
-class Rests:
-    """The rest of a run's clients by their names, as a clock tells what they do.
+class Rest:
+    """The rest of all clients of a run.
 
     Args:
-        names: Of all clients, in the order of their numbers.
+        counts: Whether what is taken on the way is asked for (`energy_j`), as evaluations do.
         charges: Of those that have a battery, by name.
-
-    Attributes:
-        rest: Theirs.
-        written_by: Writes rest down where rounds are played on arrays; None: this does.
     """
 
-    def __init__(self, rest: Rest, names: Sequence[str], trace: Trace, charges: Mapping[str, Charge]) -> None:
-        self.rest, self.charges = rest, charges
-        self.written_by: Writer | None = None
-        self._names, self._trace = names, trace
-        trace.before_group = self.fall_asleep
-        self._places: dict[str, int] = {}
+    def __init__(self, devices: DeviceArrays, charges: Mapping[str, Charge], *, counts: bool) -> None:
+        num = len(devices)
+        self.names, self.charges = ClientNames(0, num), charges
+        self._devices = devices
+        self._since_s, self._is_idled = np.zeros(num), np.zeros(num, dtype=bool)
+        self._taken_j = np.zeros(num) if counts else None
+        self._numbers: dict[str, int] = {}
         self._empty_since_s: dict[str, float] = {}
-        for node, charge in charges.items():
-            charge.on_change = partial(self.turn, node)
-            if not charge.is_there:
-                self.turn(node, False, 0.0)
 
-    def begin(self, node: str, now_s: float, power_w: float) -> None:
-        """Let an activity begin; nodes other than clients do not rest."""
-        if (place := self._place(node)) < 0:
-            return
+    @property
+    def most_rows(self) -> int:
+        """Rows of a rest, at most: idling, sleep where devices sleep, empty where there are batteries."""
+        devices = self._devices
+        return 1 + bool(np.isfinite(devices.sleeps_after_s).any()) + devices.have_batteries
+
+    def energy_j(self, now_s: float) -> float:
+        """What all have taken at rest up to now, where it is counted."""
+        assert self._taken_j is not None
+        return float((self._taken_j + self._energies_j(slice(None), self._since_s, now_s)).sum())
+
+    # One client, by events.
+
+    def begin(self, node: str, now_s: float, power_w: float) -> Iterator[Span]:
+        """Let an activity begin, which takes a power; gives the spans of the rest before it.
+
+        Nodes other than clients do not rest.
+        """
+        if (number := self._number(node)) < 0:
+            return iter(())
         if node in self.charges:
             self.charges[node].begin(power_w)
-        self._write(node, place, now_s)
+        return self._ended(node, number, now_s)
 
     def end(self, node: str, now_s: float) -> None:
         """Let a rest begin."""
-        if (place := self._place(node)) < 0:
+        if (number := self._number(node)) < 0:
             return
         if node in self.charges:
             self.charges[node].end()
         if node not in self._empty_since_s:
-            self.rest.since_s[place] = now_s
+            self._since_s[number] = now_s
 
-    def turn(self, node: str, is_there: bool, now_s: float) -> None:
-        """Let the battery of a client be empty, or have charged."""
-        place = self._place(node)
+    def turn(self, node: str, is_there: bool, now_s: float) -> Iterator[Span]:
+        """Let the battery of a client be empty, or have charged; gives the spans of what is over."""
+        number = self._number(node)
         if is_there:
-            self._write_empty(node, now_s)
-            self.rest.since_s[place] = now_s
+            yield from self._emptied(node, now_s)
+            self._since_s[number] = now_s
         else:
-            self._write(node, place, now_s)
+            yield from self._ended(node, number, now_s)
             self._empty_since_s[node] = now_s
 
-    @property
-    def most_rows(self) -> int:
-        """Rows of a rest, at most: idling, sleep where somebody sleeps, empty where there are batteries."""
-        devices = self.rest.devices
-        return 1 + bool(np.isfinite(devices.sleeps_after_s).any()) + devices.have_batteries
-
-    def close(self, now_s: float) -> None:
-        """Write down everyone's rest at the end of a run."""
-        if self.written_by is not None:
-            return self.written_by.close(now_s)
-        for place in np.flatnonzero(self.rest.since_s < now_s).tolist():
-            self._write(self._names[place], place, now_s)
+    def close(self, now_s: float) -> Iterator[Span]:
+        """Let the run end; gives the spans of those whose batteries are empty."""
         for node in [*self._empty_since_s]:
-            self._write_empty(node, now_s)
+            yield from self._emptied(node, now_s)
 
-    def fall_asleep(self, until_s: float) -> None:
-        """Write down the idling of those who fell asleep by then, and are still at rest."""
-        if self.written_by is not None:
-            return self.written_by.fall_asleep(until_s)
-        devices = self.rest.devices
-        for place in map(int, self.rest.fall_asleep(until_s)):
-            since_s = self.rest.since_s.item(place)
-            asleep_s = instant_after(since_s, devices.sleeps_after_s.item(place))
-            energy_j = devices.idle_w.item(place) * (asleep_s - since_s)
-            self._record(Span(self._names[place], REST[0], since_s, asleep_s, energy_j, DONE))
-
-    def energy_j(self, now_s: float) -> float:
-        """What all clients have taken at rest up to now."""
-        return self.rest.energy_j(now_s)
-
-    def _record(self, span: Span) -> None:
-        """Keep a span that may have ended before others that are kept."""
-        spans = self._trace.spans
-        if not spans or spans[-1].end_s <= span.end_s:
-            spans.append(span)
-        else:
-            insort(spans, span, key=lambda kept: kept.end_s)
-
-    def _place(self, node: str) -> int:
-        found = self._places.get(node)
+    def _number(self, node: str) -> int:
+        found = self._numbers.get(node)
         if found is None:
             kind, number = by_number(node)
-            found = self._places[node] = number if kind == "client" and number < len(self._names) else -1
+            found = self._numbers[node] = number if kind == "client" and number < len(self.names) else -1
         return found
 
-    def _write(self, node: str, place: int, now_s: float) -> None:
-        """Write down the rest of a client, which is over."""
-        rest, devices, taken_j = self.rest, self.rest.devices, 0.0
-        since_s, rest.since_s[place] = rest.since_s.item(place), np.inf
-        is_idled, rest.is_idled[place] = rest.is_idled.item(place), False
+    def _ended(self, node: str, number: int, now_s: float) -> Iterator[Span]:
+        """The spans of a rest that is over."""
+        devices, taken_j = self._devices, 0.0
+        since_s, self._since_s[number] = self._since_s.item(number), np.inf
+        is_idled, self._is_idled[number] = self._is_idled.item(number), False
         if since_s >= now_s:
             return
-        asleep_s = min(instant_after(since_s, devices.sleeps_after_s.item(place)), now_s)
+        asleep_s = min(instant_after(since_s, devices.sleeps_after_s.item(number)), now_s)
         for activity, from_s, to_s, power_w in (
-            (REST[0], since_s, asleep_s, devices.idle_w.item(place)),
-            (REST[1], asleep_s, now_s, devices.sleep_w.item(place)),
+            (REST[0], since_s, asleep_s, devices.idle_w.item(number)),
+            (REST[1], asleep_s, now_s, devices.sleep_w.item(number)),
         ):
             if to_s > from_s:
                 energy_j = power_w * (to_s - from_s)
                 taken_j += energy_j
                 if not (is_idled and activity == REST[0]):
-                    self._record(Span(node, activity, from_s, to_s, energy_j, DONE))
-        if rest.taken_j is not None:
-            rest.taken_j[place] += taken_j
+                    yield Span(node, activity, from_s, to_s, energy_j, DONE)
+        if self._taken_j is not None:
+            self._taken_j[number] += taken_j
 
-    def _write_empty(self, node: str, now_s: float) -> None:
+    def _emptied(self, node: str, now_s: float) -> Iterator[Span]:
         since_s = self._empty_since_s.pop(node)
         if since_s < now_s:
-            self._trace.spans.append(Span(node, REST[2], since_s, now_s, 0.0, DONE))
+            yield Span(node, REST[2], since_s, now_s, 0.0, DONE)
+
+    # Many at a time.
+
+    def begin_many(self, which: Places, now_s: float) -> Rested:
+        """Let activities of some clients begin; returns their rest before."""
+        since_s, is_idled = np.array(self._since_s[which]), np.array(self._is_idled[which])
+        if self._taken_j is not None:
+            self._taken_j[which] += self._energies_j(which, since_s, now_s)
+        self._since_s[which], self._is_idled[which] = np.inf, False
+        numbers = np.arange(which.start, which.stop) if isinstance(which, slice) else which
+        return Rested(numbers, since_s, is_idled, now_s)
+
+    def end_many(self, which: Places, ends_s: NDArray[np.float64]) -> None:
+        """Let their rest begin, of each at its own time."""
+        self._since_s[which] = ends_s
+
+    def fall_asleep(self, until_s: float) -> Rested:
+        """The idling, not written yet, of those that fell asleep by then and are still at rest."""
+        asleep_s = instant_after(self._since_s, self._devices.sleeps_after_s)
+        numbers = np.flatnonzero((asleep_s <= until_s) & (asleep_s > self._since_s) & ~self._is_idled)
+        self._is_idled[numbers] = True
+        none = np.zeros(len(numbers), dtype=bool)
+        return Rested(numbers, self._since_s[numbers], none, until_s, has_ended=False)
+
+    def spans(self, rested: Sequence[Rested]) -> Sequence[Columns]:
+        """The spans of idling and of sleeping."""
+        sizes = [len(of.numbers) for of in rested]
+        numbers, since_s = (np.concatenate(values) for values in zip(*[of[:2] for of in rested], strict=True))
+        until_s = np.repeat([of.until_s for of in rested], sizes)
+        is_written = (
+            np.concatenate([of.is_idled for of in rested]),
+            np.repeat([not of.has_ended for of in rested], sizes),
+        )
+        asleep_s, *energies_j = self._stretches(numbers, since_s, until_s)
+        found = []
+        for activity, from_s, to_s in ((0, since_s, asleep_s), (1, asleep_s, until_s)):
+            which = np.flatnonzero((to_s > from_s) & ~is_written[activity])
+            found.append(
+                {
+                    "node": Words(self.names, numbers[which]),
+                    "activity": Words(REST, np.full(len(which), activity)),
+                    "start_s": from_s[which],
+                    "end_s": to_s[which],
+                    "energy_j": energies_j[activity][which],
+                    "outcome": Words([DONE], np.zeros(len(which), dtype=np.int64)),
+                    "job": np.full(len(which), NO_JOB),
+                }
+            )
+        return found
+
+    def sums(self, rested: Rested) -> dict[str, float]:
+        """Times and energies of idling and sleeping, as a `Tally` names them."""
+        since_s, until_s = rested.since_s, rested.until_s
+        asleep_s, idle_j, sleep_j = self._stretches(rested.numbers, since_s, until_s)
+        return {
+            "idle_s": np.maximum(asleep_s - since_s, 0.0).sum(),
+            "sleep_s": np.maximum(until_s - asleep_s, 0.0).sum(),
+            "idle_j": idle_j.sum(),
+            "sleep_j": sleep_j.sum(),
+        }
+
+    def _stretches(
+        self, which: Places, since_s: NDArray[np.float64], until_s: float | NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """When each falls asleep, and the energies of its idling and its sleep, from one time to another."""
+        devices = self._devices
+        asleep_s = np.minimum(instant_after(since_s, devices.sleeps_after_s[which]), until_s)
+        idle_j = devices.idle_w[which] * np.maximum(asleep_s - since_s, 0.0)
+        return asleep_s, idle_j, devices.sleep_w[which] * np.maximum(until_s - asleep_s, 0.0)
+
+    def _energies_j(self, which: Places, since_s: NDArray[np.float64], now_s: float) -> NDArray[np.float64]:
+        _, idle_j, sleep_j = self._stretches(which, since_s, now_s)
+        return idle_j + sleep_j

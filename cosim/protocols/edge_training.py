@@ -19,6 +19,7 @@ from cosim.devices.assignment import Assignment
 from cosim.devices.efforts import planned_s
 from cosim.devices.fleet import Clients
 from cosim.devices.local_steps import LocalSteps, SameSteps
+from cosim.engine.rounds.edge_round import EdgeRound
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
@@ -176,16 +177,16 @@ class EdgeTraining(CellTraining):
                 payload=load.upload,
             )
             too_few = max(0, self.selection.most(len(edge.clients)) - len(present))
-            updates = yield from edge.common_round(
-                sim,
-                participants,
-                work,
-                cycles,
-                self.waiting,
-                len(participants) + too_few,
+            asked = EdgeRound(
+                clients=participants,
+                work=work,
+                each={"cycles": cycles},
+                waiting=self.waiting,
+                num_wanted=len(participants) + too_few,
             )
-            if updates and edge.rounds.learns:
-                received = edge.received(sim, self.server, model, updates, job)
+            became = yield from edge.play(sim, asked)
+            if became.updates and edge.rounds.learns:
+                received = edge.received(sim, self.server, model, became.updates, job)
                 model = edge.moved(sim, self.server, model, received, job.number)
                 cloud.living[edge.name] = model
         yield from edge.send(sim, load.model.bits)

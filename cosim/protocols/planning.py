@@ -200,4 +200,4 @@ class Planner:
         edges = [edge.name for edge in self._cloud.edges for _ in edge.clients]
         rounds = job.global_round, job.edge_round
         for client, edge, *values in zip(self._clients, edges, *columns, strict=True):
-            self._sim._trace.record(Allotment(client.name, edge, *rounds, self._sim.now_s, *values))
+            self._sim.recorder.record(Allotment(client.name, edge, *rounds, self._sim.now_s, *values))

@@ -18,6 +18,7 @@ round passes without anybody.
 Source: RawHFL paper, Sections III-A and V.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import attrs
@@ -35,6 +36,8 @@ from cosim.configuration import (
     positive,
 )
 from cosim.devices.assignment import Assignment
+from cosim.devices.fleet import Clients
+from cosim.engine.rounds.edge_round import EdgeRound
 from cosim.learning.graph.combinations import accumulate, mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
@@ -46,7 +49,7 @@ from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from cosim.servers.waiting import AtLeast, Deadline, WaitForAll, Waiting
 from cosim.servers.workload import Load
-from cosim.simulation import Dropped, Process, Simulation
+from cosim.simulation import Process, Simulation
 
 
 @configuration
@@ -143,43 +146,49 @@ class RawHfl(Protocol):
         for edge_round in range(self.num_edge_rounds):
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
             shares, model = planner.shares(edge, job), cloud.sent_down(model)
-            assignments = [
-                (share.client, self.assignment(cloud, edge, share, model, load, job)) for share in shares
-            ]
-            outcomes = yield from edge.edge_round(
-                sim, assignments, self.waiting, job, num_wanted=planner.num_wanted(edge)
-            )
-            updates, coefficients = [], []
-            for share, outcome in zip(shares, outcomes, strict=True):
-                arrived = not isinstance(outcome, Dropped)
-                if arrived:
+            num_wanted = planner.num_wanted(edge)
+            asked = self.asked(cloud, edge, shares, model, load, job, num_wanted)
+            became = yield from edge.play(sim, asked)
+            coefficients = []
+            for share, counts in zip(shares, became.counts.tolist(), strict=True):
+                if counts:
                     success = self.success_probability or planner.success_probability(share.client)
-                    updates.append(outcome)
                     coefficients.append(1.0 / (len(shares) * success))
-                planner.count(share.client, arrived)
-            if updates:
-                model = accumulate(model, updates, coefficients)
+                planner.count(share.client, counts)
+            if became.updates:
+                model = accumulate(model, became.updates, coefficients)
         yield from edge.send(sim, load.model.bits)
         return model
 
-    def assignment(
+    def asked(
         self,
         cloud: Cloud,
         edge: EdgeServer,
-        share: Share,
+        shares: Sequence[Share],
         model: PendingModel,
         load: Load,
         job: Job,
-    ) -> Assignment:
-        """What one client does in an edge round."""
-        return Assignment(
-            route=edge.route,
-            job=job,
-            request=cloud.request(model, share.num_steps, self.local_round),
-            cycles=load.cycles(share.client, share.num_steps, self.local_round.batch_size),
-            download=load.download,
-            payload=load.upload,
-            frequency_hz=share.frequency_hz,
-            tx_power_w=share.tx_power_w,
-            energy_budget_j=share.energy_budget_j if self.policy.keeps_limits else None,
+        num_wanted: int,
+    ) -> EdgeRound:
+        """What the clients that are selected do in an edge round."""
+        num_steps = {share.client.name: share.num_steps for share in shares}
+        batch_size, limits = self.local_round.batch_size, self.policy.keeps_limits
+        return EdgeRound(
+            clients=Clients.of(cloud.fleet, [share.client for share in shares]),
+            work=Assignment(
+                route=edge.route,
+                job=job,
+                request=cloud.request(model, num_steps.__getitem__, self.local_round),
+                cycles=0.0,
+                download=load.download,
+                payload=load.upload,
+            ),
+            each={
+                "cycles": [load.cycles(share.client, share.num_steps, batch_size) for share in shares],
+                "frequency_hz": [share.frequency_hz for share in shares],
+                "tx_power_w": [share.tx_power_w for share in shares],
+                "energy_budget_j": [share.energy_budget_j if limits else None for share in shares],
+            },
+            waiting=self.waiting,
+            num_wanted=num_wanted,
         )

@@ -26,7 +26,8 @@ from typing import Any
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.assignment import Assignment
-from cosim.devices.client import Client
+from cosim.devices.fleet import Clients
+from cosim.engine.rounds.edge_round import EdgeRound
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.vertical import VerticalSgd
@@ -36,7 +37,7 @@ from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.servers.workload import Load
-from cosim.simulation import Dropped, Process, Simulation
+from cosim.simulation import Process, Simulation
 
 
 @configuration
@@ -110,29 +111,49 @@ class Vhfl(Protocol):
         senders = server.participants(sim, self.num_senders)
         num_wanted = len(server.clients) if self.num_senders is None else self.num_senders
         job = Job.of_round(number, 0, 1)
-        assignments = [(client, self.assignment(cloud, server, client, model, job)) for client in senders]
-        outcomes = yield from server.edge_round(sim, assignments, self.waiting, job, num_wanted=num_wanted)
-        return self.moved(model, outcomes)
+        asked = self.asked(cloud, server, senders, model, job, num_wanted)
+        became = yield from server.play(sim, asked)
+        return self.moved(model, became.updates)
 
-    def moved(self, model: PendingModel, outcomes: Sequence[PendingUpdate | Dropped]) -> PendingModel:
+    def moved(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
         """The model after a global round: the mean of what arrived (eqs. 10, 17), itself if nothing did."""
-        updates = [update for update in outcomes if not isinstance(update, Dropped)]
         if not updates:
             return model
         return mean(updates, weights=[len(update.samples) for update in updates])
 
-    def assignment(
-        self, cloud: Cloud, server: EdgeServer, client: Client, model: PendingModel, job: Job
-    ) -> Assignment:
-        """What one client does in a global round."""
-        num_samples = len(client.samples)
-        num_steps = self.local.num_steps(num_samples, self.num_local_epochs)
-        load = cloud.workload.of_clients_part(num_samples)
-        return Assignment(
-            route=server.route,
-            job=job,
-            request=cloud.request(model, num_steps, self.local),
-            cycles=load.cycles(client, num_steps, self.local.batch_size),
-            download=load.download,
-            payload=load.upload,
+    def asked(
+        self,
+        cloud: Cloud,
+        server: EdgeServer,
+        senders: Clients,
+        model: PendingModel,
+        job: Job,
+        num_wanted: int,
+    ) -> EdgeRound:
+        """What the senders do in a global round."""
+        samples = [len(client.samples) for client in senders]
+        num_steps = [self.local.num_steps(num, self.num_local_epochs) for num in samples]
+        loads = [cloud.workload.of_clients_part(num) for num in samples]
+        steps_of = dict(zip(senders.names, num_steps, strict=True))
+        whole, batch_size = cloud.workload.of_clients_part(0), self.local.batch_size
+        return EdgeRound(
+            clients=senders,
+            work=Assignment(
+                route=server.route,
+                job=job,
+                request=cloud.request(model, steps_of.__getitem__, self.local),
+                cycles=0.0,
+                download=whole.download,
+                payload=whole.upload,
+            ),
+            each={
+                "cycles": [
+                    load.cycles(client, steps, batch_size)
+                    for client, load, steps in zip(senders, loads, num_steps, strict=True)
+                ],
+                "download": [load.download for load in loads],
+                "payload": [load.upload for load in loads],
+            },
+            waiting=self.waiting,
+            num_wanted=num_wanted,
         )

@@ -5,8 +5,9 @@ every row, a float by its bits, and neither on the order in which rows are recor
 grouped, kept or handed over. Two different sets of rows agree by chance, once in 2^64; it is no protection
 against intent. [mixing: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014]
 
-Rows are digested once they are whole (`Trace.moment`): those that ended before the instant of a version, and
-of that very instant those of the global rounds that have ended. Weights and their scores are no part of it.
+Rows are digested once they are whole (`KeptRows.moment`): those that ended before the instant of a version,
+and of that very instant those of the global rounds that have ended. Weights and their scores are no part of
+it.
 
 Validation: tests/rows/test_digest.py.
 """
@@ -21,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.interrupts import interrupts_deferred
+from cosim.rows.columns import ENDS, Columns, Words
+from cosim.rows.kept_rows import KeptRows, Moment
 from cosim.rows.tables import TABLES, unordered
-from cosim.rows.trace import ENDS, Columns, Moment, Trace, Words
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -37,20 +39,20 @@ class Digest:
     """The digest of the rows of one run, which grows with them.
 
     Args:
-        trace: The run's, which from now on tells of rows before it forgets them.
+        kept: Its rows, which from now on tell of some before they forget them.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+    def __init__(self, kept: KeptRows) -> None:
+        self._kept = kept
         self._from_s, self._sums = -math.inf, dict.fromkeys(TABLES, _NONE)
         self._marked: Moment | None = None
         self._of_marked: dict[str, str] | None = None
-        trace.before_forgetting, trace.digest = self._let_go, self.at
+        kept.keep_digest(self)
 
     def mark(self, moment: Moment) -> None:
         """Keep what the digest of a moment is made of, until another is marked."""
         with interrupts_deferred():
-            self._trace.before_group(math.nextafter(moment.before_s, -math.inf))
+            self._kept.complete(math.nextafter(moment.before_s, -math.inf))
             self._marked, self._of_marked = moment, None
 
     def at(self, moment: Moment) -> dict[str, str]:
@@ -73,7 +75,7 @@ class Digest:
                     sums[name] = _added(sums[name], {key: of[which] for key, of in columns.items()})
         return {name: f"{num} {total:016x}" for name, (num, total) in sums.items() if num}
 
-    def _let_go(self, before_s: float) -> None:
+    def let_go(self, before_s: float) -> None:
         """Take in the rows that ended before an instant, and are going to be forgotten."""
         if self._marked is not None and self._of_marked is None:
             self._of_marked = self.at(self._marked)
@@ -84,14 +86,14 @@ class Digest:
         if before_s <= self._from_s:
             return
         with interrupts_deferred():
-            self._trace.before_group(math.nextafter(before_s, -math.inf))
+            self._kept.complete(math.nextafter(before_s, -math.inf))
             found = self._between(self._from_s, before_s)
             sums = {name: _added(self._sums[name], columns) for name, columns in found.items()}
             self._from_s, self._sums = before_s, self._sums | sums
 
     def _between(self, from_s: float, before_s: float) -> dict[str, Columns]:
         """Columns of the tables that have rows that ended in a time."""
-        group = self._trace.between(from_s, before_s)
+        group = self._kept.between(from_s, before_s)
         found = {}
         for name, kind in TABLES.items():
             rows, columns = group.rows.get(kind, ()), group.columns.get(kind)

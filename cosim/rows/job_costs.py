@@ -14,7 +14,7 @@ import numpy as np
 
 from cosim.names import CLOUD
 from cosim.records import DONE, NO_JOB, NO_ROUND, UP
-from cosim.rows.trace import Columns
+from cosim.rows.columns import Columns
 
 COLUMNS = ("sent_bits", "energy_j")
 _Job = tuple[str, int]

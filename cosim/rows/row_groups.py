@@ -2,7 +2,7 @@
 
 Usage::
 
-    rows = RowGroups(sim._trace, num_clients=30, folder=folder)
+    rows = RowGroups(sim.recorder, num_clients=30, folder=folder)
     ...
     tables, summary = rows.save("running", sim.now_s)
 """
@@ -17,7 +17,9 @@ import numpy as np
 
 from cosim.files import write_json
 from cosim.interrupts import interrupts_deferred
+from cosim.rows.columns import ENDS, Columns
 from cosim.rows.job_costs import JobCosts
+from cosim.rows.kept_rows import KeptRows
 from cosim.rows.summary import CHECKSUMS, NO_VERSION, RUNNING, SUMMARY, Summary
 from cosim.rows.table_file import TableFile
 from cosim.rows.tables import (
@@ -31,7 +33,6 @@ from cosim.rows.tables import (
     table_of,
 )
 from cosim.rows.totals import Totals
-from cosim.rows.trace import ENDS, Columns, Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,14 +50,14 @@ class RowGroups:
     """
 
     def __init__(
-        self, trace: Trace, num_clients: int, folder: Path | None = None, group_rows: int = GROUP_ROWS
+        self, kept: KeptRows, num_clients: int, folder: Path | None = None, group_rows: int = GROUP_ROWS
     ) -> None:
-        self._trace, self._num_clients, self.folder = trace, num_clients, folder
+        self._kept, self._num_clients, self.folder = kept, num_clients, folder
         self._totals, self._costs = Totals(), JobCosts()
         self._groups: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
         self._files = {} if folder is None else {name: TableFile(file_of(folder, name)) for name in TABLES}
         self._failure: BaseException | None = None
-        trace.hand_over(self._close, group_rows)
+        kept.hand_over(self._close, group_rows)
 
     def save(
         self, status: str, time_s: float, kept_version: int = NO_VERSION
@@ -75,7 +76,7 @@ class RowGroups:
         if self._failure is not None:
             raise self._failure
         columns, totals, _ = self._read()
-        evaluations = self._trace.evaluations
+        evaluations = self._kept.evaluations
         spent = totals.at_evaluations
         found = (
             np.array(
@@ -113,14 +114,14 @@ class RowGroups:
                             self._files[name].append(arrow_of(columns))
                         else:
                             self._groups[name].append(table_of(columns))
-                self._trace.forget(until_s)
+                self._kept.forget(until_s)
             except BaseException as error:
                 self._failure = error
                 raise
 
     def _read(self, until_s: float = math.inf) -> tuple[dict[str, Columns], Totals, JobCosts]:
         """The columns of the rows that ended by then, and the sums and costs after them."""
-        group = self._trace.group(until_s)
+        group = self._kept.group(until_s)
         tables = {
             name: columns_of(name, group.rows.get(kind, ()), group.columns.get(kind), group.ends_s)
             for name, kind in TABLES.items()
@@ -128,7 +129,7 @@ class RowGroups:
         }
         found, costs = self._costs.after(tables)
         tables["updates"] |= found
-        new = self._trace.evaluations[len(self._totals.at_evaluations) :]
+        new = self._kept.evaluations[len(self._totals.at_evaluations) :]
         times_s = [row.time_s for row in new if row.time_s <= until_s]
         return tables, self._totals.after(tables, times_s), costs
 

@@ -1,6 +1,6 @@
 """Tables: the rows of a run by kind, and the Parquet files that hold them.
 
-Rows are in the order of the stretches of a run (`cosim.rows.trace`: of global rounds, where there are
+Rows are in the order of the stretches of a run (`cosim.rows.kept_rows`: of global rounds, where there are
 rounds), in each by the number of the client, or of the node, and then by time; clients are numbered cell by
 cell. So the same seed gives the same files, bit for bit, and rows are written before a run is over. Who wants
 another order sorts. A file is known again by its checksum, which `summary.json` keeps.
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from cosim.names import by_number
 from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Row, Span, Tally, Transfer, Version
 from cosim.room import check_parquet
+from cosim.rows.columns import ENDS, Columns, Words, stretch_of
 from cosim.rows.job_costs import COLUMNS
-from cosim.rows.trace import ENDS, Columns, Words, stretch_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.records import DONE, END_OF_RUN, NO_ROUND, REST, RESTED_J, UP, WORKED_J
-from cosim.rows.trace import Columns
+from cosim.rows.columns import Columns
 
 
 class Spent(NamedTuple):

@@ -27,7 +27,7 @@ from cosim.links.link import Job
 from cosim.links.payload import Payload
 from cosim.names import CLOUD, codec_of, personal_of
 from cosim.records import Evaluation, Round
-from cosim.rows.trace import Moment
+from cosim.rows.kept_rows import Moment
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import End, Progress
 from cosim.servers.evaluation_times import EvaluationTimes
@@ -118,7 +118,7 @@ class Cloud(Server):
     def initial_model(self, sim: Simulation) -> PendingModel:
         """The global model before anything is learned, its version 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
-        return self._new_version(sim, Progress(evaluations=sim._trace.evaluations), model)
+        return self._new_version(sim, Progress(evaluations=sim.recorder.evaluations), model)
 
     def global_rounds(self, sim: Simulation, one_round: Callable[[PendingModel, int], Process]) -> Process:
         """Global rounds, one after the other, until the run is over; returns the global model.
@@ -226,7 +226,9 @@ class Cloud(Server):
     ) -> PendingModel:
         """Write down a global round, evaluate its model where it is due; returns the model to go on with."""
         num_edges = len(self.edges)
-        sim._trace.record(Round("global", self.name, global_round, -1, start_s, sim.now_s, *[num_edges] * 4))
+        sim.recorder.record(
+            Round("global", self.name, global_round, -1, start_s, sim.now_s, *[num_edges] * 4)
+        )
         return self.new_version(sim, model, num_global_rounds=global_round)
 
     def new_version(
@@ -241,9 +243,9 @@ class Cloud(Server):
         progress = Progress(
             version=before.version + 1,
             num_global_rounds=before.num_global_rounds if num_global_rounds is None else num_global_rounds,
-            num_updates=sim._trace.num_arrived,
+            num_updates=sim.recorder.num_arrived,
             time_s=sim.now_s,
-            evaluations=sim._trace.evaluations,
+            evaluations=sim.recorder.evaluations,
         )
         return self._new_version(sim, progress, model)
 
@@ -253,17 +255,17 @@ class Cloud(Server):
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
         model.version = progress.version
         others = {name: other for name, other in self.living.items() if other is not model}
-        moment = sim._trace.moment(progress.time_s, progress.num_global_rounds)
+        moment = sim.recorder.moment(progress.time_s, progress.num_global_rounds)
         if known and progress.version == known.version:
-            known.check_rows(progress.time_s, sim._trace.digest(moment))
+            known.check_rows(progress.time_s, sim.recorder.digest(moment))
             known.settle(self.learner, model, self.states, others, self._asked)
         standing.last = VersionReport(progress, None, model, dict(self.states), others, moment=moment)
-        if sim.rests is not None and self.evaluation.learns:
-            standing.rest_j = sim.rests.energy_j(sim.now_s)
+        if self.evaluation.learns:
+            standing.rest_j = sim.recorder.rest_j(sim.now_s)
         last = standing.evaluated
         if last is None or self.is_over or self.evaluation.is_due(progress, last):
             self._evaluate(sim)
-        sim._trace.end_stretch(progress.time_s)
+        sim.recorder.end_stretch(progress.time_s)
         self.listener(standing.last)
         return model
 
@@ -281,7 +283,7 @@ class Cloud(Server):
             own = self.own_models.of_all(last.states) if self.learner.task.reads_own_models else None
             scores, measures = self.learner.evaluate(last.model, own), self.learner.measures
             evaluation = Evaluation(progress.time_s, progress.version, scores, measures, standing.rest_j)
-        sim._trace.record(evaluation)
+        sim.recorder.record(evaluation)
         trained = self.learner.trained(self._asked)
         standing.last = last._replace(evaluation=evaluation, trained=trained)
 

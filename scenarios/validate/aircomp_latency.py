@@ -82,7 +82,7 @@ def simulate(system: cosim.System) -> tuple[Cloud, cosim.Result]:
         system, sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
     )
     sim.run(system.protocol.play(sim, cloud))
-    return cloud, cosim.Result.of(RowGroups(sim._trace, system.num_clients), {}, "complete", sim.now_s)
+    return cloud, cosim.Result.of(RowGroups(sim.recorder, system.num_clients), {}, "complete", sim.now_s)
 
 
 def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdgeRoundLatency]:

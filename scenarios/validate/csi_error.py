@@ -122,7 +122,7 @@ def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
     dataset = of.data.load(sim, None)
     cloud = nodes_of(of, sim, Learner(models.build(of.model), dataset), lambda: dataset, lambda report: None)
     sim.run(of.protocol.play(sim, cloud))
-    return cloud, cosim.Result.of(RowGroups(sim._trace, of.num_clients), {}, "complete", sim.now_s)
+    return cloud, cosim.Result.of(RowGroups(sim.recorder, of.num_clients), {}, "complete", sim.now_s)
 
 
 def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[PlannedUpload]:

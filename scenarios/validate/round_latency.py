@@ -74,7 +74,7 @@ def simulate(system: cosim.System) -> tuple[Cloud, np.ndarray]:
         system, sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
     )
     sim.run(system.protocol.play(sim, cloud))
-    rounds = [row for row in sim._trace.rounds if row.level == "global"]
+    rounds = [row for row in sim.recorder.rounds if row.level == "global"]
     return cloud, np.array([row.end_s - row.start_s for row in rounds])
 
 

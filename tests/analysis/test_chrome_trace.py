@@ -17,8 +17,8 @@ import models
 from analysis.chrome_trace import events, spans, write
 from cosim import ConfigurationError
 from cosim.records import Allotment, Evaluation, Round, Span, Transfer
+from cosim.rows.recorder import Recorder
 from cosim.rows.row_groups import RowGroups
-from cosim.rows.trace import Trace
 from scenarios import rawhfl, vhfl
 
 Event = dict[str, Any]
@@ -43,7 +43,7 @@ TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
 
 
 def result_of(*rows: Any, **system: Any) -> cosim.Result:
-    trace = Trace()
+    trace = Recorder()
     for row in rows:
         trace.record(row)
     config = {"scenario": "by hand", "system": system}

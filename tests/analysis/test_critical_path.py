@@ -30,8 +30,8 @@ from cosim import (
     WaitForAll,
 )
 from cosim.records import DONE, Fate, Round, Span
+from cosim.rows.recorder import Recorder
 from cosim.rows.row_groups import RowGroups
-from cosim.rows.trace import Trace
 
 SLOW = DrawnDevices(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,)))
 
@@ -139,7 +139,7 @@ def test_a_path_is_unbroken_and_as_long_as_its_round(protocol, seed, sizes, dela
 
 def by_hand():
     """Two cells, two edge rounds: a deadline that cuts one, a first K of one, a cloud at work."""
-    trace = Trace()
+    trace = Recorder()
     rows = [
         Span("edge-00", "receive", 0.0, 1.0, 0.0, DONE),
         Span("edge-01", "receive", 0.0, 1.0, 0.0, DONE),
@@ -219,7 +219,7 @@ def test_slacks_and_ranks_by_hand():
 
 
 def test_a_run_without_rounds_has_no_path():
-    path = CriticalPath.of(cosim.Result.of(RowGroups(Trace(), 1), {}, "complete", 0.0))
+    path = CriticalPath.of(cosim.Result.of(RowGroups(Recorder(), 1), {}, "complete", 0.0))
     for table in (path.pieces, path.rounds, path.by_round(), path.stragglers(), path.by_cell()):
         assert table.empty
 

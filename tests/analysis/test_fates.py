@@ -6,15 +6,15 @@ import pytest
 import cosim
 from analysis.fates import UNKNOWN, Fates
 from cosim.records import DONE, END_OF_RUN, NO_JOB, NO_ROUND, Fate, Span
+from cosim.rows.recorder import Recorder
 from cosim.rows.row_groups import RowGroups
-from cosim.rows.trace import Trace
 from cosim.testing import small_system
 
 TIMED = attrs.evolve(small_system(cosim.Deadline(after_s=2e-3)), evaluation=cosim.Never())
 
 
 def test_fates_by_hand():
-    trace = Trace()
+    trace = Recorder()
     for row in (
         Span("client-0000", "train", 0.0, 1.0, 1.0, DONE, 0),
         Span("client-0000", "send", 1.0, 2.0, 2.0, DONE, 0),

@@ -10,7 +10,7 @@ import cosim
 from cosim.configuration import ConfigurationError
 from cosim.devices.battery import Battery
 from cosim.devices.charge import EMPTY, Charge
-from cosim.devices.rest import Rests
+from cosim.devices.rest import Rest
 from cosim.testing import check_system, small_system
 from cosim.testing.laws import LAWS
 
@@ -26,13 +26,13 @@ def with_battery(system: cosim.System, battery: Battery = SMALL, **changes) -> c
 def charges(monkeypatch) -> list[dict[str, Charge]]:
     """Those of each run, by client."""
     found: list[dict[str, Charge]] = []
-    init = Rests.__init__
+    init = Rest.__init__
 
-    def noted(self, rest, names, trace, charges):
+    def noted(self, devices, charges, **options):
         found.append(charges)
-        init(self, rest, names, trace, charges)
+        init(self, devices, charges, **options)
 
-    monkeypatch.setattr(Rests, "__init__", noted)
+    monkeypatch.setattr(Rest, "__init__", noted)
     return found
 
 

@@ -57,7 +57,7 @@ def test_energy_by_hand():
 def test_energy_on_the_clock_is_eq_11(cycles, frequency_hz, zeta):
     sim = Simulation(seed=1)
     sim.run(sim.spend("a", "train", *train(device(frequency_hz, zeta), cycles)))
-    (span,) = sim._trace.spans
+    (span,) = sim.recorder.spans
     assert span.end_s == pytest.approx(cycles / frequency_hz, rel=1e-12)
     assert span.energy_j == pytest.approx(0.5 * zeta * cycles * frequency_hz**2, rel=1e-12)
 

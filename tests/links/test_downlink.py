@@ -144,9 +144,9 @@ def test_an_energy_budget_covers_the_download(budget_j, ends_s, doing):
     outcome, closed_s = job(sim, budget_j)
     arrives = budget_j is None or budget_j > 4.1
     assert (outcome == Dropped("energy budget")) is not arrives
-    assert sim._trace.spans[-1].activity == doing
-    assert sim._trace.spans[-1].end_s == pytest.approx(ends_s, rel=1e-12)
-    spent_j = sum(span.energy_j for span in sim._trace.spans)
+    assert sim.recorder.spans[-1].activity == doing
+    assert sim.recorder.spans[-1].end_s == pytest.approx(ends_s, rel=1e-12)
+    spent_j = sum(span.energy_j for span in sim.recorder.spans)
     assert spent_j == pytest.approx(min(budget_j or 4.1, 4.1), rel=1e-9)
     assert closed_s == [pytest.approx(min(ends_s, 2.0), rel=1e-12)]
 
@@ -158,7 +158,7 @@ def test_an_energy_budget_covers_the_download(budget_j, ends_s, doing):
 def test_an_upload_keeps_both_to_its_deadline_and_to_the_energy(budget_j, deadline_s, ends_s, reason):
     sim = Simulation(seed=1)
     assert job(sim, budget_j, deadline_s)[0] == Dropped(reason)
-    assert sim._trace.spans[-1].end_s == pytest.approx(ends_s, rel=1e-12)
+    assert sim.recorder.spans[-1].end_s == pytest.approx(ends_s, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from cosim import (
 )
 from cosim.data.dataset import Dataset
 from cosim.devices.local_steps import SameSteps
-from cosim.rows.trace import Trace
+from cosim.rows.recorder import Recorder
 
 FREQUENCY_HZ, STEPS, BATCH = 1e9, 3, 20
 CAPACITANCE = 2e-28
@@ -39,7 +39,7 @@ DEVICES = worlds.processors(FREQUENCY_HZ, capacitance_j_per_hz2=CAPACITANCE)
 BY_FLOPS, BY_PARAMETERS = CyclesPerOperation(), CyclesPerStep()
 
 
-def played(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fields: object) -> Trace:
+def played(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fields: object) -> Recorder:
     """Two cells on pictures of 28 x 28 that nobody looks at: only the clock runs."""
     rng = np.random.default_rng(1)
     dataset = Dataset(
@@ -63,10 +63,10 @@ def played(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fiel
     system = evolve(usual, **fields)
     sim, _, cloud = worlds.built(system, dataset)
     sim.run(system.protocol.play(sim, cloud))
-    return sim._trace
+    return sim.recorder
 
 
-def training(trace: Trace, edge: str | None = None) -> tuple[float, float]:
+def training(trace: Recorder, edge: str | None = None) -> tuple[float, float]:
     """Seconds and joules of a client's first training, the same for all clients (of a cell)."""
     clients = {row.client for row in trace.transfers if edge in (None, row.edge)}
     found = {

@@ -39,14 +39,14 @@ from cosim import (
 )
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.learner import Learner
-from cosim.rows.trace import Trace
+from cosim.rows.recorder import Recorder
 from cosim.selection.drawn import Uniform
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
 
 class Played(NamedTuple):
-    trace: Trace
+    trace: Recorder
     learner: Learner
     cloud: Cloud
     model: PendingModel
@@ -55,7 +55,7 @@ class Played(NamedTuple):
 def play(system: System) -> Played:
     sim, learner, cloud = worlds.built(system)
     model = sim.run(system.protocol.play(sim, cloud))
-    return Played(sim._trace, learner, cloud, model)
+    return Played(sim.recorder, learner, cloud, model)
 
 
 def one_cell(frequencies_hz: tuple[float, ...], snrs: tuple[float, ...], **radio: object) -> System:

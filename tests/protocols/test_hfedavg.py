@@ -21,7 +21,7 @@ from cosim.data.dataset import Dataset
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.links.link import Job
-from cosim.rows.trace import Trace
+from cosim.rows.recorder import Recorder
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
@@ -40,10 +40,10 @@ def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch
     )
 
 
-def play(system: System) -> tuple[Trace, Learner, Cloud, Matrices]:
+def play(system: System) -> tuple[Recorder, Learner, Cloud, Matrices]:
     """The trace, the learner, the network and the global model's two matrices."""
     sim, learner, cloud = worlds.built(system, num_workers=2)
-    return sim._trace, learner, cloud, matrices(learner.weights(sim.run(system.protocol.play(sim, cloud))))
+    return sim.recorder, learner, cloud, matrices(learner.weights(sim.run(system.protocol.play(sim, cloud))))
 
 
 def matrices(weights: dict[str, np.ndarray]) -> Matrices:

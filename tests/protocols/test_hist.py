@@ -25,7 +25,7 @@ from cosim import (
     run,
 )
 from cosim.learning.learner import Learner
-from cosim.rows.trace import Trace
+from cosim.rows.recorder import Recorder
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
@@ -53,11 +53,11 @@ def system(
     )
 
 
-def play(system: System) -> tuple[Trace, Learner, Cloud, list[np.ndarray]]:
+def play(system: System) -> tuple[Recorder, Learner, Cloud, list[np.ndarray]]:
     """The trace, the learner, the network and the global model's matrices."""
     sim, learner, cloud = worlds.built(system, num_workers=2)
     weights = learner.weights(sim.run(system.protocol.play(sim, cloud)))
-    return sim._trace, learner, cloud, list(weights.values())
+    return sim.recorder, learner, cloud, list(weights.values())
 
 
 def initial(learner: Learner, seed: int) -> list[np.ndarray]:

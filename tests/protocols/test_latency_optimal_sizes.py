@@ -34,7 +34,7 @@ from cosim import (
     evolve,
 )
 from cosim.links.link import Job
-from cosim.rows.trace import Trace
+from cosim.rows.recorder import Recorder
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 
@@ -75,13 +75,13 @@ def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
     )
 
 
-def play(system: System) -> tuple[Trace, Cloud]:
+def play(system: System) -> tuple[Recorder, Cloud]:
     sim, _, cloud = worlds.built(system)
     sim.run(system.protocol.play(sim, cloud))
-    return sim._trace, cloud
+    return sim.recorder, cloud
 
 
-def durations_s(trace: Trace) -> np.ndarray:
+def durations_s(trace: Recorder) -> np.ndarray:
     return np.array([row.end_s - row.start_s for row in trace.rounds if row.level == "global"])
 
 

@@ -46,7 +46,7 @@ from cosim.learning.network.named import network_of
 from cosim.learning.network.submodels import NetworkShape, Part, draw_parts, even_counts
 from cosim.learning.network.weights import cut
 from cosim.network import nodes_of
-from cosim.rows.trace import Trace
+from cosim.rows.recorder import Recorder
 from cosim.servers.cloud import Cloud
 from cosim.simulation import Simulation
 from models.gpt2_lora import Gpt2Lora
@@ -144,12 +144,12 @@ def test_parts_are_disjoint_and_what_they_add_to_a_token_adds_up(lora, num_cells
 # --- learning ---
 
 
-def played(system: System, lora: Gpt2Lora, texts: Dataset) -> tuple[Trace, Learner, Cloud, dict]:
+def played(system: System, lora: Gpt2Lora, texts: Dataset) -> tuple[Recorder, Learner, Cloud, dict]:
     """The trace, the learner, the network of nodes and the global model."""
     sim = Simulation(system.seed)
     learner = Learner(lora, texts, num_workers=1)
     cloud = nodes_of(system, sim, learner, lambda: texts, lambda report: None)
-    return sim._trace, learner, cloud, learner.weights(sim.run(system.protocol.play(sim, cloud)))
+    return sim.recorder, learner, cloud, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 
 def masked_sgd(lora: Gpt2Lora, weights: dict, masks: dict, texts: Dataset, samples) -> dict:

@@ -51,7 +51,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.links.link import Job
 from cosim.network import nodes_of
-from cosim.rows.trace import Trace
+from cosim.rows.recorder import Recorder
 from cosim.servers.cloud import Cloud
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
@@ -89,7 +89,7 @@ BASE = System(
 
 
 class Played(NamedTuple):
-    trace: Trace
+    trace: Recorder
     cloud: Cloud
     learner: Learner
     model: object
@@ -99,7 +99,7 @@ def play(system: System, shuffle_ties: int | None = None) -> Played:
     dataset = system.data.load(Simulation(system.seed), None)
     sim, learner, cloud = worlds.built(system, dataset, shuffle_ties=shuffle_ties)
     model = sim.run(system.protocol.play(sim, cloud))
-    return Played(sim._trace, cloud, learner, model)
+    return Played(sim.recorder, cloud, learner, model)
 
 
 def with_policy(policy: object, base: System = BASE, **radio: object) -> System:

@@ -45,7 +45,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.links.link import Job
 from cosim.network import nodes_of
-from cosim.rows.trace import Trace
+from cosim.rows.recorder import Recorder
 from cosim.simulation import Simulation
 
 SIZES = (10, 25, 25)
@@ -94,9 +94,9 @@ def system(paths: Paths = SHARED, num_global_rounds: int = 2, **knobs: object) -
     )
 
 
-def play(system: System, shuffle_ties: int | None = None) -> tuple[Trace, Learner, dict[str, np.ndarray]]:
+def play(system: System, shuffle_ties: int | None = None) -> tuple[Recorder, Learner, dict[str, np.ndarray]]:
     sim, learner, cloud = worlds.built(system, dataset(), shuffle_ties=shuffle_ties)
-    return sim._trace, learner, learner.weights(sim.run(system.protocol.play(sim, cloud)))
+    return sim.recorder, learner, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 
 def by_hand(learner: Learner, arrived: list[tuple[int, ...]], protocol: Vhfl) -> dict[str, np.ndarray]:

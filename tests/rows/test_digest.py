@@ -17,8 +17,8 @@ from cosim.learning.nothing_learned import NothingLearned
 from cosim.network import nodes_of
 from cosim.records import DONE, Allotment, Applied, Fate, Round, Span, Tally, Transfer, Version
 from cosim.rows.digest import Digest
+from cosim.rows.kept_rows import KeptRows, Moment
 from cosim.rows.row_groups import RowGroups
-from cosim.rows.trace import Moment, Trace
 from cosim.run_network import network_of
 from cosim.running import _played
 
@@ -37,11 +37,11 @@ def digests(
     """Version -> digest of the rows up to it, where nothing is learned."""
     system, found = timed(system), {}
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
-    Digest(sim._trace)
-    RowGroups(sim._trace, system.num_clients, group_rows=group_rows)
+    Digest(sim.recorder)
+    RowGroups(sim.recorder, system.num_clients, group_rows=group_rows)
 
     def heard(report):
-        found[report.version] = sim._trace.digest(report.moment)
+        found[report.version] = sim.recorder.digest(report.moment)
 
     played(system, sim, heard, clock)
     return found
@@ -85,7 +85,7 @@ ROWS = (
 
 
 def digest_of(*rows) -> dict[str, str]:
-    trace = Trace()
+    trace = KeptRows()
     digest = Digest(trace)
     for row in rows:
         trace.record(row)
@@ -115,8 +115,8 @@ def test_a_marked_moment_is_known_when_later_rows_were_forgotten(system):
     """Of every other version, asked for two versions later, with rows handed over as often as may be."""
     usual, marked, found = digests(system), [], {}
     sim = Simulation(system.seed)
-    digest = Digest(sim._trace)
-    RowGroups(sim._trace, system.num_clients, group_rows=1)
+    digest = Digest(sim.recorder)
+    RowGroups(sim.recorder, system.num_clients, group_rows=1)
 
     def heard(report):
         if report.version % 2:

@@ -22,10 +22,10 @@ from cosim.learning.nothing_learned import NothingLearned
 from cosim.names import by_number
 from cosim.network import nodes_of
 from cosim.records import Span
+from cosim.rows.columns import Words
 from cosim.rows.row_groups import RowGroups
 from cosim.rows.table_file import TableFile
 from cosim.rows.tables import TABLES, arrow_of, dtype_of, table_of
-from cosim.rows.trace import Words
 from cosim.testing import small_system
 from cosim.testing.laws import same_tables
 
@@ -205,12 +205,12 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
         learner = NothingLearned(models.build(system.model), system.data.load(sim, None), None)
 
         def count(report: object, sim: Simulation = sim, counts: list[int] = counts) -> None:
-            counts.append(sim._trace.num_rows)
+            counts.append(sim.recorder.num_rows)
 
         cloud = nodes_of(
             system, sim, learner, partial(system.data.load, sim, None), count, how=HowPlayed(clock)
         )
-        RowGroups(sim._trace, system.num_clients, group_rows=30)
+        RowGroups(sim.recorder, system.num_clients, group_rows=30)
         sim.run(system.protocol.play(sim, cloud))
         most[num] = max(counts)
         assert len(counts) == num + 1
@@ -281,10 +281,10 @@ def test_a_save_in_between_changes_no_byte_of_the_files(tmp_path: Path) -> None:
     for name, saved in (("a", set()), ("b", {9, 10, 25})):
         rows, sim = (tmp_path / name), Simulation(1)
         rows.mkdir()
-        groups = RowGroups(sim._trace, 7, rows, group_rows=6)
+        groups = RowGroups(sim.recorder, 7, rows, group_rows=6)
         for number, span in enumerate(trace):
-            sim._trace.record(span)
-            sim._trace.end_stretch(span.end_s)
+            sim.recorder.record(span)
+            sim.recorder.end_stretch(span.end_s)
             if number in saved:
                 groups.save("running", span.end_s)
                 assert pd.read_parquet(rows / "spans.parquet")["job"].tolist() == list(range(number + 1))

@@ -167,7 +167,7 @@ class AsynchronousServer:
         model, weights = rule.moved(before, arrivals, len(self.names))
         model.version = before.version  # also where nothing of it is left in the next
         for flight, arrival, weight in zip(flights, arrivals, weights, strict=True):
-            self._sim._trace.record(
+            self._sim.recorder.record(
                 Applied(
                     server=self.name,
                     client=flight.client,
@@ -188,7 +188,7 @@ class AsynchronousServer:
 
     def _record_version(self, num_updates: int) -> None:
         num_open = self._flights.num_open
-        self._sim._trace.record(Version(self.name, self.version, self.version_s, num_updates, num_open))
+        self._sim.recorder.record(Version(self.name, self.version, self.version_s, num_updates, num_open))
 
     def _let_start(self) -> None:
         """Let others begin for those who have reported."""

@@ -17,7 +17,7 @@ from cosim import (
     WaitForAll,
     Waiting,
 )
-from cosim.rows.trace import Trace
+from cosim.rows.recorder import Recorder
 from cosim.selection.drawn import Uniform
 
 PATIENT = WaitForAll()
@@ -31,7 +31,7 @@ def play(
     order: int | None = None,
     num_edge_rounds: int = 1,
     **symbols,
-) -> Trace:
+) -> Recorder:
     """One cell of such processors, one global round."""
     training = worlds.training(num_edge_rounds=num_edge_rounds, waiting=waiting)
     system = worlds.one_cell(
@@ -42,7 +42,7 @@ def play(
     )
     sim, _, cloud = worlds.built(system, shuffle_ties=order)
     sim.run(system.protocol.play(sim, cloud))
-    return sim._trace
+    return sim.recorder
 
 
 def trains_s(frequency_hz: float) -> float:
@@ -134,7 +134,7 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
     )
     sim, _, cloud = worlds.built(system)
     sim.run(system.protocol.play(sim, cloud))
-    assert [row.num_arrived for row in sim._trace.rounds if row.level == "edge"] == [2] * 12
+    assert [row.num_arrived for row in sim.recorder.rounds if row.level == "edge"] == [2] * 12
 
 
 @pytest.mark.parametrize(

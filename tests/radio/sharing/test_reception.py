@@ -181,7 +181,7 @@ def test_the_key_of_the_round_decides_whatever_the_workers():
 
 def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
     """Timing only asks for no beam, and its spans are those of the full run."""
-    full = play(system())[0]._trace
+    full = play(system())[0].recorder
 
     def fail(channels):
         raise AssertionError("a beam was formed")
@@ -192,7 +192,7 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
     learner = Learner(models.build(base.model), dataset)
     cloud = nodes_of(base, sim, learner, lambda: dataset, lambda report: None)
     sim.run(base.protocol.play(sim, cloud))
-    assert sim._trace.spans == full.spans
+    assert sim.recorder.spans == full.spans
 
 
 @pytest.mark.parametrize("protocol", [Hist, HFedAvg])

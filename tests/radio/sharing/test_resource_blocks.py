@@ -65,12 +65,12 @@ def test_waiting_is_in_the_order_of_asking_and_takes_no_power():
     ]
     sim.run(sim.together(processes))
     assert log == {"c": (0.0, 1.0), "b": (1.0, 2.0), "a": (2.0, 3.0)}
-    waits = {span.node: span for span in sim._trace.spans if span.activity == "wait"}
+    waits = {span.node: span for span in sim.recorder.spans if span.activity == "wait"}
     assert {name: (span.start_s, span.end_s, span.energy_j) for name, span in waits.items()} == {
         "b": (0.25, 1.0, 0.0),
         "a": (0.5, 2.0, 0.0),
     }
-    sends = [span.energy_j for span in sim._trace.spans if span.activity == "send"]
+    sends = [span.energy_j for span in sim.recorder.spans if span.activity == "send"]
     assert sends == [0.5, 0.5, 0.5]
 
 
@@ -95,7 +95,7 @@ def test_a_cut_upload_frees_its_block_and_keeps_its_bits():
 
     sim.run(sim.together([impatient(), sender(sim, blocks, "b", 0.5, RATE_BPS, log)]))
     assert log == {"b": (1.5, 2.5)}
-    send = next(span for span in sim._trace.spans if span.node == "a" and span.activity == "send")
+    send = next(span for span in sim.recorder.spans if span.node == "a" and span.activity == "send")
     assert (send.end_s, send.energy_j, send.outcome) == (1.5, 0.75, "deadline")
 
 

@@ -188,7 +188,7 @@ def test_who_is_cut_frees_the_band_for_the_others(tie_order):
     sent, sim = play(jobs, 2e6, redivided=True, tie_order=tie_order)
     assert sent["a"] == (pytest.approx(3.0, **EXACTLY), 4e6, True)
     assert sent["b"] == (2.0, pytest.approx(2e6, **EXACTLY), False)
-    assert [span for span in sim._trace.spans if span.node == "b"] == [
+    assert [span for span in sim.recorder.spans if span.node == "b"] == [
         Span("b", "send", 0.0, 2.0, 4.0, "deadline")
     ]
 
@@ -339,7 +339,7 @@ def test_bits_are_the_sum_of_rate_times_time(jobs, bandwidth_hz, redivided, cohe
         assert sent[name].bits == pytest.approx(expected[name].bits, rel=1e-9, abs=1e-6)
         assert 0.0 <= sent[name].bits <= job.bits
         assert sent[name].bits == job.bits or not sent[name].has_arrived
-    for span in sim._trace.spans:
+    for span in sim.recorder.spans:
         if span.activity == "send":
             assert span.end_s == sent[span.node].end_s
             assert span.energy_j == 2.0 * (span.end_s - span.start_s)
@@ -388,7 +388,7 @@ def test_no_order_of_simultaneous_events_changes_a_bit(jobs, redivided, coherenc
             how = {"redivided": redivided, "coherence_time_s": coherence_time_s, "tie_order": tie_order}
             sent, sim = play(given_jobs, 1e6, **how)
             outcomes.append(sent)
-            traces.append(sorted(sim._trace.spans))
+            traces.append(sorted(sim.recorder.spans))
     assert all(sent == outcomes[0] for sent in outcomes)
     assert all(trace == traces[0] for trace in traces)
 

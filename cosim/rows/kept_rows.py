@@ -1,4 +1,4 @@
-"""Trace: the rows of one run, as they are recorded, and the groups in which they are handed over.
+"""Kept rows: the rows of one run, as they are recorded, and the groups in which they are handed over.
 
 The instants at which the global model had a new version divide a run into *stretches*, each with its last
 instant: global rounds, where there are rounds. A row belongs to the stretch in which it ended, a plan to the
@@ -9,14 +9,10 @@ overruled, or recorded with the round.
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
-
-import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from cosim.records import (
     Allotment,
@@ -30,61 +26,19 @@ from cosim.records import (
     Transfer,
     Version,
 )
-
-ENDS = {
-    Span: "end_s",
-    Transfer: "end_s",
-    Fate: "end_s",
-    Allotment: "time_s",
-    Round: "end_s",
-    Tally: "end_s",
-    Version: "time_s",
-    Applied: "applied_s",
-    Evaluation: "time_s",
-}
-"""Kind of row -> when it ends."""
+from cosim.rows.columns import ENDS, Columns
+from cosim.rows.many_rows import ManyRows
 
 
-@attrs.frozen(eq=False)
-class Words:
-    """A column of words: row k has words[codes[k]]."""
+class Digesting(Protocol):
+    """Takes in rows before they are forgotten."""
 
-    words: Sequence[str]
-    codes: NDArray[np.int64]
-
-    def __getitem__(self, rows: NDArray[Any]) -> "Words":
-        return Words(self.words, self.codes[rows])
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def tolist(self) -> list[str]:
-        """The word of each row."""
-        return np.array(list(self.words), dtype=object)[self.codes].tolist()
-
-    def isin(self, words: Collection[str]) -> NDArray[np.bool_]:
-        """Which rows have one of these."""
-        return np.array([word in words for word in self.words], dtype=bool)[self.codes]
-
-
-Columns = dict[str, Any]
-"""Many rows: column -> array, or `Words`."""
-
-
-class ManyAtOnce(Protocol):
-    """Rows that are kept many at a time, outside of the lists."""
-
-    @property
-    def num_rows(self) -> int:
-        """About how many."""
+    def at(self, moment: "Moment") -> Mapping[str, str]:
+        """The digest of the rows that are whole at a moment, by table."""
         ...
 
-    def columns(self, until_s: float, from_s: float = -math.inf) -> Mapping[type[Row], Columns]:
-        """Those that ended by then, and no earlier than from another time."""
-        ...
-
-    def forget(self, until_s: float) -> None:
-        """Let go of those that ended by then."""
+    def let_go(self, before_s: float) -> None:
+        """Take in the rows that ended before an instant, and are going to be forgotten."""
         ...
 
 
@@ -124,18 +78,16 @@ class _Ended(NamedTuple):
     num_rows: int
 
 
-class Trace:
+class KeptRows:
     """The rows of one run that were not handed over yet, a list per kind, in the order in which they ended.
 
     Evaluations are never handed over.
 
     Attributes:
         num_arrived: Updates of clients that have arrived in edge rounds, or were applied.
-        many: Rows that are kept many at a time; None: there are none.
-        before_group: Records what ended by an instant and is not recorded yet; asked before rows are handed
-            over.
-        before_forgetting: Told before when they ended, before rows are forgotten.
-        digest: Gives the digest of the rows that are whole at a moment; empty where none is kept.
+        many: Those that are kept many at a time.
+        rest: Writes down what clients do between their activities (`cosim.devices.rest`); None: they take no
+            power then.
     """
 
     def __init__(self) -> None:
@@ -159,10 +111,9 @@ class Trace:
             Applied: self.updates,
         }
         self.num_arrived = 0
-        self.many: ManyAtOnce | None = None
-        self.before_group: Callable[[float], None] = lambda until_s: None
-        self.before_forgetting: Callable[[float], None] = lambda before_s: None
-        self.digest: Callable[[Moment], Mapping[str, str]] = lambda moment: {}
+        self.many = ManyRows()
+        self.rest: Any = None
+        self._digesting: Digesting | None = None
         self._ended: list[_Ended] = []
         self._num_handed_over = 0
         self._open_rounds: dict[object, float] = {}
@@ -172,7 +123,7 @@ class Trace:
     @property
     def num_rows(self) -> int:
         """About how many rows there are."""
-        return sum(map(len, self._lists.values())) + (self.many.num_rows if self.many else 0)
+        return sum(map(len, self._lists.values())) + self.many.num_rows
 
     def record(self, row: Row) -> None:
         """Keep one row."""
@@ -213,6 +164,19 @@ class Trace:
         """
         self._receiver, self._group_rows = receiver, group_rows
 
+    def keep_digest(self, digesting: Digesting) -> None:
+        """From now on tell of rows before they are forgotten."""
+        self._digesting = digesting
+
+    def digest(self, moment: Moment) -> Mapping[str, str]:
+        """The digest of the rows that are whole at a moment, by table; empty where none is kept."""
+        return {} if self._digesting is None else self._digesting.at(moment)
+
+    def complete(self, until_s: float) -> None:
+        """Record what ended by an instant and is not recorded yet: the idling of clients that sleep now."""
+        if self.rest is not None and self.keeps_rows:
+            self.many.add_rest(self.rest.fall_asleep(until_s))
+
     def end_stretch(self, now_s: float) -> None:
         """Let a stretch end with this instant."""
         if self._ended and self._ended[-1].end_s == now_s:
@@ -228,7 +192,7 @@ class Trace:
         until_s, num_by_then = self._ended[num_whole - 1]
         if num_by_then - self._num_handed_over < self._group_rows:
             return
-        self.before_group(until_s)
+        self.complete(until_s)
         self._receiver(until_s)
 
     def moment(self, now_s: float, num_global_rounds: int) -> Moment:
@@ -240,12 +204,12 @@ class Trace:
 
     def forget(self, until_s: float) -> None:
         """Let go of the rows that ended by then."""
-        self.before_forgetting(math.nextafter(until_s, math.inf))
+        if self._digesting is not None:
+            self._digesting.let_go(math.nextafter(until_s, math.inf))
         num_rows = self.num_rows
         for kind, rows in self._lists.items():
             del rows[: _num_ended(kind, rows, until_s)]
-        if self.many is not None:
-            self.many.forget(until_s)
+        self.many.forget(until_s)
         del self._ended[: bisect_right(self._ended, until_s, key=_end_s)]
         self._num_handed_over += num_rows - self.num_rows
 
@@ -253,7 +217,7 @@ class Trace:
         """The rows that ended by then."""
         return Group(
             {kind: rows[: _num_ended(kind, rows, until_s)] for kind, rows in self._lists.items()},
-            self.many.columns(until_s) if self.many else {},
+            self.many.columns(self.rest, until_s),
             [end_s for end_s, _ in self._ended if end_s <= until_s],
         )
 
@@ -265,19 +229,7 @@ class Trace:
             first = bisect_left(kept, from_s, key=ends_s)
             rows[kind] = kept[first : bisect_left(kept, before_s, first, key=ends_s)]
         until_s = math.nextafter(before_s, -math.inf)
-        return Group(rows, self.many.columns(until_s, from_s) if self.many else {}, ())
-
-
-def stretch_of(
-    kind: type[Row], ends_s: NDArray[np.float64], stretches_s: Sequence[float]
-) -> NDArray[np.int64]:
-    """Number of the stretch that each row of a kind belongs to, shape (rows,).
-
-    Args:
-        ends_s: Of the rows, shape (rows,).
-        stretches_s: Last instants of stretches, rising.
-    """
-    return np.searchsorted(np.array(stretches_s), ends_s, "right" if kind is Allotment else "left")
+        return Group(rows, self.many.columns(self.rest, until_s, from_s), ())
 
 
 def _num_ended(kind: type[Row], rows: Sequence[Row], until_s: float) -> int:

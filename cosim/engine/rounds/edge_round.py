@@ -1,0 +1,96 @@
+"""Edge round: what the clients of a cell are asked to do together, and what became of each."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.devices.assignment import Assignment
+from cosim.devices.client import Client
+from cosim.devices.fleet import Clients
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.links.link import Job
+
+if TYPE_CHECKING:
+    from cosim.servers.waiting import Waiting
+
+
+class Cell(Protocol):
+    """The edge server whose round it is."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def clients(self) -> Clients:
+        """The clients that the links of its route know by their places."""
+        ...
+
+    @property
+    def receives_first(self) -> bool:
+        """Whether all participants have received before a round's clock starts."""
+        ...
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class EdgeRound:
+    """An edge round that begins now.
+
+    Attributes:
+        clients: Its participants, possibly none, in the order of their numbers.
+        work: What each of them does, but for what differs.
+        each: Field of `Assignment` -> its value for each participant, where they differ.
+        waiting: How long the server waits for them.
+        num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
+    """
+
+    clients: Clients
+    work: Assignment
+    each: Mapping[str, Sequence[Any] | NDArray[Any]]
+    waiting: "Waiting"
+    num_wanted: int | None = None
+
+    @property
+    def job(self) -> Job:
+        """Which rounds they are, and the number of the clients' jobs."""
+        return self.work.job
+
+    def assignments(self) -> list[tuple[Client, Assignment]]:
+        """What each participant does."""
+        assigned = partial(Assignment, **attrs.asdict(self.work, recurse=False))
+        if self.waiting.upload_s is not None:
+            assigned.keywords["upload_deadline_s"] = self.waiting.upload_s
+        if not self.each:
+            return [(client, assigned()) for client in self.clients]
+        columns = [of.tolist() if isinstance(of, np.ndarray) else of for of in self.each.values()]
+        own = (dict(zip(self.each, values, strict=True)) for values in zip(*columns, strict=True))
+        return [(client, assigned(**fields)) for client, fields in zip(self.clients, own, strict=True)]
+
+
+class Became(NamedTuple):
+    """What became of the participants of an edge round; arrays have shape (participants,).
+
+    Attributes:
+        start_s: When it began.
+        ends_s: When each had ended its part, or was cut.
+        counts: Whose update counts.
+        updates: Those that count, in the order of the clients; none on arrays where nothing is learned.
+    """
+
+    start_s: float
+    ends_s: NDArray[np.float64]
+    counts: NDArray[np.bool_]
+    updates: Sequence[PendingUpdate]
+
+
+def at_least(sim: Any, edge: str, least_s: float, process: Any) -> Any:
+    """Play a process to its end, and let the server collect until a least time is up; returns its value."""
+    if not least_s:
+        return (yield from process)
+    value, _ = yield from sim.together([process, sim.spend(edge, "collect", least_s)])
+    return value

@@ -1,0 +1,237 @@
+"""On arrays: an edge round as a recurrence, bit for bit as its events would have it.
+
+A download ends where its link says, a training cycles / frequency later, an upload where its link says or
+where it is given up; clients that have not ended with the round are cut. The instants are those of `Client`
+and `Simulation.spend`, in their order. What happened is told to the recorder when the round is over.
+
+Scope and limitations: all participants train and send the same, but for their cycles, without energy budgets.
+Uploads are given up on links where that changes no other (`Uploads.stand_alone`).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.devices.efforts import effort_of, sending_w
+from cosim.devices.fleet import Clients
+from cosim.engine.rounds.edge_round import Became, Cell, EdgeRound, at_least
+from cosim.engine.rounds.ending import Ending, ending_of
+from cosim.instants import deadline_after, instant_after
+from cosim.learning.graph.pending import PendingUpdate
+from cosim.links.link import Job, Places
+from cosim.links.payload import Payload
+from cosim.links.upload import Uploads
+from cosim.records import DOWN, UP
+from cosim.rows.round_rows import Cut, RoundOf, RoundRows
+from cosim.rows.round_tally import RoundTally
+from cosim.simulation import Interrupt, Process, Simulation, impossible, reason_of
+
+
+def play(sim: Simulation, edge: Cell, asked: EdgeRound, *, learns: bool) -> Process:
+    """Let the time of a round pass; returns what `Became` of its clients.
+
+    Args:
+        learns: Whether what is learned is read.
+    """
+    times, work, recorder = _times(sim, edge, asked), asked.work, sim.recorder
+    clients, (global_round, edge_round, number) = asked.clients, asked.job
+    of = RoundOf(
+        clients, clients.fleet.names.names, work.route.edge, global_round, edge_round, number, times.start_s
+    )
+    told = recorder.begin_round(of)
+    recorder.let_rest(clients.which, times.ends_s)  # another cell's evaluation may ask before it ends
+    updates: dict[int, PendingUpdate] = {}
+    if learns:
+        places = np.flatnonzero(times.has_trained).tolist()
+        updates = {place: work.request(sim, clients[place], work) for place in places}
+    try:
+        yield from _passed(sim, edge, times, asked.waiting.least_s)
+    except Interrupt as cut:
+        times.cut(sim.now_s, reason_of(cut).reason)
+        _end(sim, asked, times, told, updates)
+        raise
+    _end(sim, asked, times, told, updates)
+    counts = times.ending.counts
+    arrived = [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
+    return Became(times.start_s, times.ends_s, counts, arrived)
+
+
+def _end(
+    sim: Simulation,
+    asked: EdgeRound,
+    times: "RoundTimes",
+    told: RoundRows | RoundTally,
+    updates: Mapping[int, PendingUpdate],
+) -> None:
+    """Tell what has happened, and keep what the trainings leave that have ended."""
+    clients = asked.clients
+    sim.recorder.let_rest(clients.which, times.ends_s)
+    _tell(told, asked, times)
+    sim.recorder.end_round(told, sim.now_s)
+    for place in np.flatnonzero(times.has_trained).tolist() if updates else ():
+        clients[place].keep(updates[place])
+
+
+def _passed(sim: Simulation, edge: Cell, times: "RoundTimes", least_s: float) -> Process:
+    """Wait until a round is over."""
+    if least_s and times.clock_s > sim.now_s:
+        yield sim.at(times.clock_s)
+    yield from at_least(sim, edge.name, least_s, _until(sim, float(times.ending.end_s)))
+
+
+def _until(sim: Simulation, time_s: float) -> Process:
+    yield sim.event() if time_s == math.inf else sim.at(time_s)
+
+
+@attrs.define(eq=False)
+class RoundTimes:
+    """The times of an edge round that has begun; arrays have shape (participants,).
+
+    Attributes:
+        start_s: When it began.
+        clock_s: When its clock starts, from which the rule of waiting counts.
+        received: What each would receive first; None: models are there at once.
+        begins_s: When each would begin its training.
+        trained_s: When each would end it.
+        train_w: Power of each meanwhile.
+        send_w: Power of each while it sends.
+        uploads: What each would send then.
+        gives_up_s: When each gives its upload up; None: never.
+        ending: How the round ends.
+    """
+
+    start_s: float
+    clock_s: float
+    received: Uploads | None
+    begins_s: NDArray[np.float64]
+    trained_s: NDArray[np.float64]
+    train_w: NDArray[np.float64]
+    send_w: NDArray[np.float64]
+    uploads: Uploads
+    gives_up_s: NDArray[np.float64] | None
+    ending: Ending
+
+    def cut(self, now_s: float, reason: str) -> None:
+        """Note that the round is cut from outside, perhaps after its clients have ended."""
+        end_s, _, own_reason = self.ending
+        end_s, reason = (now_s, reason) if now_s < end_s else (end_s, own_reason)
+        self.ending = Ending(end_s, self._have_arrived(end_s), reason)
+
+    def _have_arrived(self, end_s: float) -> NDArray[np.bool_]:
+        arrived = self.uploads.ends_s <= end_s
+        return arrived if self.gives_up_s is None else arrived & (self.uploads.ends_s <= self.gives_up_s)
+
+    @property
+    def have_arrived(self) -> NDArray[np.bool_]:
+        """Whose upload ends with the round or before."""
+        return self._have_arrived(self.ending.end_s)
+
+    @property
+    def cut_of_uploads(self) -> Cut:
+        """When uploads are closed that have not ended."""
+        end_s, gives_up_s = self.ending.end_s, self.gives_up_s
+        if gives_up_s is None:
+            return Cut(end_s, self.ending.reason)
+        return Cut(np.minimum(gives_up_s, end_s), self.ending.reason, gives_up_s <= end_s)
+
+    @property
+    def ends_s(self) -> NDArray[np.float64]:
+        """When each has ended, or is cut."""
+        return np.minimum(self.uploads.ends_s, self.cut_of_uploads.at_s)
+
+    @property
+    def has_trained(self) -> NDArray[np.bool_]:
+        """Whose training ends with the round or before."""
+        return self.trained_s <= self.ending.end_s
+
+
+def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes:
+    """Those of a round that begins now."""
+    work, waiting, job, now_s = asked.work, asked.waiting, asked.job, sim.now_s
+    link, clients, places = work.route.uplink, asked.clients, asked.clients.places_in(edge.clients)
+    clock_s, begin_s, received = now_s, now_s, None
+    if work.route.downlink is not None:
+        received = downloads_of(work.route.downlink, now_s, places, clients, work.download, job)
+        assert received is not None, "asked before the clock starts"
+        begin_s = received.ends_s
+        if edge.receives_first:
+            clock_s = begin_s = float(received.ends_s.max(initial=now_s))
+    link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s), places)
+    begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(len(clients), begin_s)
+    lasts_s, train_w = effort_of(sim, clients, job, begins_s, np.asarray(asked.each["cycles"]))
+    _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
+    _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
+    trained_s = instant_after(begin_s, lasts_s)
+    tx_power_w, which = sending_w(sim, clients, job, trained_s, work.payload.bits), clients.which
+    fleet = clients.fleet
+    if tx_power_w is None:
+        send_w = fleet.send_w[which]
+    else:
+        send_w = tx_power_w + fleet.devices.static_power_w[which]
+    uploads = link.uploads(places, trained_s, work.payload, job, tx_power_w)
+    assert uploads is not None, "asked before the clock starts"
+    _check_order(clients, "send", trained_s, uploads)
+    gives_up_s = None if waiting.upload_s is None else deadline_after(trained_s, waiting.upload_s)
+    ending = ending_of(waiting, clock_s, uploads.ends_s, gives_up_s)
+    powers = train_w, send_w
+    return RoundTimes(now_s, clock_s, received, begins_s, trained_s, *powers, uploads, gives_up_s, ending)
+
+
+def _tell(told: RoundRows | RoundTally, asked: EdgeRound, times: RoundTimes) -> None:
+    """What each client did: wait, receive, train, wait, send."""
+    work, fleet, end_s = asked.work, asked.clients.fleet, times.ending.end_s
+    with_round, of_uploads = Cut(end_s, times.ending.reason), times.cut_of_uploads
+    which = asked.clients.which
+    idle_w = fleet.devices.idle_w[which]
+    if (received := times.received) is not None:
+        opens_s = np.full(len(asked.clients), times.start_s)
+        begins_s = opens_s if received.granted_s is None else received.granted_s
+        if received.granted_s is not None:
+            told.spent("wait", opens_s, begins_s, idle_w, with_round)
+        told.spent("receive", begins_s, received.ends_s, fleet.receive_w[which], with_round)
+        told.carried(DOWN, opens_s, received, int(work.download.bits), with_round)
+    told.spent("train", times.begins_s, times.trained_s, times.train_w, with_round)
+    uploads, sends_s = times.uploads, times.trained_s
+    if uploads.granted_s is not None:
+        sends_s = uploads.granted_s
+        told.spent("wait", times.trained_s, sends_s, idle_w, of_uploads)
+    told.spent("send", sends_s, uploads.ends_s, times.send_w, of_uploads)
+    told.carried(UP, times.trained_s, uploads, int(work.payload.bits), of_uploads)
+    told.ended(end_s, times.ends_s, times.ending.counts, times.have_arrived, of_uploads)
+
+
+def downloads_of(
+    downlink: CellLink, now_s: float, places: Places, clients: Clients, payload: Payload, job: Job
+) -> Uploads | None:
+    """Downloads of an edge round that begins now, as arrays; None: it must be played by events.
+
+    Args:
+        places: Of the participants among the clients of the cell.
+    """
+    downlink.begin_round(len(clients), math.inf, places)
+    opens_s = np.full(len(clients), now_s)
+    downloads = downlink.uploads(places, opens_s, payload, job)
+    if downloads is not None:
+        _check_order(clients, "receive", opens_s, downloads)
+    return downloads
+
+
+def _check_order(clients: Clients, activity: str, opens_s: NDArray[np.float64], way: Uploads) -> None:
+    """Refuse uploads or downloads that go back in time, as the clock does."""
+    begins_s = opens_s
+    if way.granted_s is not None:
+        begins_s = way.granted_s
+        _check_each(clients, "wait", lambda: begins_s - opens_s, begins_s >= opens_s)
+    _check_each(clients, activity, lambda: way.ends_s - begins_s, way.ends_s >= begins_s)
+
+
+def _check_each(
+    clients: Clients, activity: str, lasts_s: Callable[[], NDArray[np.float64]], fits: NDArray[np.bool_]
+) -> None:
+    """Refuse durations that do not fit, as `Simulation.spend` does."""
+    if np.count_nonzero(fits) < len(clients):
+        place = int(fits.argmin())
+        raise impossible(clients.names[place], activity, lasts_s().item(place))

@@ -1,0 +1,28 @@
+"""Round clock: what plays the edge rounds of a run."""
+
+import attrs
+
+from cosim.engine.rounds import by_events, on_arrays
+from cosim.engine.rounds.edge_round import Cell, EdgeRound
+from cosim.simulation import Process, Simulation
+
+
+@attrs.frozen
+class RoundClock:
+    """How the edge rounds of a run are played.
+
+    Attributes:
+        on_arrays: Whether it is on arrays; else by events.
+        learns: Whether what is learned is read.
+        why: Why they are played so, in a few words.
+    """
+
+    on_arrays: bool = False
+    learns: bool = True
+    why: str = "asked for by clock = 'events'"
+
+    def play(self, sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:
+        """Play an edge round that begins now; returns what `Became` of its clients."""
+        if self.on_arrays:
+            return on_arrays.play(sim, edge, asked, learns=self.learns)
+        return by_events.play(sim, edge, asked)
