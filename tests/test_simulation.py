@@ -851,14 +851,13 @@ def test_callbacks_that_never_end_are_named_too(fewer_events):
 def test_many_at_one_instant_are_no_standstill(fewer_events):
     """Some events of each node at least, and as many as there may be of a few nodes."""
     sim = Simulation(1)
-    sim.num_nodes = 300
 
     def quick(number):
         for _ in range(20):
             yield sim.timer(0.0)
         yield from sim.spend(f"node-{number}", "work", 1.0)
 
-    sim.run(sim.together([quick(number) for number in range(300)]))
+    sim.run(sim.together([quick(number) for number in range(300)]), num_nodes=300)
     assert sim.now_s == 1.0
 
 
