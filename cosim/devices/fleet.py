@@ -119,7 +119,8 @@ class Clients(cell.Clients):
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        return np.asarray(self._order)
+        order = self._order
+        return np.arange(order.start, order.stop) if isinstance(order, range) else order
 
     @property
     def first(self) -> int:

@@ -31,8 +31,6 @@ class Telling(Protocol):
         """Their numbers, as an index of what has one element for each client of the run."""
         ...
 
-    def __len__(self) -> int: ...
-
 
 class Way(Protocol):
     """Uploads or downloads, of one for each client of a round."""
@@ -48,11 +46,13 @@ class RoundOf(NamedTuple):
     """Whose round it is.
 
     Attributes:
+        num: How many clients.
         names: Of all clients of the run, by their numbers.
         edge: Name of the edge server.
     """
 
     clients: Telling
+    num: int
     names: Sequence[str]
     edge: str
     global_round: int
@@ -97,7 +97,6 @@ class _Ended(NamedTuple):
     of: RoundOf
     ends_s: NDArray[np.float64]
     counts: NDArray[np.bool_]
-    has_arrived: NDArray[np.bool_]
     cut: Cut
 
 
@@ -119,7 +118,7 @@ class RoundRows:
     @property
     def num_rows(self) -> int:
         """About how many there are."""
-        return len(self.of.clients) * (len(self.spans) + len(self.transfers) + len(self.fates))
+        return self.of.num * (len(self.spans) + len(self.transfers) + len(self.fates))
 
     def spent(
         self,
@@ -151,7 +150,6 @@ class RoundRows:
         end_s: float,
         ends_s: NDArray[np.float64],
         counts: NDArray[np.bool_],
-        has_arrived: NDArray[np.bool_],
         cut: Cut,
     ) -> None:
         """Each client has ended its part.
@@ -160,10 +158,9 @@ class RoundRows:
             end_s: When the last of them has.
             ends_s: When each has, shape (clients,).
             counts: Whose update counts.
-            has_arrived: Whose update has arrived, though it may be left out.
         """
         self.end_s = end_s
-        self.fates.append(_Ended(self.of, ends_s, counts, has_arrived, cut))
+        self.fates.append(_Ended(self.of, ends_s, counts, cut))
 
 
 def columns_of(rounds: Sequence[RoundRows]) -> dict[type[Row], Columns]:
@@ -183,21 +180,23 @@ def _spans(told: Sequence[_Spent], names: Sequence[str], words: Sequence[str]) -
     from_s, to_s = np.concatenate([one.from_s for one in told]), np.concatenate([one.to_s for one in told])
     cut_s = _each([one.cut.at_s for one in told], sizes)
     stop_s = np.minimum(to_s, cut_s)
-    which = np.flatnonzero(stop_s > from_s)
+    lasts_s = stop_s - from_s
     power_w = np.concatenate([one.power_w for one in told])
     activities = [*dict.fromkeys(one.activity for one in told)]
     activity = np.repeat([activities.index(one.activity) for one in told], sizes)
-    # A client that is granted at the instant of the cut waits no more, but it is cut first.
-    is_done = (to_s < cut_s) | ((to_s == cut_s) & ~Words(activities, activity).isin(["wait"]))
-    return {
-        "node": Words(names, np.concatenate([one.of.clients.numbers for one in told])[which]),
-        "activity": Words(activities, activity[which]),
-        "start_s": from_s[which],
-        "end_s": stop_s[which],
-        "energy_j": (power_w * (stop_s - from_s))[which],
-        "outcome": Words(words, np.where(is_done, 0, _reasons(told, sizes, words))[which]),
-        "job": np.repeat([one.of.job for one in told], sizes)[which],
+    is_cut = to_s > cut_s
+    if "wait" in activities:  # at one instant, the cut comes before the grant
+        is_cut |= (to_s == cut_s) & (activity == activities.index("wait"))
+    columns = {
+        "node": Words(names, _numbers(told)),
+        "activity": Words(activities, activity),
+        "start_s": from_s,
+        "end_s": stop_s,
+        "energy_j": power_w * lasts_s,
+        "outcome": Words(words, _outcomes(is_cut, told, sizes, words)),
+        "job": np.repeat([one.of.job for one in told], sizes),
     }
+    return _rows(columns, lasts_s > 0.0)
 
 
 def _transfers(told: Sequence[_Carried], names: Sequence[str]) -> Columns:
@@ -217,32 +216,27 @@ def _transfers(told: Sequence[_Carried], names: Sequence[str]) -> Columns:
         "arrived": done_s <= cut_s,
         "direction": Words(directions, direction),
     }
-    which = opens_s <= cut_s
-    return columns if which.all() else {name: values[which] for name, values in columns.items()}
+    return _rows(columns, opens_s <= cut_s)
 
 
 def _fates(told: Sequence[_Ended], names: Sequence[str], words: Sequence[str]) -> Columns:
     sizes = _sizes(told)
-    reasons = _reasons(told, sizes, words)
-    if any(one.cut.is_given_up is not None for one in told):
-        left_out = np.repeat([words.index(one.cut.reason) for one in told], sizes)
-        reasons = np.where(np.concatenate([one.has_arrived for one in told]), left_out, reasons)
-    counts = np.concatenate([one.counts for one in told])
+    is_lost = ~np.concatenate([one.counts for one in told])
     return _jobs(told, sizes, names) | {
         "start_s": np.repeat([one.of.start_s for one in told], sizes),
         "end_s": np.concatenate([one.ends_s for one in told]),
-        "outcome": Words(words, np.where(counts, 0, reasons)),
+        "outcome": Words(words, _outcomes(is_lost, told, sizes, words)),
     }
 
 
 def _sizes(told: Sequence[_Spent | _Carried | _Ended]) -> list[int]:
-    return [len(one.of.clients) for one in told]
+    return [one.of.num for one in told]
 
 
 def _jobs(told: Sequence[_Carried | _Ended], sizes: Sequence[int], names: Sequence[str]) -> Columns:
     edges = [*dict.fromkeys(one.of.edge for one in told)]
     return {
-        "client": Words(names, np.concatenate([one.of.clients.numbers for one in told])),
+        "client": Words(names, _numbers(told)),
         "edge": Words(edges, np.repeat([edges.index(one.of.edge) for one in told], sizes)),
         "global_round": np.repeat([one.of.global_round for one in told], sizes),
         "edge_round": np.repeat([one.of.edge_round for one in told], sizes),
@@ -257,15 +251,29 @@ def _each(values: Sequence[float | NDArray[np.float64]], sizes: Sequence[int]) -
     return np.repeat(np.array(values, dtype=float), sizes)
 
 
-def _reasons(
-    told: Sequence[_Spent | _Ended], sizes: Sequence[int], words: Sequence[str]
+def _numbers(told: Sequence[_Spent | _Carried | _Ended]) -> NDArray[np.int64]:
+    return np.concatenate([one.of.clients.numbers for one in told])
+
+
+def _outcomes(
+    is_cut: NDArray[np.bool_], told: Sequence[_Spent | _Ended], sizes: Sequence[int], words: Sequence[str]
 ) -> NDArray[np.int64]:
-    """Why each is cut, if it is, by its place among words."""
+    """What became of each, by its place among words."""
+    if not is_cut.any():
+        return np.zeros(len(is_cut), dtype=np.int64)
     reasons = np.repeat([words.index(one.cut.reason) for one in told], sizes)
-    if all(one.cut.is_given_up is None for one in told):
-        return reasons
-    is_given_up = [
-        np.zeros(size, dtype=bool) if one.cut.is_given_up is None else one.cut.is_given_up
-        for one, size in zip(told, sizes, strict=True)
-    ]
-    return np.where(np.concatenate(is_given_up), words.index(GIVEN_UP), reasons)
+    if any(one.cut.is_given_up is not None for one in told):
+        is_given_up = [
+            np.zeros(size, dtype=bool) if one.cut.is_given_up is None else one.cut.is_given_up
+            for one, size in zip(told, sizes, strict=True)
+        ]
+        reasons = np.where(np.concatenate(is_given_up), words.index(GIVEN_UP), reasons)
+    return np.where(is_cut, reasons, 0)
+
+
+def _rows(columns: Columns, which: NDArray[np.bool_]) -> Columns:
+    """Some rows of columns."""
+    if which.all():
+        return columns
+    numbers = np.flatnonzero(which)
+    return {name: values[numbers] for name, values in columns.items()}

@@ -62,7 +62,6 @@ class RoundTally:
         end_s: float,
         ends_s: NDArray[np.float64],
         counts: NDArray[np.bool_],
-        has_arrived: NDArray[np.bool_],
         cut: Cut,
     ) -> None:
         """Count what has arrived."""
@@ -72,7 +71,7 @@ class RoundTally:
         """The tally of a round that ends now."""
         of = self.of
         known = {"edge": of.edge, "global_round": of.global_round, "edge_round": of.edge_round}
-        known |= {"start_s": of.start_s, "end_s": now_s, "num_participants": len(of.clients)}
+        known |= {"start_s": of.start_s, "end_s": now_s, "num_participants": of.num}
         return Tally(**self._sums | known)
 
 

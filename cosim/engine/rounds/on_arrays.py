@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cosim.devices.efforts import effort_of, sending_w
 from cosim.devices.fleet import Clients
+from cosim.engine.rounds import by_events
 from cosim.engine.rounds.edge_round import Became, Cell, EdgeRound, at_least
 from cosim.engine.rounds.ending import Ending, ending_of
 from cosim.instants import deadline_after, instant_after
@@ -37,18 +38,24 @@ def play(sim: Simulation, edge: Cell, asked: EdgeRound, *, learns: bool) -> Proc
         learns: Whether what is learned is read.
     """
     times, work, recorder = _times(sim, edge, asked), asked.work, sim.recorder
-    clients, (global_round, edge_round, number) = asked.clients, asked.job
-    of = RoundOf(
-        clients, clients.fleet.names.names, work.route.edge, global_round, edge_round, number, times.start_s
-    )
+    if times is None:
+        return (yield from by_events.play(sim, edge, asked))
+    clients, names = asked.clients, asked.clients.fleet.names.names
+    of = RoundOf(clients, len(clients), names, edge.name, *asked.job, times.start_s)
     told = recorder.begin_round(of)
     recorder.let_rest(clients.which, times.ends_s)  # another cell's evaluation may ask before it ends
     updates: dict[int, PendingUpdate] = {}
     if learns:
         places = np.flatnonzero(times.has_trained).tolist()
         updates = {place: work.request(sim, clients[place], work) for place in places}
+    least_s, over_s = asked.waiting.least_s, float(times.ending.end_s)
     try:
-        yield from _passed(sim, edge, times, asked.waiting.least_s)
+        if least_s:
+            if times.clock_s > sim.now_s:
+                yield sim.at(times.clock_s)
+            yield from at_least(sim, edge.name, least_s, _until(sim, over_s))
+        else:
+            yield sim.event() if over_s == math.inf else sim.at(over_s)
     except Interrupt as cut:
         times.cut(sim.now_s, reason_of(cut).reason)
         _end(sim, asked, times, told, updates)
@@ -75,13 +82,6 @@ def _end(
         clients[place].keep(updates[place])
 
 
-def _passed(sim: Simulation, edge: Cell, times: "RoundTimes", least_s: float) -> Process:
-    """Wait until a round is over."""
-    if least_s and times.clock_s > sim.now_s:
-        yield sim.at(times.clock_s)
-    yield from at_least(sim, edge.name, least_s, _until(sim, float(times.ending.end_s)))
-
-
 def _until(sim: Simulation, time_s: float) -> Process:
     yield sim.event() if time_s == math.inf else sim.at(time_s)
 
@@ -101,6 +101,8 @@ class RoundTimes:
         uploads: What each would send then.
         gives_up_s: When each gives its upload up; None: never.
         ending: How the round ends.
+        closes: When uploads are closed that have not ended.
+        ends_s: When each has ended, or is cut.
     """
 
     start_s: float
@@ -113,34 +115,28 @@ class RoundTimes:
     uploads: Uploads
     gives_up_s: NDArray[np.float64] | None
     ending: Ending
+    closes: Cut = attrs.field(init=False)
+    ends_s: NDArray[np.float64] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        (end_s, _, reason), gives_up_s = self.ending, self.gives_up_s
+        if gives_up_s is None:
+            self.closes = Cut(end_s, reason)
+        else:
+            self.closes = Cut(
+                np.minimum(gives_up_s, end_s),
+                reason,
+                (gives_up_s <= end_s) & (gives_up_s < self.uploads.ends_s),
+            )
+        self.ends_s = np.minimum(self.uploads.ends_s, self.closes.at_s)
 
     def cut(self, now_s: float, reason: str) -> None:
         """Note that the round is cut from outside, perhaps after its clients have ended."""
         end_s, _, own_reason = self.ending
         end_s, reason = (now_s, reason) if now_s < end_s else (end_s, own_reason)
-        self.ending = Ending(end_s, self._have_arrived(end_s), reason)
-
-    def _have_arrived(self, end_s: float) -> NDArray[np.bool_]:
-        arrived = self.uploads.ends_s <= end_s
-        return arrived if self.gives_up_s is None else arrived & (self.uploads.ends_s <= self.gives_up_s)
-
-    @property
-    def have_arrived(self) -> NDArray[np.bool_]:
-        """Whose upload ends with the round or before."""
-        return self._have_arrived(self.ending.end_s)
-
-    @property
-    def cut_of_uploads(self) -> Cut:
-        """When uploads are closed that have not ended."""
-        end_s, gives_up_s = self.ending.end_s, self.gives_up_s
-        if gives_up_s is None:
-            return Cut(end_s, self.ending.reason)
-        return Cut(np.minimum(gives_up_s, end_s), self.ending.reason, gives_up_s <= end_s)
-
-    @property
-    def ends_s(self) -> NDArray[np.float64]:
-        """When each has ended, or is cut."""
-        return np.minimum(self.uploads.ends_s, self.cut_of_uploads.at_s)
+        self.ending = self.ending._replace(end_s=end_s, reason=reason)
+        self.__attrs_post_init__()
+        self.ending = self.ending._replace(counts=self.uploads.ends_s <= self.closes.at_s)
 
     @property
     def has_trained(self) -> NDArray[np.bool_]:
@@ -148,14 +144,15 @@ class RoundTimes:
         return self.trained_s <= self.ending.end_s
 
 
-def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes:
-    """Those of a round that begins now."""
+def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
+    """Those of a round that begins now; None: a link plays it by events."""
     work, waiting, job, now_s = asked.work, asked.waiting, asked.job, sim.now_s
     link, clients, places = work.route.uplink, asked.clients, asked.clients.places_in(edge.clients)
     clock_s, begin_s, received = now_s, now_s, None
     if work.route.downlink is not None:
         received = downloads_of(work.route.downlink, now_s, places, clients, work.download, job)
-        assert received is not None, "asked before the clock starts"
+        if received is None:
+            return None
         begin_s = received.ends_s
         if edge.receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))
@@ -165,14 +162,13 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes:
     _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
     _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
     trained_s = instant_after(begin_s, lasts_s)
-    tx_power_w, which = sending_w(sim, clients, job, trained_s, work.payload.bits), clients.which
-    fleet = clients.fleet
-    if tx_power_w is None:
-        send_w = fleet.send_w[which]
-    else:
-        send_w = tx_power_w + fleet.devices.static_power_w[which]
+    fleet, which = clients.fleet, clients.which
+    tx_power_w = sending_w(sim, clients, job, trained_s, work.payload.bits)
+    static_w = fleet.devices.static_power_w[which]
+    send_w = fleet.send_w[which] if tx_power_w is None else tx_power_w + static_w
     uploads = link.uploads(places, trained_s, work.payload, job, tx_power_w)
-    assert uploads is not None, "asked before the clock starts"
+    if uploads is None:
+        return None
     _check_order(clients, "send", trained_s, uploads)
     gives_up_s = None if waiting.upload_s is None else deadline_after(trained_s, waiting.upload_s)
     ending = ending_of(waiting, clock_s, uploads.ends_s, gives_up_s)
@@ -183,7 +179,7 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes:
 def _tell(told: RoundRows | RoundTally, asked: EdgeRound, times: RoundTimes) -> None:
     """What each client did: wait, receive, train, wait, send."""
     work, fleet, end_s = asked.work, asked.clients.fleet, times.ending.end_s
-    with_round, of_uploads = Cut(end_s, times.ending.reason), times.cut_of_uploads
+    with_round, of_uploads = Cut(end_s, times.ending.reason), times.closes
     which = asked.clients.which
     idle_w = fleet.devices.idle_w[which]
     if (received := times.received) is not None:
@@ -200,11 +196,11 @@ def _tell(told: RoundRows | RoundTally, asked: EdgeRound, times: RoundTimes) -> 
         told.spent("wait", times.trained_s, sends_s, idle_w, of_uploads)
     told.spent("send", sends_s, uploads.ends_s, times.send_w, of_uploads)
     told.carried(UP, times.trained_s, uploads, int(work.payload.bits), of_uploads)
-    told.ended(end_s, times.ends_s, times.ending.counts, times.have_arrived, of_uploads)
+    told.ended(end_s, times.ends_s, times.ending.counts, of_uploads)
 
 
 def downloads_of(
-    downlink: CellLink, now_s: float, places: Places, clients: Clients, payload: Payload, job: Job
+    downlink: Way, now_s: float, places: Places, clients: Clients, payload: Payload, job: Job
 ) -> Uploads | None:
     """Downloads of an edge round that begins now, as arrays; None: it must be played by events.
 
