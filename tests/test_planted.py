@@ -311,9 +311,9 @@ class Halving:
     def __getattr__(self, name):
         return getattr(self.edge, name)
 
-    def common_round(self, sim, participants, work, *given):
+    def play(self, sim, participants, work, *given):
         payload = work.payload._replace(bits=work.payload.bits // 2)
-        return self.edge.common_round(sim, participants, attrs.evolve(work, payload=payload), *given)
+        return self.edge.play(sim, participants, attrs.evolve(work, payload=payload), *given)
 
 
 @configuration

@@ -29,7 +29,7 @@ class CellTraining(Port, ABC):
 
     @property
     def plays_common_rounds(self) -> bool:
-        """Whether its edge rounds are `EdgeServer.common_round`, which may be played on arrays."""
+        """Whether participants of its edge rounds differ in cycles only, which may be played on arrays."""
         return False
 
     @property

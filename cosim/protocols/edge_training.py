@@ -19,7 +19,6 @@ from cosim.devices.assignment import Assignment
 from cosim.devices.efforts import planned_s
 from cosim.devices.fleet import Clients
 from cosim.devices.local_steps import LocalSteps, SameSteps
-from cosim.engine.rounds.edge_round import EdgeRound
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
@@ -177,14 +176,8 @@ class EdgeTraining(CellTraining):
                 payload=load.upload,
             )
             too_few = max(0, self.selection.most(len(edge.clients)) - len(present))
-            asked = EdgeRound(
-                clients=participants,
-                work=work,
-                each={"cycles": cycles},
-                waiting=self.waiting,
-                num_wanted=len(participants) + too_few,
-            )
-            became = yield from edge.play(sim, asked)
+            num_wanted, each = len(participants) + too_few, {"cycles": cycles}
+            became = yield from edge.play(sim, participants, work, each, self.waiting, num_wanted)
             if became.updates and edge.rounds.learns:
                 received = edge.received(sim, self.server, model, became.updates, job)
                 model = edge.moved(sim, self.server, model, received, job.number)

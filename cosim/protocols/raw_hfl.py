@@ -18,7 +18,7 @@ round passes without anybody.
 Source: RawHFL paper, Sections III-A and V.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import attrs
@@ -37,7 +37,6 @@ from cosim.configuration import (
 )
 from cosim.devices.assignment import Assignment
 from cosim.devices.fleet import Clients
-from cosim.engine.rounds.edge_round import EdgeRound
 from cosim.learning.graph.combinations import accumulate, mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
@@ -146,9 +145,10 @@ class RawHfl(Protocol):
         for edge_round in range(self.num_edge_rounds):
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
             shares, model = planner.shares(edge, job), cloud.sent_down(model)
+            clients = Clients.of(cloud.fleet, [share.client for share in shares])
+            work, each = self.work(cloud, edge, shares, model, load, job), self.each(shares, load)
             num_wanted = planner.num_wanted(edge)
-            asked = self.asked(cloud, edge, shares, model, load, job, num_wanted)
-            became = yield from edge.play(sim, asked)
+            became = yield from edge.play(sim, clients, work, each, self.waiting, num_wanted)
             coefficients = []
             for share, counts in zip(shares, became.counts.tolist(), strict=True):
                 if counts:
@@ -160,7 +160,7 @@ class RawHfl(Protocol):
         yield from edge.send(sim, load.model.bits)
         return model
 
-    def asked(
+    def work(
         self,
         cloud: Cloud,
         edge: EdgeServer,
@@ -168,27 +168,24 @@ class RawHfl(Protocol):
         model: PendingModel,
         load: Load,
         job: Job,
-        num_wanted: int,
-    ) -> EdgeRound:
-        """What the clients that are selected do in an edge round."""
+    ) -> Assignment:
+        """What all clients do that are selected for an edge round."""
         num_steps = {share.client.name: share.num_steps for share in shares}
-        batch_size, limits = self.local_round.batch_size, self.policy.keeps_limits
-        return EdgeRound(
-            clients=Clients.of(cloud.fleet, [share.client for share in shares]),
-            work=Assignment(
-                route=edge.route,
-                job=job,
-                request=cloud.request(model, num_steps.__getitem__, self.local_round),
-                cycles=0.0,
-                download=load.download,
-                payload=load.upload,
-            ),
-            each={
-                "cycles": [load.cycles(share.client, share.num_steps, batch_size) for share in shares],
-                "frequency_hz": [share.frequency_hz for share in shares],
-                "tx_power_w": [share.tx_power_w for share in shares],
-                "energy_budget_j": [share.energy_budget_j if limits else None for share in shares],
-            },
-            waiting=self.waiting,
-            num_wanted=num_wanted,
+        return Assignment(
+            route=edge.route,
+            job=job,
+            request=cloud.request(model, num_steps.__getitem__, self.local_round),
+            cycles=0.0,
+            download=load.download,
+            payload=load.upload,
         )
+
+    def each(self, shares: Sequence[Share], load: Load) -> Mapping[str, Sequence[float | None]]:
+        """What differs from client to client."""
+        batch_size, limits = self.local_round.batch_size, self.policy.keeps_limits
+        return {
+            "cycles": [load.cycles(share.client, share.num_steps, batch_size) for share in shares],
+            "frequency_hz": [share.frequency_hz for share in shares],
+            "tx_power_w": [share.tx_power_w for share in shares],
+            "energy_budget_j": [share.energy_budget_j if limits else None for share in shares],
+        }

@@ -52,7 +52,7 @@ class Trainers(Port, ABC):
 
     @property
     def plays_common_rounds(self) -> bool:
-        """Whether edge rounds are `EdgeServer.common_round`, which may be played on arrays."""
+        """Whether participants of edge rounds differ in cycles only, which may be played on arrays."""
         return False
 
     @property

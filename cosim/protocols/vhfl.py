@@ -20,14 +20,13 @@ the server's computing takes no time. Encryption and privacy are not modelled.
 Source: Wan et al., "How global observation works in federated learning", Sections II-C and IV.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.assignment import Assignment
 from cosim.devices.fleet import Clients
-from cosim.engine.rounds.edge_round import EdgeRound
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.vertical import VerticalSgd
@@ -111,8 +110,8 @@ class Vhfl(Protocol):
         senders = server.participants(sim, self.num_senders)
         num_wanted = len(server.clients) if self.num_senders is None else self.num_senders
         job = Job.of_round(number, 0, 1)
-        asked = self.asked(cloud, server, senders, model, job, num_wanted)
-        became = yield from server.play(sim, asked)
+        work, each = self.work(cloud, server, senders, model, job), self.each(cloud, senders)
+        became = yield from server.play(sim, senders, work, each, self.waiting, num_wanted)
         return self.moved(model, became.updates)
 
     def moved(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
@@ -121,39 +120,30 @@ class Vhfl(Protocol):
             return model
         return mean(updates, weights=[len(update.samples) for update in updates])
 
-    def asked(
-        self,
-        cloud: Cloud,
-        server: EdgeServer,
-        senders: Clients,
-        model: PendingModel,
-        job: Job,
-        num_wanted: int,
-    ) -> EdgeRound:
-        """What the senders do in a global round."""
-        samples = [len(client.samples) for client in senders]
-        num_steps = [self.local.num_steps(num, self.num_local_epochs) for num in samples]
-        loads = [cloud.workload.of_clients_part(num) for num in samples]
-        steps_of = dict(zip(senders.names, num_steps, strict=True))
-        whole, batch_size = cloud.workload.of_clients_part(0), self.local.batch_size
-        return EdgeRound(
-            clients=senders,
-            work=Assignment(
-                route=server.route,
-                job=job,
-                request=cloud.request(model, steps_of.__getitem__, self.local),
-                cycles=0.0,
-                download=whole.download,
-                payload=whole.upload,
-            ),
-            each={
-                "cycles": [
-                    load.cycles(client, steps, batch_size)
-                    for client, load, steps in zip(senders, loads, num_steps, strict=True)
-                ],
-                "download": [load.download for load in loads],
-                "payload": [load.upload for load in loads],
-            },
-            waiting=self.waiting,
-            num_wanted=num_wanted,
+    def work(
+        self, cloud: Cloud, server: EdgeServer, senders: Clients, model: PendingModel, job: Job
+    ) -> Assignment:
+        """What all senders do in a global round."""
+        num_steps = dict(zip(senders.names, self._num_steps(senders), strict=True))
+        load = cloud.workload.of_clients_part(0)
+        return Assignment(
+            route=server.route,
+            job=job,
+            request=cloud.request(model, num_steps.__getitem__, self.local),
+            cycles=0.0,
+            download=load.download,
+            payload=load.upload,
         )
+
+    def each(self, cloud: Cloud, senders: Clients) -> Mapping[str, Sequence[Any]]:
+        """What differs by a client's number of samples."""
+        loads = [cloud.workload.of_clients_part(len(client.samples)) for client in senders]
+        work = zip(senders, loads, self._num_steps(senders), strict=True)
+        return {
+            "cycles": [load.cycles(client, steps, self.local.batch_size) for client, load, steps in work],
+            "download": [load.download for load in loads],
+            "payload": [load.upload for load in loads],
+        }
+
+    def _num_steps(self, clients: Clients) -> list[int]:
+        return [self.local.num_steps(len(client.samples), self.num_local_epochs) for client in clients]

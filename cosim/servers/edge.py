@@ -1,10 +1,12 @@
 """Edge server: lets the participants of its cell play a round and keeps what arrives in time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import attrs
+from numpy.typing import NDArray
 
-from cosim.devices.assignment import Route
+from cosim.devices.assignment import Assignment, Route
 from cosim.devices.fleet import Clients
 from cosim.engine.rounds.edge_round import EdgeRound
 from cosim.engine.rounds.round_clock import RoundClock
@@ -17,6 +19,7 @@ from cosim.names import by_number
 from cosim.records import Round
 from cosim.servers.past_round import PastRound
 from cosim.servers.server import Server
+from cosim.servers.waiting import Waiting
 from cosim.simulation import Process, Simulation
 from cosim.topology.topology import Topology
 
@@ -59,8 +62,25 @@ class EdgeServer(Server):
         rng = sim.stream(self.name, "participants")
         return present.some(rng.choice(len(present), size=num_participants, replace=False))
 
-    def play(self, sim: Simulation, asked: EdgeRound) -> Process:
-        """Play an edge round that begins now; returns what `Became` of its participants."""
+    def play(
+        self,
+        sim: Simulation,
+        clients: Clients,
+        work: Assignment,
+        each: Mapping[str, Sequence[Any] | NDArray[Any]],
+        waiting: Waiting,
+        num_wanted: int | None = None,
+    ) -> Process:
+        """Play an edge round that begins now; returns what `Became` of its participants.
+
+        Args:
+            clients: They, possibly none.
+            work: What each of them does, but for what differs.
+            each: Field of `Assignment` -> its value for each, where they differ.
+            waiting: How long the server waits for them.
+            num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
+        """
+        asked = EdgeRound(clients=clients, work=work, each=each, waiting=waiting, num_wanted=num_wanted)
         start_s, num_present, num = sim.now_s, len(self.clients.present), len(asked.clients)
         with sim.recorder.open_round(start_s):
             became = yield from self.rounds.play(sim, self, asked)

@@ -25,6 +25,7 @@ from cosim.learning.graph.pending import PendingUpdate
 from cosim.links.link import Job, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Uploads
+from cosim.links.way import Way
 from cosim.records import DOWN, UP
 from cosim.rows.round_rows import Cut, RoundOf, RoundRows
 from cosim.rows.round_tally import RoundTally
