@@ -410,9 +410,9 @@ def test_clients_train_on_what_was_asked_by_then():
     seen = []
     original = type(cloud.edges[0].clients[0]).train
 
-    def watched(self, sim, work):
+    def watched(self, sim, *given):
         seen.append((sim.now_s, len(self.samples)))
-        return (yield from original(self, sim, work))
+        return (yield from original(self, sim, *given))
 
     type(cloud.edges[0].clients[0]).train = watched
     try:
