@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 from numpy.typing import NDArray
 
 from cosim.devices.assignment import Assignment, Route
