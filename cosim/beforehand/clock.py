@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from cosim.beforehand.needs import ClockKind, RecordsKind, clock_by_size
-from cosim.configuration import ConfigurationError, Port, form_of, passed_over
+from cosim.configuration import ConfigurationError, form_of
 from cosim.devices.assignment import Route
 from cosim.devices.fleet import Clients
-from cosim.links.link import ByEvents
 from cosim.system import System
 
 
@@ -73,26 +72,20 @@ def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]]) -> str
     if form_of(waiting) == "events":
         return f"{type(waiting).__name__}, the rule of waiting,"
     for (_, uplink, downlink), _ in cells:
-        if downlink is not None and downlink.needs_events is not None:
-            return _named(system, "downlink", downlink.needs_events)
+        if downlink is not None and (field := downlink.link.by_events) is not None:
+            return _named(system, "downlink", field)
         waits = downlink is not None and receives_first and not downlink.link.ends_together
         if waits and fleet.devices.takes_power_at_rest:
             return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
-        if uplink.needs_events is not None:
-            return _named(system, "uplink", uplink.needs_events)
-        if waiting.upload_s is not None and not uplink.stand_alone:
+        if (field := uplink.link.by_events) is not None:
+            return _named(system, "uplink", field)
+        if waiting.upload_s is not None and not uplink.link.stands_alone:
             return f"System.uplink = {type(system.uplink).__name__}, where uploads are given up,"
     return None
 
 
-def _named(system: System, way: str, why: ByEvents) -> str:
-    """The uplink or the downlink of a system, or a field of it, and the method because of which."""
+def _named(system: System, way: str, field: str) -> str:
+    """The uplink or the downlink of a system, or a field of it where there is one of that name."""
     part = getattr(system, way)
-    if why.field is None or not hasattr(part, why.field):
-        return f"System.{way} = {_by_method(part, why.method)}"
-    own = getattr(part, why.field)
-    return f"System.{way}.{why.field} = {_by_method(own, why.method or passed_over(own))}"
-
-
-def _by_method(part: Port, method: str | None) -> str:
-    return type(part).__name__ + ("" if method is None else f" ({method})")
+    own = getattr(part, field, part) if field else part
+    return f"System.{way}{'' if own is part else f'.{field}'} = {type(own).__name__}"

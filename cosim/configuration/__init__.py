@@ -32,7 +32,7 @@ from cosim.configuration.kinds import (
     name_of,
 )
 from cosim.configuration.paths import KIND, check_closed, ends_of, full_path, open_in, paths_of
-from cosim.configuration.port import Port, apart, check_fit, overrides, parts_of, passed_over
+from cosim.configuration.port import Port, apart, check_fit, parts_of
 from cosim.configuration.rules import (
     ConfigurationError,
     at_least,
@@ -46,10 +46,8 @@ from cosim.configuration.rules import (
     positive,
     refuse,
 )
-from cosim.configuration.shortcuts import HELPERS, Shortcuts, own_methods, stand_for
 
 __all__ = [
-    "HELPERS",
     "KIND",
     "Ask",
     "Claims",
@@ -57,7 +55,6 @@ __all__ = [
     "Forms",
     "Lack",
     "Port",
-    "Shortcuts",
     "Word",
     "apart",
     "at_least",
@@ -96,16 +93,12 @@ __all__ = [
     "one_or_range",
     "open_in",
     "options_of",
-    "overrides",
     "own_function",
-    "own_methods",
     "parts_of",
-    "passed_over",
     "paths_of",
     "positive",
     "refuse",
     "said_of",
-    "stand_for",
     "takes",
     "takes_number",
     "to_dict",

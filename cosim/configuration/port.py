@@ -6,7 +6,6 @@ ours and others alike. The engine asks ports and names no kind.
 
 from collections.abc import Iterator
 from copy import copy
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import attrs
@@ -16,11 +15,10 @@ from cosim.configuration.claims import Claims
 from cosim.configuration.fields import configuration
 from cosim.configuration.forms import Forms
 from cosim.configuration.kinds import is_configuration
-from cosim.configuration.shortcuts import Shortcuts
 
 
 @configuration
-class Port(Claims, Shortcuts, Forms):
+class Port(Claims, Forms):
     """Base of the ports.
 
     Attributes:
@@ -118,26 +116,3 @@ def _own(value: Any, seen: set[int]) -> Any:
                 seen.add(id(own))
             object.__setattr__(own, name, other)
     return own
-
-
-def passed_over(*things: Any) -> str | None:
-    """The first method, as Class.method, that is asked in place of a shortcut of things or of their parts."""
-    for thing in things:
-        for one in (thing, *(parts_of(thing) if is_configuration(type(thing)) else ())):
-            if isinstance(one, Shortcuts) and one.passed_over:
-                return next(iter(one.passed_over.values()))
-    return None
-
-
-def overrides(part: object, new: str, old: str) -> bool:
-    """Whether a part's method may stand in for another: the other is not the more derived one's.
-
-    So a subclass that plays by a method of its own is not played by what its base has written for arrays.
-    """
-    return _stands_in(type(part), new, old)
-
-
-@lru_cache(maxsize=1024)
-def _stands_in(kind: type, new: str, old: str) -> bool:
-    owners = [next(n for n, cls in enumerate(kind.__mro__) if name in vars(cls)) for name in (new, old)]
-    return owners[0] <= owners[1]

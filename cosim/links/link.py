@@ -85,18 +85,6 @@ class Cell(NamedTuple):
     tx_power_w: NDArray[np.float64]
 
 
-class ByEvents(NamedTuple):
-    """Why a link is played by events.
-
-    Attributes:
-        field: The field of its part that has no arrays; None: the part as a whole.
-        method: The method, as Class.method, for which arrays do not stand; None: there are none.
-    """
-
-    field: str | None
-    method: str | None
-
-
 class KnownLink(ABC):
     """What is known of a cell's link at an instant, before anything is sent.
 
@@ -169,6 +157,19 @@ class CellLink(Forms):
     ends_together: ClassVar[bool] = False
 
     @property
+    def by_events(self) -> str | None:
+        """The field of its part because of which the system is played by events; empty: the part itself.
+
+        None: it is played on arrays, too.
+        """
+        return "" if self.form == "events" else None
+
+    @property
+    def stands_alone(self) -> bool:
+        """True if an upload that is closed changes no other, so that each may be given up."""
+        return True
+
+    @property
     def known(self) -> KnownLink | None:
         """What is known of it beforehand; None: nothing."""
         return None
@@ -229,10 +230,6 @@ class CellLink(Forms):
             tx_power_w: Transmit power of each, shape (participants,); None: the highest, or they receive.
         """
         return None
-
-    def by_events(self) -> ByEvents:
-        """Why `uploads` knows no arrays."""
-        return ByEvents(None, None)
 
     def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         """Begin an upload at this instant.

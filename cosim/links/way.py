@@ -3,13 +3,12 @@
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.draws import Numbers
-from cosim.links.link import ByEvents, Cell, CellLink, Job, Places
+from cosim.links.link import Cell, CellLink, Job, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload, Uploads
 from cosim.simulation import Simulation
@@ -22,23 +21,13 @@ class Way(ABC):
         link: The cell's, in one direction.
         cell: Its clients.
         tx_power_w: Their transmit powers, shape (clients,); None: they receive.
-
-    Attributes:
-        stand_alone: True if an upload that is closed changes no other, so that each may be given up.
     """
-
-    stand_alone: ClassVar[bool] = True
 
     def __init__(
         self, sim: Simulation, link: CellLink, cell: Cell, tx_power_w: NDArray[np.float64] | None
     ) -> None:
         self.link = link
         self._sim, self._clients, self._tx_power_w = sim, cell.clients, tx_power_w
-
-    @property
-    def needs_events(self) -> ByEvents | None:
-        """Why it is played by events; None: it is played on arrays, too."""
-        return None
 
     def begin_round(self, num_clients: int, ends_s: float = math.inf, places: Places | None = None) -> None:
         """Begin an edge round of so many clients now, which ends by then.

@@ -23,7 +23,7 @@ from cosim.configuration import (
     refuse,
 )
 from cosim.draws import Numbers
-from cosim.links.link import ByEvents, Cell, CellLink, Job, KnownLink, Link, Places
+from cosim.links.link import Cell, CellLink, Job, KnownLink, Link, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload, Uploads
 from cosim.radio.channel import Channel, bps_per_hz, no_snr
@@ -136,6 +136,18 @@ class RadioLink(CellLink, KnownLink):
         )
 
     @property
+    def by_events(self) -> str | None:
+        """Because of its band, or of channels that change while uploads last."""
+        if not self._fading.follows_jobs:
+            return "fading"
+        return "sharing" if self._band.form == "events" else None
+
+    @property
+    def stands_alone(self) -> bool:
+        """Where each has a bandwidth of its own."""
+        return self._band.form == "steady"
+
+    @property
     def known(self) -> KnownLink | None:
         """The link without the errors of its gains; None: its band does not say beforehand."""
         return self if self._band.is_known else None
@@ -220,10 +232,6 @@ class RadioLink(CellLink, KnownLink):
 
         senders = partial(OfRound, payload.bits, rates_bps, is_flat=self._mean_snr.form == "flat")
         return self._way.uploads(begins_s, payload, SendersOfRound(rates_bps, senders))
-
-    def by_events(self) -> ByEvents:
-        """Because of what it is made of."""
-        return ByEvents("sharing" if self._fading.follows_jobs else "fading", None)
 
     def snrs(self, places: Places, job: Job) -> NDArray[np.float64]:
         """SNR of some clients in the whole band, as it is known, shape (clients,)."""

@@ -113,19 +113,13 @@ class Asked:
         return noting
 
     def check(self) -> None:
-        """Check that all have been asked, unless a shortcut of the same class stands for a method.
+        """Check that all have been asked.
 
         Raises:
             BrokenLaw: The first that has not.
         """
         for (owner, name), kind in self._methods.items():
-            shortcuts = [
-                short
-                for cls in owner.__mro__
-                for short, of in vars(cls).get("shortcuts", {}).items()
-                if name in of
-            ]
-            if (owner, name) not in self._asked and not any(short in vars(owner) for short in shortcuts):
+            if (owner, name) not in self._asked:
                 where = f"{kind}.{name} is never asked in the runs of a small system with the part"
                 raise broken("asked", where, "another method or another part that does not ask it")
 

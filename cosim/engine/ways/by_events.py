@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.links.link import ByEvents, Job, Places
+from cosim.links.link import Job, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
 from cosim.links.way import Way
@@ -11,10 +11,6 @@ from cosim.links.way import Way
 
 class EventsWay(Way):
     """Each upload as its link begins it."""
-
-    @property
-    def needs_events(self) -> ByEvents:
-        return ByEvents(None, None)
 
     def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         return self.link.open(client, payload, job, tx_power_w)
