@@ -60,6 +60,8 @@ class Band(Forms):
         Args:
             rates_bps: Bandwidth -> rate of each in it, shape (clients,).
         """
+        if self.form == "together":
+            return self.airtime_s(payload)
         with np.errstate(divide="ignore"):
             return payload.bits / rates_bps(self.share_hz(num_clients))
 

@@ -21,9 +21,6 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 from weakref import WeakSet
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cosim.configuration import configuration, field, positive
 from cosim.links.payload import Payload
 from cosim.radio.sharing.band import Band, Sharing, Vectors
@@ -100,12 +97,6 @@ class BandOfSums(Band):
     def airtime_s(self, payload: Payload) -> float:
         """A symbol for each value, whatever the channels (eq. 37)."""
         return payload.num_values / self._settings.symbols_per_s
-
-    def upload_s(
-        self, rates_bps: Callable[[float], NDArray[np.float64]], payload: Payload, num_clients: int
-    ) -> float:
-        """How long the sum lasts."""
-        return self.airtime_s(payload)
 
     def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float]:
         """Noise of the beam that hears those who have sent best."""

@@ -39,9 +39,6 @@ class LongSums(Band):
     def airtime_s(self, payload):
         return payload.bits / 1e5
 
-    def upload_s(self, channel, payload, block, num_clients):
-        return self.airtime_s(payload)
-
 
 class InTurn(Band):
     """One client after the other, at 100 kbit/s."""
@@ -51,7 +48,7 @@ class InTurn(Band):
     def share_hz(self, num_clients):
         return 1e5
 
-    def upload_s(self, channel, payload, block, num_clients):
+    def upload_s(self, rates_bps, payload, num_clients):
         return payload.bits / 1e5
 
     def machine(self, senders):
