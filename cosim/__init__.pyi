@@ -71,6 +71,7 @@ from cosim.learning.server_updates.adaptive_updates import FedAdagrad, FedAdam, 
 from cosim.learning.server_updates.fed_nova import FedNova
 from cosim.learning.server_updates.means import Mean, MeanBySamples
 from cosim.learning.server_updates.server_update import ServerUpdate
+from cosim.learning.server_updates.step_from_mean import StepFromMean
 from cosim.learning.tasks.classification import Classification
 from cosim.learning.tasks.metric import Answers, Metric
 from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1, PersonalAccuracy
@@ -344,6 +345,7 @@ __all__ = [
     "StationaryStart",
     "SteadyUpload",
     "StepDecay",
+    "StepFromMean",
     "StepsInTime",
     "SubmodelSizes",
     "Synthetic",

@@ -21,7 +21,6 @@ from torch import nn
 
 import cosim
 from cosim.configuration import configuration, field, positive
-from cosim.learning.graph.combinations import mean
 from cosim.radio.sharing.band import Band
 from cosim.radio.sharing.shares import FixedBand
 from cosim.testing import (
@@ -541,14 +540,7 @@ class Shrunk(TrainMixin, cosim.LocalTraining):
     pass
 
 
-@configuration
-class NovaByNumber(cosim.FedNova):
-    def weights(self, updates):
-        return [1.0 + number for number in range(len(updates))]
-
-
-@configuration
-class AdamByNumber(cosim.FedAdam):
+class ByNumber(cosim.ServerUpdate):
     def weights(self, updates):
         return [1.0 + number for number in range(len(updates))]
 
@@ -568,8 +560,14 @@ OVERRIDDEN = {
         trained_with(local=Shrunk(batch_size=10)),
         trained_with(local=cosim.Sgd(batch_size=10)),
     ),
-    "weights of FedNova": (trained_with(server=NovaByNumber()), trained_with(server=cosim.FedNova())),
-    "weights of FedAdam": (trained_with(server=AdamByNumber()), trained_with(server=cosim.FedAdam())),
+    "weights of FedNova": (
+        trained_with(server=cosim.FedNova(weighted=ByNumber())),
+        trained_with(server=cosim.FedNova()),
+    ),
+    "weights of FedAdam": (
+        trained_with(server=cosim.FedAdam(mean=ByNumber())),
+        trained_with(server=cosim.FedAdam()),
+    ),
 }
 
 
@@ -582,15 +580,15 @@ def test_a_mixin_keeps_the_laws():
     check_system(OVERRIDDEN["loss of a mixin"][0])
 
 
-@configuration
-class Deaf(cosim.ServerUpdate):
-    """Its mean asks no weights."""
+class Deaf(cosim.StepFromMean):
+    """Its step goes on from another mean than the one that it has."""
 
-    def weights(self, updates):
-        return [1.0 + number for number in range(len(updates))]
+    @property
+    def averaging(self):
+        return cosim.Mean()
 
-    def mean_of(self, model, updates):
-        return mean(updates)
+    def step(self, server):
+        server.model.update(server.mean)
 
 
 class Chosen(cosim.SomeClients):
@@ -609,7 +607,7 @@ class WithoutAsking(cosim.EdgeTraining):
 
 TRAINING_OF_ITS_OWN = WithoutAsking(local=cosim.Sgd(batch_size=10), selection=Chosen(num_participants=1))
 NEVER_ASKED = {
-    "Deaf.weights": in_training(server=Deaf()),
+    "ByNumber.weights": in_training(server=Deaf(mean=ByNumber())),
     "Chosen.participants": lambda: check_protocol(cosim.HFedAvg(training=TRAINING_OF_ITS_OWN)),
 }
 

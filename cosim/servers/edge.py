@@ -138,7 +138,7 @@ class EdgeServer(Server):
         places = Clients(self.clients.fleet, senders).places_in(self.clients)
         deviation = self.route.uplink.link.deviation_of_mean(places, job)
         if deviation is None:
-            return in_round(rule, model.round).mean_of(model, updates)
+            return in_round(rule, model.round).averaging.mean_of(model, updates)
         rate = updates[0].training.learning_rate
         key = sim.key(self.name, "receiver noise", job.number)
         return noisy_mean(updates, lambda: rate * deviation(), key)

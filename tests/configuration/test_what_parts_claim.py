@@ -80,7 +80,7 @@ def test_every_claim_of_ours_is_void_below_a_mixin():
         getattr(cosim, name)
     found = dict.fromkeys(claims_of(Claims))
     assert {claim for _, claim, _ in found} == {
-        *("num_gradients", "takes_no_answers", "relative_variance", "weighs_equally", "outline"),
+        *("num_gradients", "takes_no_answers", "relative_variance", "outline"),
         *("most_rounds", "most_versions", "jobs_per_round", "num_jobs", "plays_common_rounds"),
     }
     for cls, claim, method in found:

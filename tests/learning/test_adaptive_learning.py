@@ -50,7 +50,7 @@ def errors(of: Learner, seeds, rate: float, server: ServerUpdate) -> np.ndarray:
                 )
                 for client, samples in enumerate(held)
             ]
-            model, state = server.moved(model, server.mean_of(model, updates), state, round_)
+            model, state = server.moved(model, server.averaging.mean_of(model, updates), state, round_)
         ends.append(model)
     of.compute(*ends)
     return np.array([of.evaluate(model)["test_mse"] for model in ends])

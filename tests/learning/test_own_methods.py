@@ -115,23 +115,24 @@ class OnlyTheFirst:
         return [1.0] + [0.0] * (len(updates) - 1)
 
 
-class FirstNova(OnlyTheFirst, cosim.FedNova):
+class First(OnlyTheFirst, ServerUpdate):
     """Weighs the first."""
 
 
-class FirstAdam(OnlyTheFirst, cosim.FedAdam):
-    """Weighs the first."""
-
-
-class FirstMomentum(OnlyTheFirst, cosim.FedAvgM):
-    """Weighs the first."""
-
-
-@pytest.mark.parametrize("rule", [FirstNova(), FirstAdam(), FirstMomentum()])
-def test_weights_below_a_mean_are_asked(rule):
+@pytest.mark.parametrize(
+    "rule",
+    [
+        First(),
+        *(cosim.FedNova(weighted=First()), cosim.FedAdam(mean=First()), cosim.FedAvgM(mean=First())),
+        cosim.FedAdam(mean=cosim.FedNova(weighted=First())),
+    ],
+    ids=str,
+)
+def test_weights_are_asked_in_every_rule_that_has_them(rule):
     learner = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
     asked = updates(learner, Sgd(batch_size=3))
-    first, found = learner.weights(mean(asked[:1])), learner.weights(rule.mean_of(asked[0].start, asked))
+    found = learner.weights(rule.averaging.mean_of(asked[0].start, asked))
+    first = learner.weights(mean(asked[:1]))
     for name in first:
         np.testing.assert_allclose(found[name], first[name], rtol=0.0, atol=1e-7)
     assert not rule.weighs_equally
@@ -142,10 +143,6 @@ class Halves(cosim.RandomK):
 
     def arrived(self, change_D, generator):
         return 0.5 * change_D
-
-
-class FirstVote(OnlyTheFirst, cosim.MajorityVote):
-    """Weighs votes."""
 
 
 def trained(**parts) -> cosim.HFedAvg:
@@ -160,12 +157,8 @@ def trained(**parts) -> cosim.HFedAvg:
             r"ErrorFeedback\.codec = .*Halves.*: what arrives is Halves\.arrived's",
         ),
         (
-            lambda: small(codec=cosim.Signs(), protocol=trained(server=FirstVote())),
-            r"FirstVote: MajorityVote counts votes and weighs none",
-        ),
-        (
-            lambda: small(protocol=trained(server=FirstAdam(mean=cosim.FedNova()))),
-            r"FirstAdam\.mean = .*FedNova.*: averages in its own way and would not ask FirstAdam\.weights",
+            lambda: small(protocol=trained(server=cosim.FedAdam(mean=cosim.FedAvgM()))),
+            r"FedAdam\.mean = .*FedAvgM.*: has a step of its own",
         ),
         (
             lambda: type("Hot", (cosim.Device,), {"idle_w": 100.0}),
@@ -200,6 +193,9 @@ class Stepped:
     [
         ((Stepped, Given), r"moved \(Given\.moved\)"),
         ((Stepped, cosim.MajorityVote), r"step \(Stepped\.step\)"),
+        ((OnlyTheFirst, cosim.MajorityVote), r"weights \(OnlyTheFirst\.weights\)"),
+        ((OnlyTheFirst, cosim.FedNova), r"weights \(OnlyTheFirst\.weights\) and own_mean"),
+        ((OnlyTheFirst, cosim.FedAdam), r"weights \(OnlyTheFirst\.weights\) and step"),
         (
             (type("Row", (), {"arrived": None}), cosim.Signs),
             r"signs \(Signs\.step\) and row \(Row\.arrived\)",

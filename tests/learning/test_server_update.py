@@ -18,6 +18,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.server_updates.means import Mean, MeanBySamples
 from cosim.learning.server_updates.server_update import ServerUpdate
+from cosim.learning.server_updates.step_from_mean import StepFromMean
 from cosim.testing import small_system
 
 DATA = loaded(Synthetic())
@@ -42,9 +43,11 @@ class ServerMomentum(ServerUpdate):
 
 
 @configuration
-class Noisy(MeanBySamples):
+class Noisy(StepFromMean):
     """Weights and a step, without state."""
 
+    keeps_state = False
+    mean: ServerUpdate = MeanBySamples()
     deviation: float = field(not_negative, default=0.01)
 
     def step(self, server):

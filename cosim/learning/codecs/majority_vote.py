@@ -15,7 +15,7 @@ Source: Bernstein et al., "signSGD", ICML 2018, arXiv 1802.04434, Algorithm 3.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cosim.configuration import ConfigurationError, configuration, gives, refuse
+from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.server_updates.server_update import ServerUpdate
@@ -29,21 +29,11 @@ class MajorityVote(ServerUpdate):
     """A step for every value, where most updates point."""
 
     def fit(self, system: Any) -> None:
-        """Refuse updates that are more than signs, and methods that no vote asks."""
-        if gives(self, "weights", "mean_of"):
-            raise ConfigurationError(
-                f"{type(self).__name__}: MajorityVote counts votes and weighs none. Usual fix: a class below "
-                "ServerUpdate."
-            )
+        """Refuse updates that are more than signs."""
         if system.codec.step is None:
             kind = type(system.codec).__name__
             rule = f"{kind} sends more than signs, and MajorityVote counts signs"
             raise refuse("System", "codec", kind, rule, "Signs, or server = Mean")
-
-    @property
-    def weighs_equally(self) -> bool:
-        """Nothing is weighed, and a mean is not enough."""
-        return False
 
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int

@@ -21,68 +21,18 @@ Hsu, Qi, Brown, "Measuring the effects of non-identical data distribution for fe
 classification", 2019 (arXiv 1909.06335), Section 4.3.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from typing import TYPE_CHECKING
 
-from cosim.configuration import below, configuration, field, gives, not_negative, positive, refuse
-from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.configuration import below, configuration, field, not_negative, positive
 from cosim.learning.schedules.schedule import Rate
-from cosim.learning.server_updates.means import Mean
-from cosim.learning.server_updates.server_update import ServerUpdate, ServerView
+from cosim.learning.server_updates.server_update import ServerView
+from cosim.learning.server_updates.step_from_mean import StepFromMean
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from cosim.learning.network.weights import Weights
-
-
-@configuration
-class StepFromMean(ServerUpdate, ABC):
-    """Base of the rules that go on from a mean.
-
-    Attributes:
-        mean: What the updates come to: Mean, MeanBySamples, FedNova, ...
-    """
-
-    keeps_state = True
-
-    mean: ServerUpdate = Mean()
-
-    def fit(self, system: Any) -> None:
-        """Refuse two steps, one after the other, and weights that a mean would not ask."""
-        kind = type(self.mean)
-        if self.mean.form != "mean":
-            raise refuse(type(self), "mean", kind.__name__, "has a step of its own", "Mean or MeanBySamples")
-        if gives(self, "weights", below=StepFromMean) and not self._is_weighted:
-            rule = f"averages in its own way and would not ask {type(self).__name__}.weights"
-            raise refuse(
-                type(self), "mean", kind.__name__, rule, "Mean, or the weights in a class of that mean"
-            )
-
-    @property
-    def _is_weighted(self) -> bool:
-        """Whether the mean is that of weights and no more."""
-        return not gives(self.mean, "mean_of")
-
-    @property
-    def weighs_equally(self) -> bool:
-        """As the mean."""
-        return self.mean.weighs_equally
-
-    def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float] | None:
-        """As the mean."""
-        return self.mean.weights(updates)
-
-    def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
-        """As the mean, by the weights of this rule."""
-        if self._is_weighted:
-            return super().mean_of(model, updates)
-        return self.mean.mean_of(model, updates)
-
-    @abstractmethod
-    def step(self, server: ServerView) -> "Weights":
-        """A step; returns what is kept."""
 
 
 @configuration

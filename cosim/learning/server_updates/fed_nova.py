@@ -28,7 +28,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cosim.configuration import ConfigurationError, configuration, gives, parts_of, refuse
+from cosim.configuration import ConfigurationError, configuration, parts_of, refuse
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.local_training import LocalTraining
@@ -53,7 +53,7 @@ class FedNova(ServerUpdate):
 
     def fit(self, system: Any) -> None:
         """Refuse weights that are more than that, and steps of which nothing is known."""
-        if self.weighted.form != "mean" or gives(self.weighted, "mean_of"):
+        if self.weighted.form not in ("mean", "weights"):
             kind, rule = type(self.weighted), "is more than weights"
             raise refuse(type(self), "weighted", kind.__name__, rule, "Mean or MeanBySamples")
         if system.codec.step is not None:
@@ -65,13 +65,9 @@ class FedNova(ServerUpdate):
                 for rule in in_extreme_rounds(part, system):
                     _num_gradients(rule, 1)
 
-    def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float] | None:
-        """As `weighted` says."""
-        return self.weighted.weights(updates)
-
     def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
         """What all steps come to."""
-        weights = self.weights(updates)
+        weights = self.weighted.weights(updates)
         weights = [1.0] * len(updates) if weights is None else [float(weight) for weight in weights]
         numbers = [_num_gradients(update.training, update.num_steps) for update in updates]
         per_gradient = [weight / number for weight, number in zip(weights, numbers, strict=True)]

@@ -1,8 +1,8 @@
 """Server update: what a server makes of its model when updates have arrived.
 
-A rule says how much each update weighs in their mean, and may go on from there: one of your own has a method
-`step`, a plain torch function of the model and the mean (`ServerView`), whose model at the end is what comes
-out::
+A rule is a mean, by `weights` of the updates or a `mean_of` of its own, or it goes on from one: one of your
+own has a method `step`, a plain torch function of the model and the mean (`ServerView`), whose model at the
+end is what comes out::
 
     @configuration
     class ServerMomentum(ServerUpdate):
@@ -17,6 +17,8 @@ out::
                 server.model[name] += velocity[name]
             return velocity
 
+From another mean than the equal one go rules below `StepFromMean`, which have a field for it.
+
 A rule with `keeps_state = True` in its class gets what it returned last as `server.state`, empty at first; it
 is in the checkpoint, as what clients keep. A round in which nothing arrives has no step.
 
@@ -30,7 +32,7 @@ equal weights.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from cosim.configuration import Port, configuration, gives, one_of, said_of
+from cosim.configuration import Port, configuration, one_of
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.server_updates.stepped import stepped
@@ -50,8 +52,7 @@ class ServerUpdate(Port):
         keeps_state: Whether what `step` returns is kept for the server's next one; a class says so.
     """
 
-    forms = one_of(mean=(), step=("step",), moved=("moved",))
-    claims = said_of(weighs_equally=("weights", "mean_of"))
+    forms = one_of(mean=(), weights=("weights",), own_mean=("mean_of",), step=("step",), moved=("moved",))
     keeps_state: ClassVar[bool] = False
 
     def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float] | None:
@@ -71,9 +72,14 @@ class ServerUpdate(Port):
         raise NotImplementedError
 
     @property
+    def averaging(self) -> "ServerUpdate":
+        """The rule of the mean from which this one goes on: itself, or a part of it."""
+        return self
+
+    @property
     def weighs_equally(self) -> bool:
         """Whether all updates weigh the same, whatever they are, so that their mean is enough."""
-        return not gives(self, "weights", "mean_of")
+        return self.averaging.form in ("mean", "step")
 
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
@@ -86,7 +92,7 @@ class ServerUpdate(Port):
             state: What it has kept; None: nothing.
             key: Determines what a step draws, 0 to 2**64 - 1.
         """
-        return (mean, None) if self.form == "mean" else stepped(self, model, mean, state, key)
+        return stepped(self, model, mean, state, key) if self.form == "step" else (mean, None)
 
 
 class ServerView(Protocol):
