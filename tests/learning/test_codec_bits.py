@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import cosim
+from cosim.learning.codecs.coding import row_of
 from cosim.learning.codecs.sparse import drawn_places
 
 SHARE = cosim.KeptShare(share=0.1)
@@ -30,7 +31,7 @@ def generator(seed: int = 1) -> torch.Generator:
 
 def arrived(codec: cosim.FlatCodec, change: np.ndarray, seed: int = 1) -> np.ndarray:
     """What arrives of a row of values."""
-    return codec.arrived(torch.tensor(change, dtype=torch.float32), generator(seed)).numpy()
+    return row_of(codec, torch.tensor(change, dtype=torch.float32), generator(seed)).numpy()
 
 
 def of_floats(values, form: str = ">f") -> str:

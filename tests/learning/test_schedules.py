@@ -366,6 +366,9 @@ class OwnRate(cosim.LocalTraining):
 
     learning_rate: float = 0.1
 
+    def train(self, client):
+        """Nothing."""
+
 
 @pytest.mark.parametrize(
     ("rate", "message"),
