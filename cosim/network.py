@@ -133,7 +133,9 @@ def _fleet(system: System, sim: Simulation, data: Callable[[], Dataset]) -> Flee
     distance_m = np.asarray(system.topology.distances_m(sim, names), dtype=float)
     _check_number(system.topology, "distances_m", "distances", distance_m.size, "clients", len(devices))
     there = _availabilities(sim, devices, charges)
-    return Fleet(devices, distance_m, lambda number: held()[number](), there)
+    asking = [*parts_of(system), *devices.parts]
+    history = sim.recorder.remember(len(devices)) if any(part.reads_history for part in asking) else None
+    return Fleet(devices, distance_m, lambda number: held()[number](), there, history)
 
 
 def _cells(system: System, sim: Simulation, fleet: Fleet) -> Sequence[tuple[Route, Clients]]:

@@ -24,10 +24,13 @@ class Port(Claims, Forms):
     Attributes:
         lacks: What a class lacks that other parts may ask for (`cosim.configuration.asks`).
         asks: What it asks of the other parts of a system.
+        reads_history: Whether it reads what has become of the jobs of clients (`cosim.rows.history`), which
+            is kept then; a class says so.
     """
 
     lacks: ClassVar[tuple[Lack, ...]] = ()
     asks: ClassVar[tuple[Ask, ...]] = ()
+    reads_history: ClassVar[bool] = False
 
     @classmethod
     def may_be(cls, field: str) -> bool:

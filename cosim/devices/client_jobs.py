@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from cosim.draws import Numbers
 from cosim.links.link import Job
+from cosim.rows.history import History, Past, unread
 
 if TYPE_CHECKING:
     from cosim.devices.device import DeviceArrays
@@ -25,6 +26,11 @@ class AllClients(Protocol):
     @property
     def distance_m(self) -> NDArray[np.float64]:
         """How far each is from its edge server."""
+        ...
+
+    @property
+    def history(self) -> History | None:
+        """What has become of the jobs of each; None: no part reads it."""
         ...
 
 
@@ -80,6 +86,13 @@ class ClientJobs:
     def distance_m(self) -> NDArray[np.float64]:
         """How far each is from its edge server."""
         return self._fleet.distance_m[self.which]
+
+    @property
+    def history(self) -> Past:
+        """What has become of the jobs of each before, where a class says `reads_history = True`."""
+        if self._fleet.history is None:
+            raise unread()
+        return self._fleet.history.of(self.which)
 
     def of_one(self: Own, place: int) -> Own:
         """Of one of these clients, with numbers in place of arrays."""

@@ -25,7 +25,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, refuse
+from cosim.configuration import ConfigurationError, Port, refuse
 from cosim.devices.battery import Battery
 from cosim.devices.power_control import PowerControl
 from cosim.devices.presence import Presence
@@ -170,6 +170,11 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
                 found = [(parts, None)]
             self._kinds[name] = found
         return found
+
+    @property
+    def parts(self) -> Sequence[Any]:
+        """All parts that any of them has, each once for its name."""
+        return [part for name in PARTS for part, _ in self.kinds_of(name) if isinstance(part, Port)]
 
     def are_plain(self, name: str) -> bool:
         """True if none has a part of a name."""

@@ -20,6 +20,7 @@ from cosim.draws import Numbers
 from cosim.learning.graph.pending import PendingState
 from cosim.links.link import Places
 from cosim.names import ClientNames
+from cosim.rows.history import History, Past, unread
 
 
 class Fleet:
@@ -30,6 +31,7 @@ class Fleet:
         distance_m: How far each is from its edge server, shape (clients,).
         samples_now: Gives the samples of a client at this instant, by its number.
         availabilities: Whether each is there; None: all always are.
+        history: What has become of the jobs of each; None: no part reads it.
 
     Attributes:
         names: Of all, by which they draw, too.
@@ -42,10 +44,12 @@ class Fleet:
         distance_m: NDArray[np.float64],
         samples_now: Callable[[int], NDArray[np.int64]],
         availabilities: Sequence[Availability] | None = None,
+        history: History | None = None,
     ) -> None:
         self.names, self.devices = Numbers.of(ClientNames(0, len(devices))), devices
         self.distance_m, self.availabilities = distance_m, availabilities
         self.states: dict[str, PendingState] = {}
+        self.history = history
         self._samples_now = samples_now
         self._made: dict[int, Client] = {}
 
@@ -121,6 +125,17 @@ class Clients(cell.Clients):
     def numbers(self) -> NDArray[np.int64]:
         order = self._order
         return np.arange(order.start, order.stop) if isinstance(order, range) else order
+
+    @property
+    def past(self) -> Past:
+        """What has become of their jobs.
+
+        Raises:
+            ConfigurationError: No part of the system says that it reads it.
+        """
+        if self.fleet.history is None:
+            raise unread()
+        return self.fleet.history.of(self.which)
 
     @property
     def first(self) -> int:

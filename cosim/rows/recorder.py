@@ -13,19 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.records import NO_JOB, Fate, Span, Transfer
+from cosim.rows.history import HeardRound, History
 from cosim.rows.kept_rows import KeptRows
 from cosim.rows.round_rows import RoundOf, RoundRows
 from cosim.rows.round_tally import RoundTally, tally_of_rest
+
+Told = RoundRows | RoundTally | HeardRound
+"""What the story of an edge round on arrays is told to."""
 
 Which = NDArray[np.int64] | slice
 """Numbers of clients, as an index."""
 
 
 class Recorder(KeptRows):
-    """What happens in one run."""
+    """What happens in one run.
+
+    Attributes:
+        history: What has become of the jobs of each client; None: no part reads it.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self.history: History | None = None
         self._cells: Mapping[str, Which] | None = None
 
     # How it records.
@@ -40,6 +49,11 @@ class Recorder(KeptRows):
         for node, charge in rest.charges.items():
             if not charge.is_there:
                 self.turned(node, False, 0.0)
+
+    def remember(self, num_clients: int) -> History:
+        """From now on keep what becomes of the jobs of each client."""
+        self.history = History(num_clients)
+        return self.history
 
     def sum_up(self, cells: Mapping[str, Which]) -> None:
         """From now on keep a tally of each edge round in place of rows of its clients.
@@ -81,6 +95,8 @@ class Recorder(KeptRows):
         if end_s > start_s:
             energy_j = power_w * (end_s - start_s)
             self.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))
+            if self.history is not None and job != NO_JOB:
+                self.history.spent(node, energy_j)
 
     def carried(self, transfer: Transfer) -> None:
         """An upload or download of a client has ended."""
@@ -89,6 +105,14 @@ class Recorder(KeptRows):
     def ended(self, fate: Fate) -> None:
         """A job of a client has ended."""
         self.fates.append(fate)
+        if self.history is not None:
+            self.history.ended(fate.client, fate.end_s - fate.start_s, fate.outcome)
+
+    def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
+        super().overrule(reasons)
+        if self.history is not None:
+            for (client, _), reason in reasons.items():
+                self.history.overruled(client, reason)
 
     def turned(self, node: str, is_there: bool, now_s: float) -> None:
         """The battery of a client is empty, or has charged."""
@@ -96,8 +120,12 @@ class Recorder(KeptRows):
 
     # The clients of an edge round on arrays.
 
-    def begin_round(self, of: RoundOf) -> RoundRows | RoundTally:
+    def begin_round(self, of: RoundOf) -> Told:
         """Let an edge round begin, whose clients end their rest; returns what its story is told to."""
+        told = self._told(of)
+        return told if self.history is None else HeardRound(told, self.history)
+
+    def _told(self, of: RoundOf) -> RoundRows | RoundTally:
         rested = None if self.rest is None else self.rest.begin_many(of.clients.which, of.start_s)
         if self._cells is not None:
             return RoundTally(of, {} if rested is None else self.rest.sums(rested))
@@ -110,8 +138,10 @@ class Recorder(KeptRows):
         if self.rest is not None:
             self.rest.end_many(which, ends_s)
 
-    def end_round(self, told: RoundRows | RoundTally, now_s: float) -> None:
+    def end_round(self, told: Told, now_s: float) -> None:
         """Keep an edge round whose story is told."""
+        if isinstance(told, HeardRound):
+            told = told.told
         if isinstance(told, RoundRows):
             self.many.add(told)
         else:

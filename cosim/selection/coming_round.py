@@ -18,6 +18,7 @@ from cosim.devices.cell import Client, Clients
 from cosim.learning.graph.pending import PendingModel
 from cosim.links.link import Job
 from cosim.links.payload import Payload
+from cosim.rows.history import Past
 from cosim.servers.past_round import PastRound
 
 
@@ -47,6 +48,16 @@ class ComingRound(Protocol):
     @property
     def last(self) -> PastRound | None:
         """What became of the server's last edge round; None: there was none."""
+        ...
+
+    def history(self, clients: Sequence[Client]) -> Past:
+        """What has become of the jobs of each client so far: energies, durations and outcomes.
+
+        A rule whose class says `reads_history = True` may ask for it.
+
+        Raises:
+            ConfigurationError: No class says so.
+        """
         ...
 
     def num_samples(self, clients: Sequence[Client]) -> NDArray[np.int64]:

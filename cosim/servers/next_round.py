@@ -14,6 +14,7 @@ from cosim.devices.fleet import Clients
 from cosim.learning.graph.pending import PendingModel
 from cosim.links.link import Job
 from cosim.links.payload import Payload
+from cosim.rows.history import Past
 from cosim.servers.edge import EdgeServer
 from cosim.servers.past_round import PastRound
 from cosim.simulation import Event, Process, Simulation
@@ -44,6 +45,9 @@ class NextRound:
     @property
     def last(self) -> PastRound | None:
         return self.edge.last_round
+
+    def history(self, clients: Sequence[Client]) -> Past:
+        return Clients.of(self.edge.clients.fleet, clients).past
 
     def num_samples(self, clients: Sequence[Client]) -> NDArray[np.int64]:
         return np.array([len(client.samples) for client in clients], dtype=np.int64)
