@@ -363,9 +363,12 @@ class StuckDown(own_parts.CableDownLink):
         return download
 
 
-class SuddenDown(own_parts.CableDownLink):
-    def open(self, client, payload, job, tx_power_w=None):
-        return None
+class SuddenDown(cosim.CellLink):
+    def __init__(self, sim, rate_bps):
+        pass
+
+    def rates_bps(self, sim, clients, job, tx_power_w):
+        return np.full(len(clients), np.inf)
 
 
 DOWNLOADS = {
