@@ -28,7 +28,7 @@ ENGINE = (
     *("running", "run_folder", "run_network", "run_options", "run_preparation", "run_writer", "network"),
     *("checkpoint", "engine"),
     *("servers.edge", "servers.cloud", "servers.server", "servers.workload", "servers.array_round"),
-    *("servers.played_rounds", "servers.rested", "servers.past_round", "servers.asynchronous.server"),
+    *("servers.played_rounds", "servers.rested", "servers.next_round", "servers.asynchronous.server"),
     *("servers.asynchronous.flights", "servers.asynchronous.inbox"),
     *("devices.client", "devices.fleet", "devices.rest", "devices.charge", "devices.availability"),
     *("learning.learner", "learning.nothing_learned", "learning.resolver", "learning.evaluator"),

@@ -1,19 +1,17 @@
 """Assignment: what a client is asked to do in one job, and the way of its bits."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 
 from cosim.configuration import ConfigurationError
+from cosim.devices.cell import Client
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.links.link import Job
 from cosim.links.payload import Payload
 from cosim.links.way import Way
 from cosim.simulation import Simulation
-
-if TYPE_CHECKING:
-    from cosim.devices.cell import Client
 
 
 def _whole_bits(_assignment: Any, attribute: Any, payload: Payload) -> None:
@@ -67,5 +65,5 @@ class Assignment:
     energy_budget_j: float | None = None
 
 
-Request = Callable[[Simulation, "Client", Assignment], PendingUpdate]
+Request = Callable[[Simulation, Client, Assignment], PendingUpdate]
 """Makes a client's pending update, as of the instant at which it is called."""

@@ -19,12 +19,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from cosim.configuration import ConfigurationError
+from cosim.devices.presence import Window
 from cosim.instants import LATEST_S, deadline_after
 from cosim.records import LEFT
 from cosim.simulation import Dropped, Event, Process, Simulation
 
-Window = tuple[float, float]
-"""From (included) and to (excluded), in s."""
 _NEVER = math.inf, math.inf
 _MOST_PASSED = 1_000_000
 """Windows that may pass between two looks. [no source]"""

@@ -14,13 +14,30 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.devices.assignment import Route
 from cosim.draws import Numbers
-from cosim.links.link import Places
-from cosim.simulation import Simulation
+from cosim.links.link import Job, Places
+from cosim.simulation import Event, Process, Simulation
 
 if TYPE_CHECKING:
+    from cosim.devices.assignment import Assignment, Route
     from cosim.devices.device import Device
+
+
+class Availability(Protocol):
+    """Whether a client that comes and goes is there."""
+
+    @property
+    def is_there(self) -> bool:
+        """True if it is there at this instant."""
+        ...
+
+    def change(self) -> Event:
+        """An event at or before the next change, after which `is_there` is asked again."""
+        ...
+
+    def within(self, job: Process) -> Process:
+        """Play a job as long as the client is there; returns its value, or `Dropped`."""
+        ...
 
 
 class Client(Protocol):
@@ -44,6 +61,15 @@ class Client(Protocol):
     @property
     def tx_power_w(self) -> float:
         """Its highest transmit power."""
+        ...
+
+    @property
+    def availability(self) -> Availability | None:
+        """Whether it is there; None: it always is."""
+        ...
+
+    def local_round(self, sim: Simulation, assignment: "Assignment") -> Process:
+        """Download, train, upload: what it does in one job; returns its update, or `Dropped`."""
         ...
 
     @property
@@ -80,6 +106,14 @@ class Clients(Sequence[Client], ABC):
         """Those at these places among them, each once, in any order; asks no client one by one."""
 
     @abstractmethod
+    def these(self, clients: Sequence[Client]) -> "Clients":
+        """Those of a sequence, which has the order of their numbers."""
+
+    @abstractmethod
+    def planned_s(self, sim: Simulation, job: Job, cycles: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How long trainings of so many cycles are planned to take that begin now, shape (clients,)."""
+
+    @abstractmethod
     def places_in(self, others: "Clients") -> Places:
         """Their places among others, which hold them all: indexes what has one element for each of those."""
 
@@ -103,7 +137,7 @@ class Edge(Protocol):
         ...
 
     @property
-    def route(self) -> Route:
+    def route(self) -> "Route":
         """The links of its cell: `edge.route.uplink.link.known_to("Mine")` is known of one beforehand."""
         ...
 

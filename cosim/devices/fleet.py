@@ -16,11 +16,13 @@ from cosim.devices import cell
 from cosim.devices.availability import Availability
 from cosim.devices.client import Client
 from cosim.devices.device import DeviceArrays
+from cosim.devices.efforts import planned_s
 from cosim.draws import Numbers
 from cosim.learning.graph.pending import PendingState
-from cosim.links.link import Places
+from cosim.links.link import Job, Places
 from cosim.names import ClientNames
 from cosim.rows.history import History, Past, unread
+from cosim.simulation import Simulation
 
 
 class Fleet:
@@ -150,6 +152,9 @@ class Clients(cell.Clients):
             return self.numbers - others.which.start
         return np.searchsorted(others.which, self.numbers)
 
+    def planned_s(self, sim: Simulation, job: Job, cycles: NDArray[np.float64]) -> NDArray[np.float64]:
+        return planned_s(sim, self, job, cycles)
+
     def are_among(self, others: "Clients") -> bool:
         """True if all of them are among others."""
         if self.fleet is not others.fleet or not len(self):
@@ -173,6 +178,9 @@ class Clients(cell.Clients):
 
     def some(self, chosen: NDArray[np.int64]) -> "Clients":
         return Clients(self.fleet, np.sort(self.numbers[chosen]))
+
+    def these(self, clients: Sequence[cell.Client]) -> "Clients":
+        return self.of(self.fleet, clients)
 
     @classmethod
     def of(cls, fleet: Fleet, clients: Iterable[cell.Client]) -> "Clients":

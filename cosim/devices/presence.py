@@ -31,7 +31,6 @@ from typing import Literal
 import numpy as np
 
 from cosim.configuration import ConfigurationError, Port, configuration
-from cosim.devices.availability import Window
 from cosim.instants import LATEST_S
 from cosim.queueing.service import Exponential, ServiceLaw
 from cosim.simulation import Simulation
@@ -40,6 +39,10 @@ BLOCK = 16
 """Durations that are drawn together."""
 _MOST_TOO_SHORT = 10_000
 """Times on in a row that may be too short for the clock. [no source]"""
+
+
+Window = tuple[float, float]
+"""From (included) and to (excluded), in s."""
 
 
 @configuration

@@ -22,8 +22,7 @@ from itertools import count
 import numpy as np
 
 from cosim.configuration import configuration, field, lasting
-from cosim.devices.availability import Window
-from cosim.devices.presence import Presence
+from cosim.devices.presence import Presence, Window
 from cosim.instants import LATEST_S
 from cosim.named_files.device_rows import DeviceRows, table_of_devices
 from cosim.names import by_number

@@ -11,11 +11,10 @@ from typing import ClassVar
 from cosim.configuration import configuration
 from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.protocol import Protocol
+from cosim.protocols.servers import Cloud
 from cosim.protocols.trainers import Clients, Trainers
 from cosim.servers.asynchronous.rule import Arrival
-from cosim.servers.asynchronous.server import AsynchronousServer
 from cosim.servers.asynchronous.starts import Restarts, Starts
-from cosim.servers.cloud import Cloud
 from cosim.servers.waiting import Waiting
 from cosim.simulation import Process, Simulation
 
@@ -82,13 +81,5 @@ class Asynchronous(Protocol, ABC):
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """The whole run; returns the global model."""
         trainees = self.training.of(cloud, cloud.edges, self.starts)
-        server = AsynchronousServer(
-            sim,
-            cloud.name,
-            self,
-            cloud.initial_model(sim),
-            trainees,
-            cloud.living,
-            lambda model: cloud.new_version(sim, model),
-        )
+        server = cloud.asynchronous_server(sim, cloud.name, self, cloud.initial_model(sim), trainees)
         return (yield from server.serve(lambda: cloud.is_over, ends_anyway=cloud.end.latest_s is not None))

@@ -20,9 +20,7 @@ from cosim.learning.network.submodels import Part
 from cosim.protocols.asynchronous import Asynchronous
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.fedbuff import FedBuff
-from cosim.servers.asynchronous.server import AsynchronousServer
-from cosim.servers.cloud import Cloud
-from cosim.servers.edge import EdgeServer
+from cosim.protocols.servers import AsynchronousServer, Cloud, EdgeServer
 from cosim.servers.end import End, Progress
 from cosim.servers.ends import AfterVersions
 from cosim.servers.waiting import Waiting
@@ -105,7 +103,7 @@ class AsynchronousTraining(CellTraining):
     def _begun(self, sim: Simulation, cloud: Cloud, edge: EdgeServer, model: PendingModel) -> _Cell:
         rule = self.protocol
         trainees = rule.training.of_cell(cloud, edge, rule.starts, lambda: edge.kept[self].global_round)
-        return _Cell(AsynchronousServer(sim, edge.name, rule, model, trainees, cloud.living), 0)
+        return _Cell(cloud.asynchronous_server(sim, edge.name, rule, model, trainees), 0)
 
     def _is_over(self, sim: Simulation, server: AsynchronousServer) -> Callable[[], bool]:
         """Whether the turn that begins now is over."""

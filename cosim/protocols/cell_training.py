@@ -5,8 +5,7 @@ from abc import ABC, abstractmethod
 from cosim.configuration import Port, configuration, said_of
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Part
-from cosim.servers.cloud import Cloud
-from cosim.servers.edge import EdgeServer
+from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.simulation import Process, Simulation
 

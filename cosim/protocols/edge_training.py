@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.assignment import Assignment
-from cosim.devices.efforts import planned_s
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Clients
+from cosim.devices.load import Load
 from cosim.devices.local_steps import LocalSteps, SameSteps
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
@@ -28,11 +28,9 @@ from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.links.link import Job
 from cosim.names import by_number
 from cosim.protocols.cell_training import CellTraining
+from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.selection.selection import Everyone, Selection
-from cosim.servers.cloud import Cloud
-from cosim.servers.edge import EdgeServer
 from cosim.servers.waiting import WaitForAll, Waiting
-from cosim.servers.workload import Load
 from cosim.simulation import Process, Simulation
 
 
@@ -97,7 +95,7 @@ class EdgeTraining(CellTraining):
         Raises:
             ConfigurationError: A rule that gives others than whole numbers from 1.
         """
-        step_s = planned_s(sim, clients, job, step_cycles)
+        step_s = clients.planned_s(sim, job, step_cycles)
         found = np.asarray(self.steps.of_clients(sim, clients, job, self.local.batch_size, step_s))
         if found.shape != step_s.shape or found.dtype.kind not in "iu" or found.min(initial=1) < 1:
             raise ConfigurationError(
@@ -124,7 +122,7 @@ class EdgeTraining(CellTraining):
         link = edge.route.uplink.link.known_to(type(self).__name__)
         clients = edge.clients
         cycles = num_steps * load.step_cycles(clients.names, self.local.batch_size) + load.coding_cycles
-        train_s = planned_s(load.costs.sim, clients, job, cycles)
+        train_s = clients.planned_s(load.costs.sim, job, cycles)
         slowest_s = float((train_s + link.upload_s(slice(None), load.upload, num_clients, job)).max())
         backhaul_s = 2 * (edge.backhaul.backhaul_s(load.model.bits) - edge.backhaul.backhaul_s(0))
         return self.num_edge_rounds * slowest_s + backhaul_s
@@ -162,7 +160,7 @@ class EdgeTraining(CellTraining):
                 model,
                 job,
                 load.upload,
-                lambda clients, job=job: planned_s(sim, clients, job, planned(clients, job)[1]),
+                lambda clients, job=job: clients.planned_s(sim, job, planned(clients, job)[1]),
             )
             participants = yield from coming.chosen(sim, self.selection)
             steps, cycles = planned(participants, job)
@@ -178,7 +176,7 @@ class EdgeTraining(CellTraining):
             too_few = max(0, self.selection.most(len(edge.clients)) - len(present))
             num_wanted, each = len(participants) + too_few, {"cycles": cycles}
             became = yield from edge.play(sim, participants, work, each, self.waiting, num_wanted)
-            if became.updates and edge.rounds.learns:
+            if became.updates and cloud.evaluation.learns:
                 received = edge.received(sim, self.server, model, became.updates, job)
                 model = edge.moved(sim, self.server, model, received, job.number)
                 cloud.living[edge.name] = model

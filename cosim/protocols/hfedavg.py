@@ -18,7 +18,7 @@ from cosim.learning.graph.pending import PendingModel
 from cosim.learning.server_updates.means import Mean
 from cosim.learning.server_updates.server_update import ServerUpdate
 from cosim.protocols.hierarchical import Hierarchical
-from cosim.servers.cloud import Cloud
+from cosim.protocols.servers import Cloud
 from cosim.simulation import Process, Simulation
 
 

@@ -9,7 +9,7 @@ from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.protocol import Protocol
-from cosim.servers.cloud import Cloud
+from cosim.protocols.servers import Cloud
 from cosim.servers.waiting import Waiting
 from cosim.simulation import Process, Simulation
 

@@ -14,14 +14,14 @@ Source: HIST journal paper, Section II; conference paper, Section III.
 from collections.abc import Mapping, Sequence
 
 from cosim.configuration import ConfigurationError, configuration, refuse
+from cosim.devices.load import Load
 from cosim.learning.graph.combinations import assemble, submodel
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Part, draw_parts
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hierarchical import Hierarchical
+from cosim.protocols.servers import Cloud
 from cosim.protocols.submodel_sizes import EqualSizes, SubmodelSizes
-from cosim.servers.cloud import Cloud
-from cosim.servers.workload import Load
 from cosim.simulation import Process, Simulation
 
 

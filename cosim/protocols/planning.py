@@ -27,12 +27,11 @@ from cosim.allocation.policies import Policy
 from cosim.allocation.problem import Plan, Problem
 from cosim.configuration import ConfigurationError
 from cosim.configuration.values import in_range
-from cosim.devices.client import Client
+from cosim.devices.cell import Client
 from cosim.draws import uniforms
 from cosim.links.link import Job, KnownLink
+from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.records import Allotment
-from cosim.servers.cloud import Cloud
-from cosim.servers.edge import EdgeServer
 from cosim.simulation import Simulation
 
 

@@ -24,9 +24,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from cosim.configuration import Port, configuration, said_of
-from cosim.servers.cloud import Cloud
+from cosim.devices.load import Load
+from cosim.protocols.servers import Cloud
 from cosim.servers.waiting import WaitForAll, Waiting
-from cosim.servers.workload import Load
 from cosim.simulation import Process, Simulation
 
 

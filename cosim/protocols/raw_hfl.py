@@ -36,7 +36,7 @@ from cosim.configuration import (
     positive,
 )
 from cosim.devices.assignment import Assignment
-from cosim.devices.fleet import Clients
+from cosim.devices.load import Load
 from cosim.learning.graph.combinations import accumulate, mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
@@ -44,10 +44,8 @@ from cosim.learning.local_training.sgd import Sgd
 from cosim.links.link import Job
 from cosim.protocols.planning import Planner, Share, Terms
 from cosim.protocols.protocol import Protocol
-from cosim.servers.cloud import Cloud
-from cosim.servers.edge import EdgeServer
+from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.servers.waiting import AtLeast, Deadline, WaitForAll, Waiting
-from cosim.servers.workload import Load
 from cosim.simulation import Process, Simulation
 
 
@@ -145,7 +143,7 @@ class RawHfl(Protocol):
         for edge_round in range(self.num_edge_rounds):
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
             shares, model = planner.shares(edge, job), cloud.sent_down(model)
-            clients = Clients.of(cloud.fleet, [share.client for share in shares])
+            clients = edge.clients.these([share.client for share in shares])
             work, each = self.work(cloud, edge, shares, model, load, job), self.each(shares, load)
             num_wanted = planner.num_wanted(edge)
             became = yield from edge.play(sim, clients, work, each, self.waiting, num_wanted)

@@ -24,7 +24,7 @@ from cosim.allocation.submodel_sizes import latency_optimal_sizes
 from cosim.configuration import ConfigurationError, Port, configuration, field, positive, refuse
 from cosim.learning.network.submodels import Counts, even_counts, proportional_counts
 from cosim.protocols.edge_training import EdgeTraining
-from cosim.servers.cloud import Cloud
+from cosim.protocols.servers import Cloud
 
 TOLERANCE = 0.05
 """By which the bits of all units may miss those of the model, where a codec rounds them up one by one."""

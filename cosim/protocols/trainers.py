@@ -13,18 +13,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cosim.configuration import Port, at_least, configuration, field, lasting, said_of
 from cosim.devices.assignment import Assignment
-from cosim.devices.client import Client
+from cosim.devices.cell import Client
 from cosim.instants import instant_after
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
 from cosim.links.link import Job
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
+from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.records import NO_ROUND
-from cosim.servers.asynchronous.flights import Flight, Trainee
 from cosim.servers.asynchronous.starts import Starts
-from cosim.servers.cloud import Cloud
-from cosim.servers.edge import EdgeServer
+from cosim.servers.asynchronous.trainee import Flight, Trainee
 from cosim.servers.waiting import UploadDeadline, WaitForAll, Waiting
 from cosim.simulation import Dropped, Process, Simulation
 

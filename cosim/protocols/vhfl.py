@@ -26,16 +26,15 @@ from typing import Any
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.assignment import Assignment
-from cosim.devices.fleet import Clients
+from cosim.devices.cell import Clients
+from cosim.devices.load import Load
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.vertical import VerticalSgd
 from cosim.links.link import Job
 from cosim.protocols.protocol import Protocol
-from cosim.servers.cloud import Cloud
-from cosim.servers.edge import EdgeServer
+from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.servers.waiting import WaitForAll, Waiting
-from cosim.servers.workload import Load
 from cosim.simulation import Process, Simulation
 
 

@@ -28,6 +28,9 @@ from cosim.links.payload import Payload
 from cosim.names import CLOUD, codec_of, personal_of
 from cosim.records import Evaluation, Round
 from cosim.rows.kept_rows import Moment
+from cosim.servers.asynchronous.rule import Rule
+from cosim.servers.asynchronous.server import AsynchronousServer
+from cosim.servers.asynchronous.trainee import Trainee
 from cosim.servers.edge import EdgeServer
 from cosim.servers.end import End, Progress
 from cosim.servers.evaluation_times import EvaluationTimes
@@ -201,7 +204,8 @@ class Cloud(Server):
             training_s_of: Gives how long some clients are planned to train, shape (clients,).
         """
         return NextRound(
-            cloud=self,
+            journal=self.journal,
+            losses_of=self.losses,
             edge=edge,
             clients=clients,
             model=model,
@@ -209,6 +213,19 @@ class Cloud(Server):
             payload=payload,
             training_s_of=training_s_of,
         )
+
+    def asynchronous_server(
+        self,
+        sim: Simulation,
+        name: str,
+        rule: Rule,
+        model: PendingModel,
+        trainees: Sequence[Trainee],
+    ) -> AsynchronousServer:
+        if name != self.name:
+            return AsynchronousServer(sim, name, rule, model, trainees, self.living)
+        as_global = partial(self.new_version, sim)
+        return AsynchronousServer(sim, name, rule, model, trainees, self.living, as_global)
 
     def losses(self, model: PendingModel, clients: Sequence[Client]) -> NDArray[np.float64]:
         """Mean loss on the training samples of each client, of the model with what is the client's own.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.devices.cell import Client
 from cosim.devices.fleet import Clients
+from cosim.journal import Journal
 from cosim.learning.graph.pending import PendingModel
 from cosim.links.link import Job
 from cosim.links.payload import Payload
@@ -21,7 +22,6 @@ from cosim.simulation import Event, Process, Simulation
 
 if TYPE_CHECKING:
     from cosim.selection.selection import Selection
-    from cosim.servers.cloud import Cloud
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -29,12 +29,14 @@ class NextRound:
     """An edge round that is about to begin (`cosim.selection.coming_round`).
 
     Attributes:
-        cloud: Where losses are read.
+        journal: Keeps the losses that are read.
+        losses_of: Gives the losses of a model on the samples of clients.
         edge: Whose round it is.
         training_s_of: Gives how long some clients are planned to train, shape (clients,).
     """
 
-    cloud: "Cloud"
+    journal: Journal
+    losses_of: Callable[[PendingModel, Sequence[Client]], NDArray[np.float64]]
     edge: EdgeServer
     clients: Clients
     model: PendingModel
@@ -59,7 +61,7 @@ class NextRound:
         clients = tuple(clients)
         names = ",".join(client.name for client in clients)
         key = f"losses {self.edge.name} {self.job.global_round} {self.job.edge_round} {names}"
-        return self.cloud.journal.read(key, lambda: self.cloud.losses(self.model, clients))
+        return self.journal.read(key, lambda: self.losses_of(self.model, clients))
 
     def known_snr(self, clients: Sequence[Client]) -> NDArray[np.float64]:
         link = self.edge.route.uplink.link.known_to("ComingRound.known_snr")

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from itertools import islice
 
-from cosim.devices.availability import Window
-from cosim.devices.presence import Presence
+from cosim.devices.presence import Presence, Window
 from cosim.simulation import Simulation
 from cosim.testing.laws import broken
 

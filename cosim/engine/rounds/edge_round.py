@@ -2,34 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.devices.assignment import Assignment
+from cosim.devices.cell import Edge
 from cosim.devices.client import Client
 from cosim.devices.fleet import Clients
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.links.link import Job
-
-if TYPE_CHECKING:
-    from cosim.servers.waiting import Waiting
+from cosim.servers.waiting import Waiting
 
 
-class Cell(Protocol):
+class Cell(Edge, Protocol):
     """The edge server whose round it is."""
 
     @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def clients(self) -> Clients:
-        """The clients that the links of its route know by their places."""
-        ...
+    def clients(self) -> Clients: ...
 
     @property
     def receives_first(self) -> bool:
@@ -52,7 +44,7 @@ class EdgeRound:
     clients: Clients
     work: Assignment
     each: Mapping[str, Sequence[Any] | NDArray[Any]]
-    waiting: "Waiting"
+    waiting: Waiting
     num_wanted: int | None = None
 
     @property
@@ -69,7 +61,7 @@ class EdgeRound:
             return [(client, assigned()) for client in self.clients]
         columns = [of.tolist() if isinstance(of, np.ndarray) else of for of in self.each.values()]
         own = (dict(zip(self.each, values, strict=True)) for values in zip(*columns, strict=True))
-        return [(client, assigned(**fields)) for client, fields in zip(self.clients, own, strict=True)]
+        return [(client, assigned(**fields)) for client, fields in zip(iter(self.clients), own, strict=True)]
 
 
 class Became(NamedTuple):

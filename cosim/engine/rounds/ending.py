@@ -1,15 +1,13 @@
 """Ending: when an edge round ends and which updates count, by a rule of waiting in numbers."""
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.instants import deadline_after
-
-if TYPE_CHECKING:
-    from cosim.servers.waiting import Waiting
+from cosim.servers.waiting import Waiting
 
 
 class Ending(NamedTuple):
@@ -27,7 +25,7 @@ class Ending(NamedTuple):
 
 
 def ending_of(
-    rule: "Waiting", start_s: float, arrives_s: NDArray[np.float64], gives_up_s: NDArray[np.float64] | None
+    rule: Waiting, start_s: float, arrives_s: NDArray[np.float64], gives_up_s: NDArray[np.float64] | None
 ) -> Ending:
     """How an edge round ends by a rule of numbers, as its `wait` would have it.
 
@@ -50,4 +48,5 @@ def ending_of(
         end_s = min(end_s, deadline_after(start_s, rule.most_s))
     has_arrived = arrives_s <= end_s
     num_arrived = 0 if num_wanted is None else int(np.count_nonzero(has_arrived))
-    return Ending(end_s, has_arrived if counts is None else counts & has_arrived, rule.reason(num_arrived))
+    counts = has_arrived if counts is None else counts & has_arrived
+    return Ending(float(end_s), counts, rule.reason(num_arrived))

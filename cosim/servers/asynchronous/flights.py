@@ -4,58 +4,14 @@ Whoever is given several does one after the other. A job that is given to somebo
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, KeysView, Mapping
+from collections.abc import KeysView, Mapping
 
-import attrs
-
-from cosim.devices.availability import Availability
-from cosim.learning.graph.pending import PendingModel, PendingUpdate
+from cosim.learning.graph.pending import PendingModel
 from cosim.names import by_number
 from cosim.records import END_OF_RUN
 from cosim.servers.asynchronous.inbox import Inbox
+from cosim.servers.asynchronous.trainee import Flight, Trainee
 from cosim.simulation import Dropped, Process, Simulation, outcome_of
-
-
-@attrs.define(eq=False, kw_only=True)
-class Flight:
-    """A job that somebody has been given.
-
-    Attributes:
-        client: Who has it: a client, or the edge server of a cell.
-        number: Which of its jobs, from 0.
-        start: The model that it starts from.
-        version: Which of the server's versions that is.
-        result: What came of it; None: it is under way.
-    """
-
-    client: str
-    number: int
-    start: PendingModel
-    version: int
-    start_s: float
-    arrival_s: float = 0.0
-    result: PendingUpdate | PendingModel | Dropped | None = None
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Trainee:
-    """Who may be given jobs.
-
-    Attributes:
-        edge: The edge server of its cell; itself, where it is one.
-        play: Does a job; returns an update or a model, as it reaches the server, or `Dropped`.
-        availability: Whether it is there; None: it always is.
-    """
-
-    name: str
-    edge: str
-    play: Callable[[Simulation, Flight], Process]
-    availability: Availability | None = None
-
-    @property
-    def is_there(self) -> bool:
-        """Whether it is there at this instant."""
-        return self.availability is None or self.availability.is_there
 
 
 class Flights:

@@ -15,16 +15,17 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 from cosim.configuration import ConfigurationError
-from cosim.devices.availability import Availability
+from cosim.devices.cell import Availability
 from cosim.instants import instant_after
 from cosim.learning.graph.combinations import Change
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.schedules.schedule import in_round
 from cosim.names import by_number
 from cosim.records import Applied, Version
-from cosim.servers.asynchronous.flights import Flight, Flights, Trainee
+from cosim.servers.asynchronous.flights import Flights
 from cosim.servers.asynchronous.rule import Arrival, Rule
 from cosim.servers.asynchronous.starts import Idle
+from cosim.servers.asynchronous.trainee import Flight, Trainee
 from cosim.simulation import Dropped, Process, Simulation
 
 MANY_JOBS, MANY_EACH = 100_000, 100
