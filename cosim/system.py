@@ -12,6 +12,8 @@ from typing import Any, Literal
 import attrs
 
 from cosim.configuration import (
+    Ask,
+    Lack,
     apart,
     at_least,
     check_asks,
@@ -29,11 +31,12 @@ from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.devices.cycles import Cycles, CyclesPerStep
 from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
+from cosim.going_together import DOWNLOADS_APART, EDGE_ROUNDS
 from cosim.learning.codecs.codec import Codec
 from cosim.learning.codecs.uncompressed import Uncompressed
 from cosim.learning.schedules.schedule import check_schedules
 from cosim.learning.tasks.task import Task
-from cosim.links.fitting import check_links
+from cosim.links.fitting import check_directions
 from cosim.links.instantaneous import Instantaneous
 from cosim.links.link import Link
 from cosim.links.model_codec import ModelCodec
@@ -84,6 +87,23 @@ class System:
             the last; Never: timing only, nothing is learned.
     """
 
+    lacks = (
+        Lack(
+            DOWNLOADS_APART,
+            "downloads_count, and a downlink that takes time",
+            lambda own: own.downloads_count and own.downlink.takes_time,
+        ),
+    )
+    asks = (
+        Ask(
+            EDGE_ROUNDS,
+            "lets the clients of an edge round wait for each other",
+            "downloads_count = true",
+            "downloads_count = false",
+            lambda own: not own.downloads_count,
+        ),
+    )
+
     seed: int = field(not_negative, default=1)
     num_cells: int = field(at_least(1), default=4)
     num_clients: int = field(at_least(1), default=60)
@@ -119,8 +139,8 @@ class System:
         for name, value in apart(self).items():
             object.__setattr__(self, name, value)
         check_schedules(self)
+        check_directions(self)
         check_asks(self)
-        check_links(self)
         check_fit(self)
 
     def __repr__(self) -> str:

@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 import cosim
 from cosim import Never
 from cosim.beforehand.needs import clock_by_size
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, asks_in, configuration
 from cosim.draws import Numbers, normals
 from cosim.engine.rounds.on_arrays import RoundTimes
+from cosim.going_together import DOWNLOADS_APART
 from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.redrawn import Redrawn
@@ -260,7 +261,7 @@ def systems(draw) -> cosim.System:
         sizes_of = cosim.LatencyOptimal()
         protocols.append(cosim.Hist(training=training, submodel_sizes=sizes_of))
     protocol, downlink = draw(st.sampled_from(protocols)), draw(downlinks)
-    counts = not downlink.takes_time or (not protocol.plans_times and draw(st.booleans()))
+    counts = not downlink.takes_time or (not asks_in(protocol, DOWNLOADS_APART) and draw(st.booleans()))
     cut = cosim.AfterSeconds(duration_s=2 * seconds)
     rest = draw(at_rest)
     if isinstance(downlink, cosim.Unicast) and not counts:

@@ -683,6 +683,11 @@ def test_the_reference_is_what_the_code_says():
     )
 
 
+def test_the_matrix_is_what_the_parts_say():
+    page = reference.matrix.PAGE.read_text(encoding="utf-8")
+    assert page == reference.matrix.with_matrix(page), f"make it anew: {reference.COMMAND}"
+
+
 def test_the_reference_has_every_field():
     """A walk of its own, over the values of a system of each kind."""
     law = cosim.PublicNetwork(service=cosim.Erlang())

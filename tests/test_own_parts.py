@@ -23,6 +23,7 @@ import models
 from analysis.designs import designs_of
 from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
+from cosim.going_together import EVERY_UPDATE, ONE_BY_ONE
 from cosim.rows.tables import TABLES
 from cosim.studies.executors import pool
 from cosim.studies.study import Study
@@ -520,15 +521,15 @@ def test_an_uplink_without_a_link_for_each_cell_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("offer", "protocol", "message"),
+    ("word", "protocol", "message"),
     [
-        ("adds_up", cosim.RawHfl(), "Odd: only the mean of a cell's updates arrives, and RawHfl needs them"),
-        ("loses_updates", cosim.HFedAvg(), "Odd: some uploads never end, and HFedAvg waits for every one"),
+        (ONE_BY_ONE, cosim.RawHfl(), r"Odd: only the mean of .* arrives, and .*RawHfl needs them one by one"),
+        (EVERY_UPDATE, cosim.HFedAvg(), r"Odd: some uploads never end, and .*WaitForAll waits for every one"),
     ],
 )
-def test_a_protocol_that_an_uplink_of_ones_own_does_not_fit_is_refused(offer, protocol, message):
-    """An uplink says what it offers, and the port refuses."""
-    odd = type("Odd", (own_parts.Constant,), {offer: True})()
+def test_a_protocol_that_an_uplink_of_ones_own_does_not_fit_is_refused(word, protocol, message):
+    """An uplink says what it lacks, a protocol what it asks for."""
+    odd = type("Odd", (own_parts.Constant,), {"lacks": (cosim.Lack(word),)})()
     with pytest.raises(ConfigurationError, match=message):
         attrs.evolve(BASE, uplink=odd, protocol=protocol)
 

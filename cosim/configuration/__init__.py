@@ -1,6 +1,6 @@
 """Configuration: frozen classes that check themselves, and their form in files."""
 
-from cosim.configuration.asks import Ask, Lack, Word, check_asks
+from cosim.configuration.asks import Ask, Lack, Word, asks_in, check_asks, lacks_in
 from cosim.configuration.calls import checked_call
 from cosim.configuration.claims import Claims, said_of
 from cosim.configuration.fields import configuration, field
@@ -57,6 +57,7 @@ __all__ = [
     "Port",
     "Word",
     "apart",
+    "asks_in",
     "at_least",
     "below",
     "between",
@@ -82,6 +83,7 @@ __all__ = [
     "kind_of",
     "kinds_of",
     "known_kinds",
+    "lacks_in",
     "lasting",
     "loaded",
     "module_called",

@@ -69,6 +69,7 @@ class Ask:
         fix: What a user puts in its place; empty: nothing is better.
         where: With which values of its fields, in words; empty: always.
         applies: Whether a part of the class has such values.
+        at: The field of the system in which it asks; None: wherever it stands.
     """
 
     word: Word
@@ -76,6 +77,7 @@ class Ask:
     fix: str = ""
     where: str = ""
     applies: Callable[[Any], bool] = _always
+    at: str | None = None
 
 
 def check_asks(system: Any) -> None:
@@ -84,31 +86,57 @@ def check_asks(system: Any) -> None:
     Raises:
         ConfigurationError: Both parts, why they do not go together, and the usual fix.
     """
-    placed = list(_placed(system, type(system).__name__))
+    placed = [("", system), *_placed(system, "")]
     lacking = [(path, part, lack.word) for path, part in placed for lack in part.lacks if lack.applies(part)]
     if not lacking:
         return
     for asked_at, asking in placed:
         for ask in asking.asks:
-            for path, part, word in lacking:
-                if word is ask.word and _is_meant(word, path, asked_at) and ask.applies(asking):
-                    fix = ", or ".join(filter(None, (word.fix, ask.fix)))
-                    raise ConfigurationError(
-                        f"{path} = {type(part).__name__}: {word.lacking}, and {asked_at} = "
-                        f"{type(asking).__name__} {ask.why}. Usual fix: {fix}."
-                    )
+            if ask.at in (None, _field(asked_at)) and ask.applies(asking):
+                for path, part, word in lacking:
+                    if word is ask.word and _field(path) in ("", word.of or _field(asked_at)):
+                        raise _refused(system, path, part, asked_at, asking, ask)
 
 
-def _is_meant(word: Word, path: str, asked_at: str) -> bool:
-    """True if a part at a path is one of those of which a word is asked."""
-    return path.split(".")[1] == (word.of or asked_at.split(".")[1])
+def _refused(system: Any, path: str, part: Any, asked_at: str, asking: Any, ask: Ask) -> ConfigurationError:
+    name, word = type(system).__name__, ask.word
+    if part is system and word.of:
+        path, part = word.of, getattr(system, word.of)
+    asks = f"{name}.{asked_at} = {type(asking).__name__}" if asked_at else f"{name} with {ask.where}"
+    fix = ", or ".join(filter(None, (word.fix, ask.fix)))
+    return ConfigurationError(
+        f"{name}.{path} = {type(part).__name__}: {word.lacking}, and {asks} {ask.why}. Usual fix: {fix}."
+    )
+
+
+def _field(path: str) -> str:
+    """The field of the system in which a part stands; empty: it is the system itself."""
+    return path.partition(".")[0]
+
+
+def lacks_in(config: Any, word: Word) -> bool:
+    """True if a configuration, or a part of it, lacks a word."""
+    return any(
+        lack.word is word and lack.applies(part)
+        for part in (config, *(part for _, part in _placed(config, "")))
+        for lack in part.lacks
+    )
+
+
+def asks_in(config: Any, word: Word) -> bool:
+    """True if a configuration, or a part of it, asks for a word."""
+    return any(
+        ask.word is word and ask.applies(part)
+        for part in (config, *(part for _, part in _placed(config, "")))
+        for ask in part.asks
+    )
 
 
 def _placed(config: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Path and part, of all parts of a configuration, outer ones first."""
+    """Path and part, of all parts of a configuration that stands at a path, outer ones first."""
     for name in attrs.fields_dict(type(config)):
         part = getattr(config, name)
         if is_configuration(type(part)):
             if hasattr(part, "lacks"):
-                yield f"{path}.{name}", part
-            yield from _placed(part, f"{path}.{name}")
+                yield f"{path}{name}", part
+            yield from _placed(part, f"{path}{name}.")

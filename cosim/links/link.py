@@ -255,12 +255,9 @@ class Link(Port, ABC):
 
     Attributes:
         directions: In which it can be used: up, for updates, or down, for models; a class says so.
-        sends_one_for_all: True if all clients of an edge round receive the same transmission; then protocols
-            that send each its own, or at a time of its own, are refused.
     """
 
     directions: ClassVar[tuple[str, ...]] = (UP, DOWN)
-    sends_one_for_all: ClassVar[bool] = False
 
     @classmethod
     def may_be(cls, field: str) -> bool:
@@ -271,16 +268,6 @@ class Link(Port, ABC):
     def takes_time(self) -> bool:
         """False if everything arrives at once."""
         return True
-
-    @property
-    def loses_updates(self) -> bool:
-        """True if some uploads never end; then a protocol that waits for all is refused."""
-        return False
-
-    @property
-    def adds_up(self) -> bool:
-        """True if only the mean of a cell's updates arrives; then a protocol that wants each is refused."""
-        return False
 
     @property
     def finite_moments(self) -> float:

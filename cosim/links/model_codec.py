@@ -16,7 +16,8 @@ Models between cells and cloud, and updates, have the bits that `System.codec` s
 from abc import ABC, abstractmethod
 from typing import Any
 
-from cosim.configuration import Port, configuration
+from cosim.configuration import Ask, Port, configuration
+from cosim.going_together import ONE_MODEL
 from cosim.links.payload import Payload
 from cosim.units import least_whole
 
@@ -27,6 +28,8 @@ Tensor = Any
 @configuration
 class ModelCodec(Port, ABC):
     """What a model is on its way down."""
+
+    asks = (Ask(ONE_MODEL, "changes models", "no model_codec", at="model_codec"),)
 
     @abstractmethod
     def bits(self, num_values: float) -> float:

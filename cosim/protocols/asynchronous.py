@@ -29,6 +29,8 @@ class Asynchronous(Protocol, ABC):
     """
 
     plays_rounds: ClassVar[bool] = False
+    lacks = ()
+    asks = ()
 
     training: Trainers = Clients()
     starts: Starts = Restarts()
@@ -39,19 +41,9 @@ class Asynchronous(Protocol, ABC):
         return self.training.waiting
 
     @property
-    def takes_sums(self) -> bool:
-        """As those who train: clients do not."""
-        return self.training.takes_sums
-
-    @property
     def plays_common_rounds(self) -> bool:
         """As those who train: clients do not."""
         return self.training.plays_common_rounds
-
-    @property
-    def plays_edge_rounds(self) -> bool:
-        """As those who train: clients do not."""
-        return self.training.plays_edge_rounds
 
     @property
     def period_s(self) -> float | None:

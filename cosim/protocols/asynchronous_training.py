@@ -44,6 +44,9 @@ class AsynchronousTraining(CellTraining):
         turn: When a turn is over, in versions, updates or seconds of the cell since it began. [no source]
     """
 
+    lacks = ()
+    asks = ()
+
     protocol: Asynchronous = FedBuff()
     turn: End = AfterVersions(num_versions=5)
 
@@ -51,11 +54,6 @@ class AsynchronousTraining(CellTraining):
     def waiting(self) -> Waiting:
         """As its server waits."""
         return self.protocol.waiting
-
-    @property
-    def plays_edge_rounds(self) -> bool:
-        """One by one."""
-        return False
 
     def fit(self, system: Any) -> None:
         """Refuse turns that never end, cells of cells, and more in flight than the smallest cell has."""

@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 
-from cosim.configuration import Port, configuration, said_of
+from cosim.configuration import Lack, Port, configuration, said_of
+from cosim.going_together import EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Part
 from cosim.protocols.servers import Cloud, EdgeServer
@@ -14,6 +15,8 @@ from cosim.simulation import Process, Simulation
 class CellTraining(Port, ABC):
     """What one cell does from the model that it gets until it sends one back."""
 
+    lacks = (Lack(MEANS),)
+    asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
     claims = said_of(plays_common_rounds=("play",), num_jobs=("play",))
 
     @property
@@ -22,19 +25,9 @@ class CellTraining(Port, ABC):
         return WaitForAll()
 
     @property
-    def takes_sums(self) -> bool:
-        """Whether the mean of the cell's updates is enough; else a link that adds them up is refused."""
-        return False
-
-    @property
     def plays_common_rounds(self) -> bool:
         """Whether participants of its edge rounds differ in cycles only, which may be played on arrays."""
         return False
-
-    @property
-    def plays_edge_rounds(self) -> bool:
-        """Whether clients get their jobs in edge rounds, all at once, and not one by one."""
-        return True
 
     def num_jobs(self, num_clients: int) -> int | None:
         """Local rounds of so many clients of a cell in a global round, at most; None: nobody knows before."""

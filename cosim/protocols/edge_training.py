@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
+from cosim.configuration import Ask, ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.assignment import Assignment
 from cosim.devices.cell import Clients
 from cosim.devices.load import Load
 from cosim.devices.local_steps import LocalSteps, SameSteps
+from cosim.going_together import ONE_BY_ONE
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
@@ -48,17 +49,23 @@ class EdgeTraining(CellTraining):
         waiting: How long an edge server waits for them. [HIST journal: for all]
     """
 
+    lacks = ()
+    asks = (
+        Ask(
+            ONE_BY_ONE,
+            "has a server that needs them one by one",
+            "server = Mean",
+            "a server that weighs updates unlike",
+            lambda own: not own.server.weighs_equally,
+        ),
+    )
+
     num_edge_rounds: int = field(at_least(1), default=5)
     steps: LocalSteps = SameSteps()
     local: LocalTraining = Sgd()
     server: ServerUpdate = Mean()
     selection: Selection = Everyone()
     waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
-
-    @property
-    def takes_sums(self) -> bool:
-        """Means are all that a cell takes."""
-        return True
 
     @property
     def plays_common_rounds(self) -> bool:
@@ -68,10 +75,6 @@ class EdgeTraining(CellTraining):
     def fit(self, system: Any) -> None:
         """Refuse parts that do not go together."""
         self.waiting.fit_round(self.selection.most(min(system.sizes())))
-        if not self.server.weighs_equally and system.uplink.adds_up:
-            kind = type(self.server).__name__
-            rule = f"{kind} wants updates one by one, and over the air only their mean arrives"
-            raise refuse("EdgeTraining", "server", kind, rule, "Mean, or sharing = FixedShares")
 
     def num_jobs(self, num_clients: int) -> int:
         """Local rounds of so many clients of a cell in a global round, at most."""

@@ -22,6 +22,9 @@ class Hierarchical(Protocol, ABC):
         training: What a cell does in a global round.
     """
 
+    lacks = ()
+    asks = ()
+
     training: CellTraining = EdgeTraining()
 
     @property
@@ -34,20 +37,10 @@ class Hierarchical(Protocol, ABC):
         """As its cells do."""
         return self.training.plays_common_rounds
 
-    @property
-    def plays_edge_rounds(self) -> bool:
-        """As its cells do."""
-        return self.training.plays_edge_rounds
-
     def jobs_per_round(self, cell_sizes: Sequence[int]) -> int | None:
         """Those of all cells."""
         found = [self.training.num_jobs(size) for size in cell_sizes]
         return None if None in found else sum(filter(None, found))
-
-    @property
-    def takes_sums(self) -> bool:
-        """As its cells do."""
-        return self.training.takes_sums
 
     @abstractmethod
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:

@@ -37,11 +37,6 @@ class Hist(Hierarchical):
     training: EdgeTraining = EdgeTraining()
     submodel_sizes: SubmodelSizes = EqualSizes()
 
-    @property
-    def plans_times(self) -> bool:
-        """As its sizes do."""
-        return self.submodel_sizes.plans_times
-
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         super().check(cloud)

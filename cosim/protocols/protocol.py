@@ -23,8 +23,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from cosim.configuration import Port, configuration, said_of
+from cosim.configuration import Lack, Port, configuration, said_of
 from cosim.devices.load import Load
+from cosim.going_together import EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
 from cosim.protocols.servers import Cloud
 from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.simulation import Process, Simulation
@@ -34,12 +35,17 @@ from cosim.simulation import Process, Simulation
 class Protocol(Port, ABC):
     """Who works when, and what the server makes of what arrives.
 
+    Unless a class says otherwise (`asks`, `lacks`), it needs updates one by one, and no edge server takes
+    their mean.
+
     Attributes:
         plays_rounds: Whether it closes global rounds; a class says so.
     """
 
     claims = said_of(jobs_per_round=("play",))
     plays_rounds: ClassVar[bool] = True
+    lacks = (Lack(MEANS),)
+    asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
 
     @property
     def waiting(self) -> Waiting:
@@ -55,29 +61,9 @@ class Protocol(Port, ABC):
         """Local rounds of clients in a global round; None: nobody knows beforehand."""
         return None
 
-    @property
-    def takes_sums(self) -> bool:
-        """Whether the mean of a cell's updates is enough; else a link that adds them up is refused."""
-        return False
-
-    @property
-    def plans_times(self) -> bool:
-        """Whether it plans how long jobs take; then a downlink that takes time is refused."""
-        return False
-
     def loads(self, cloud: Cloud) -> Sequence[Load]:
         """What the clients of each cell train, of the first global round where that changes."""
         return [cloud.workload.of()] * len(cloud.edges)
-
-    @property
-    def plays_edge_rounds(self) -> bool:
-        """Whether clients get their jobs in edge rounds, all at once, and not one by one."""
-        return True
-
-    @property
-    def sends_all_the_same(self) -> bool:
-        """Whether the clients of an edge round get the same model; else a broadcast is refused."""
-        return True
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot play, before the clock starts.

@@ -37,6 +37,7 @@ from cosim.configuration import (
 )
 from cosim.devices.assignment import Assignment
 from cosim.devices.load import Load
+from cosim.going_together import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, PLANS
 from cosim.learning.graph.combinations import accumulate, mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
@@ -66,6 +67,8 @@ class RawHfl(Protocol):
             Section IV-A: close to 1]
     """
 
+    asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, *PLANS)
+
     num_edge_rounds: int = field(at_least(1), default=4)
     max_local_rounds: int = field(between(1, 10_000), default=50)
     num_mini_batches: int = field(at_least(1), default=10)
@@ -80,11 +83,6 @@ class RawHfl(Protocol):
         """Until the deadline, also when all have arrived; and for all, where the policy keeps no limits."""
         rule = Deadline(after_s=self.deadline_s) if self.policy.keeps_limits else WaitForAll()
         return AtLeast(lasting_s=self.deadline_s, rule=rule)
-
-    @property
-    def plans_times(self) -> bool:
-        """Every round is planned."""
-        return True
 
     @property
     def local_round(self) -> LocalTraining:

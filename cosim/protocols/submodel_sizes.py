@@ -22,6 +22,7 @@ from abc import ABC, abstractmethod
 
 from cosim.allocation.submodel_sizes import latency_optimal_sizes
 from cosim.configuration import ConfigurationError, Port, configuration, field, positive, refuse
+from cosim.going_together import PLANS
 from cosim.learning.network.submodels import Counts, even_counts, proportional_counts
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.servers import Cloud
@@ -33,11 +34,6 @@ TOLERANCE = 0.05
 @configuration
 class SubmodelSizes(Port, ABC):
     """How many hidden units each cell trains in a global round."""
-
-    @property
-    def plans_times(self) -> bool:
-        """Whether it plans how long jobs take; then a downlink that takes time is refused."""
-        return False
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot be dealt, before the clock starts.
@@ -97,17 +93,14 @@ class LatencyOptimal(SubmodelSizes):
             eps_th = 9 delta_1^2]
     """
 
+    asks = PLANS
+
     largest: float = field(positive, default=1.5)
 
     def __attrs_post_init__(self) -> None:
         if self.largest < 1.0:
             rule = "parts below an equal one cannot add up to the model"
             raise refuse("LatencyOptimal", "largest", self.largest, rule, "at least 1")
-
-    @property
-    def plans_times(self) -> bool:
-        """That is what it does."""
-        return True
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what no plan knows the times of."""

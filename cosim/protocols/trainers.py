@@ -11,9 +11,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 
-from cosim.configuration import Port, at_least, configuration, field, lasting, said_of
+from cosim.configuration import Lack, Port, at_least, configuration, field, lasting, said_of
 from cosim.devices.assignment import Assignment
 from cosim.devices.cell import Client
+from cosim.going_together import EDGE_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
 from cosim.instants import instant_after
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
@@ -32,6 +33,8 @@ from cosim.simulation import Dropped, Process, Simulation
 class Trainers(Port, ABC):
     """Who trains for an asynchronous server."""
 
+    lacks = (Lack(EDGE_ROUNDS), Lack(MEANS))
+    asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
     claims = said_of(plays_common_rounds=("of", "of_cell"))
 
     @property
@@ -45,18 +48,8 @@ class Trainers(Port, ABC):
         return False
 
     @property
-    def takes_sums(self) -> bool:
-        """Whether the mean of a cell's updates is enough; else a link that adds them up is refused."""
-        return False
-
-    @property
     def plays_common_rounds(self) -> bool:
         """Whether participants of edge rounds differ in cycles only, which may be played on arrays."""
-        return False
-
-    @property
-    def plays_edge_rounds(self) -> bool:
-        """Whether clients get their jobs in edge rounds, all at once, and not one by one."""
         return False
 
     def check(self, cloud: Cloud) -> None:
@@ -201,6 +194,9 @@ class Cells(Trainers):
         training: What a cell does. [no source]
     """
 
+    lacks = ()
+    asks = ()
+
     training: CellTraining = EdgeTraining()
 
     @property
@@ -209,19 +205,9 @@ class Cells(Trainers):
         return self.training.waiting
 
     @property
-    def takes_sums(self) -> bool:
-        """As its cells do."""
-        return self.training.takes_sums
-
-    @property
     def plays_common_rounds(self) -> bool:
         """As its cells do."""
         return self.training.plays_common_rounds
-
-    @property
-    def plays_edge_rounds(self) -> bool:
-        """As its cells do."""
-        return self.training.plays_edge_rounds
 
     def check(self, cloud: Cloud) -> None:
         """Refuse a network that the clients cannot train, before the clock starts."""

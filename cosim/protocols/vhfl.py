@@ -24,10 +24,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
+from cosim.configuration import ConfigurationError, Lack, at_least, configuration, field, refuse
 from cosim.devices.assignment import Assignment
 from cosim.devices.cell import Clients
 from cosim.devices.load import Load
+from cosim.going_together import MEANS, ONE_BY_ONE_ASKED, ONE_MODEL
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.vertical import VerticalSgd
@@ -51,16 +52,14 @@ class Vhfl(Protocol):
         waiting: How long the server waits for them. [VHFL, Section IV: T_p for each upload]
     """
 
+    lacks = (Lack(MEANS), Lack(ONE_MODEL))
+    asks = (ONE_BY_ONE_ASKED,)
+
     num_local_epochs: int = field(at_least(1), default=20)
     local: VerticalSgd = VerticalSgd()
     num_senders: int | None = field(at_least(1), default=None)
     num_needed: int | None = field(at_least(1), default=None)
     waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
-
-    @property
-    def sends_all_the_same(self) -> bool:
-        """The server's outputs are those for a client's own samples."""
-        return False
 
     def fit(self, system: Any) -> None:
         """Refuse rounds that its rule of waiting does not go with."""

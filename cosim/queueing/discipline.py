@@ -83,11 +83,6 @@ class Discipline(Port):
         """Whether all are served, in the order in which they have come."""
         return self.form == "in_order"
 
-    @property
-    def loses_packets(self) -> bool:
-        """Whether some leave without service; then an upload may never end."""
-        return False
-
     def queue(self) -> Queue:
         """An empty queue; here one line."""
         return Line()

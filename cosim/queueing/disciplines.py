@@ -3,7 +3,8 @@
 Validation: `cosim validate delay-laws`.
 """
 
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import Lack, configuration, field, positive
+from cosim.going_together import EVERY_UPDATE
 from cosim.instants import deadline_after
 from cosim.queueing.discipline import Discipline, Line, Queue, Queued
 
@@ -43,13 +44,10 @@ class Impatient(Discipline):
         order: Who of those that have not left is served next.
     """
 
+    lacks = (Lack(EVERY_UPDATE),)
+
     patience_s: float = field(positive, default=1.0)
     order: Discipline = FirstComeFirstServed()
-
-    @property
-    def loses_packets(self) -> bool:
-        """Those that leave."""
-        return True
 
     def queue(self) -> Queue:
         """That of the order."""

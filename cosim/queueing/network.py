@@ -71,11 +71,6 @@ class PublicNetwork(Link):
         """Share rho of the time that the public keeps a server busy, if below 1."""
         return self.arrival_rate_per_s * self.service.mean_s / self.num_servers
 
-    @property
-    def loses_updates(self) -> bool:
-        """Where the discipline loses packets."""
-        return self.discipline.loses_packets
-
     def fit(self, system: Any) -> None:
         """Refuse a start that does not go with the order of service."""
         self.start.check_order("PublicNetwork", in_line=self.num_servers == 1 and self.discipline.in_order)

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from cosim.configuration import (
     ConfigurationError,
+    Lack,
     between,
     configuration,
     field,
     refuse,
 )
 from cosim.draws import Numbers
+from cosim.going_together import EVERY_UPDATE
 from cosim.links.link import Cell, CellLink, Job, KnownLink, Link, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload, Uploads
@@ -54,6 +56,8 @@ class Radio(Link):
     """
 
     directions: ClassVar[tuple[str, ...]] = (UP,)
+    lacks = (Lack(EVERY_UPDATE, "outage_probability above 0", lambda own: own.outage_probability > 0.0),)
+
     sharing: Sharing = FixedShares()
     link: Propagation = GivenSnr()
     fading: Fading = Rayleigh()
@@ -74,19 +78,9 @@ class Radio(Link):
                 raise refuse("Radio", name, shown, rule, "leave it out, or sharing = FixedShares")
 
     @property
-    def loses_updates(self) -> bool:
-        """Where there are outages."""
-        return self.outage_probability > 0.0
-
-    @property
     def finite_moments(self) -> float:
         """As many as of 1 over the gain, where uploads follow it."""
         return self.fading.finite_moments if self.sharing.follows_gains else math.inf
-
-    @property
-    def adds_up(self) -> bool:
-        """Where the clients of a cell share its band so."""
-        return self.sharing.adds_up
 
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[RadioLink]":
         """The link of each cell."""

@@ -38,10 +38,10 @@ Usage::
 """
 
 import math
-from typing import Any
 
-from cosim.configuration import Port, at_least, configuration, field, lasting, one_of, refuse
+from cosim.configuration import Ask, Port, at_least, configuration, field, lasting, one_of, refuse
 from cosim.devices.cell import Edge
+from cosim.going_together import EVERY_UPDATE, ONE_BY_ONE
 from cosim.simulation import Process, SideBySide, Simulation
 
 
@@ -50,6 +50,22 @@ class Waiting(Port):
     """How long a server waits for the participants of an edge round."""
 
     forms = one_of(numbers=("most_s", "num_wanted"), events=("wait",))
+    asks = (
+        Ask(
+            EVERY_UPDATE,
+            "waits for every one",
+            "waiting = Deadline",
+            "gives_up = false",
+            lambda own: not own.gives_up,
+        ),
+        Ask(
+            ONE_BY_ONE,
+            "leaves out updates that have arrived",
+            "waiting = WaitForAll or Deadline",
+            "leaves_out = true",
+            lambda own: own.leaves_out,
+        ),
+    )
 
     @property
     def most_s(self) -> float:
@@ -73,20 +89,13 @@ class Waiting(Port):
 
     @property
     def gives_up(self) -> bool:
-        """True if the server stops waiting for missing updates. Lossy links require it."""
+        """True if the server stops waiting for missing updates."""
         return self.most_s < math.inf or self.upload_s is not None
 
     @property
     def leaves_out(self) -> bool:
-        """True if updates that have arrived are left out. Links that add updates up refuse it."""
+        """True if updates that have arrived are left out."""
         return self.num_wanted is not None
-
-    def fit(self, system: Any) -> None:
-        """Refuse to leave an update out of a sum."""
-        if self.leaves_out and system.uplink.adds_up:
-            kind = type(self).__name__
-            rule = f"{kind} leaves out updates that have arrived, and over the air only their mean arrives"
-            raise refuse("System", "uplink", type(system.uplink).__name__, rule, "sharing = FixedShares")
 
     def fit_round(self, num_participants: int) -> None:
         """Refuse edge rounds of so many participants.

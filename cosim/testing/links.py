@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cosim.configuration import lacks_in
 from cosim.engine.ways.of_link import ways_of
+from cosim.going_together import EVERY_UPDATE
 from cosim.links.link import Cell, Job, Link
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
@@ -49,11 +51,11 @@ class _Trial:
     def check(self) -> None:
         """Check all laws."""
         ends_s = self._whole(BITS)
-        if ends_s == math.inf and self._link.loses_updates:
+        if ends_s == math.inf and lacks_in(self._link, EVERY_UPDATE):
             return
         if ends_s == math.inf:
             where = f"{self._one} alone takes more than {LONGEST_S:g} s"
-            raise broken("whole", where, "`done` that never comes, or `loses_updates` that is left out")
+            raise broken("whole", where, "`done` that never comes, or a link that lacks `EVERY_UPDATE`")
         if self._link.takes_time != (ends_s > 0.0):
             where = f"takes_time is {self._link.takes_time}, and {self._one} takes {ends_s:g} s"
             raise broken("declared", where, "a property that says something else than the links do")
@@ -61,9 +63,9 @@ class _Trial:
         if not self._whole(2.0 * BITS) >= ends_s:
             where, reason = "twice the bits arrive earlier", "a rate that is asked for at another instant"
             raise broken("more bits", where, reason)
-        numbers = range(20) if self._link.loses_updates else (0,)
+        numbers = range(20) if lacks_in(self._link, EVERY_UPDATE) else (0,)
         number = next((number for number in numbers if self._both_arrive(number)), None)
-        if number is None and not self._link.loses_updates:
+        if number is None and not lacks_in(self._link, EVERY_UPDATE):
             where = f"{self._one} beside another never ends"
             raise broken("beside", where, "something held that `close` does not free")
         if number is not None:  # else a link that loses nearly all

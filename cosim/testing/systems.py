@@ -10,11 +10,12 @@ from typing import Any
 import attrs
 
 from cosim.beforehand.needs import ClockKind
-from cosim.configuration import ConfigurationError, is_configuration
+from cosim.configuration import ConfigurationError, is_configuration, lacks_in
 from cosim.configuration.values import PerClient
 from cosim.data.synthetic import Synthetic
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.local_steps import SameSteps
+from cosim.going_together import EVERY_UPDATE
 from cosim.learning.local_training.sgd import Sgd
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
@@ -66,7 +67,7 @@ def quiet_system(*, plays_rounds: bool = True, **parts: Any) -> System:
     Raises:
         ConfigurationError: The parts do not fit it.
     """
-    waiting = LONG if "uplink" in parts and parts["uplink"].loses_updates else PATIENT
+    waiting = LONG if "uplink" in parts and lacks_in(parts["uplink"], EVERY_UPDATE) else PATIENT
     quiet = attrs.evolve(
         small_system(waiting, plays_rounds=plays_rounds),
         devices=DrawnDevices(

@@ -1,7 +1,8 @@
-"""Writes docs/reference.md anew."""
+"""Writes docs/reference.md anew, and the matrix of docs/parts.md."""
 
-from scenarios.reference import PAGE, page
+from scenarios.reference import PAGE, matrix, page
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
-    print(f"Written: {PAGE}")
+    matrix.PAGE.write_text(matrix.with_matrix(matrix.PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"Written: {PAGE}, {matrix.PAGE}")

@@ -29,6 +29,8 @@ from cosim import (
     UploadDeadline,
     WaitForAll,
 )
+from cosim.configuration import asks_in
+from cosim.going_together import DOWNLOADS_APART
 from cosim.records import DONE, Fate, Round, Span
 from cosim.rows.recorder import Recorder
 from cosim.rows.row_groups import RowGroups
@@ -123,7 +125,9 @@ def check(result):
     has_downlink=st.booleans(),
 )
 def test_a_path_is_unbroken_and_as_long_as_its_round(protocol, seed, sizes, delay_s, has_downlink):
-    downlink = {"downlink": own_parts.CableDown()} if has_downlink and not protocol.plans_times else {}
+    downlink = (
+        {"downlink": own_parts.CableDown()} if has_downlink and not asks_in(protocol, DOWNLOADS_APART) else {}
+    )
     check(
         played(
             protocol,

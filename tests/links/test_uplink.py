@@ -21,8 +21,9 @@ from cosim import (
     SteadyUpload,
     Uncompressed,
 )
-from cosim.configuration import configuration
+from cosim.configuration import configuration, lacks_in
 from cosim.engine.ways.of_link import ways_of
+from cosim.going_together import ONE_BY_ONE
 from cosim.links.link import Cell, Job
 from cosim.records import UP
 
@@ -154,5 +155,6 @@ def test_who_asks_where_nothing_is_known_is_refused_in_one_sentence(name):
 def test_only_sums_have_noise_on_their_mean():
     for name, uplink in UPLINKS.items():
         (link,) = uplink.of_cells(Simulation(1), [CELL])
-        assert (link.deviation_of_mean(slice(None), Job(1, 0, 0)) is not None) == uplink.adds_up
-        assert uplink.adds_up == (name == "over the air")
+        adds_up = lacks_in(uplink, ONE_BY_ONE)
+        assert (link.deviation_of_mean(slice(None), Job(1, 0, 0)) is not None) == adds_up
+        assert adds_up == (name == "over the air")

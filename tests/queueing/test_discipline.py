@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosim.configuration import ConfigurationError, configuration, from_dict, to_dict
+from cosim.configuration import ConfigurationError, configuration, from_dict, lacks_in, to_dict
+from cosim.going_together import EVERY_UPDATE
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
 from cosim.protocols.edge_training import EdgeTraining
@@ -213,7 +214,7 @@ def test_less_than_one_server_is_refused():
 
 def test_a_network_that_loses_packets_needs_somebody_who_gives_up():
     network = PublicNetwork(discipline=Impatient(), start=EmptyStart())
-    with pytest.raises(ConfigurationError, match=r"PublicNetwork: some uploads never end"):
+    with pytest.raises(ConfigurationError, match=r"discipline = Impatient: some uploads never end"):
         System(uplink=network, protocol=HFedAvg())
 
 
@@ -232,7 +233,7 @@ def test_a_network_hands_its_stations_what_it_is_told():
         discipline=Impatient(patience_s=0.1, order=MessagesFirst()),
     )
     assert from_dict(PublicNetwork, to_dict(network)) == network
-    assert network.loses_updates
+    assert lacks_in(network, EVERY_UPDATE)
     sim, zeros = Simulation(seed=1), np.zeros(2)
     (link,) = network.of_cells(sim, [Cell("edge-00", ("a", "b"), zeros, zeros)])
     whole, cut = (

@@ -23,9 +23,11 @@ from cosim.configuration import (
     from_dict,
     is_configuration,
     kind_of,
+    lacks_in,
     to_dict,
     with_kind,
 )
+from cosim.going_together import EVERY_UPDATE
 from cosim.testing import small_system
 from scenarios import command_line
 from scenarios.command_line import playing
@@ -62,7 +64,7 @@ def in_place(name: str, part: Any, system: System | None = None) -> System:
         return cosim.evolve(system, protocol=cosim.evolve(system.protocol, training=training))
     if name == "presence":
         return cosim.evolve(system, devices=cosim.evolve(system.devices, presence=part))  # type: ignore[call-arg]
-    if name == "uplink" and part.loses_updates:
+    if name == "uplink" and lacks_in(part, EVERY_UPDATE):
         system = cosim.evolve(system, protocol=small_system(cosim.Deadline(after_s=1.0)).protocol)
     if name == "protocol" and not part.plays_rounds:
         system = cosim.evolve(BASE, protocol=part, end=cosim.AfterVersions(num_versions=2))

@@ -18,11 +18,11 @@ Source: Karimireddy, Rebjock, Stich, Jaggi, "Error Feedback Fixes SignSGD", ICML
 Algorithm 2; division: Beznosikov, Horvath, Richtarik, Safaryan, arXiv 2002.12410, Section 2.
 """
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from cosim.configuration import configuration, refuse
+from cosim.going_together import BITS_ASKED
 from cosim.learning.codecs.codec import Codec, SentView
-from cosim.learning.codecs.flat import refuse_sums
 from cosim.learning.codecs.sparse import TopK
 from cosim.learning.network.submodels import NetworkShape
 
@@ -38,6 +38,8 @@ class ErrorFeedback(Codec):
         codec: What leaves something out.
     """
 
+    asks = (BITS_ASKED,)
+
     keeps_state: ClassVar[bool] = True
 
     codec: Codec = TopK()
@@ -51,10 +53,6 @@ class ErrorFeedback(Codec):
             raise refuse("ErrorFeedback", "codec", kind, rule, f"relative_variance in {kind}; 0.0 if biased")
         if self.codec.keeps_state:
             raise refuse("ErrorFeedback", "codec", kind, f"{kind} keeps a state itself", f"{kind} itself")
-
-    def fit(self, system: Any) -> None:
-        """Refuse sums over the air."""
-        refuse_sums(self, system)
 
     def check(self, shape: NetworkShape) -> None:
         """Ask the codec."""

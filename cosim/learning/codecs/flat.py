@@ -7,9 +7,8 @@ Scope and limitations: not over the air, where analog values add up and bits do 
 client `cycles_per_value` for each value, after its training and at the training's power.
 """
 
-from typing import Any
-
-from cosim.configuration import configuration, field, not_negative, refuse
+from cosim.configuration import Lack, configuration, field, not_negative
+from cosim.going_together import BITS_ASKED, FREE_CODING
 from cosim.learning.codecs.codec import Codec
 
 
@@ -21,27 +20,11 @@ class FlatCodec(Codec):
         cycles_per_value: Cycles that coding a value costs the client's processor; 0: none. [no source]
     """
 
-    cycles_per_value: float = field(not_negative, default=0.0)
+    lacks = (Lack(FREE_CODING, "cycles_per_value above 0", lambda own: own.cycles_per_value > 0.0),)
+    asks = (BITS_ASKED,)
 
-    def fit(self, system: Any) -> None:
-        """Refuse sums over the air, and plans that would not know of coding."""
-        refuse_sums(self, system)
-        if self.cycles_per_value and system.protocol.plans_times:
-            rule = f"{type(system.protocol).__name__} plans how long jobs take, and no plan knows of coding"
-            raise refuse(type(self), "cycles_per_value", self.cycles_per_value, rule, "0")
+    cycles_per_value: float = field(not_negative, default=0.0)
 
     def cycles(self, num_values: int) -> float:
         """As many for each value of the change."""
         return num_values * self.cycles_per_value
-
-
-def refuse_sums(codec: Codec, system: Any) -> None:
-    """Refuse a link on which updates add up in the air.
-
-    Raises:
-        ConfigurationError: It is one.
-    """
-    if system.uplink.adds_up:
-        kind = type(codec).__name__
-        rule = f"{kind} makes bits of an update, and over the air analog values add up"
-        raise refuse("System", "codec", kind, rule, "Uncompressed, or sharing = FixedShares")

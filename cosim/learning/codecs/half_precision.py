@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 class HalfPrecision(FlatCodec, ModelCodec, ABC):
     """Base of the values of 16 bits, of updates and of models."""
 
+    asks = (*FlatCodec.asks, *ModelCodec.asks)
+
     def fit(self, system: Any) -> None:
-        """Refuse what cannot be: as a codec of models only cycles, which servers do not count."""
-        if system.model_codec is not self:
-            super().fit(system)
-        elif self.cycles_per_value:
+        """Refuse cycles of a codec of models, which servers do not count."""
+        if system.model_codec is self and self.cycles_per_value:
             rule = "has no effect in System.model_codec: what servers compute is not counted"
             raise refuse(type(self), "cycles_per_value", self.cycles_per_value, rule, "0")
 

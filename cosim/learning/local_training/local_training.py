@@ -47,6 +47,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cosim.configuration import (
+    Ask,
     ConfigurationError,
     Port,
     at_least,
@@ -58,6 +59,7 @@ from cosim.configuration import (
     refuse,
     said_of,
 )
+from cosim.going_together import MEANS, ONE_BY_ONE
 from cosim.learning.network.submodels import NetworkShape, Shapes
 from cosim.learning.schedules.schedule import Rate
 
@@ -81,6 +83,23 @@ class LocalTraining(Port):
         keeps_state: Whether what `train` returns is kept for the client's next training; a class says so.
         keeps_what_arrived: Whether it is only where the update has arrived; a class says so.
     """
+
+    asks = (
+        Ask(
+            MEANS,
+            "wants an edge server that takes it",
+            "plain Sgd",
+            "companions, or a state of what arrived",
+            lambda own: own.accompanies or own.keeps_what_arrived,
+        ),
+        Ask(
+            ONE_BY_ONE,
+            "sends something beside the model, which the noise of sums is not made for",
+            "plain Sgd",
+            "companions",
+            lambda own: own.accompanies,
+        ),
+    )
 
     forms = one_of(one_by_one=("train",), together=("program",))
     claims = said_of(num_gradients=("train", "program"))
@@ -135,6 +154,11 @@ class LocalTraining(Port):
         """Whether its state holds such tensors."""
         return gives(self, "personal_tensors")
 
+    @property
+    def accompanies(self) -> bool:
+        """True if something travels beside the model."""
+        return gives(self, "companions")
+
     def received(self, model: "PendingModel", mean: "PendingModel", share: float) -> "PendingModel":
         """What an edge server makes of the mean of updates and their companions, before its own rule steps.
 
@@ -153,16 +177,7 @@ class LocalTraining(Port):
         if self.keeps_tensors and not self.keeps_state:
             rule = "personal_tensors reads what clients keep, and they keep nothing"
             raise refuse(type(self), "keeps_state", False, rule, "keeps_state = True in the class")
-        accompanies = gives(self, "companions")
-        if (accompanies or self.keeps_what_arrived) and not system.protocol.takes_sums:
-            kind, own = type(system.protocol).__name__, type(self).__name__
-            rule = f"{own} wants an edge server that takes the mean of what arrives, and here none does"
-            raise refuse("System", "protocol", kind, rule, "HFedAvg with EdgeTraining, or plain Sgd")
-        if accompanies and system.uplink.adds_up:
-            kind, own = type(system.uplink).__name__, type(self).__name__
-            rule = f"the noise of sums is that of gradients, and {own} sends something else beside the model"
-            raise refuse("System", "uplink", kind, rule, "a sharing that sends bits, as FixedShares")
-        if accompanies and system.codec.step is not None:
+        if self.accompanies and system.codec.step is not None:
             kind, own = type(system.codec).__name__, type(self).__name__
             rule = f"{kind} moves weights by a common step, and {own} sends something else beside them"
             raise refuse("System", "codec", kind, rule, "Qsgd, or plain Sgd")

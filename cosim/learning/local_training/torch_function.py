@@ -40,8 +40,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cosim.configuration import ConfigurationError, configuration, field, loaded, own_function, refuse
+from cosim.configuration import (
+    ConfigurationError,
+    configuration,
+    field,
+    lacks_in,
+    loaded,
+    own_function,
+    refuse,
+)
 from cosim.configuration.rules import shown
+from cosim.going_together import ONE_BY_ONE
 from cosim.learning.local_training.local_training import ClientView, LocalTraining, Trainable
 
 if TYPE_CHECKING:
@@ -72,7 +81,7 @@ class TorchFunction(LocalTraining):
         """Refuse a learning rate where nothing asks for it."""
         super().fit(system)
         usual = attrs.fields(type(self)).learning_rate.default
-        if self.learning_rate == usual or system.uplink.adds_up or not self._is_loaded:
+        if self.learning_rate == usual or lacks_in(system.uplink, ONE_BY_ONE) or not self._is_loaded:
             return  # `check` refuses a function that is not loaded
         if "learning_rate" not in self._asked():
             rule = "the function has a step size of its own: it has no parameter learning_rate"

@@ -22,8 +22,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, configuration, field, positive, refuse
+from cosim.configuration import Ask, ConfigurationError, configuration, field, positive, refuse
 from cosim.draws import Numbers
+from cosim.going_together import EDGE_ROUNDS, ONE_MODEL
 from cosim.links.link import Cell, CellLink, Job
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.downlink.base_station import BaseStation
@@ -40,7 +41,11 @@ class Broadcast(BaseStation):
         bandwidth_hz: Downlink band of one cell. [no source]
     """
 
-    sends_one_for_all: ClassVar[bool] = True
+    asks = (
+        Ask(EDGE_ROUNDS, "sends one transmission to all of them", "downlink = Unicast"),
+        Ask(ONE_MODEL, "sends one transmission to all", "downlink = Unicast"),
+    )
+
     bandwidth_hz: float = field(positive, default=20e6)
 
     def __attrs_post_init__(self) -> None:

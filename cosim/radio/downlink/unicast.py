@@ -15,7 +15,8 @@ Validation: tests/radio/downlink/test_unicast.py.
 
 from collections.abc import Sequence
 
-from cosim.configuration import configuration, refuse
+from cosim.configuration import configuration, lacks_in, refuse
+from cosim.going_together import ONE_BY_ONE
 from cosim.links.link import Cell
 from cosim.radio.downlink.base_station import BaseStation
 from cosim.radio.radio import RadioLink
@@ -36,7 +37,7 @@ class Unicast(BaseStation):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if self.sharing.adds_up:
+        if lacks_in(self.sharing, ONE_BY_ONE):
             rule = "a model does not come as a sum"
             raise refuse("Unicast", "sharing", type(self.sharing).__name__, rule, "FixedShares")
 

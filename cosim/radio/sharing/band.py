@@ -102,11 +102,6 @@ class Sharing(Port, ABC):
     """How the clients of a cell share its band."""
 
     @property
-    def adds_up(self) -> bool:
-        """True if only the mean of what a cell's clients send arrives."""
-        return False
-
-    @property
     def needs_exact_channels(self) -> bool:
         """True if channels must be known exactly and stay while an upload lasts."""
         return False

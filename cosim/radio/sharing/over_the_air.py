@@ -21,7 +21,8 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 from weakref import WeakSet
 
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import Lack, configuration, field, positive
+from cosim.going_together import ONE_BY_ONE
 from cosim.links.payload import Payload
 from cosim.radio.sharing.band import Band, Sharing, Vectors
 from cosim.radio.sharing.reception import Reception
@@ -43,16 +44,13 @@ class OverTheAir(Sharing):
             the real part that counts. [HIST journal, eq. 25: literal]
     """
 
+    lacks = (Lack(ONE_BY_ONE),)
+
     bandwidth_hz: float = field(positive, default=20e6)
     subcarrier_hz: float = field(positive, default=15e3)
     symbol_s: float = field(positive, default=1e-3 / 14.0)
     transmit_power: Literal["as-printed", "full"] = "as-printed"
     noise: Literal["literal", "real-part"] = "literal"
-
-    @property
-    def adds_up(self) -> bool:
-        """The mean is all that arrives."""
-        return True
 
     @property
     def needs_exact_channels(self) -> bool:

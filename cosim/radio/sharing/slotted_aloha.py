@@ -25,19 +25,19 @@ import math
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
 
 from cosim.configuration import (
     ConfigurationError,
+    Lack,
     at_least,
     between,
     configuration,
     field,
     lasting,
     positive,
-    refuse,
 )
 from cosim.draws import uniforms
+from cosim.going_together import KNOWN_TIMES
 from cosim.instants import instant_after, num_periods
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload
@@ -66,17 +66,12 @@ class SlottedAloha(Sharing):
             with n of them min(1, m / n) is best. [no source]
     """
 
+    lacks = (Lack(KNOWN_TIMES),)
+
     bandwidth_hz: float = field(positive, default=20e6)
     num_channels: int = field(at_least(1), default=1)
     slot_s: float = field(lasting, default=1e-3)
     transmit_probability: float = field(positive, between(0.0, 1.0), default=0.1)
-
-    def fit(self, system: Any) -> None:
-        """Refuse protocols that plan times."""
-        if system.protocol.plans_times:
-            kind = type(system.protocol).__name__
-            rule = f"{kind} plans how long uploads take, and with random access nobody knows beforehand"
-            raise refuse("Radio", "sharing", "SlottedAloha", rule, "FixedShares, or a protocol without plans")
 
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[AlohaBand]":
         """The band of each cell."""

@@ -1,0 +1,74 @@
+"""Going together: the words by which parts of a system fit, or do not (`cosim.configuration.asks`).
+
+A part that lacks one says so in `lacks`, a part that cannot do without one in `asks`; so do parts of a user's
+own. `docs/parts.md` prints which of ours do.
+"""
+
+from cosim.configuration import Ask, Word
+
+EVERY_UPDATE = Word(
+    "every update", of="uplink", lacking="some uploads never end", fix="an uplink without outages and losses"
+)
+ONE_BY_ONE = Word(
+    "updates one by one",
+    of="uplink",
+    lacking="only the mean of a cell's updates arrives",
+    fix="sharing = FixedShares",
+)
+KNOWN_TIMES = Word(
+    "times known beforehand",
+    of="uplink",
+    lacking="how long an upload takes is not known beforehand",
+    fix="sharing = FixedShares",
+)
+DOWNLOADS_APART = Word(
+    "downloads before a round's clock",
+    of="downlink",
+    lacking="no plan knows how long a download takes",
+    fix="downloads_count = false, so that a round begins when all have received, or downlink = Instantaneous",
+)
+FREE_CODING = Word(
+    "coding without cycles",
+    of="codec",
+    lacking="no plan knows how long coding takes",
+    fix="cycles_per_value = 0",
+)
+EDGE_ROUNDS = Word(
+    "edge rounds",
+    of="protocol",
+    lacking="clients get their jobs one by one",
+    fix="a protocol with edge rounds, such as HFedAvg",
+)
+ONE_MODEL = Word(
+    "one model for all of a round",
+    of="protocol",
+    lacking="each client is sent something of its own",
+    fix="a protocol that sends all the same, such as HFedAvg",
+)
+MEANS = Word(
+    "means of updates",
+    of="protocol",
+    lacking="no edge server takes the mean of what arrives",
+    fix="HFedAvg with EdgeTraining",
+)
+
+EVERY_UPDATE_ASKED = Ask(
+    EVERY_UPDATE,
+    "waits for every one",
+    "a deadline",
+    "no time after which updates are given up",
+    lambda own: not own.waiting.gives_up,
+)
+ONE_BY_ONE_ASKED = Ask(ONE_BY_ONE, "needs them one by one", "protocol Hist or HFedAvg")
+BITS_ASKED = Ask(
+    ONE_BY_ONE,
+    "makes bits of an update, and over the air analog values add up",
+    "codec = Uncompressed",
+    at="codec",
+)
+PLANS = (
+    Ask(KNOWN_TIMES, "plans how long uploads take", "a protocol that does not plan"),
+    Ask(DOWNLOADS_APART, "plans how long jobs take", "a protocol that does not plan"),
+    Ask(FREE_CODING, "plans how long jobs take", "a protocol that does not plan"),
+)
+"""What a part asks that plans times."""
