@@ -95,8 +95,8 @@ def test_links_take_what_their_page_says(example):
 
 def test_what_is_sent_once_for_all_is_for_those_that_receive_together(example):
     cable = example("cable")
-    once = type("Once", (cable.Cable,), {"sends_one_for_all": True})
-    with pytest.raises(cosim.ConfigurationError, match=r"downlink = Once: FedAsync gives clients .*Unicast"):
+    once = type("Once", (cable.Cable,), {"asks": cosim.Broadcast.asks})
+    with pytest.raises(cosim.ConfigurationError, match=r"one by one, and .*downlink = Once sends .*Unicast"):
         cosim.evolve(ONE_BY_ONE, downlink=once())
 
 

@@ -163,8 +163,8 @@ SHOWS = {
 """What of a part must be seen in a run."""
 SAY_TO_PLANS = {
     "TracedUplink": "asks for rates and gains beforehand, and of a TracedCellLink none are known",
-    "TracedDownlink": "System.downlink = TracedLink: .* plans how long jobs take, and no plan knows",
-    "SlottedAloha": "Radio.sharing = 'SlottedAloha': .* plans how long uploads take, .* nobody knows",
+    "TracedDownlink": "System.downlink = TracedLink: no plan knows .* plans how long jobs take",
+    "SlottedAloha": "SlottedAloha: how long an upload takes is not known .* plans how long uploads take",
 }
 """How parts refuse protocols that plan."""
 ALWAYS_AT_WORK = ("FedAsync", "idle and sleep")

@@ -210,5 +210,8 @@ def test_what_does_not_fit_is_refused_by_a_sentence():
         cosim.ErrorFeedback(codec=cosim.ErrorFeedback())
     with pytest.raises(ConfigurationError, match=r"System\.codec = .*ErrorFeedback.*: .*other units"):
         cosim.run(small(cosim.ErrorFeedback(), protocol=cosim.Hist()))
-    with pytest.raises(ConfigurationError, match=r"Qsgd\.cycles_per_value = .*plans how long jobs take"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"codec = Qsgd: no plan knows how long coding takes, .*RawHfl plans how long jobs take",
+    ):
         small(cosim.Qsgd(cycles_per_value=1.0), protocol=cosim.RawHfl())

@@ -145,12 +145,12 @@ WAYS: dict[str, Callable[[LocalTraining, ServerUpdate, Codec], System]] = {
     ),
 }
 KEEPS = r"EdgeTraining\.local = '\w+': \w+ keeps a state, and a cell has other units"
-NO_EDGE = r"System\.protocol = '\w+': Scaffold wants an edge server that takes the mean"
+NO_EDGE = r"no edge server takes the mean of what arrives, and .* = Scaffold wants an edge server"
 APART: dict[tuple[str, str], str] = {
     **dict.fromkeys(product(("momentum kept", "adam kept", "function kept"), ("HIST", "HIST, air")), KEEPS),
     ("scaffold", "HIST"): r"EdgeTraining\.local = 'Scaffold': Scaffold sends more than the model",
     **dict.fromkeys(
-        product(("scaffold",), ("air", "HIST, air")), r"System\.uplink = 'Radio': the noise of sums is that"
+        product(("scaffold",), ("air", "HIST, air")), r"Scaffold sends something beside the model"
     ),
     **dict.fromkeys(product(("scaffold",), ("FedBuff", "FedAsync", "FedBuff in cells")), NO_EDGE),
 }

@@ -147,8 +147,8 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         pytest.param(
             (*RUN, f"{POLICY}.kind", "Unconstrained", "--uplink.outage-probability", "0.1"),
             "System.uplink = Radio",
-            "some uploads never end, and RawHfl waits for every one",
-            "a deadline (waiting = Deadline), a policy that keeps to its own, or no outages",
+            "some uploads never end, and System.protocol = RawHfl waits for every one",
+            "an uplink without outages and losses, or a deadline",
             id="outages for who waits",
         ),
         pytest.param(

@@ -122,14 +122,17 @@ def test_who_leaves_does_not_shorten_it():
     [
         (
             {"protocol": cosim.FedBuff()},
-            r"Broadcast: FedBuff gives clients their jobs one by one, so there is no one.*downlink = Unicast",
+            r"clients get their jobs one by one, and .*Broadcast sends one transmission.*downlink = Unicast",
         ),
         (
             {"protocol": cosim.HFedAvg(training=cosim.AsynchronousTraining())},
-            r"Broadcast: HFedAvg gives clients their jobs one by one",
+            r"clients get their jobs one by one, and .*Broadcast sends one transmission",
         ),
-        ({"protocol": cosim.Vhfl()}, r"Broadcast: Vhfl sends each client something of its own.*Unicast"),
-        ({"protocol": cosim.RawHfl()}, r"RawHfl plans how long jobs take.*downloads_count = false"),
+        (
+            {"protocol": cosim.Vhfl()},
+            r"Vhfl: each client is sent something of its own, and .*Broadcast sends.*Unicast",
+        ),
+        ({"protocol": cosim.RawHfl()}, r"downloads_count = false"),
     ],
 )
 def test_protocols_that_want_no_broadcast_are_refused(changes, message):

@@ -122,14 +122,14 @@ def test_clients_one_by_one_share_the_band_of_those_who_may_be_at_work():
         (
             {"downloads_count": False},
             cosim.FedBuff(),
-            r"downloads_count = False: clients of an edge round wait",
+            r"downloads_count = false lets the clients of an edge round wait",
         ),
         (
             {"downlink": cosim.Instantaneous(), "downloads_count": False},
             cosim.HFedAvg(),
             r"downloads_count = False: has no effect with downlink = Instantaneous",
         ),
-        ({}, cosim.RawHfl(), r"Unicast: RawHfl plans how long jobs take, and no plan"),
+        ({}, cosim.RawHfl(), r"Unicast: no plan knows how long a download takes, and .*RawHfl plans"),
     ],
 )
 def test_protocols_that_cannot_are_refused(changes, protocol, message):

@@ -55,16 +55,18 @@ DOWNLINKS = {
 
 def refusal(name: str, downlink: cosim.Link, counts: bool) -> str | None:
     """What a system says; None: it runs."""
-    where = rf"System.downlink = {type(downlink).__name__}.*"
+    kind = type(downlink).__name__
     if isinstance(downlink, cosim.Broadcast):
         if name in ONE_BY_ONE:
-            return where + "gives clients their jobs one by one"
+            return rf"clients get their jobs one by one, and System.downlink = {kind} sends"
         if name == "Vhfl":
-            return where + "sends each client something of its own"
+            return rf"each client is sent something of its own, and System.downlink = {kind} sends"
     if name in PLANNING and counts:
-        return where + "plans how long jobs take, and no plan knows how long a download does"
+        return (
+            rf"System.downlink = {kind}: no plan knows how long a download takes, .* plans how long jobs take"
+        )
     if name in ONE_BY_ONE and not counts:
-        return "System.downloads_count = False: clients of an edge round wait for each other"
+        return "System with downloads_count = false lets the clients of an edge round wait for each other"
     return None
 
 

@@ -289,11 +289,11 @@ REFUSED = {
     "rounds": ({"end": cosim.AfterRounds()}, "FedBuff plays no global rounds. Usual fix: AfterVersions"),
     "sums": (
         {"uplink": cosim.Radio(sharing=cosim.OverTheAir())},
-        "only the mean of a cell's updates arrives, and FedBuff needs them one by one",
+        "only the mean of a cell's updates arrives, and .* = Clients needs them one by one",
     ),
     "outages": (
         {"uplink": cosim.Radio(outage_probability=0.1)},
-        "some uploads never end, and FedBuff waits for every one",
+        "some uploads never end, and .* = Clients waits for every one",
     ),
     "turns in rounds": (
         {"protocol": HFedAvg(training=AsynchronousTraining(turn=cosim.AfterRounds()))},
