@@ -86,7 +86,7 @@ def check_asks(system: Any) -> None:
     Raises:
         ConfigurationError: Both parts, why they do not go together, and the usual fix.
     """
-    placed = [("", system), *_placed(system, "")]
+    placed = [*_placed(system, ""), ("", system)]
     lacking = [(path, part, lack.word) for path, part in placed for lack in part.lacks if lack.applies(part)]
     if not lacking:
         return
