@@ -2,7 +2,7 @@ from attrs import evolve
 
 from cosim.allocation.policies import CommonSteps, Policy, ResourceAware, Unconstrained
 from cosim.allocation.solvers import Algorithm2, ExactSolver, Solver
-from cosim.configuration import ConfigurationError
+from cosim.configuration import Ask, ConfigurationError, Lack, Word
 from cosim.configuration.values import PerClient, PerGroup, Values
 from cosim.data.arrays import Arrays
 from cosim.data.data import Data
