@@ -116,7 +116,7 @@ class House:
             node.name: (name, node)
             for name, tree in self.trees.items()
             for node in ast.walk(tree)
-            if isinstance(node, ast.ClassDef)
+            if isinstance(node, ast.ClassDef) and not _is_view(tree, node)
         }
 
     @cached_property
@@ -200,7 +200,9 @@ class House:
 
     def _kinds_in(self, tree: ast.Module) -> Iterator[str]:
         for node in tree.body:
-            if isinstance(node, ast.ClassDef) and _bases(node) & (self.ports | self.kinds):
+            if not isinstance(node, ast.ClassDef) or _is_view(tree, node):
+                continue
+            if _bases(node) & (self.ports | self.kinds):
                 yield node.name
 
     def _arrows(self) -> Iterator[tuple[str, str]]:
@@ -228,6 +230,12 @@ def is_engine(module: str) -> bool:
 def is_part(module: str) -> bool:
     """Whether a module belongs to parts."""
     return module.split(".")[1:2] != [] and module.split(".")[1] in PARTS and not is_engine(module)
+
+
+def _is_view(tree: ast.Module, node: ast.ClassDef) -> bool:
+    """Whether a class is a protocol of typing, which is what a part is given."""
+    typed = [one for one in tree.body if isinstance(one, ast.ImportFrom) and one.module == "typing"]
+    return "Protocol" in _bases(node) and any(of.name == "Protocol" for one in typed for of in one.names)
 
 
 def _bases(node: ast.ClassDef) -> set[str]:

@@ -22,6 +22,8 @@ ORACLE = "closed forms are an independent oracle"
 TORCH = "torch only in the learner and the models"
 SIMPY = "simpy only in the clock, the radio and the queues"
 CVXPY = "cvxpy only in the allocation"
+PARTS = "parts never import the engine"
+KINDS = "the engine imports ports, never kinds"
 
 BANNED = [
     ("cosim/new.py", "import models", ENGINE),
@@ -50,11 +52,17 @@ BANNED = [
     ("cosim/learning/new.py", "from simpy.events import NORMAL", SIMPY),
     ("cosim/radio/new.py", "import cvxpy", CVXPY),
     ("scenarios/new.py", "import cvxpy", CVXPY),
+    ("cosim/selection/new.py", "from cosim.servers.cloud import Cloud", PARTS),
+    ("cosim/learning/codecs/new.py", "def f():\n    from cosim.learning.learner import Learner", PARTS),
+    ("cosim/engine/new.py", "from cosim.learning.codecs.qsgd import Qsgd", KINDS),
+    ("cosim/engine/new.py", "from cosim.radio.radio import Radio", KINDS),
 ]
 ALLOWED = [
     ("cosim/learning/new.py", "import torch"),
     ("cosim/queueing/new.py", "import simpy"),
     ("cosim/allocation/new.py", "import cvxpy"),
+    ("cosim/selection/new.py", "from cosim.servers.waiting import Waiting"),
+    ("cosim/engine/new.py", "from cosim.learning.codecs.codec import Codec"),
     ("models/new.py", "import torch, transformers"),
     ("analysis/new.py", "from cosim.records import Span\nfrom cosim.results import Result"),
     ("analysis/closed_forms/new.py", "import attrs, numpy, scipy\nfrom cosim.units import db_to_linear"),
