@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +36,6 @@ def no_snr(client: str, snr: float) -> ConfigurationError:
     )
 
 
-@attrs.frozen(kw_only=True)
 class Channel:
     """One client's uplink channel.
 
@@ -47,10 +45,16 @@ class Channel:
         client: Its name, for messages.
     """
 
-    mean_snr: Callable[[float], float]
-    is_flat: bool
-    fading: ClientFading
-    client: str = "a client"
+    __slots__ = ("client", "fading", "is_flat", "mean_snr")
+
+    def __init__(
+        self,
+        mean_snr: Callable[[float], float],
+        is_flat: bool,
+        fading: ClientFading,
+        client: str = "a client",
+    ) -> None:
+        self.mean_snr, self.is_flat, self.fading, self.client = mean_snr, is_flat, fading, client
 
     def rate_bps(self, bandwidth_hz: float, block: Block) -> float:
         """Rate in a bandwidth while a fading block lasts."""
@@ -61,7 +65,7 @@ class Channel:
 
     def block_end_s(self, block: Block) -> float:
         """The instant at which a fading block ends by itself; infinity: it does not, or all are as silent."""
-        if self.mean_snr(1.0) == 0.0:
-            return math.inf
         end_s = self.fading.end_s(block)
-        return end_s if end_s == math.inf else instant_after(0.0, end_s)
+        if end_s == math.inf or self.mean_snr(1.0) == 0.0:
+            return math.inf
+        return instant_after(0.0, end_s)

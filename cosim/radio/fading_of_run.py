@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,36 +17,37 @@ from cosim.draws import BLOCK, Draws, Numbers
 from cosim.links.link import Cell, Job
 from cosim.names import ClientNames, by_number
 from cosim.radio.fading import Fading
-from cosim.radio.redrawn import Block, Blocks, block_of
+from cosim.radio.redrawn import Block, Blocks, Unchanging, block_of
 from cosim.simulation import Simulation
 
 KEPT = 64
 """Blocks of vectors that are kept. [no source]"""
 
 
-@attrs.frozen(kw_only=True)
 class ClientFading:
     """One client's channel, block by block.
 
-    Attributes:
+    Args:
         gain: Block -> power gain |h|^2 of a receiver that combines all antennas.
+
+    Attributes:
+        end_s: Block -> when the channel changes by itself; infinity: it does not.
+        after: Block -> the one that follows it when it has ended by itself.
     """
 
-    sim: Simulation
-    blocks: Blocks | None
-    gain: Callable[[Block], float]
+    __slots__ = ("_at", "_of_job", "_sim", "after", "end_s", "gain")
+
+    def __init__(self, sim: Simulation, blocks: Blocks, gain: Callable[[Block], float]) -> None:
+        self._sim, self.gain, self.end_s, self.after = sim, gain, blocks.end_s, blocks.after
+        self._of_job, self._at = (None, blocks.at) if blocks.form == "course" else (blocks.of_job, None)
 
     def block(self, job: Job) -> Block:
         """The block that a job meets at this instant."""
-        return () if self.blocks is None else block_of(self.blocks, job, self.sim.now_s)
+        return self.block_at(job, self._sim.now_s)
 
-    def end_s(self, block: Block) -> float:
-        """When the channel changes by itself; infinity where it does not."""
-        return np.inf if self.blocks is None else self.blocks.end_s(block)
-
-    def after(self, block: Block) -> Block:
-        """The block that follows one that has ended by itself."""
-        return block if self.blocks is None else self.blocks.after(block)
+    def block_at(self, job: Job, time_s: float) -> Block:
+        """The block that a job meets at an instant."""
+        return self._of_job(job) if self._at is None else self._at(time_s)  # type: ignore[misc]
 
 
 class FadingOfRun:
@@ -59,7 +59,8 @@ class FadingOfRun:
 
     def __init__(self, sim: Simulation, fading: Fading, cells: Sequence[Cell]) -> None:
         self._sim, self._fading = sim, fading
-        self._blocks, self._names = fading.redrawn, _by_block(cells)
+        self._blocks, self._names = fading.redrawn or Unchanging(), _by_block(cells)
+        self._last: dict[tuple[str, int], tuple[Block, NDArray[np.float64]]] = {}
         self._of_client: dict[str, ClientFading] = {}
         self._kept_vectors = lru_cache(maxsize=KEPT)(self._vectors_of)
         self.follows_jobs = not fading.within_uploads
@@ -79,17 +80,19 @@ class FadingOfRun:
     def _made(self, client: str) -> ClientFading:
         if self._fading.form == "course":
             course = self._fading.course(self._sim, client)
-            return ClientFading(sim=self._sim, blocks=course, gain=course.gain)
-        sim, gains_of = self._sim, self._gains_of
-        last: tuple[Block, float] | None = None
+            return ClientFading(self._sim, course, course.gain)
+        (kind, number), last = by_number(client), self._last
+        of = kind, number // BLOCK
+        names = self._names[of]
+        place = int(np.searchsorted(names.numbers, number))
 
         def gain(block: Block) -> float:
-            nonlocal last
-            if last is None or last[0] != block:
-                last = block, float(sim.row(client, gains_of, *block))
-            return last[1]
+            own = last.get(of)
+            if own is None or own[0] != block:
+                own = last[of] = block, self._sim.rows(names, self._gains_of, *block)
+            return own[1].item(place)
 
-        return ClientFading(sim=sim, blocks=self._blocks, gain=gain)
+        return ClientFading(self._sim, self._blocks, gain)
 
     def gains(self, clients: Numbers, job: Job) -> NDArray[np.float64]:
         """Power gains that a job of some clients meets at this instant, shape (clients,)."""
@@ -107,7 +110,7 @@ class FadingOfRun:
         return np.concatenate(found)[clients.places]
 
     def _block(self, job: Job) -> Block:
-        return () if self._blocks is None else block_of(self._blocks, job, self._sim.now_s)
+        return block_of(self._blocks, job, self._sim.now_s)
 
     def _gains_of(self, sim: Draws, kind: str, number: int, *block: int) -> NDArray[np.float64]:
         names, found = self._names[kind, number], np.full(BLOCK, np.nan)

@@ -165,7 +165,7 @@ class RadioLink(CellLink, KnownLink):
             return float(mean_snr.snr_in(place, tx_power_w, factor, bandwidth_hz, job))
 
         is_flat = mean_snr.form == "flat"
-        return Channel(mean_snr=snr_in, is_flat=is_flat, fading=self._fading.of(client), client=client)
+        return Channel(snr_in, is_flat, self._fading.of(client), client)
 
     def share_hz(self, num_clients: int) -> float:
         """The bandwidth that each of so many clients can count on."""

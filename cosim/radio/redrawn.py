@@ -39,6 +39,13 @@ class Blocks(Forms):
         return block
 
 
+class Unchanging(Blocks):
+    """One block for all jobs."""
+
+    def of_job(self, job: Job) -> Block:
+        return ()
+
+
 class GainCourse(Blocks):
     """One client's power gain as it goes on by itself, in blocks that follow the clock."""
 
