@@ -41,7 +41,7 @@ from cosim.configuration import (
     positive,
 )
 from cosim.configuration.values import in_range
-from cosim.draws import Numbers, uniforms
+from cosim.draws import Draws, Numbers, uniforms
 from cosim.simulation import Simulation
 
 
@@ -132,9 +132,12 @@ class CyclesPerBit(Cycles):
 
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
         """By each client's own draw from the range."""
-        share = sim.of_clients(clients, "cycles per bit", uniforms)
-        sample_cycles = in_range(self.cycles_per_bit, share) * self.sample_bits
-        return sample_cycles * step.batch_size * step.fraction
+        return sim.rows(clients, self.sample_cycles) * step.batch_size * step.fraction
+
+    def sample_cycles(self, draws: Draws, kind: str, block: int) -> NDArray[np.float64]:
+        """Cycles of a sample, of a block of clients."""
+        share = draws.block(kind, block, "cycles per bit", uniforms)
+        return in_range(self.cycles_per_bit, share) * self.sample_bits
 
 
 @configuration
