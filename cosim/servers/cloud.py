@@ -1,4 +1,4 @@
-"""Cloud: the server that holds the learner and closes global rounds."""
+"""Cloud: the server that holds the learner and closes global rounds (`cosim.protocols.servers`)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -110,25 +110,17 @@ class Cloud(Server):
 
     @property
     def progress(self) -> Progress:
-        """How far the run has come."""
         return self._standing.last.progress
 
     @property
     def is_over(self) -> bool:
-        """Whether the run is over, so that a protocol returns its model."""
         return self.end.is_reached(self.progress)
 
     def initial_model(self, sim: Simulation) -> PendingModel:
-        """The global model before anything is learned, its version 0."""
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
         return self._new_version(sim, Progress(evaluations=sim.recorder.evaluations), model)
 
     def global_rounds(self, sim: Simulation, one_round: Callable[[PendingModel, int], Process]) -> Process:
-        """Global rounds, one after the other, until the run is over; returns the global model.
-
-        Args:
-            one_round: Plays a global round from a model, with its number, from 1; returns the next model.
-        """
         model = self.initial_model(sim)
         while not self.is_over:
             start_s, number = sim.now_s, self.progress.num_global_rounds + 1
@@ -137,24 +129,12 @@ class Cloud(Server):
         return model
 
     def sent_down(self, model: PendingModel) -> PendingModel:
-        """A model as clients receive it, from which their edge server goes on, too."""
         codec = self.workload.model_codec
         return model if codec is None or not self.evaluation.learns else ReceivedModel(model, codec)
 
     def request(
         self, start: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
     ) -> Request:
-        """What clients are asked for: so many steps by a rule, from a model.
-
-        Where nothing is learned one update stands for all, since nobody will read it.
-
-        Args:
-            start: As it was `sent_down`; it says which round it is.
-            num_steps: Of all, or what gives those of a client by its name.
-
-        Raises:
-            ConfigurationError: A model that was not sent down, though that changes it.
-        """
         codec = self.workload.codec if self.workload.codec.changes_values else None
         training = in_round(training, start.round)
         update = partial(PendingUpdate, start=start, round=start.round, training=training, codec=codec)
@@ -196,13 +176,6 @@ class Cloud(Server):
         payload: Payload,
         training_s_of: Callable[[Clients], NDArray[np.float64]],
     ) -> NextRound:
-        """An edge round that is about to begin, as a rule of selection is given it.
-
-        Args:
-            clients: Those that may be chosen.
-            payload: What an upload carries.
-            training_s_of: Gives how long some clients are planned to train, shape (clients,).
-        """
         return NextRound(
             journal=self.journal,
             losses_of=self.losses,
@@ -228,11 +201,6 @@ class Cloud(Server):
         return AsynchronousServer(sim, name, rule, model, trainees, self.living, as_global)
 
     def losses(self, model: PendingModel, clients: Sequence[Client]) -> NDArray[np.float64]:
-        """Mean loss on the training samples of each client, of the model with what is the client's own.
-
-        Returns:
-            Losses of the task, shape (clients,).
-        """
         needed = [self.own_models.states(client.name, self.states) for client in clients]
         self.learner.compute(model, *chain.from_iterable(needed))
         own = [self.own_models.tensors(client.name, self.states) for client in clients]
@@ -241,7 +209,6 @@ class Cloud(Server):
     def close_round(
         self, sim: Simulation, global_round: int, start_s: float, model: PendingModel
     ) -> PendingModel:
-        """Write down a global round, evaluate its model where it is due; returns the model to go on with."""
         num_edges = len(self.edges)
         sim.recorder.record(
             Round("global", self.name, global_round, -1, start_s, sim.now_s, *[num_edges] * 4)
@@ -251,11 +218,6 @@ class Cloud(Server):
     def new_version(
         self, sim: Simulation, model: PendingModel, *, num_global_rounds: int | None = None
     ) -> PendingModel:
-        """Take note of the next version of the global model; returns the model to go on with.
-
-        Args:
-            num_global_rounds: Rounds that have ended with it; None: no more than before.
-        """
         before = self.progress
         progress = Progress(
             version=before.version + 1,

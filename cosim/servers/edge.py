@@ -1,4 +1,4 @@
-"""Edge server: lets the participants of its cell play a round and keeps what arrives in time."""
+"""Edge server: plays edge rounds with the clients of its cell (`cosim.protocols.servers`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -49,14 +49,12 @@ class EdgeServer(Server):
         return self._past[0] if self._past else None
 
     def gathered(self, sim: Simulation) -> Process:
-        """The clients that are there; where nobody is, waits for the next who comes."""
         while not (present := self.clients.present):
             changes = [one.availability.change() for one in self.clients if one.availability is not None]
             yield from sim.spend(self.name, "gather", sim.any_of(changes))
         return present
 
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
-        """Who of those there takes part in the coming edge round: everyone (None), or so many, uniformly."""
         present = self.clients.present
         if num_participants is None or num_participants >= len(present):
             return present
@@ -72,15 +70,6 @@ class EdgeServer(Server):
         waiting: Waiting,
         num_wanted: int | None = None,
     ) -> Process:
-        """Play an edge round that begins now; returns what `Became` of its participants.
-
-        Args:
-            clients: They, possibly none.
-            work: What each of them does, but for what differs.
-            each: Field of `Assignment` -> its value for each, where they differ.
-            waiting: How long the server waits for them.
-            num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
-        """
         asked = EdgeRound(clients=clients, work=work, each=each, waiting=waiting, num_wanted=num_wanted)
         start_s, num_present, num = sim.now_s, len(self.clients.present), len(asked.clients)
         with sim.recorder.open_round(start_s):
@@ -110,15 +99,6 @@ class EdgeServer(Server):
         updates: Sequence[PendingUpdate],
         job: Job,
     ) -> PendingModel:
-        """The mean of the updates of an edge round, as their rule of local training wants it.
-
-        Clients keep now what such a rule lets them keep only of updates that have arrived.
-
-        Args:
-            server: The rule by which the server averages.
-            model: Where the server's was.
-            updates: At least one, all by one rule.
-        """
         rule = updates[0].training
         if rule.keeps_state and rule.keeps_what_arrived:
             self.states.update({update.client: update.next_state for update in updates})
@@ -144,9 +124,7 @@ class EdgeServer(Server):
         return noisy_mean(updates, lambda: rate * deviation(), key)
 
     def receive(self, sim: Simulation, bits: float) -> Process:
-        """Get a model from the cloud."""
         yield from sim.spend(self.name, "receive", self.backhaul.backhaul_s(bits))
 
     def send(self, sim: Simulation, bits: float) -> Process:
-        """Send the edge model to the cloud."""
         yield from sim.spend(self.name, "send", self.backhaul.backhaul_s(bits))

@@ -76,14 +76,6 @@ class NextRound:
         return link.upload_s(own.places_in(self.edge.clients), self.payload, num, self.job)
 
     def chosen(self, sim: Simulation, selection: "Selection") -> Process:
-        """The clients that a rule chooses, in the order of their numbers.
-
-        Clients that have left while the rule has waited are not among them.
-
-        Raises:
-            ConfigurationError: Clients of elsewhere, or one twice; none, or one that is away, though no time
-                has passed, so that none would be chosen for ever.
-        """
         choice, rule = selection.participants(sim, self.edge, self), type(selection).__name__
         asked_s, edge = sim.now_s, self.edge
         clients: Any = choice

@@ -66,11 +66,6 @@ class Server:
     def moved(
         self, sim: Simulation, rule: ServerUpdate, model: PendingModel, mean: PendingModel, number: int
     ) -> PendingModel:
-        """What a rule makes of a model and the mean of what has arrived.
-
-        Args:
-            number: Which of the server's steps it is.
-        """
         key = sim.key(self.name, "server update", number)
         model, state = in_round(rule, model.round).moved(model, mean, self.states.get(self.name), key)
         if state is not None:

@@ -47,14 +47,6 @@ class Workload:
     model_codec: ModelCodec | None = None
 
     def of(self, part: Part | None = None, companions: Shapes | None = None) -> Load:
-        """Of a part; of None: of the whole model.
-
-        Args:
-            companions: What travels beside it, both ways; None: nothing.
-
-        Raises:
-            ConfigurationError: A part of a model of which clients keep something to themselves.
-        """
         if part is not None:
             self._refuse_personal("a cell has other units of the model in every global round")
         return self._whole if part is None and companions is None else self._of(part, companions)
@@ -72,14 +64,6 @@ class Workload:
         return self._load(num_coded + num_beside, num_sent - num_coded, fraction, *own, *counts)
 
     def of_clients_part(self, num_samples: int) -> Load:
-        """Of the clients' part of a network in two parts, with so many samples.
-
-        The server's outputs for each sample come along with the weights, and the gradient with respect to
-        them goes back. Only operations tell the parts apart: by any other rule a step costs a whole one.
-
-        Raises:
-            ConfigurationError: Clients keep something of the model to themselves.
-        """
         self._refuse_personal("a part of the model is the server's")
         num_beside = num_samples * self.shape.num_central_outputs
         num_values = self.shape.num_local_parameters + num_beside
@@ -93,10 +77,6 @@ class Workload:
             raise refuse("System", "personal", names, rule, "HFedAvg, whose clients train the whole model")
 
     def by_units(self, group: str) -> tuple[Load, Load]:
-        """Of what no group of units cuts, and of a unit of this group with what of the others goes with it.
-
-        For plans of sizes, where cycles follow the parameters and bits the values.
-        """
         shape, num_units = self.shape, self.shape.num_units[group]
         num_cut, num_cut_values = (
             sum(map(count, shape.num_units)) for count in (shape.num_cut_parameters, shape.num_cut_values)

@@ -83,17 +83,6 @@ class AsynchronousServer:
         return len(self._flights.at_work) + len(self._reported)
 
     def serve(self, is_over: Callable[[], bool], *, ends_anyway: bool) -> Process:
-        """Apply what arrives and let others start, until it is over; returns the model.
-
-        What is under way then goes on, and is waited for when the server serves again.
-
-        Args:
-            is_over: Asked whenever there is a version; `stop` ends it at another instant.
-            ends_anyway: Somebody ends it by the clock, whether updates arrive or not.
-
-        Raises:
-            ConfigurationError: Updates have to end it, and of very many jobs in a row none has brought one.
-        """
         self._is_stopped = False
         while True:
             self._apply(is_over)
@@ -105,12 +94,10 @@ class AsynchronousServer:
             self._arrived += yield from self._flights.ended()
 
     def stop(self) -> None:
-        """Let it be over at the end of this instant."""
         self._is_stopped = True
         self._flights.ring()
 
     def take(self, model: PendingModel) -> None:
-        """Go on from another model, which is a version of its own."""
         self.model, self.version, self.version_s = model, self.version + 1, self._sim.now_s
         self._record_version(num_updates=0)
 
