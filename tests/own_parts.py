@@ -269,6 +269,42 @@ class Listed(cosim.Devices):
         return [table[number % 3] for number in range(sum(cell_sizes))]
 
 
+@configuration
+class Throttled(cosim.Processor):
+    """Half as fast from an instant on, and slower after every job."""
+
+    reads_history = True
+    hot_from_s: float = field(positive, default=5e-3)
+
+    def frequency_hz(self, sim, clients, jobs):
+        """By the instant and by what was before."""
+        hot = np.where(jobs.begins_s < self.hot_from_s, 1.0, 0.5)
+        return hot * jobs.frequency_hz / (1.0 + 0.1 * jobs.history.num_jobs)
+
+
+@configuration
+class Fractional(cosim.PowerControl):
+    """Makes up for half of a path loss that grows with the fourth power of the distance."""
+
+    full_at_m: float = field(positive, default=500.0)
+
+    def power_w(self, sim, clients, jobs):
+        """By the distance."""
+        return jobs.power_w * (jobs.distance_m / self.full_at_m) ** 2
+
+
+@configuration
+class Frugal(cosim.SomeClients):
+    """Those that have taken the least energy so far."""
+
+    reads_history = True
+
+    def participants(self, sim, edge, coming):
+        """By their histories."""
+        order = np.argsort(coming.history(coming.clients).energy_j, kind="stable")
+        return coming.clients.some(order[: self.num_participants])
+
+
 class Halting(cosim.TrainingTime):
     """Halts for a while, now and then."""
 

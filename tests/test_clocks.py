@@ -168,6 +168,7 @@ selections = st.sampled_from(
         cosim.RoundRobin(num_participants=2),
         cosim.ProportionalFair(num_participants=2),
         cosim.FedCs(round_s=0.1),
+        own_parts.Frugal(num_participants=2),
         cosim.DeadlineFeasible(num_participants=2, round_s=0.1),
     ]
 )
@@ -280,6 +281,8 @@ def systems(draw) -> cosim.System:
             static_power_w=draw(st.sampled_from([0.0, 0.3])),
             receive_w=draw(st.sampled_from([0.0, 0.1])),
             training_time=draw(training_times),
+            processor=draw(st.sampled_from([None, None, own_parts.Throttled()])),
+            power_control=draw(st.sampled_from([None, None, own_parts.Fractional()])),
             **rest,
         ),
         cycles=draw(
