@@ -57,7 +57,7 @@ def in_place(name: str, part: Any, system: System | None = None) -> System:
     """The system that a contract plays, in one round and without learning, where the part allows that."""
     system = system or (part if isinstance(part, System) else BASE)
     name = name.removeprefix("check_").removesuffix("_training")
-    name = {"network": "model"}.get(name, name)
+    name = {"network": "model", "link": "uplink"}.get(name, name)
     if name in ("selection", "local"):
         training = cosim.evolve(system.protocol.training, **{name: part})  # type: ignore[attr-defined]
         system = cosim.evolve(system, evaluation=cosim.EveryVersions())  # a rule may read losses
