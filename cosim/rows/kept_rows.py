@@ -173,9 +173,7 @@ class KeptRows:
         return {} if self._digesting is None else self._digesting.at(moment)
 
     def complete(self, until_s: float) -> None:
-        """Record what ended by an instant and is not recorded yet: the idling of clients that sleep now."""
-        if self.rest is not None and self.keeps_rows:
-            self.many.add_rest(self.rest.fall_asleep(until_s))
+        """Record what ended by an instant and is not recorded yet."""
 
     def end_stretch(self, now_s: float) -> None:
         """Let a stretch end with this instant."""

@@ -118,6 +118,11 @@ class Recorder(KeptRows):
         """The battery of a client is empty, or has charged."""
         self._insert(self.rest.turn(node, is_there, now_s))
 
+    def complete(self, until_s: float) -> None:
+        """Record the idling of clients that sleep now, and fell asleep by an instant."""
+        if self.rest is not None and self._cells is None:
+            self.many.add_rest(self.rest.fall_asleep(until_s))
+
     # The clients of an edge round on arrays.
 
     def begin_round(self, of: RoundOf) -> Told:
@@ -126,12 +131,14 @@ class Recorder(KeptRows):
         return told if self.history is None else HeardRound(told, self.history)
 
     def _told(self, of: RoundOf) -> RoundRows | RoundTally:
-        rested = None if self.rest is None else self.rest.begin_many(of.clients.which, of.start_s)
-        if self._cells is not None:
-            return RoundTally(of, {} if rested is None else self.rest.sums(rested))
-        if rested is not None:
-            self.many.add_rest(rested)
-        return RoundRows(of)
+        rest, of_rest = self.rest, {}
+        if rest is not None:
+            rested = rest.begin_many(of.clients.which, of.start_s)
+            if self._cells is None:
+                self.many.add_rest(rested)
+            else:
+                of_rest = rest.sums(rested)
+        return RoundRows(of) if self._cells is None else RoundTally(of, of_rest)
 
     def let_rest(self, which: Which, ends_s: NDArray[np.float64]) -> None:
         """Let the rest of clients begin, of each at its own time."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9, "max": 1.0}
 """Those of the time of an upload."""
 
 _UPLOADS = {f"upload_{name}_s": math.nan for name in QUANTILES}
-_NOTHING = dict.fromkeys(Tally._fields, 0) | dict.fromkeys(
+_NOTHING: dict[str, Any] = dict.fromkeys(Tally._fields, 0) | dict.fromkeys(
     [name for name in Tally._fields if name.endswith(("_s", "_j"))], 0.0
 )
 
@@ -70,7 +71,11 @@ class RoundTally:
     def at(self, now_s: float) -> Tally:
         """The tally of a round that ends now."""
         of = self.of
-        known = {"edge": of.edge, "global_round": of.global_round, "edge_round": of.edge_round}
+        known: dict[str, Any] = {
+            "edge": of.edge,
+            "global_round": of.global_round,
+            "edge_round": of.edge_round,
+        }
         known |= {"start_s": of.start_s, "end_s": now_s, "num_participants": of.num}
         return Tally(**self._sums | known)
 
