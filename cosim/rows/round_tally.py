@@ -77,7 +77,8 @@ class RoundTally:
             "edge_round": of.edge_round,
         }
         known |= {"start_s": of.start_s, "end_s": now_s, "num_participants": of.num}
-        return Tally(**self._sums | known)
+        values: dict[str, Any] = self._sums | known
+        return Tally(**values)
 
 
 def tally_of_rest(edge: str, start_s: float, end_s: float, rest: Mapping[str, float]) -> Tally:
@@ -89,4 +90,5 @@ def tally_of_rest(edge: str, start_s: float, end_s: float, rest: Mapping[str, fl
         "start_s": start_s,
         "end_s": end_s,
     }
-    return Tally(**_NOTHING | _UPLOADS | dict(rest) | known)
+    values: dict[str, Any] = _NOTHING | _UPLOADS | dict(rest) | known
+    return Tally(**values)
