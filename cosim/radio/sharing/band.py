@@ -18,6 +18,7 @@ Usage::
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,17 +100,17 @@ class Band(Forms):
 
 @configuration
 class Sharing(Port, ABC):
-    """How the clients of a cell share its band."""
+    """How the clients of a cell share its band.
 
-    @property
-    def needs_exact_channels(self) -> bool:
-        """True if channels must be known exactly and stay while an upload lasts."""
-        return False
+    Attributes:
+        adds_up: True if only the mean of what a cell's clients send arrives.
+        needs_exact_channels: True if channels must be known exactly and stay while an upload lasts.
+        follows_gains: True if an upload lasts the longer the weaker its channel is.
+    """
 
-    @property
-    def follows_gains(self) -> bool:
-        """True if an upload lasts the longer the weaker its channel is."""
-        return True
+    adds_up: ClassVar[bool] = False
+    needs_exact_channels: ClassVar[bool] = False
+    follows_gains: ClassVar[bool] = True
 
     @abstractmethod
     def bands(self, sim: Simulation, num_cells: int) -> Sequence[Band]:

@@ -18,7 +18,7 @@ Source: HIST journal paper, Section V.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 from weakref import WeakSet
 
 from cosim.configuration import Lack, configuration, field, positive
@@ -46,21 +46,14 @@ class OverTheAir(Sharing):
 
     lacks = (Lack(ONE_BY_ONE),)
 
+    adds_up: ClassVar[bool] = True
+    needs_exact_channels: ClassVar[bool] = True
+    follows_gains: ClassVar[bool] = False
     bandwidth_hz: float = field(positive, default=20e6)
     subcarrier_hz: float = field(positive, default=15e3)
     symbol_s: float = field(positive, default=1e-3 / 14.0)
     transmit_power: Literal["as-printed", "full"] = "as-printed"
     noise: Literal["literal", "real-part"] = "literal"
-
-    @property
-    def needs_exact_channels(self) -> bool:
-        """Clients invert their channels."""
-        return True
-
-    @property
-    def follows_gains(self) -> bool:
-        """A sum lasts as long over any channels."""
-        return False
 
     @property
     def symbols_per_s(self) -> float:
