@@ -3,6 +3,7 @@
 A timer comes at the machine's next change; of several that a change has set the last one counts.
 """
 
+import math
 from collections.abc import Sequence
 
 from cosim.links.machine import NOBODY, Machine
@@ -48,7 +49,7 @@ class OnClock:
         machine = self._machine
         if machine.granted_s:
             for number in sorted(machine.granted_s):
-                self._uploads[number].grant()
+                self._uploads[number].granted.succeed()  # type: ignore[union-attr]
             machine.granted_s.clear()
         if machine.ends_s:
             for number in sorted(machine.ends_s):
@@ -57,7 +58,7 @@ class OnClock:
         next_s = machine.next_change_s
         if next_s != self._due_s:
             self._due_s = next_s
-            if next_s < float("inf"):
+            if next_s < math.inf:
                 self._sim.at(next_s).callbacks.append(lambda _: self._come(next_s))  # type: ignore[union-attr]
         if not (machine.is_settled or self._is_settling):
             self._is_settling = True
@@ -86,11 +87,6 @@ class MachineUpload(Upload):
         self.number, self.left, self._way = number, float(bits), way
         self.done: Event = sim.event()
         self.granted: Event | None = sim.event() if has_turns else None
-
-    def grant(self) -> None:
-        """Let the client send."""
-        assert self.granted is not None
-        self.granted.succeed()
 
     @property
     def bits_left(self) -> float:

@@ -32,7 +32,7 @@ class Division(Machine):
     def __init__(self, share_hz: Callable[[int], float], senders: Senders) -> None:
         super().__init__()
         self._share_hz, self._senders = share_hz, senders
-        self._since_s = self._virtual_hz_s = self._reached_hz_s = 0.0
+        self._since_s = self._virtual_hz_s = self._reached_hz_s = self._now_hz = 0.0
         self._sending: dict[int, tuple[float, float, float, float]] = {}
         """Number -> end in virtual time, bits when its rate last changed, rate in 1 Hz, when it fades."""
         self._ends: list[tuple[float, int]] = []
@@ -51,14 +51,14 @@ class Division(Machine):
         until_s: float,
         stops: Sequence[int] = NOBODY,
     ) -> None:
-        senders, share_of, others = self._senders, self._share_hz, self._reshared
+        share_of, others = self._share_hz, self._reshared
         sending, ends, fades, ended_s = self._sending, self._ends, self._fades, self.ends_s
         since_s, virtual_hz_s, reached_hz_s = self._since_s, self._virtual_hz_s, self._reached_hz_s
-        next_s, num = self.next_change_s, len(sending) + others.num
-        share_hz = share_of(num) if num else 0.0
-        own = senders.bits(numbers), senders.flat_bps(numbers), senders.until_s(numbers)
-        starts = list(zip(begins_s, numbers, *own, strict=True))
-        starts.reverse()
+        next_s, share_hz, num = self.next_change_s, self._now_hz, len(sending) + others.num
+        starts = []
+        if numbers:
+            starts = list(zip(begins_s, numbers, *self._senders.starting(numbers), strict=True))
+            starts.reverse()
         while True:
             start_s = starts[-1][0] if starts else math.inf
             now_s = min(start_s, next_s)
@@ -127,7 +127,7 @@ class Division(Machine):
                     next_s, reached_hz_s = end_s, ends[0][0]
             next_s = max(now_s, next_s)
         self._since_s, self._virtual_hz_s, self._reached_hz_s = since_s, virtual_hz_s, reached_hz_s
-        self.next_change_s = next_s
+        self.next_change_s, self._now_hz = next_s, share_hz
 
     def _stop(self, stops: Sequence[int], now_s: float, virtual_hz_s: float) -> bool:
         """Stop some; True if one of them was on its way."""
@@ -147,8 +147,7 @@ class Division(Machine):
         end_hz_s, bits, flat_bps, _ = self._sending[number]
         if end_hz_s == math.inf:
             return bits
-        (of_upload,) = self._senders.bits([number])
-        return min(bits, max(math.ulp(of_upload), flat_bps * (end_hz_s - virtual_hz_s)))
+        return min(bits, max(math.ulp(self._senders.bits(number)), flat_bps * (end_hz_s - virtual_hz_s)))
 
     def _fade(self, when_s: float, number: int, now_s: float, virtual_hz_s: float) -> None:
         """Go on with the next fading block of one, if that is what comes then."""
@@ -156,8 +155,7 @@ class Division(Machine):
             return
         bits = self._left_bits(number, virtual_hz_s)
         fade_s = self._senders.fade(number, now_s)
-        (flat_bps,) = self._senders.flat_bps([number])
-        assert flat_bps is not None
+        flat_bps = self._senders.rate_bps(number, 1.0)
         end_hz_s = virtual_hz_s + bits / flat_bps if flat_bps else math.inf
         self._sending[number] = end_hz_s, bits, flat_bps, fade_s
         if end_hz_s < math.inf:

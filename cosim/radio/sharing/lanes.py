@@ -65,18 +65,17 @@ class Lanes(Machine):
         """Let the first in line send, one in each free lane."""
         num = len(self._line) if self._num_free == math.inf else min(int(self._num_free), len(self._line))
         dealt, self._line = [number for _, number in self._line[:num]], self._line[num:]
-        for number, bits, fade_s in zip(
-            dealt, self._senders.bits(dealt), self._senders.until_s(dealt), strict=True
-        ):
+        bits, _, fades_s = self._senders.starting(dealt)
+        for number, own_bits, fade_s in zip(dealt, bits, fades_s, strict=True):
             self._num_free -= 1
-            self._send(number, bits, fade_s, now_s)
+            self._send(number, own_bits, fade_s, now_s)
         return dealt
 
     def _send(self, number: int, left_bits: float, fade_s: float, now_s: float) -> None:
         """Send what is left from now on, in the fading block of this instant."""
         if fade_s <= now_s:
             fade_s = self._senders.fade(number, now_s)
-        (rate_bps,) = self._senders.rates_bps([number], self._width_hz()).tolist()
+        rate_bps = self._senders.rate_bps(number, self._width_hz())
         end_s = instant_after(now_s, left_bits / rate_bps) if rate_bps else math.inf
         self._sending[number] = left_bits, now_s, rate_bps, end_s, fade_s
         if (when_s := min(end_s, fade_s)) < math.inf:
@@ -85,9 +84,8 @@ class Lanes(Machine):
     def _stop(self, number: int, now_s: float) -> float:
         """What is left of one that is on its way, or waits."""
         if number not in self._sending:
-            (bits,) = self._senders.bits([number])
             self._line = [row for row in self._line if row[1] != number]
-            return bits
+            return self._senders.bits(number)
         left_bits, since_s, rate_bps, end_s, _ = self._sending.pop(number)
         self._num_free += 1
         if now_s > since_s:

@@ -16,7 +16,8 @@ from cosim.configuration import ConfigurationError
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
 
-Numbers = Sequence[int] | NDArray[np.int64]
+Starting = tuple[Sequence[float], Sequence[float | None], Sequence[float]]
+"""Of each: its bits; its rate in 1 Hz, or None where that is not in proportion; when it fades."""
 MOST_BLOCKS = 1_000_000
 """Fading blocks that pass while a client waits. [no source]"""
 
@@ -25,20 +26,20 @@ class Senders(ABC):
     """Clients that send in a band, or may."""
 
     @abstractmethod
-    def bits(self, numbers: Sequence[int]) -> Sequence[float]:
-        """Bits of each one's upload."""
+    def bits(self, number: int) -> float:
+        """Bits of one's upload."""
 
     @abstractmethod
-    def flat_bps(self, numbers: Sequence[int]) -> Sequence[float | None]:
-        """Rate of each in 1 Hz; None: its rate is not in proportion to its bandwidth."""
+    def starting(self, numbers: Sequence[int]) -> Starting:
+        """What those have that start."""
 
     @abstractmethod
-    def rates_bps(self, numbers: Numbers, bandwidth_hz: float) -> NDArray[np.float64]:
+    def rate_bps(self, number: int, bandwidth_hz: float) -> float:
+        """Rate of one in a bandwidth."""
+
+    @abstractmethod
+    def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
         """Rate of each in a bandwidth, shape (numbers,)."""
-
-    @abstractmethod
-    def until_s(self, numbers: Sequence[int]) -> Sequence[float]:
-        """When the channel of each changes by itself."""
 
     @abstractmethod
     def fade(self, number: int, now_s: float) -> float:
@@ -49,34 +50,36 @@ class OneByOne(Senders):
     """Clients whose uploads come one after the other, each with its own payload and job."""
 
     def __init__(self) -> None:
-        self._bits: dict[int, float] = {}
-        self._channels: dict[int, tuple[Channel, Block]] = {}
+        self._of: dict[int, tuple[float, Channel, Block]] = {}
 
     def add(self, number: int, bits: float, channel: Channel, block: Block) -> None:
         """Let a client send next in a fading block."""
-        self._bits[number], self._channels[number] = float(bits), (channel, block)
+        self._of[number] = float(bits), channel, block
 
-    def bits(self, numbers: Sequence[int]) -> Sequence[float]:
-        return [self._bits[number] for number in numbers]
+    def bits(self, number: int) -> float:
+        return self._of[number][0]
 
-    def flat_bps(self, numbers: Sequence[int]) -> Sequence[float | None]:
-        channels = (self._channels[number] for number in numbers)
-        return [channel.rate_bps(1.0, block) if channel.is_flat else None for channel, block in channels]
+    def starting(self, numbers: Sequence[int]) -> Starting:
+        own = [self._of[number] for number in numbers]
+        return (
+            [bits for bits, _, _ in own],
+            [channel.rate_bps(1.0, block) if channel.is_flat else None for _, channel, block in own],
+            [channel.block_end_s(block) for _, channel, block in own],
+        )
 
-    def rates_bps(self, numbers: Numbers, bandwidth_hz: float) -> NDArray[np.float64]:
-        channels = (self._channels[number] for number in numbers)
-        return np.array([channel.rate_bps(bandwidth_hz, block) for channel, block in channels])
+    def rate_bps(self, number: int, bandwidth_hz: float) -> float:
+        _, channel, block = self._of[number]
+        return channel.rate_bps(bandwidth_hz, block)
 
-    def until_s(self, numbers: Sequence[int]) -> Sequence[float]:
-        channels = (self._channels[number] for number in numbers)
-        return [channel.block_end_s(block) for channel, block in channels]
+    def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
+        return np.array([self.rate_bps(number, bandwidth_hz) for number in numbers.tolist()])
 
     def fade(self, number: int, now_s: float) -> float:
-        channel, block = self._channels[number]
+        bits, channel, block = self._of[number]
         for _ in range(MOST_BLOCKS):
             block = channel.fading.after(block)
             if (end_s := channel.block_end_s(block)) > now_s:
-                self._channels[number] = channel, block
+                self._of[number] = bits, channel, block
                 return end_s
         raise ConfigurationError(
             f"{channel.client}: {MOST_BLOCKS:,} fading blocks have passed by {now_s:.6g} s, and so has the "
@@ -97,18 +100,25 @@ class OfRound(Senders):
         self, bits: float, rates_bps: Callable[[float], NDArray[np.float64]], *, is_flat: bool
     ) -> None:
         self._bits, self._rates_bps, self._is_flat = float(bits), rates_bps, is_flat
+        self._in: dict[float, list[float]] = {}
 
-    def bits(self, numbers: Sequence[int]) -> Sequence[float]:
-        return [self._bits] * len(numbers)
+    def bits(self, number: int) -> float:
+        return self._bits
 
-    def flat_bps(self, numbers: Sequence[int]) -> Sequence[float | None]:
-        return self.rates_bps(numbers, 1.0).tolist() if self._is_flat else [None] * len(numbers)
+    def starting(self, numbers: Sequence[int]) -> Starting:
+        num = len(numbers)
+        flat_bps: Sequence[float | None] = [None] * num
+        if self._is_flat and num:
+            flat_bps = self._rates_bps(1.0)[np.asarray(numbers)].tolist()
+        return [self._bits] * num, flat_bps, [math.inf] * num
 
-    def rates_bps(self, numbers: Numbers, bandwidth_hz: float) -> NDArray[np.float64]:
-        return self._rates_bps(bandwidth_hz)[np.asarray(numbers, dtype=np.int64)]
+    def rate_bps(self, number: int, bandwidth_hz: float) -> float:
+        if bandwidth_hz not in self._in:
+            self._in[bandwidth_hz] = self._rates_bps(bandwidth_hz).tolist()
+        return self._in[bandwidth_hz][number]
 
-    def until_s(self, numbers: Sequence[int]) -> Sequence[float]:
-        return [math.inf] * len(numbers)
+    def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
+        return self._rates_bps(bandwidth_hz)[numbers]
 
     def fade(self, number: int, now_s: float) -> float:
         raise AssertionError("a channel that stays does not fade")

@@ -64,10 +64,9 @@ class Turns(Machine):
 
     def change(self, now_s, starts, stops):
         if self.sends in stops:
-            (bits,) = self.senders.bits([self.sends])
-            self.left_bits[self.sends] = bits - 1e5 * (now_s - self.began_s)
+            self.left_bits[self.sends] = self.senders.bits(self.sends) - 1e5 * (now_s - self.began_s)
             self.sends, self.next_change_s = None, math.inf
-        self.left_bits.update({n: self.senders.bits([n])[0] for n in stops if n in self.line})
+        self.left_bits.update({n: self.senders.bits(n) for n in stops if n in self.line})
         if self.next_change_s <= now_s:
             self.ends_s[self.sends] = now_s
             self.sends, self.next_change_s = None, math.inf
@@ -79,7 +78,7 @@ class Turns(Machine):
         if self.sends is None and self.line:
             self.sends, self.began_s = self.line.pop(0), now_s
             self.granted_s[self.sends] = now_s
-            self.next_change_s = now_s + self.senders.bits([self.sends])[0] / 1e5
+            self.next_change_s = now_s + self.senders.bits(self.sends) / 1e5
 
 
 @configuration
