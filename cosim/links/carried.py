@@ -6,7 +6,7 @@ until an instant.
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,8 +126,6 @@ class CarriedUploads(Uploads):
         bits: Of each.
         carrier: Their rates, shape (participants,).
     """
-
-    stand_alone: ClassVar[bool] = True
 
     def __init__(self, begins_s: NDArray[np.float64], bits: float, carrier: Carrier) -> None:
         self._begins_s, self._bits, self._carrier = begins_s, bits, carrier

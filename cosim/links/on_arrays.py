@@ -1,11 +1,13 @@
 """On arrays: the uploads of an edge round, by a machine that nobody else uses."""
 
 import math
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.instants import LATEST_S
 from cosim.links.machine import Machine
 from cosim.links.upload import Uploads
 
@@ -26,32 +28,42 @@ class MachineUploads(Uploads):
         self._make, self._begins_s, self._bits, self._until_s = make, begins_s, float(bits), until_s
         order = np.argsort(begins_s, kind="stable")
         self._sorted_s, self._numbers = begins_s[order].tolist(), order.tolist()
-        machine = self._machine = self._played(until_s)
-        self.ends_s = _instants(machine.ends_s, len(begins_s))
-        if machine.has_turns:
-            self.granted_s = _instants(machine.granted_s, len(begins_s))
         self._left: tuple[float, NDArray[np.float64]] | None = None
+        self._machine: Machine | None = make()
+        self._go_on(self._machine, -math.inf, until_s)
+        self.ends_s = _instants(self._machine.ends_s, len(begins_s))
+        if self._machine.has_turns:
+            self.granted_s = _instants(self._machine.granted_s, len(begins_s))
 
-    def _played(self, until_s: float) -> Machine:
-        machine = self._make()
-        machine.play(self._sorted_s, self._numbers, until_s)
-        return machine
+    def _go_on(self, machine: Machine, since_s: float, until_s: float) -> None:
+        """Let the starts come that lie between two instants."""
+        first, last = (bisect_right(self._sorted_s, time_s) for time_s in (since_s, min(until_s, LATEST_S)))
+        machine.play(self._sorted_s[first:last], self._numbers[first:last], until_s)
 
     def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is left when all are stopped then: the machine goes on from the end, or from the beginning."""
-        assert isinstance(cut_s, float), "one that is stopped changes others"
+        if isinstance(cut_s, np.ndarray):
+            return self._left_at(np.unique(cut_s).tolist(), cut_s)
         if self._left is None or self._left[0] != cut_s:
-            has_ended = self.ends_s <= cut_s
-            left_bits = np.where(has_ended, 0.0, self._bits)
-            stops = np.flatnonzero(~has_ended & (self._begins_s <= cut_s)).tolist()
-            if stops:
-                machine = self._machine if cut_s == self._until_s else None
-                if machine is None:
-                    machine = self._played(cut_s)
-                machine.play((), (), cut_s, stops)
-                left_bits[list(machine.left_bits)] = list(machine.left_bits.values())
-            self._machine, self._left = None, (cut_s, left_bits)
+            self._left = cut_s, self._left_at([float(cut_s)], np.full(len(self.ends_s), cut_s))
         return self._left[1]
+
+    def _left_at(self, cuts_s: Sequence[float], cut_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is left of each, by a machine that goes on from where it is, or from the beginning."""
+        has_ended = self.ends_s <= cut_s
+        left_bits = np.where(has_ended, 0.0, self._bits)
+        is_stopped = ~has_ended & (self._begins_s <= cut_s)
+        if not is_stopped.any():
+            return left_bits
+        machine, since_s, self._machine = self._machine, self._until_s, None
+        if machine is None or cuts_s != [self._until_s]:
+            machine, since_s = self._make(), -math.inf
+        for own_s in cuts_s:
+            if own_s > since_s:
+                self._go_on(machine, since_s, own_s)
+            since_s, stops = own_s, np.flatnonzero(is_stopped & (cut_s == own_s)).tolist()
+            machine.play((), (), own_s, stops)
+        left_bits[list(machine.left_bits)] = list(machine.left_bits.values())
+        return left_bits
 
 
 def _instants(known_s: dict[int, float], num: int) -> NDArray[np.float64]:

@@ -1,7 +1,6 @@
 """Upload: what is on its way on a clock, and those of an edge round as arrays. A download is one, too."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +37,10 @@ class Uploads(ABC):
     Attributes:
         granted_s: When each client may begin to send; None: at once.
         ends_s: When all of it has arrived.
-        stand_alone: True if one that is closed changes no other, so that each may be given up.
     """
 
     granted_s: NDArray[np.float64] | None = None
     ends_s: NDArray[np.float64]
-    stand_alone: ClassVar[bool] = False
 
     @abstractmethod
     def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:

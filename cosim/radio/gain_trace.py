@@ -13,7 +13,7 @@ with them; where they are around a mean of 1, any other. Bandwidth, power and no
 
 Scope and limitations: one edge server for each client, whose gains the file has; clients go by number. Gains
 have no phases, so sums over the air are refused, as with all channels that change within uploads. Plans know
-the gain of the instant, not those to come. Played by events.
+the gain of the instant, not those to come. A round in which the trace would be over is played by events.
 
 Usage::
 

@@ -9,8 +9,9 @@ Scope and limitations: cells do not disturb each other. The downlink is a part o
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Each, Propagation
 from cosim.radio.sharing.band import Band, Sharing
-from cosim.radio.sharing.senders import OfRound, SendersOfRound
+from cosim.radio.sharing.senders import OfRound, OneByOne, SendersOfRound
 from cosim.radio.sharing.shares import FixedShares
 from cosim.radio.sharing.ways import way_of
 from cosim.records import UP
@@ -131,9 +132,7 @@ class RadioLink(CellLink, KnownLink):
 
     @property
     def by_events(self) -> str | None:
-        """Because of its band, or of channels that change while uploads last."""
-        if not self._fading.follows_jobs:
-            return "fading"
+        """Because of its band."""
         return "sharing" if self._band.form == "events" else None
 
     @property
@@ -214,18 +213,35 @@ class RadioLink(CellLink, KnownLink):
         job: Job,
         tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
-        """As the band knows them, where fading and mean SNR follow from the job."""
-        if not self._fading.follows_jobs:
-            return None
+        """As the band is shared; by events where a channel would be over, then an error if one needs it."""
         powers_w = self._powers_w[places] if tx_power_w is None else tx_power_w
         factors = self._errors.factors(self._numbers, job)
         factors = factors if isinstance(factors, float) else factors[places]
+        if not self._fading.follows_jobs:
+            each = np.arange(len(self._clients))[places], powers_w, np.broadcast_to(factors, len(powers_w))
+            senders = partial(self._senders, payload, job, begins_s, *each)
+            with suppress(ConfigurationError):
+                return self._way.uploads(begins_s, payload, SendersOfRound(None, senders))
+            return None
 
         def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:
             return bandwidth_hz * bps_per_hz(self._snrs(places, powers_w, factors, bandwidth_hz, job))
 
         senders = partial(OfRound, payload.bits, rates_bps, is_flat=self._mean_snr.form == "flat")
         return self._way.uploads(begins_s, payload, SendersOfRound(rates_bps, senders))
+
+    def _senders(self, payload: Payload, job: Job, *each: NDArray[Any]) -> OneByOne:
+        """Participants of an edge round whose channels change by themselves.
+
+        Args:
+            each: When each begins, its place in the cell, power and factor, shape (participants,).
+        """
+        senders = OneByOne()
+        for number, (begin_s, place, power_w, factor) in enumerate(zip(*each, strict=True)):
+            channel = self._channel(self._clients[place], float(power_w), float(factor), job)
+            block = channel.fading.block_at(job, float(begin_s)) if begin_s < math.inf else ()
+            senders.add(number, payload.bits, channel, block)
+        return senders
 
     def snrs(self, places: Places, job: Job) -> NDArray[np.float64]:
         """SNR of some clients in the whole band, as it is known, shape (clients,)."""

@@ -5,7 +5,7 @@ where it is given up; clients that have not ended with the round are cut. The in
 and `Simulation.spend`, in their order. What happened is told to the recorder when the round is over.
 
 Scope and limitations: all participants train and send the same, but for their cycles, without energy budgets.
-Uploads are given up on links where that changes no other (`Uploads.stand_alone`).
+Uploads are given up on links where that changes no other (`CellLink.stands_alone`).
 """
 
 import math
