@@ -58,7 +58,8 @@ def check_link(link: Link) -> None:
     """
     check_carried(link)
     for direction in link.directions:
-        check_in_small(**{f"{direction}link": link})
+        part: dict[str, Any] = {f"{direction}link": link}
+        check_in_small(**part)
 
 
 @contract
