@@ -238,7 +238,7 @@ class RadioLink(CellLink, KnownLink):
         """
         senders = OneByOne()
         for number, (begin_s, place, power_w, factor) in enumerate(zip(*each, strict=True)):
-            channel = self._channel(self._clients[place], float(power_w), float(factor), job)
+            channel = self._channel(self._clients[int(place)], float(power_w), float(factor), job)
             block = channel.fading.block_at(job, float(begin_s)) if begin_s < math.inf else ()
             senders.add(number, payload.bits, channel, block)
         return senders

@@ -92,15 +92,9 @@ class Reshared:
         self._end_s = np.append(self._end_s, np.full(num, math.inf))
 
     def _keep(self, which: NDArray[np.bool_] | Sequence[bool]) -> None:
-        self._numbers, self._left_bits, self._rate_bps, self._since_s, self._end_s, self._fade_s = (
+        self._numbers = self._numbers[which]
+        self._left_bits, self._rate_bps, self._since_s, self._end_s, self._fade_s = (
             values[which]
-            for values in (
-                self._numbers,
-                self._left_bits,
-                self._rate_bps,
-                self._since_s,
-                self._end_s,
-                self._fade_s,
-            )
+            for values in (self._left_bits, self._rate_bps, self._since_s, self._end_s, self._fade_s)
         )
         self.num = len(self._numbers) + len(self._starting)
