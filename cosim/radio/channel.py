@@ -7,14 +7,16 @@ Source: rate R = B log2(1 + SNR |h|^2), HIST journal paper, Section IV-A; the ba
 
 import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.instants import instant_after
+from cosim.links.link import Job
 from cosim.radio.fading_of_run import ClientFading
+from cosim.radio.propagation.mean_snr import CellSnr
 from cosim.radio.redrawn import Block
 
 LN_2 = math.log(2.0)
@@ -36,6 +38,24 @@ def no_snr(client: str, snr: float) -> ConfigurationError:
     )
 
 
+class Met(NamedTuple):
+    """What decides a client's mean SNR in a job.
+
+    Attributes:
+        cell: Gives the mean SNRs of the cell.
+        job: Of the client.
+        place: Its place in the cell.
+        tx_power_w: Its transmit power.
+        factor: How many times as strong as known beforehand its signal is.
+    """
+
+    cell: CellSnr
+    job: Job
+    place: int
+    tx_power_w: float
+    factor: float
+
+
 class Channel:
     """One client's uplink channel.
 
@@ -43,9 +63,10 @@ class Channel:
         mean_snr: Bandwidth -> SNR in it before fading.
         is_flat: True if that is the same in any bandwidth, so that the rate is in proportion to it.
         client: Its name, for messages.
+        met: What decides it, by which many are found at once; None: one by one.
     """
 
-    __slots__ = ("client", "fading", "is_flat", "mean_snr")
+    __slots__ = ("client", "fading", "is_flat", "mean_snr", "met")
 
     def __init__(
         self,
@@ -53,8 +74,10 @@ class Channel:
         is_flat: bool,
         fading: ClientFading,
         client: str = "a client",
+        met: Met | None = None,
     ) -> None:
-        self.mean_snr, self.is_flat, self.fading, self.client = mean_snr, is_flat, fading, client
+        self.mean_snr, self.is_flat, self.fading = mean_snr, is_flat, fading
+        self.client, self.met = client, met
 
     def rate_bps(self, bandwidth_hz: float, block: Block) -> float:
         """Rate in a bandwidth while a fading block lasts."""

@@ -29,7 +29,7 @@ from cosim.going_together import EVERY_UPDATE
 from cosim.links.link import Cell, CellLink, Job, KnownLink, Link, Places
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload, Uploads
-from cosim.radio.channel import Channel, bps_per_hz, no_snr
+from cosim.radio.channel import Channel, Met, bps_per_hz, no_snr
 from cosim.radio.fading import Fading, Rayleigh
 from cosim.radio.fading_of_run import FadingOfRun
 from cosim.radio.gain_errors import GainErrors
@@ -163,8 +163,8 @@ class RadioLink(CellLink, KnownLink):
         def snr_in(bandwidth_hz: float) -> float:
             return float(mean_snr.snr_in(place, tx_power_w, factor, bandwidth_hz, job))
 
-        is_flat = mean_snr.form == "flat"
-        return Channel(snr_in, is_flat, self._fading.of(client), client)
+        met = Met(mean_snr, job, place, tx_power_w, factor)
+        return Channel(snr_in, mean_snr.form == "flat", self._fading.of(client), client, met)
 
     def share_hz(self, num_clients: int) -> float:
         """The bandwidth that each of so many clients can count on."""

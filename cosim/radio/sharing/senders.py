@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.radio.channel import Channel
+from cosim.radio.channel import Channel, bps_per_hz, no_snr
 from cosim.radio.redrawn import Block
 
 Starting = tuple[Sequence[float], Sequence[float | None], Sequence[float]]
@@ -72,7 +72,19 @@ class OneByOne(Senders):
         return channel.rate_bps(bandwidth_hz, block)
 
     def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
-        return np.array([self.rate_bps(number, bandwidth_hz) for number in numbers.tolist()])
+        own = [self._of[number] for number in numbers.tolist()]
+        met = [channel.met for _, channel, _ in own]
+        first = met[0] if met else None
+        if first is None or any(of is None or of.job is not first.job for of in met):
+            return np.array([channel.rate_bps(bandwidth_hz, block) for _, channel, block in own])
+        _, _, places, powers_w, factors = zip(*met, strict=True)  # type: ignore[arg-type]
+        gains = np.array([channel.fading.gain(block) for _, channel, block in own])
+        each = np.array(places), np.array(powers_w), np.array(factors)
+        snr = first.cell.snr_in(*each, bandwidth_hz, first.job) * gains
+        if np.count_nonzero(fits := snr >= 0.0) < len(own):
+            wrong = int(fits.argmin())
+            raise no_snr(own[wrong][1].client, snr.item(wrong))
+        return bandwidth_hz * bps_per_hz(snr)
 
     def fade(self, number: int, now_s: float) -> float:
         bits, channel, block = self._of[number]
