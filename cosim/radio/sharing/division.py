@@ -77,11 +77,11 @@ class Division(Machine):
                     ends.clear()
                     fades.clear()
                 since_s = now_s
-            is_redivided = start_s == now_s
-            if stops and now_s == until_s:
+            is_redivided, stops_now = start_s == now_s, bool(stops) and now_s == until_s
+            if stops_now:
                 is_redivided |= self._stop(stops, now_s, virtual_hz_s)
-                stops = NOBODY
-            if next_s <= now_s and (has_passed or start_s > now_s):  # else others may start before an end
+            # what an instant itself lets end, ends when all that start or stop in it have done so
+            if next_s <= now_s and (has_passed or (start_s > now_s and not stops_now)):
                 end_hz_s = max(virtual_hz_s, reached_hz_s)
                 while ends and ends[0][0] <= end_hz_s:
                     when, number = heappop(ends)
@@ -107,6 +107,8 @@ class Division(Machine):
                     heappush(fades, (fade_s, number))
             next_s, num = math.inf, len(sending) + others.num
             if not num:
+                if stops_now:
+                    break
                 continue
             share_hz = share_of(num)
             if others.num:
@@ -126,6 +128,8 @@ class Division(Machine):
                 if end_s <= next_s:
                     next_s, reached_hz_s = end_s, ends[0][0]
             next_s = max(now_s, next_s)
+            if stops_now:
+                break
         self._since_s, self._virtual_hz_s, self._reached_hz_s = since_s, virtual_hz_s, reached_hz_s
         self.next_change_s, self._now_hz = next_s, share_hz
 
