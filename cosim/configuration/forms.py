@@ -22,8 +22,6 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-import numpy as np
-
 from cosim.configuration.rules import ConfigurationError
 
 
@@ -124,6 +122,8 @@ def for_each(rule: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(rule)
     def of_many(self: Any, sim: Any, clients: Any, *given: Any, **named: Any) -> Any:
+        import numpy as np  # what lists and helps needs none
+
         num = len(clients)
 
         def own(value: Any, place: int) -> Any:

@@ -241,7 +241,8 @@ def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
 
 def _no_kind(kind: Any, options: tuple[type, ...]) -> str:
     known = known_kinds(options)
-    rule = f"its 'kind' must be one of {', '.join(known)}, or module:Class of your own"
+    ours = f"one of {', '.join(known)}, or " if known else ""
+    rule = f"its 'kind' must be {ours}module:Class of your own"
     cls = (class_of(kind) if isinstance(kind, str) and kind.isidentifier() else None) or type(kind)
     port = _port_of(cls) if is_configuration(cls) and not issubclass(cls, options) else None
     hint = did_you_mean(kind, known) if port is None else f" {cls.__name__} is a kind of {port.__name__}."

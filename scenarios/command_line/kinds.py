@@ -119,11 +119,13 @@ def table_of_kinds(config: Any) -> Table:
     for path, part, options in parts_of(config):
         kind = "(required)" if part is attrs.NOTHING else kind_shown(part)
         others = other_kinds_of(path, part, options)
-        if others:
+        if others or part is None:  # off, and no kind of ours: one of the user's own
             what = (
                 (type(part).__doc__ or "").strip().partition("\n")[0] if is_configuration(type(part)) else ""
             )
-            table.add_row(f"--{path.replace('_', '-')}.{KIND}", kind, ", ".join(others), what)
+            table.add_row(
+                f"--{path.replace('_', '-')}.{KIND}", kind, ", ".join(others) or "module:Class", what
+            )
     return table
 
 

@@ -36,6 +36,7 @@ from cosim.units import unit_of
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
 from scenarios.command_line.console import console
+from scenarios.command_line.kinds import parts_of
 
 ROOT = Path(__file__).parents[2]
 TINY = System(
@@ -135,6 +136,8 @@ def page(output: str) -> dict[str, list[str]]:
 
 KINDS_OF_WHAT_IS_OFF = {
     "task": "Classification, NextToken, Regression",
+    "training_time": "ExponentialTime, HalfNormalTime, HyperExponentialTime, LogNormalTime",
+    "presence": "OnOff, PresenceWindows",
     "battery": "Battery",
     "large_scale_redrawn": "CoherenceTime, EveryEdgeRound, EveryGlobalRound",
     "message_service": "Deterministic, Empirical, Erlang, Exponential, HyperExponential",
@@ -216,8 +219,11 @@ def test_bits_of_a_parameter_say_what_they_leave_alone(cosim: Call) -> None:
 def test_run_help_names_every_field_and_option(cosim: Call) -> None:
     code, output, _ = cosim("run", "quickstart", "--task.kind", "Classification", "--help")
     assert code == 0
-    for field, _ in fields(System(protocol=Hist(), task=Classification())):
-        if field == "devices.battery":
+    system = System(protocol=Hist(), task=Classification())
+    off = {path for path, part, _ in parts_of(system) if part is None}
+    assert "devices.processor" in off
+    for field, _ in fields(system):
+        if field in off:
             field += ".kind"  # a part that is off has no fields
         assert re.search(rf"--{re.escape(field.replace('_', '-'))}[ ,]", output)
     for option in ("--out", "--data-dir", "--workers", "--device", "--quiet"):

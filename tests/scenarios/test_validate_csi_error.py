@@ -159,9 +159,11 @@ def no_outages(monkeypatch: Patch) -> None:
 
 
 def clock_knows_no_budget(monkeypatch: Patch) -> None:
-    right = cosim.RawHfl.assignment
+    right = cosim.RawHfl.each
     monkeypatch.setattr(
-        cosim.RawHfl, "assignment", lambda self, *a: attrs.evolve(right(self, *a), energy_budget_j=None)
+        cosim.RawHfl,
+        "each",
+        lambda self, shares, load: {**right(self, shares, load), "energy_budget_j": [None] * len(shares)},
     )
 
 

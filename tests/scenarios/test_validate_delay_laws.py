@@ -10,9 +10,10 @@ import pytest
 
 from cosim.configuration import ConfigurationError
 from cosim.devices.training_time import ExponentialTime
-from cosim.queueing import discipline
+from cosim.queueing import disciplines
+from cosim.queueing.discipline import Line
 from cosim.queueing.station import Station
-from cosim.radio import fading
+from cosim.radio.fading import Rayleigh
 from cosim.radio.redrawn import EveryEdgeRound
 from cosim.radio.sharing.redivided import RedividedBand
 from cosim.servers.waiting import FirstK
@@ -87,7 +88,7 @@ def one_server_more(monkeypatch):
 
 
 def nobody_first(monkeypatch):
-    monkeypatch.setattr(discipline.MessagesFirst, "queue", lambda self: discipline._Line())
+    monkeypatch.setattr(disciplines.MessagesFirst, "queue", lambda self: Line())
 
 
 def idle_while_somebody_waits(monkeypatch):
@@ -101,9 +102,9 @@ def idle_while_somebody_waits(monkeypatch):
 
 
 def longer_patience(monkeypatch):
-    init = discipline._ImpatientQueue.__init__
+    init = disciplines._ImpatientQueue.__init__
     monkeypatch.setattr(
-        discipline._ImpatientQueue, "__init__", lambda self, queue, s: init(self, queue, 1.3 * s)
+        disciplines._ImpatientQueue, "__init__", lambda self, queue, s: init(self, queue, 1.3 * s)
     )
 
 
@@ -122,12 +123,12 @@ def one_more(monkeypatch):
 
 
 def stronger_gains(monkeypatch):
-    power = fading._power
-    monkeypatch.setattr(fading, "_power", lambda amplitudes: 1.3 * power(amplitudes))
+    vectors = Rayleigh.vectors
+    monkeypatch.setattr(Rayleigh, "vectors", lambda self, *asked: 1.3**0.5 * vectors(self, *asked))
 
 
 def channels_that_stay(monkeypatch):
-    monkeypatch.setattr(EveryEdgeRound, "block", lambda self, job, now_s: (0,))
+    monkeypatch.setattr(EveryEdgeRound, "of_job", lambda self, job: (0,))
 
 
 @pytest.mark.parametrize(

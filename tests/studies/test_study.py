@@ -25,11 +25,11 @@ from cosim import (
     Radio,
     Result,
     Sgd,
+    Simulation,
     Synthetic,
     System,
     evolve,
     run,
-    running,
 )
 from cosim.devices.local_steps import SameSteps
 from cosim.studies.designs import designs
@@ -204,8 +204,8 @@ def test_a_stopped_study_goes_on_with_what_is_missing(number, tmp_path, monkeypa
     with pytest.raises(KeyboardInterrupt):
         study.run(tmp_path / "s", executor=Here(), listener=partial(stops_after, number))
     finished = [path.name for path in (tmp_path / "s" / "runs").iterdir()]
-    clocks, real = [], running.Simulation
-    monkeypatch.setattr(running, "Simulation", lambda *a, **k: clocks.append(a) or real(*a, **k))
+    clocks, real = [], Simulation.run
+    monkeypatch.setattr(Simulation, "run", lambda self, *a: clocks.append(self) or real(self, *a))
     study.run(tmp_path / "s", executor=Here())
     assert len(clocks) == 8 - len(finished)
     assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
