@@ -91,7 +91,6 @@ def prepare(
     needs.check_least()
     how = HowPlayed(options.clock, options.records)
     cloud = nodes_of(system, sim, learner, samples.dataset, writer.heard, known, how)
-    writer.journal = cloud.journal
     origin = provenance(system.seed, options.num_threads, options.device)
     origin |= {"started_with": options.started_with, "sources": sources}
     origin |= _how_played(system, sim, cloud)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cosim.checkpoint import Checkpoint
-from cosim.journal import Journal
 from cosim.kept_model import Kept
 from cosim.results import Result
 from cosim.rows.digest import Digest
@@ -28,13 +27,11 @@ class RunWriter:
     """Saves tables and checkpoint of a run in its folder now and then, and passes on what it hears.
 
     Attributes:
-        journal: What the event side reads from weights.
         time_s: How far the run has come.
         is_replaying: Whether it has not come to the checkpoint yet, so that what is saved already stays.
         when_replayed: Called when it has.
     """
 
-    journal: Journal
     time_s: float = 0.0
     when_replayed: Callable[[], None] = staticmethod(lambda: None)
 
@@ -103,7 +100,7 @@ class RunWriter:
             companions=self._learner.companions(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
             evaluations=self._sim.recorder.evaluations,
-            journal=self.journal.numbers,
+            journal=evaluated.journal,
             living={name: arrays(model.settled) for name, model in evaluated.living.items()},
             trained={name: arrays(weights) for name, weights in evaluated.trained.items()},
             keep=self._keep,

@@ -48,7 +48,8 @@ class VersionReport(NamedTuple):
 
     With an evaluation, the model, what the nodes keep (`states`) and other models that somebody still needs
     (`living`) are computed; `trained` has the weights of updates that are trained and still needed.
-    Which rows were whole then says `moment`.
+    Which rows were whole then says `moment`; `journal` has the numbers that were read from weights, as they
+    come.
     """
 
     progress: Progress
@@ -58,6 +59,7 @@ class VersionReport(NamedTuple):
     living: Mapping[str, PendingModel] = MappingProxyType({})
     trained: Mapping[str, Any] = MappingProxyType({})
     moment: Moment = Moment()
+    journal: Mapping[str, NDArray[np.float64]] = MappingProxyType({})
 
     @property
     def version(self) -> int:
@@ -238,7 +240,9 @@ class Cloud(Server):
         if known and progress.version == known.version:
             known.check_rows(progress.time_s, sim.recorder.digest(moment))
             known.settle(self.learner, model, self.states, others, self._asked)
-        standing.last = VersionReport(progress, None, model, dict(self.states), others, moment=moment)
+        standing.last = VersionReport(
+            progress, None, model, dict(self.states), others, moment=moment, journal=self.journal.numbers
+        )
         if self.evaluation.learns:
             standing.rest_j = sim.recorder.rest_j(sim.now_s)
         last = standing.evaluated
